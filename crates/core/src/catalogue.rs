@@ -1,0 +1,240 @@
+//! All tools there are now, and what one caller may see of them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::caller::Caller;
+use crate::name::ToolName;
+use crate::spec::{Exposure, ToolSpec};
+use crate::tool::Tool;
+
+/// Two tools would answer to one name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("two tools would answer to the name {0}")]
+pub struct DuplicateTool(pub String);
+
+/// Which kind of asker looks at the catalogue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Face {
+    /// A model in a turn: the short list.
+    Model,
+    /// MCP clients, scripts, the command line, the page: everything allowed.
+    Program,
+}
+
+/// All that a view depends on.
+#[derive(Debug, Clone, Copy)]
+pub struct ViewContext<'a> {
+    /// Who looks.
+    pub caller: &'a Caller,
+    /// Through what.
+    pub face: Face,
+}
+
+/// All tools there are at one moment. A change makes a new catalogue.
+#[derive(Clone, Default)]
+pub struct Catalogue {
+    tools: BTreeMap<ToolName, Arc<dyn Tool>>,
+    wire_names: BTreeMap<String, ToolName>,
+}
+
+impl Catalogue {
+    /// Adds a tool under its canonical name and its alias.
+    pub fn add(&mut self, tool: Arc<dyn Tool>) -> Result<(), DuplicateTool> {
+        let name = tool.spec().name.clone();
+        let wire = name.wire();
+        if self.tools.contains_key(&name) || self.wire_names.contains_key(&wire) {
+            return Err(DuplicateTool(name.to_string()));
+        }
+        self.wire_names.insert(wire, name.clone());
+        self.tools.insert(name, tool);
+        Ok(())
+    }
+
+    /// The tool of that canonical name or alias.
+    pub fn resolve(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+        let by_name = |name: &ToolName| self.tools.get(name);
+        name.parse()
+            .ok()
+            .and_then(|name| by_name(&name))
+            .or_else(|| self.wire_names.get(name).and_then(by_name))
+    }
+
+    /// Every tool, by name.
+    pub fn specs(&self) -> impl Iterator<Item = &ToolSpec> {
+        self.tools.values().map(|tool| tool.spec())
+    }
+
+    /// What one caller may see in one context: a pure function of the two.
+    pub fn view<'a>(&'a self, context: ViewContext<'a>) -> impl Iterator<Item = &'a ToolSpec> {
+        self.specs().filter(move |spec| {
+            let listed = match context.face {
+                Face::Model => spec.exposure == Exposure::Direct,
+                Face::Program => true,
+            };
+            listed && context.caller.rights.permit(spec).is_ok()
+        })
+    }
+
+    /// Names close to `name` in the caller's view, for "did you mean".
+    pub fn near<'a>(&'a self, name: &str, context: ViewContext<'a>) -> Option<&'a ToolName> {
+        let wanted = letters(name);
+        self.view(context)
+            .map(|spec| (shared_bigrams(&wanted, &letters(spec.name.as_str())), spec))
+            .filter(|(score, _)| *score >= 0.5)
+            .max_by(|a, b| a.0.total_cmp(&b.0))
+            .map(|(_, spec)| &spec.name)
+    }
+}
+
+fn letters(name: &str) -> Vec<u8> {
+    name.bytes()
+        .filter(u8::is_ascii_alphanumeric)
+        .map(|b| b.to_ascii_lowercase())
+        .collect()
+}
+
+/// The Dice coefficient over pairs of letters: 1 for the same name, 0 for nothing shared.
+fn shared_bigrams(a: &[u8], b: &[u8]) -> f64 {
+    let (a, mut b): (Vec<_>, Vec<_>) = (a.windows(2).collect(), b.windows(2).collect());
+    let total = a.len() + b.len();
+    let mut shared = 0;
+    for pair in a {
+        if let Some(at) = b.iter().position(|other| *other == pair) {
+            b.swap_remove(at);
+            shared += 1;
+        }
+    }
+    if total == 0 {
+        0.0
+    } else {
+        f64::from(2 * shared) / total as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::call::CallContext;
+    use crate::caller::{Rights, Role};
+    use crate::effects::Effects;
+    use crate::error::ToolError;
+    use crate::outcome::Outcome;
+    use crate::pattern::Pattern;
+    use async_trait::async_trait;
+    use serde_json::Value;
+
+    struct Named(ToolSpec);
+
+    #[async_trait]
+    impl Tool for Named {
+        fn spec(&self) -> &ToolSpec {
+            &self.0
+        }
+
+        async fn call(&self, _: Value, _: &CallContext) -> Result<Outcome, ToolError> {
+            Ok(Outcome::default())
+        }
+    }
+
+    fn catalogue() -> Catalogue {
+        let mut all = Catalogue::default();
+        for spec in [
+            ToolSpec::new("gsv__ReadFile", "gsv", "reads").effects(Effects::READS),
+            ToolSpec::new("tool::file_write", "tool", "writes").effects(Effects::WRITES),
+            ToolSpec::new("rare", "extra", "rarely needed")
+                .effects(Effects::READS)
+                .exposure(Exposure::Discoverable),
+        ] {
+            all.add(Arc::new(Named(spec))).unwrap();
+        }
+        all
+    }
+
+    #[track_caller]
+    fn check_view(role: Role, tools: &str, face: Face, expect: &[&str]) {
+        let rights = Rights {
+            role,
+            tools: vec![Pattern::new(tools)],
+        };
+        let caller = Caller {
+            rights,
+            ..Caller::gateway()
+        };
+        let all = catalogue();
+        let seen: Vec<_> = all
+            .view(ViewContext {
+                caller: &caller,
+                face,
+            })
+            .map(|spec| spec.name.as_str())
+            .collect();
+        assert_eq!(seen, expect);
+    }
+
+    #[test]
+    fn a_view_is_a_function_of_caller_and_face() {
+        check_view(
+            Role::Owner,
+            "*",
+            Face::Program,
+            &["gsv__ReadFile", "rare", "tool::file_write"],
+        );
+        check_view(
+            Role::Owner,
+            "*",
+            Face::Model,
+            &["gsv__ReadFile", "tool::file_write"],
+        );
+        check_view(
+            Role::ReadOnly,
+            "*",
+            Face::Program,
+            &["gsv__ReadFile", "rare"],
+        );
+        check_view(
+            Role::Client,
+            "tool::*",
+            Face::Program,
+            &["tool::file_write"],
+        );
+        check_view(Role::Node, "*", Face::Program, &[]);
+    }
+
+    #[test]
+    fn a_tool_answers_to_its_name_and_its_alias() {
+        let all = catalogue();
+        for name in ["tool::file_write", "tool__file_write"] {
+            assert_eq!(
+                all.resolve(name).unwrap().spec().name.as_str(),
+                "tool::file_write"
+            );
+        }
+        assert!(all.resolve("tool_file_write").is_none());
+        assert!(
+            all.resolve("GSV__ReadFile").is_none(),
+            "names are case-sensitive"
+        );
+    }
+
+    #[test]
+    fn two_tools_cannot_share_an_alias() {
+        let mut all = catalogue();
+        let clash = ToolSpec::new("tool__file_write", "x", "");
+        assert!(all.add(Arc::new(Named(clash))).is_err());
+    }
+
+    #[test]
+    fn a_typo_finds_its_neighbour() {
+        let all = catalogue();
+        let owner = Caller::gateway();
+        let context = ViewContext {
+            caller: &owner,
+            face: Face::Program,
+        };
+        let near = |name| all.near(name, context).map(ToolName::as_str);
+        assert_eq!(near("gsv__readfile"), Some("gsv__ReadFile"));
+        assert_eq!(near("file_write"), Some("tool::file_write"));
+        assert_eq!(near("zzz"), None);
+    }
+}

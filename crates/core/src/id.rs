@@ -1,0 +1,240 @@
+//! Ids: UUIDv7 made from the injected clock and entropy, and names of agents.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::{Arc, Mutex};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::clock::Clock;
+use crate::name::InvalidName;
+
+/// The one source of randomness.
+pub trait Entropy: Send + Sync {
+    /// Fills `bytes` with unpredictable bytes.
+    fn fill(&self, bytes: &mut [u8]);
+}
+
+/// The operating system's randomness.
+#[derive(Debug, Default)]
+pub struct OsEntropy;
+
+impl Entropy for OsEntropy {
+    fn fill(&self, bytes: &mut [u8]) {
+        // A machine without randomness can make no token and no id: there is
+        // nothing sane to continue with.
+        getrandom::fill(bytes).expect("the operating system gives randomness");
+    }
+}
+
+/// Reproducible bytes for tests (xorshift; never for secrets).
+#[derive(Debug)]
+pub struct SeededEntropy(Mutex<u64>);
+
+impl SeededEntropy {
+    /// Starts the sequence that `seed` names.
+    pub fn new(seed: u64) -> Self {
+        Self(Mutex::new(seed | 1))
+    }
+}
+
+impl Entropy for SeededEntropy {
+    fn fill(&self, bytes: &mut [u8]) {
+        let mut state = self.0.lock().expect("no panic while held");
+        for byte in bytes {
+            *state ^= *state << 13;
+            *state ^= *state >> 7;
+            *state ^= *state << 17;
+            *byte = state.to_le_bytes()[3];
+        }
+    }
+}
+
+/// Makes ids from a clock and a source of randomness.
+#[derive(Clone)]
+pub struct Ids {
+    clock: Arc<dyn Clock>,
+    entropy: Arc<dyn Entropy>,
+}
+
+impl Ids {
+    /// Ids stamped by `clock` and made unguessable by `entropy`.
+    pub fn new(clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> Self {
+        Self { clock, entropy }
+    }
+
+    /// A fresh id of the wanted kind.
+    pub fn next<T: From<Uuid>>(&self) -> T {
+        let mut random = [0_u8; 10];
+        self.entropy.fill(&mut random);
+        let millis = u64::try_from(self.clock.now().0).unwrap_or(0);
+        uuid::Builder::from_unix_timestamp_millis(millis, &random)
+            .into_uuid()
+            .into()
+    }
+
+    /// Fresh random bytes, for tokens, keys and nonces.
+    pub fn random<const N: usize>(&self) -> [u8; N] {
+        let mut bytes = [0; N];
+        self.entropy.fill(&mut bytes);
+        bytes
+    }
+}
+
+impl fmt::Debug for Ids {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Ids")
+    }
+}
+
+macro_rules! uuid_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(
+            Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+        )]
+        #[serde(transparent)]
+        pub struct $name(pub Uuid);
+
+        impl From<Uuid> for $name {
+            fn from(id: Uuid) -> Self {
+                Self(id)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = InvalidName;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                Uuid::parse_str(text)
+                    .map(Self)
+                    .map_err(|_| InvalidName::new(text, "is not an id (a UUID)"))
+            }
+        }
+
+        impl JsonSchema for $name {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({ "type": "string", "format": "uuid" })
+            }
+        }
+    };
+}
+
+uuid_id! {
+    /// One call of one tool.
+    CallId
+}
+uuid_id! {
+    /// One request for the owner's permission.
+    ApprovalId
+}
+uuid_id! {
+    /// One stored file made by a tool, a script or a large result.
+    ArtifactId
+}
+uuid_id! {
+    /// One access token (never the secret itself).
+    TokenId
+}
+
+/// The name of an agent: 1-64 of `a-z0-9-_`, starting with a letter or digit.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct AgentId(String);
+
+impl AgentId {
+    /// The agent that exists without configuration.
+    pub fn main() -> Self {
+        Self("main".to_owned())
+    }
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for AgentId {
+    type Err = InvalidName;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let legal = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-' || c == b'_';
+        let starts_well = text
+            .bytes()
+            .next()
+            .is_some_and(|c| c.is_ascii_alphanumeric());
+        if text.len() <= 64 && starts_well && text.bytes().all(legal) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(InvalidName::new(
+                text,
+                "is not an agent id: use 1-64 of a-z, 0-9, - and _, starting with a letter or digit",
+            ))
+        }
+    }
+}
+
+impl TryFrom<String> for AgentId {
+    type Error = InvalidName;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl From<AgentId> for String {
+    fn from(id: AgentId) -> Self {
+        id.0
+    }
+}
+
+impl fmt::Display for AgentId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::{ManualClock, Timestamp};
+    use std::time::Duration;
+
+    #[test]
+    fn ids_carry_the_injected_time_and_sort_by_it() {
+        let clock = Arc::new(ManualClock::at(Timestamp(1_700_000_000_000)));
+        let ids = Ids::new(clock.clone(), Arc::new(SeededEntropy::new(7)));
+        let first: CallId = ids.next();
+        clock.advance(Duration::from_millis(1));
+        let second: CallId = ids.next();
+        assert_eq!(first.0.get_version_num(), 7);
+        assert!(first < second);
+        assert_eq!(first.to_string().parse::<CallId>().unwrap(), first);
+    }
+
+    #[test]
+    fn agent_ids_are_parsed_once_at_the_edge() {
+        for good in ["main", "a", "helper-2", "0_x"] {
+            assert!(good.parse::<AgentId>().is_ok(), "{good}");
+        }
+        for bad in ["", "Main", "../main", "a/b", "-a", "a b", &"a".repeat(65)] {
+            assert!(bad.parse::<AgentId>().is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! The words every other crate speaks: tools and their catalogue, who calls
+//! them and with which rights, what comes back, ids and time.
+//!
+//! Nothing here opens a file, a socket or a process. Time and randomness enter
+//! the whole program through [`clock`] and [`id`], so tests own both.
+
+mod call;
+mod caller;
+mod catalogue;
+mod clock;
+mod content;
+mod effects;
+mod error;
+mod id;
+mod name;
+mod outcome;
+mod pattern;
+mod secret;
+mod spec;
+mod tool;
+
+pub use call::{CallContext, CallRequest, Invoke};
+pub use caller::{Caller, CallerKind, Rights, Role};
+pub use catalogue::{Catalogue, DuplicateTool, Face, ViewContext};
+pub use clock::{Clock, ManualClock, SystemClock, Timestamp};
+pub use content::ContentBlock;
+pub use effects::{Effect, Effects};
+pub use error::{ErrorCode, Problem, ToolError};
+pub use id::{
+    AgentId, ApprovalId, ArtifactId, CallId, Entropy, Ids, OsEntropy, SeededEntropy, TokenId,
+};
+pub use name::{InvalidName, ToolName};
+pub use outcome::{Cut, Envelope, Outcome};
+pub use pattern::Pattern;
+pub use secret::Secret;
+pub use spec::{Exposure, Group, RunsOn, ToolSpec};
+pub use tool::{Tool, Typed, TypedTool, schema_of};

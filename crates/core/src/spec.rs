@@ -1,0 +1,131 @@
+//! What is known of a tool without calling it.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::effects::Effects;
+use crate::name::ToolName;
+
+/// How `tools` and the page group the catalogue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Group {
+    /// There on every gateway.
+    Core,
+    /// There because something was configured or connected.
+    Extra,
+    /// There inside a chat of some kind.
+    Channel,
+}
+
+/// Who is shown the tool without asking for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Exposure {
+    /// In every list.
+    Direct,
+    /// Callable, found by discovery, and kept out of a model's first list.
+    Discoverable,
+}
+
+/// Where a tool does its work.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum RunsOn {
+    /// Inside the gateway, on its own records.
+    Gateway,
+    /// On the gateway's machine, behind the guard.
+    Host,
+    /// On a node.
+    Node {
+        /// Which one.
+        id: String,
+    },
+    /// In a federated server.
+    Server {
+        /// Which one.
+        name: String,
+    },
+}
+
+/// What is known of a tool without calling it.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolSpec {
+    /// The canonical name.
+    #[schemars(with = "String")]
+    pub name: ToolName,
+    /// The family it belongs to, such as `gsv`.
+    pub family: String,
+    /// How listings group it.
+    pub group: Group,
+    /// What it does, for models and people.
+    pub description: String,
+    /// The JSON Schema of its parameters.
+    pub input_schema: Value,
+    /// The JSON Schema of its result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_schema: Option<Value>,
+    /// What it does to the world.
+    pub effects: Effects,
+    /// Who is shown it.
+    pub exposure: Exposure,
+    /// Where it does its work.
+    pub runs_on: RunsOn,
+    /// How long a call may take.
+    #[serde(skip)]
+    pub deadline: Duration,
+}
+
+impl ToolSpec {
+    /// A core tool of `family` that runs in the gateway, takes nothing, and whose
+    /// effects are unknown until said.
+    ///
+    /// # Panics
+    /// When `name` is not a tool name: names of built-in tools are literals.
+    pub fn new(name: &str, family: &str, description: &str) -> Self {
+        Self {
+            name: name.parse().expect("a literal tool name"),
+            family: family.to_owned(),
+            group: Group::Core,
+            description: description.to_owned(),
+            input_schema: json!({ "type": "object", "additionalProperties": false }),
+            output_schema: None,
+            effects: Effects::default(),
+            exposure: Exposure::Direct,
+            runs_on: RunsOn::Gateway,
+            deadline: Duration::from_secs(60),
+        }
+    }
+
+    /// Says what it does to the world.
+    #[must_use]
+    pub fn effects(mut self, effects: Effects) -> Self {
+        self.effects = effects;
+        self
+    }
+
+    /// Says how long a call may take.
+    #[must_use]
+    pub fn deadline(mut self, deadline: Duration) -> Self {
+        self.deadline = deadline;
+        self
+    }
+
+    /// Says who is shown it.
+    #[must_use]
+    pub fn exposure(mut self, exposure: Exposure) -> Self {
+        self.exposure = exposure;
+        self
+    }
+
+    /// Says where it does its work.
+    #[must_use]
+    pub fn runs_on(mut self, place: RunsOn) -> Self {
+        self.runs_on = place;
+        self
+    }
+}

@@ -1,0 +1,106 @@
+//! What a tool is: a spec and a call.
+
+use std::future::Future;
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::call::CallContext;
+use crate::error::{ErrorCode, ToolError};
+use crate::outcome::Outcome;
+use crate::spec::ToolSpec;
+
+/// A tool as the catalogue holds it.
+#[async_trait]
+pub trait Tool: Send + Sync {
+    /// What is known of it without calling it.
+    fn spec(&self) -> &ToolSpec;
+    /// Does the work. Only the path calls this.
+    async fn call(&self, arguments: Value, context: &CallContext) -> Result<Outcome, ToolError>;
+}
+
+/// A tool as one file writes it: typed parameters, a typed result, one function.
+pub trait TypedTool: Send + Sync + 'static {
+    /// Its parameters; the input schema comes from this type.
+    type Params: DeserializeOwned + JsonSchema + Send;
+    /// Its result; the output schema comes from this type.
+    type Output: JsonSchema;
+
+    /// Name, family, description, effects and the rest; schemas are filled in.
+    fn spec(&self) -> ToolSpec;
+    /// Does the work.
+    fn run(
+        &self,
+        params: Self::Params,
+        context: &CallContext,
+    ) -> impl Future<Output = Result<Outcome, ToolError>> + Send;
+}
+
+/// Makes a [`TypedTool`] a [`Tool`].
+pub struct Typed<T> {
+    spec: ToolSpec,
+    tool: T,
+}
+
+impl<T: TypedTool> Typed<T> {
+    /// Fills the schemas in from the types.
+    pub fn new(tool: T) -> Self {
+        let mut spec = tool.spec();
+        spec.input_schema = schema_of::<T::Params>();
+        spec.output_schema = Some(schema_of::<T::Output>());
+        Self { spec, tool }
+    }
+}
+
+#[async_trait]
+impl<T: TypedTool> Tool for Typed<T> {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    async fn call(&self, arguments: Value, context: &CallContext) -> Result<Outcome, ToolError> {
+        let params = serde_json::from_value(arguments)
+            .map_err(|e| ToolError::new(ErrorCode::InvalidArguments, e.to_string()))?;
+        self.tool.run(params, context).await
+    }
+}
+
+/// The JSON Schema of a type, self-contained and without a document header.
+pub fn schema_of<T: JsonSchema>() -> Value {
+    let mut settings = SchemaSettings::draft2020_12();
+    settings.inline_subschemas = true;
+    settings.meta_schema = None;
+    let mut schema = settings.into_generator().into_root_schema_for::<T>();
+    schema.remove("title");
+    schema.to_value()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+
+    /// The doc comment of the type.
+    #[derive(Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields, rename_all = "camelCase")]
+    #[allow(dead_code)]
+    struct Params {
+        /// Where.
+        path: String,
+        replace_all: Option<bool>,
+    }
+
+    #[test]
+    fn schemas_are_plain_and_refuse_unknown_parameters() {
+        let schema = schema_of::<Params>();
+        assert_eq!(schema["type"], "object");
+        assert_eq!(schema["additionalProperties"], false);
+        assert_eq!(schema["required"], serde_json::json!(["path"]));
+        assert_eq!(schema["properties"]["path"]["description"], "Where.");
+        assert!(schema["properties"]["replaceAll"].is_object());
+        assert!(schema.get("$schema").is_none() && schema.get("$defs").is_none());
+    }
+}
