@@ -28,8 +28,6 @@ pub struct CallRequest {
     pub approval_wait: Duration,
     /// A shorter deadline than the tool's own.
     pub deadline: Option<Duration>,
-    /// Ends the call when the asker goes away.
-    pub cancel: CancellationToken,
 }
 
 impl CallRequest {
@@ -42,7 +40,6 @@ impl CallRequest {
             agent: AgentId::main(),
             approval_wait: Duration::ZERO,
             deadline: None,
-            cancel: CancellationToken::new(),
         }
     }
 }
@@ -63,7 +60,7 @@ pub struct CallContext {
 /// The one door to the tools: faces, agents, jobs and scripts call through it.
 #[async_trait]
 pub trait Invoke: Send + Sync {
-    /// Takes the call down the whole path.
+    /// Takes the call down the whole path. Dropping the future cancels the call.
     async fn invoke(&self, request: CallRequest) -> Result<Outcome, ToolError>;
     /// All tools there are now.
     fn catalogue(&self) -> Arc<Catalogue>;

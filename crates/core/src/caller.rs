@@ -142,7 +142,7 @@ mod tests {
     use crate::effects::Effects;
 
     fn spec(name: &str, effects: Effects) -> ToolSpec {
-        ToolSpec::new(name, "test", "a test tool").effects(effects)
+        ToolSpec::new(name, "test").effects(effects)
     }
 
     fn rights(role: Role, tools: &[&str]) -> Rights {

@@ -140,9 +140,9 @@ mod tests {
     fn catalogue() -> Catalogue {
         let mut all = Catalogue::default();
         for spec in [
-            ToolSpec::new("gsv__ReadFile", "gsv", "reads").effects(Effects::READS),
-            ToolSpec::new("tool::file_write", "tool", "writes").effects(Effects::WRITES),
-            ToolSpec::new("rare", "extra", "rarely needed")
+            ToolSpec::new("gsv__ReadFile", "gsv").effects(Effects::READS),
+            ToolSpec::new("tool::file_write", "tool").effects(Effects::WRITES),
+            ToolSpec::new("rare", "extra")
                 .effects(Effects::READS)
                 .exposure(Exposure::Discoverable),
         ] {
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn two_tools_cannot_share_an_alias() {
         let mut all = catalogue();
-        let clash = ToolSpec::new("tool__file_write", "x", "");
+        let clash = ToolSpec::new("tool__file_write", "x");
         assert!(all.add(Arc::new(Named(clash))).is_err());
     }
 

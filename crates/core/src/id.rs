@@ -22,6 +22,7 @@ pub trait Entropy: Send + Sync {
 pub struct OsEntropy;
 
 impl Entropy for OsEntropy {
+    #[allow(clippy::disallowed_methods)] // the one place randomness is drawn
     fn fill(&self, bytes: &mut [u8]) {
         // A machine without randomness can make no token and no id: there is
         // nothing sane to continue with.

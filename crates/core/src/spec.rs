@@ -86,12 +86,12 @@ impl ToolSpec {
     ///
     /// # Panics
     /// When `name` is not a tool name: names of built-in tools are literals.
-    pub fn new(name: &str, family: &str, description: &str) -> Self {
+    pub fn new(name: &str, family: &str) -> Self {
         Self {
             name: name.parse().expect("a literal tool name"),
             family: family.to_owned(),
             group: Group::Core,
-            description: description.to_owned(),
+            description: String::new(),
             input_schema: json!({ "type": "object", "additionalProperties": false }),
             output_schema: None,
             effects: Effects::default(),

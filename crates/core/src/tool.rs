@@ -29,7 +29,8 @@ pub trait TypedTool: Send + Sync + 'static {
     /// Its result; the output schema comes from this type.
     type Output: JsonSchema;
 
-    /// Name, family, description, effects and the rest; schemas are filled in.
+    /// Name, family, effects and the rest. The schemas are filled in, and the
+    /// description is the doc comment of [`Self::Params`].
     fn spec(&self) -> ToolSpec;
     /// Does the work.
     fn run(
@@ -49,7 +50,13 @@ impl<T: TypedTool> Typed<T> {
     /// Fills the schemas in from the types.
     pub fn new(tool: T) -> Self {
         let mut spec = tool.spec();
-        spec.input_schema = schema_of::<T::Params>();
+        let mut input = schema_of::<T::Params>();
+        if let Some(Value::String(text)) =
+            input.as_object_mut().and_then(|o| o.remove("description"))
+        {
+            spec.description = text;
+        }
+        spec.input_schema = input;
         spec.output_schema = Some(schema_of::<T::Output>());
         Self { spec, tool }
     }

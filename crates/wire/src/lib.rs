@@ -1,1 +1,30 @@
-//! placeholder
+//! The v1 socket protocol as types: frames, methods, codes, and the header of
+//! binary frames. No behaviour lives here.
+//!
+//! Whatever comes in may hold fields that are not named here; they are ignored,
+//! because a client written by others has to connect unchanged. Whatever goes out
+//! leaves absent fields out instead of sending null.
+
+mod binary;
+mod code;
+mod connect;
+mod document;
+mod frame;
+mod method;
+mod params;
+
+pub use binary::{BinaryFrame, CHUNK, HEADER, TooShort};
+pub use code::{CLOSE_UNAUTHENTICATED, Code, ErrorShape};
+pub use connect::{
+    Auth, CONNECT_WITHIN, Client, ClientMode, ConnectParams, Features, HelloKind, HelloOk,
+    NodeRuntime, PROTOCOL, Server, ToolDefinition,
+};
+pub use document::protocol_markdown;
+pub use frame::{Event, Frame, Request, Response};
+pub use method::{Method, Params};
+pub use params::{
+    ConfigGetParams, ConfigGetResult, ConfigSetParams, ConfigSetResult, ToolInvokeParams,
+    ToolInvokeResult, ToolsListParams, ToolsListResult, WorkspaceDeleteParams,
+    WorkspaceDeleteResult, WorkspaceListParams, WorkspaceListResult, WorkspaceReadParams,
+    WorkspaceReadResult, WorkspaceWriteParams, WorkspaceWriteResult,
+};

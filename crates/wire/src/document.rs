@@ -1,0 +1,184 @@
+//! The reference of the protocol, `docs/protocol.md`.
+//!
+//! Fields are sorted, those that must be there first: the order must not depend
+//! on which features of `serde_json` some other crate of the build turned on.
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::Value;
+
+use crate::code::{Code, ErrorShape};
+use crate::connect::ConnectParams;
+use crate::method::Params;
+use crate::params::{
+    ConfigGetParams, ConfigSetParams, ToolInvokeParams, ToolsListParams, WorkspaceDeleteParams,
+    WorkspaceListParams, WorkspaceReadParams, WorkspaceWriteParams,
+};
+
+const HEAD: &str = "\
+# The socket protocol
+
+<!-- Made from crates/wire; run `UPDATE_DOCS=1 cargo test -p manyhands-wire` after a change. -->
+
+`GET /ws` opens the socket. Text frames are JSON objects told apart by `type`:
+
+| frame | fields |
+| --- | --- |
+| `req` | `id`, `method`, `params?` |
+| `res` | `id`, `ok`, `payload?`, `error?` |
+| `evt` | `event`, `payload?`, `seq?` |
+
+The first frame is a `connect` request, within 15 seconds. Fields that are not
+listed here are ignored when they come in, and absent fields are left out.
+
+A binary frame is a transfer id (u32, little-endian) and then at most 256 KiB of
+that transfer's bytes.
+";
+
+/// The whole reference: frames, methods with their parameters and results, codes.
+pub fn protocol_markdown() -> String {
+    let mut text = HEAD.to_owned();
+    text.push_str("\n## Methods\n");
+    method::<ConnectParams>(&mut text);
+    method::<ToolsListParams>(&mut text);
+    method::<ToolInvokeParams>(&mut text);
+    method::<ConfigGetParams>(&mut text);
+    method::<ConfigSetParams>(&mut text);
+    method::<WorkspaceListParams>(&mut text);
+    method::<WorkspaceReadParams>(&mut text);
+    method::<WorkspaceWriteParams>(&mut text);
+    method::<WorkspaceDeleteParams>(&mut text);
+    text.push_str("\n## Errors\n");
+    table(&mut text, "Fields", &schema::<ErrorShape>());
+    text.push_str("\n| code | meaning |\n| --- | --- |\n");
+    for code in Code::ALL {
+        let row = format!("| {} | {} |\n", code.number(), code.meaning());
+        text.push_str(&row);
+    }
+    text
+}
+
+fn method<P: Params>(text: &mut String) {
+    let open = if P::METHOD.open_to_nodes() {
+        " Open to nodes."
+    } else {
+        ""
+    };
+    let (name, summary) = (P::METHOD.name(), P::METHOD.summary());
+    text.push_str(&format!("\n### `{name}`\n\n{summary}{open}\n"));
+    table(text, "Parameters", &schema::<P>());
+    table(text, "Result", &schema::<P::Result>());
+}
+
+fn schema<T: JsonSchema>() -> Value {
+    let mut settings = SchemaSettings::draft2020_12();
+    settings.inline_subschemas = true;
+    settings.meta_schema = None;
+    settings.into_generator().into_root_schema_for::<T>().into()
+}
+
+fn table(text: &mut String, title: &str, schema: &Value) {
+    let shapes = match schema["anyOf"].as_array() {
+        Some(shapes) => shapes.iter().collect(),
+        None => vec![schema],
+    };
+    for (at, shape) in shapes.into_iter().enumerate() {
+        let title = if at == 0 { title } else { "Or" };
+        let mut rows = Vec::new();
+        fields(&mut rows, "", shape);
+        if rows.is_empty() {
+            let what = match shape["type"].as_str() {
+                Some("object") => "none",
+                _ => "any JSON value, as the tool documents it",
+            };
+            text.push_str(&format!("\n{title}: {what}.\n"));
+            continue;
+        }
+        text.push_str(&format!("\n{title}:\n\n"));
+        text.push_str("| field | type | required | meaning |\n| --- | --- | --- | --- |\n");
+        text.extend(rows);
+    }
+}
+
+fn fields(rows: &mut Vec<String>, above: &str, schema: &Value) {
+    let required = |name: &str| {
+        let mut names = schema["required"].as_array().into_iter().flatten();
+        names.any(|required| required == name)
+    };
+    let mut names: Vec<(&String, &Value)> = schema["properties"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .collect();
+    names.sort_by_key(|(name, _)| (!required(name), *name));
+    for (name, field) in names {
+        let path = format!("{above}{name}");
+        let must = if required(name) { "yes" } else { "no" };
+        let kind = kind(field);
+        let meaning = field["description"]
+            .as_str()
+            .unwrap_or("")
+            .replace('\n', " ");
+        rows.push(format!("| `{path}` | {kind} | {must} | {meaning} |\n"));
+        fields(rows, &format!("{path}."), field);
+        fields(rows, &format!("{path}[]."), &field["items"]);
+    }
+}
+
+fn kind(field: &Value) -> String {
+    if let Some(word) = field["const"].as_str() {
+        return format!("`{word}`");
+    }
+    if let Some(options) = field["oneOf"].as_array() {
+        let words: Vec<String> = options.iter().map(kind).collect();
+        return words.join(" or ");
+    }
+    let named = match &field["type"] {
+        Value::Array(options) => options
+            .iter()
+            .find_map(|o| o.as_str().filter(|o| *o != "null")),
+        one => one.as_str(),
+    };
+    match named {
+        Some("array") => format!("list of {}", kind(&field["items"])),
+        Some(named) => named.to_owned(),
+        None => "any".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::method::Method;
+
+    #[test]
+    fn the_reference_in_docs_is_the_one_the_types_give() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/protocol.md");
+        #[allow(
+            clippy::disallowed_methods,
+            reason = "a switch for whoever runs the test"
+        )]
+        if std::env::var_os("UPDATE_DOCS").is_some() {
+            std::fs::write(path, protocol_markdown()).unwrap();
+        }
+        let written = std::fs::read_to_string(path).unwrap_or_default();
+        assert!(
+            written == protocol_markdown(),
+            "docs/protocol.md is out of date; run UPDATE_DOCS=1 cargo test -p manyhands-wire"
+        );
+    }
+
+    #[test]
+    fn every_method_and_code_is_in_it_and_every_field_has_a_meaning() {
+        let text = protocol_markdown();
+        for method in Method::ALL {
+            assert!(text.contains(&format!("### `{method}`\n")), "{method}");
+        }
+        for code in Code::ALL {
+            assert!(text.contains(&format!("| {} |", code.number())));
+        }
+        for row in text.lines().filter(|line| line.starts_with("| `")) {
+            assert!(!row.ends_with("|  |"), "{row}");
+        }
+    }
+}
