@@ -1,0 +1,129 @@
+//! What differs between two sets of settings.
+
+use serde_json::Value;
+
+use crate::path::KeyPath;
+use crate::read::effective;
+use crate::settings::Settings;
+use crate::shape::{Shape, root};
+
+/// The keys that differ. Lists count as one key.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Changes {
+    /// Every key that differs, dotted.
+    pub keys: Vec<String>,
+    /// Those of them that only a restart brings into force.
+    pub needs_restart: Vec<String>,
+}
+
+impl Changes {
+    /// Whether nothing differs.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+}
+
+/// What changes from `old` to `new`, and which of it has to wait for a restart.
+pub fn diff(old: &Settings, new: &Settings) -> Changes {
+    let mut changes = Changes::default();
+    let (old, new) = (effective(old), effective(new));
+    compare(
+        root(),
+        &KeyPath::default(),
+        &old,
+        &new,
+        Restart::No,
+        &mut changes,
+    );
+    changes
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Restart {
+    No,
+    Needed,
+}
+
+fn compare(
+    shape: &Shape,
+    at: &KeyPath,
+    old: &Value,
+    new: &Value,
+    above: Restart,
+    changes: &mut Changes,
+) {
+    if old == new {
+        return;
+    }
+    let restart = if shape.restart {
+        Restart::Needed
+    } else {
+        above
+    };
+    if let (true, Value::Object(old), Value::Object(new)) = (shape.is_table(), old, new) {
+        for (key, child) in shape.keys() {
+            let side = |table: &serde_json::Map<_, _>| table.get(key).cloned().unwrap_or_default();
+            compare(
+                child,
+                &at.join(key),
+                &side(old),
+                &side(new),
+                restart,
+                changes,
+            );
+        }
+        return;
+    }
+    changes.keys.push(at.to_string());
+    if restart == Restart::Needed {
+        changes.needs_restart.push(at.to_string());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(old: &str, new: &str, keys: &[&str], needs_restart: &[&str]) {
+        let read = |text| crate::check::check(text).unwrap().0;
+        let changes = diff(&read(old), &read(new));
+        assert_eq!(changes.keys, keys);
+        assert_eq!(changes.needs_restart, needs_restart);
+        assert_eq!(changes.is_empty(), keys.is_empty());
+    }
+
+    const TLS: &str = "tls = { cert = \"a\", key = \"b\" }";
+
+    #[test]
+    fn only_what_is_bound_at_the_start_needs_a_restart() {
+        check("", "", &[], &[]);
+        check("", "listen = \"127.0.0.1:7717\"", &[], &[]);
+        check("", "listen = \"a:1\"", &["listen"], &["listen"]);
+        check(
+            "",
+            "insecure_remote = true",
+            &["insecure_remote"],
+            &["insecure_remote"],
+        );
+        check("", TLS, &["tls"], &["tls"]);
+        check(
+            TLS,
+            "tls = { cert = \"c\", key = \"b\" }",
+            &["tls.cert"],
+            &["tls.cert"],
+        );
+        check(
+            "",
+            "[log]\nlevel = \"warn\"\nformat = \"json\"",
+            &["log.format", "log.level"],
+            &["log.format", "log.level"],
+        );
+        check(
+            "allowed_hosts = [\"a\"]",
+            "[limits]\ncalls_per_day = 3\n[[policy.rules]]\ndecision = \"ask\"",
+            &["allowed_hosts", "limits.calls_per_day", "policy.rules"],
+            &[],
+        );
+    }
+}

@@ -1,0 +1,124 @@
+//! Checks of texts that a type alone cannot make, named by `x-check` in the schema.
+
+use std::net::SocketAddr;
+
+/// What is wrong with `text` by the check called `name`; the answer continues
+/// "`key` ...".
+pub(crate) fn flaw(name: &str, text: &str) -> Option<String> {
+    match name {
+        "address" => address(text),
+        "host" => host(text),
+        "origin" => origin(text),
+        "regex" => regex(text),
+        "level" => level(text),
+        _ => unreachable!("the schema names a check that does not exist: {name}"),
+    }
+}
+
+fn address(text: &str) -> Option<String> {
+    let named = || {
+        let (host, port) = text.rsplit_once(':')?;
+        port.parse::<u16>().ok()?;
+        (self::host(host).is_none() && !host.contains(':')).then_some(())
+    };
+    let good = text.parse::<SocketAddr>().is_ok() || named().is_some();
+    (!good).then(|| "must be host:port, as in `127.0.0.1:7717` or `[::1]:7717`".to_owned())
+}
+
+fn host(text: &str) -> Option<String> {
+    let legal = |c: char| c.is_ascii_alphanumeric() || "-._:[]".contains(c);
+    let good = !text.is_empty() && text.len() <= 253 && text.chars().all(legal);
+    (!good).then(|| "must hold host names without scheme or path, as in `desk.example`".to_owned())
+}
+
+fn origin(text: &str) -> Option<String> {
+    let rest = text
+        .strip_prefix("https://")
+        .or_else(|| text.strip_prefix("http://"));
+    let good = rest.is_some_and(|rest| host(rest).is_none());
+    (!good).then(|| {
+        "must hold origins, scheme and host without a path, as in `https://desk.example`".to_owned()
+    })
+}
+
+fn regex(text: &str) -> Option<String> {
+    let error = regex::Regex::new(text).err()?.to_string();
+    // The crate draws the expression over several lines; the last one says why.
+    let why = error.lines().last().unwrap_or_default();
+    let why = why.trim().trim_start_matches("error: ");
+    Some(format!("is not a regular expression: {why}"))
+}
+
+fn level(text: &str) -> Option<String> {
+    const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
+    let good = text.split(',').all(|directive| {
+        let (target, level) = directive.rsplit_once('=').unwrap_or(("-", directive));
+        !target.trim().is_empty() && LEVELS.contains(&level.trim().to_lowercase().as_str())
+    });
+    (!good).then(|| {
+        "must be off, error, warn, info, debug or trace, or a list such as `info,manyhands_path=debug`"
+            .to_owned()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(name: &str, good: &[&str], bad: &[&str]) {
+        for text in good {
+            assert_eq!(flaw(name, text), None, "{name}: {text}");
+        }
+        for text in bad {
+            assert!(flaw(name, text).is_some(), "{name}: {text}");
+        }
+    }
+
+    #[test]
+    fn each_check_takes_the_right_and_refuses_the_wrong() {
+        check(
+            "address",
+            &["127.0.0.1:7717", "[::1]:0", "localhost:80", "0.0.0.0:65535"],
+            &[
+                "",
+                "7717",
+                ":7717",
+                "localhost",
+                "localhost:",
+                "localhost:99999",
+                "::1:80",
+                "a b:1",
+            ],
+        );
+        check(
+            "host",
+            &["desk.example", "desk.example:8080", "10.0.0.2", "[::1]"],
+            &["", "https://desk.example", "desk.example/x", "a b"],
+        );
+        check(
+            "origin",
+            &["https://desk.example", "http://localhost:3000"],
+            &[
+                "",
+                "desk.example",
+                "https://",
+                "https://desk.example/",
+                "ftp://desk.example",
+                "*",
+            ],
+        );
+        check("regex", &["", "^rm ", "[a-z]+"], &["(", "[z-a]", "(?<x"]);
+        check(
+            "level",
+            &["info", "WARN", "info,manyhands_path=debug", "off"],
+            &["", "loud", "info,", "=debug", "manyhands_path=loud"],
+        );
+    }
+
+    #[test]
+    fn a_broken_expression_says_why_on_one_line() {
+        let flaw = flaw("regex", "a(b").unwrap();
+        assert_eq!(flaw, "is not a regular expression: unclosed group");
+    }
+}

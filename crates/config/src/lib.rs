@@ -1,0 +1,37 @@
+//! The owner's settings: what they are, how `config.toml` is read, checked,
+//! changed and watched, and how their reference is written.
+//!
+//! The types in [`Settings`] are the only list of keys there is. Checking,
+//! suggestions, masking, the commented default file and the reference all walk
+//! the schema made from them, so a new key needs one documented field and no more.
+
+mod change;
+mod check;
+mod document;
+mod edit;
+mod error;
+mod file;
+mod format;
+mod line;
+mod mask;
+mod nearest;
+mod path;
+mod read;
+mod reference;
+mod settings;
+mod shape;
+mod toml_value;
+mod watch;
+mod write;
+
+pub use change::{Changes, diff};
+pub use check::{Provenance, Source};
+pub use document::default_file;
+pub use error::{ConfigError, PathError, Problem};
+pub use file::ConfigFile;
+pub use mask::{is_secret_key, mask};
+pub use path::KeyPath;
+pub use read::{get, masked, value_from_text};
+pub use reference::reference;
+pub use settings::{Decision, Limits, Log, LogFormat, Policy, Predicate, Rule, Settings, Tls};
+pub use watch::{POLL, Watcher};

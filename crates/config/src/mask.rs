@@ -1,0 +1,247 @@
+//! Masking secrets in whatever is shown of the configuration.
+
+use serde_json::Value;
+
+use crate::error::PathError;
+use crate::path::KeyPath;
+use crate::read::find;
+use crate::shape::Shape;
+
+const MASK: &str = "***";
+
+/// Words that make a key's value secret when the key is one of them or ends in one.
+const SECRET_WORDS: [&str; 10] = [
+    "token",
+    "secret",
+    "password",
+    "passphrase",
+    "apikey",
+    "privatekey",
+    "credential",
+    "credentials",
+    "authorization",
+    "cookie",
+];
+
+/// Whether the key's name alone says that its value is secret. Case, `_` and `-`
+/// do not matter.
+pub fn is_secret_key(key: &str) -> bool {
+    let name = plain(key);
+    SECRET_WORDS.iter().any(|word| name.ends_with(word))
+}
+
+fn plain(key: &str) -> String {
+    let letters = key.chars().filter(|c| !matches!(c, '_' | '-'));
+    letters.flat_map(char::to_lowercase).collect()
+}
+
+/// Whether the value under `key` is secret. A plural such as `tokens` counts
+/// too, unless the value is a number or a switch: those are limits, not secrets.
+fn is_secret(key: &str, value: &Value) -> bool {
+    let scalar = matches!(value, Value::Number(_) | Value::Bool(_));
+    is_secret_key(key) || (!scalar && key.strip_suffix(['s', 'S']).is_some_and(is_secret_key))
+}
+
+/// Any JSON with every secret in it as `***`, at every depth.
+pub fn mask(value: &Value) -> Value {
+    walk(value, None)
+}
+
+/// The same, and also what `shape` marks secret.
+pub(crate) fn with(value: &Value, shape: &Shape) -> Value {
+    walk(value, Some(shape))
+}
+
+/// What may be shown at `path` inside `value`. Below a secret everything is the
+/// secret's mask, existing or not, so that a path cannot feel its way inside.
+pub(crate) fn at(value: &Value, shape: &Shape, path: &KeyPath) -> Result<Value, PathError> {
+    let mut above = KeyPath::default();
+    let mut here = Some(shape);
+    for segment in path.segments() {
+        above = above.join(segment);
+        here = here.and_then(|shape| shape.child(segment));
+        let Ok(found) = find(value, shape, &above) else {
+            break;
+        };
+        let marked = here.is_some_and(|shape| shape.secret);
+        if (marked || is_secret(segment, found)) && !found.is_null() {
+            let shown = find(value, shape, path).map_or(Value::from(MASK), hide);
+            return Ok(shown);
+        }
+    }
+    let found = find(value, shape, path)?;
+    Ok(walk(found, here))
+}
+
+fn walk(value: &Value, shape: Option<&Shape>) -> Value {
+    if shape.is_some_and(|shape| shape.secret) {
+        return hide(value);
+    }
+    let below = |segment: &str| shape.and_then(|shape| shape.child(segment));
+    match value {
+        Value::Object(object) => {
+            let entries = object.iter().map(|(key, value)| {
+                let shown = if is_secret(key, value) {
+                    hide(value)
+                } else {
+                    walk(value, below(key))
+                };
+                (key.clone(), shown)
+            });
+            Value::Object(entries.collect())
+        }
+        Value::Array(list) => list.iter().map(|item| walk(item, below("0"))).collect(),
+        other => other.clone(),
+    }
+}
+
+/// A secret as it may be shown: masked whole, because the keys and the length of
+/// a secret table or list can tell too much. What is not set hides nothing, and a
+/// reference to the vault is a name, not a secret.
+fn hide(value: &Value) -> Value {
+    let shown = match value {
+        Value::Null => true,
+        Value::Array(list) => !list.is_empty() && list.iter().all(is_reference),
+        other => is_reference(other),
+    };
+    if shown {
+        value.clone()
+    } else {
+        Value::from(MASK)
+    }
+}
+
+fn is_reference(value: &Value) -> bool {
+    let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
+    let name = value.as_str().and_then(|text| text.strip_prefix("vault:"));
+    name.is_some_and(|name| !name.is_empty() && name.len() <= 128 && name.chars().all(legal))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn shape() -> Shape {
+        Shape::of(&json!({ "type": "object", "properties": {
+            "pin": { "type": "string", "x-secret": true },
+            "pins": { "type": "array", "items": { "type": "string", "x-secret": true } },
+            "plain": { "type": "string" },
+        } }))
+    }
+
+    #[track_caller]
+    fn check(value: Value, expect: Value) {
+        assert_eq!(mask(&value), expect);
+    }
+
+    #[test]
+    fn secret_keys_are_known_by_their_ending_in_any_spelling() {
+        for key in [
+            "token",
+            "TOKEN",
+            "bot_token",
+            "botToken",
+            "secret",
+            "client-secret",
+            "password",
+            "passphrase",
+            "api_key",
+            "apiKey",
+            "API-KEY",
+            "x_api_key",
+            "private_key",
+            "credential",
+            "credentials",
+            "Authorization",
+            "proxy-authorization",
+        ] {
+            assert!(is_secret_key(key), "{key}");
+            check(json!({ key: "hunter2" }), json!({ key: "***" }));
+        }
+        for key in [
+            "tokenizer",
+            "key",
+            "secretary",
+            "listen",
+            "author",
+            "passwords_file",
+        ] {
+            assert!(!is_secret_key(key), "{key}");
+            check(json!({ key: "shown" }), json!({ key: "shown" }));
+        }
+    }
+
+    #[test]
+    fn secrets_are_masked_inside_lists_and_maps() {
+        check(
+            json!({ "channels": [{ "name": "a", "token": "x" }, { "deep": { "m": { "password": 1 } } }] }),
+            json!({ "channels": [{ "name": "a", "token": "***" }, { "deep": { "m": { "password": "***" } } }] }),
+        );
+        check(json!([{ "secret": true }]), json!([{ "secret": "***" }]));
+    }
+
+    #[test]
+    fn a_secret_table_or_list_is_masked_whole() {
+        check(
+            json!({ "credentials": { "user": "u", "pass": "p" }, "token": ["a", "b"] }),
+            json!({ "credentials": "***", "token": "***" }),
+        );
+        check(
+            json!({ "tokens": { "abc": "laptop" }, "max_tokens": 5 }),
+            json!({ "tokens": "***", "max_tokens": 5 }),
+        );
+    }
+
+    #[test]
+    fn references_and_absence_are_shown() {
+        check(
+            json!({ "token": "vault:TELEGRAM", "password": null, "secret": ["vault:A", "vault:b/c"] }),
+            json!({ "token": "vault:TELEGRAM", "password": null, "secret": ["vault:A", "vault:b/c"] }),
+        );
+        check(
+            json!({ "token": "vault:", "password": "vault:with space", "secret": ["vault:A", "x"], "api_key": "" }),
+            json!({ "token": "***", "password": "***", "secret": "***", "api_key": "***" }),
+        );
+    }
+
+    #[test]
+    fn the_schema_can_mark_a_secret_that_its_name_does_not_give_away() {
+        let value = json!({ "pin": "1234", "pins": ["1", "vault:P"], "plain": "x" });
+        assert_eq!(
+            with(&value, &shape()),
+            json!({ "pin": "***", "pins": ["***", "vault:P"], "plain": "x" })
+        );
+    }
+
+    #[track_caller]
+    fn check_at(path: &str, expect: Value) {
+        let value = json!({
+            "pin": "1234",
+            "pins": ["1", "vault:P"],
+            "plain": "x",
+            "token": { "inner": "y", "list": ["z"] },
+            "bots": [{ "name": "n", "token": "t" }],
+            "password": null,
+        });
+        let path = path.parse().unwrap();
+        assert_eq!(at(&value, &shape(), &path).unwrap(), expect, "{path}");
+    }
+
+    #[test]
+    fn a_path_to_or_below_a_secret_shows_the_mask() {
+        check_at("plain", json!("x"));
+        check_at("pin", json!("***"));
+        check_at("pins", json!(["***", "vault:P"]));
+        check_at("pins.0", json!("***"));
+        check_at("pins.1", json!("vault:P"));
+        check_at("token", json!("***"));
+        check_at("token.inner", json!("***"));
+        check_at("token.list.0", json!("***"));
+        check_at("token.no.such", json!("***"));
+        check_at("bots", json!([{ "name": "n", "token": "***" }]));
+        check_at("bots.0.token", json!("***"));
+        check_at("bots.0.name", json!("n"));
+        check_at("password", Value::Null);
+    }
+}

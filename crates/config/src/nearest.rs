@@ -1,0 +1,91 @@
+//! The known key that a mistyped one resembles.
+
+use crate::path::KeyPath;
+use crate::shape::{Kind, Shape, root};
+
+/// The candidate that resembles `word` enough to be worth suggesting.
+pub(crate) fn nearest<'a>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    let plain = |text: &str| text.to_lowercase().replace('-', "_");
+    let wanted = plain(word);
+    let allowed = (wanted.chars().count() / 3).max(1);
+    candidates
+        .into_iter()
+        .map(|c| (strsim::damerau_levenshtein(&wanted, &plain(c)), c))
+        .filter(|(distance, _)| *distance <= allowed)
+        .min()
+        .map(|(_, c)| c)
+}
+
+/// What to suggest for the unknown `key` under `parent`: a sibling by its name,
+/// or else a key of the same name elsewhere by its whole path.
+pub(crate) fn suggest(parent: &Shape, key: &str) -> Option<String> {
+    let siblings = parent.keys().iter().map(|(name, _)| name.as_str());
+    nearest(key, siblings).map(str::to_owned).or_else(|| {
+        let mut found = None;
+        elsewhere(root(), &KeyPath::default(), key, &mut found);
+        found
+    })
+}
+
+/// The path to suggest for the unknown `key` under `at`, where a value with the
+/// keys `present` stands.
+pub(crate) fn suggest_path<'a>(
+    at: &KeyPath,
+    shape: &Shape,
+    present: impl IntoIterator<Item = &'a str>,
+    key: &str,
+) -> Option<String> {
+    match nearest(key, present) {
+        Some(name) => Some(at.join(name).to_string()),
+        None => {
+            let name = suggest(shape, key)?;
+            let sibling = shape.keys().iter().any(|(known, _)| *known == name);
+            Some(if sibling {
+                at.join(name).to_string()
+            } else {
+                name
+            })
+        }
+    }
+}
+
+fn elsewhere(shape: &Shape, at: &KeyPath, key: &str, found: &mut Option<String>) {
+    for (name, child) in shape.keys() {
+        let path = at.join(name);
+        if name == key && found.is_none() {
+            *found = Some(path.to_string());
+        }
+        elsewhere(child, &path, key, found);
+    }
+    if let Kind::List { item, .. } = &shape.kind {
+        elsewhere(item, &at.join("0"), key, found);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(key: &str, expect: Option<&str>) {
+        assert_eq!(suggest(root(), key).as_deref(), expect);
+    }
+
+    #[test]
+    fn slips_are_recognised_and_strangers_are_not() {
+        check("listen_", Some("listen"));
+        check("Listen", Some("listen"));
+        check("allowed-hosts", Some("allowed_hosts"));
+        check("lmits", Some("limits"));
+        check("zebra", None);
+    }
+
+    #[test]
+    fn a_key_in_the_wrong_table_is_told_its_place() {
+        check("request_bytes", Some("limits.request_bytes"));
+        check("decision", Some("policy.rules.0.decision"));
+    }
+}

@@ -1,0 +1,169 @@
+//! Reading settings by path, with secrets shown or masked.
+
+use serde_json::Value;
+
+use crate::error::PathError;
+use crate::mask;
+use crate::nearest::suggest_path;
+use crate::path::KeyPath;
+use crate::settings::Settings;
+use crate::shape::{Shape, root};
+
+/// The value in force at a dotted path, defaults included, secrets unmasked: for
+/// the program itself. Whoever shows a value to anybody uses [`masked`].
+pub fn get(settings: &Settings, path: &str) -> Result<Value, PathError> {
+    find(&effective(settings), root(), &path.parse()?).cloned()
+}
+
+/// The value in force at a path, or all of them, with every secret as `***`.
+pub fn masked(settings: &Settings, path: Option<&str>) -> Result<Value, PathError> {
+    let value = effective(settings);
+    match path {
+        Some(path) => mask::at(&value, root(), &path.parse()?),
+        None => Ok(mask::with(&value, root())),
+    }
+}
+
+/// A value as somebody types it: JSON if it is that, otherwise the text itself.
+pub fn value_from_text(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
+}
+
+pub(crate) fn effective(settings: &Settings) -> Value {
+    serde_json::to_value(settings).expect("settings are plain data with text keys")
+}
+
+/// The value at `path`. A known key that is not set is null.
+pub(crate) fn find<'v>(
+    value: &'v Value,
+    shape: &Shape,
+    path: &KeyPath,
+) -> Result<&'v Value, PathError> {
+    static NULL: Value = Value::Null;
+    static ANY: std::sync::LazyLock<Shape> = std::sync::LazyLock::new(|| Shape::of(&Value::Null));
+    let (mut value, mut shape, mut at) = (value, shape, KeyPath::default());
+    for segment in path.segments() {
+        let child = match value {
+            Value::Object(object) => object.get(segment),
+            Value::Array(list) => match segment.parse::<usize>() {
+                Ok(index) if index >= list.len() => {
+                    return Err(PathError::OutOfRange {
+                        path: path.to_string(),
+                        list: at.to_string(),
+                        len: list.len(),
+                    });
+                }
+                Ok(index) => list.get(index),
+                Err(_) => None,
+            },
+            _ => None,
+        };
+        let known = shape.keys().iter().any(|(key, _)| key == segment);
+        value = match child {
+            Some(child) => child,
+            None if known => &NULL,
+            None => {
+                let present = value.as_object().into_iter().flatten();
+                return Err(PathError::Unknown {
+                    path: path.to_string(),
+                    nearest: suggest_path(&at, shape, present.map(|(k, _)| k.as_str()), segment),
+                });
+            }
+        };
+        shape = shape.child(segment).unwrap_or(&ANY);
+        at = at.join(segment);
+    }
+    Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn settings() -> Settings {
+        let text = "[[policy.rules]]\ndecision = \"ask\"\nwhen.\"a.b\".equals = { c = [1, 2] }\n";
+        crate::check::check(text).unwrap().0
+    }
+
+    #[track_caller]
+    fn check(path: &str, expect: Value) {
+        assert_eq!(get(&settings(), path).unwrap(), expect);
+        assert_eq!(masked(&settings(), Some(path)).unwrap(), expect);
+    }
+
+    #[track_caller]
+    fn check_refused(path: &str, expect: &str) {
+        let error = get(&settings(), path).unwrap_err();
+        assert_eq!(error.to_string(), expect);
+        assert_eq!(masked(&settings(), Some(path)).unwrap_err(), error);
+    }
+
+    #[test]
+    fn paths_read_what_is_in_force() {
+        check("listen", json!("127.0.0.1:7717"));
+        check("limits.calls_per_minute", json!(600));
+        check("log", json!({ "level": "info", "format": "text" }));
+        check("policy.rules.0.decision", json!("ask"));
+        check("policy.rules.0.tools", json!(["*"]));
+        check("policy.rules.0.when.\"a.b\".equals.c.1", json!(2));
+    }
+
+    #[test]
+    fn a_known_key_that_is_not_set_is_null() {
+        check("tls", Value::Null);
+        check("tls.cert", Value::Null);
+        check("policy.rules.0.reason", Value::Null);
+    }
+
+    #[test]
+    fn a_path_to_nothing_names_the_nearest() {
+        check_refused(
+            "limits.request_byte",
+            "there is no setting `limits.request_byte`; did you mean `limits.request_bytes`?",
+        );
+        check_refused(
+            "lmits",
+            "there is no setting `lmits`; did you mean `limits`?",
+        );
+        check_refused(
+            "format",
+            "there is no setting `format`; did you mean `log.format`?",
+        );
+        check_refused(
+            "policy.rules.0.when.\"a.c\"",
+            "there is no setting `policy.rules.0.when.\"a.c\"`; did you mean `policy.rules.0.when.\"a.b\"`?",
+        );
+        check_refused(
+            "session.dmScope",
+            "there is no setting `session.dmScope`; see docs/config.md for all of them",
+        );
+        check_refused(
+            "listen.port",
+            "there is no setting `listen.port`; see docs/config.md for all of them",
+        );
+        check_refused(
+            "policy.rules.first",
+            "there is no setting `policy.rules.first`; see docs/config.md for all of them",
+        );
+        check_refused(
+            "policy.rules.1",
+            "`policy.rules` has 1 entries, so `policy.rules.1` does not exist; count from 0",
+        );
+    }
+
+    #[test]
+    fn typed_text_is_json_where_it_can_be() {
+        for (text, value) in [
+            ("5", json!(5)),
+            ("true", json!(true)),
+            ("[\"a\"]", json!(["a"])),
+            ("\"5\"", json!("5")),
+            ("127.0.0.1:80", json!("127.0.0.1:80")),
+            ("info", json!("info")),
+            ("", json!("")),
+        ] {
+            assert_eq!(value_from_text(text), value);
+        }
+    }
+}

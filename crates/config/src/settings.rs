@@ -1,0 +1,218 @@
+//! The typed settings. Every field's doc comment is also its manual: the
+//! commented default file and `docs/config.md` are made from this file, and the
+//! schema attributes are what a configuration is checked against.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use manyhands_core::{Effect, Pattern};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+const MIB: u64 = 1024 * 1024;
+
+/// Everything the owner can set in `config.toml`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// The address to listen on, as host:port. Port 0 takes a free one.
+    #[schemars(extend("x-check" = "address", "x-restart" = true))]
+    pub listen: String,
+    /// Allow listening beyond this machine without TLS. Tokens then cross the
+    /// network readable by anyone on the way.
+    #[schemars(extend("x-restart" = true))]
+    pub insecure_remote: bool,
+    /// Host names, beside this machine's own, that a request may be addressed to.
+    #[schemars(extend("x-check" = "host"))]
+    pub allowed_hosts: Vec<String>,
+    /// Web origins, such as `https://desk.example`, whose pages may call the gateway.
+    #[schemars(extend("x-check" = "origin"))]
+    pub allowed_origins: Vec<String>,
+    /// Serve TLS with this certificate and key.
+    #[schemars(extend("x-restart" = true))]
+    pub tls: Option<Tls>,
+    /// What one caller, and all of them together, may use up.
+    pub limits: Limits,
+    /// What is allowed, asked about and refused.
+    pub policy: Policy,
+    /// What the gateway writes about itself.
+    pub log: Log,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            listen: "127.0.0.1:7717".to_owned(),
+            insecure_remote: false,
+            allowed_hosts: Vec::new(),
+            allowed_origins: Vec::new(),
+            tls: None,
+            limits: Limits::default(),
+            policy: Policy::default(),
+            log: Log::default(),
+        }
+    }
+}
+
+/// Serve TLS with this certificate and key.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Tls {
+    /// The certificate chain, a PEM file.
+    pub cert: PathBuf,
+    /// Its key, a PEM file that only the gateway's user can read.
+    pub key: PathBuf,
+}
+
+/// What one caller, and all of them together, may use up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limits {
+    /// The largest request, in bytes.
+    #[schemars(range(min = 1), extend("x-restart" = true))]
+    pub request_bytes: u64,
+    /// The largest result returned whole, in bytes. More is cut, and the whole is
+    /// kept as an artifact.
+    #[schemars(range(min = 1))]
+    pub result_bytes: u64,
+    /// The largest result kept whole as an artifact, and the largest file read at once, in bytes.
+    #[schemars(range(min = 1))]
+    pub artifact_bytes: u64,
+    /// Calls one caller may make in a minute. The owner is not limited.
+    #[schemars(range(min = 1))]
+    pub calls_per_minute: u32,
+    /// Calls one caller may make in a day, by UTC. 0 means no limit; the owner has none.
+    pub calls_per_day: u64,
+    /// Calls that may run at once, over all callers; the rest wait their turn.
+    #[schemars(range(min = 1), extend("x-restart" = true))]
+    pub concurrent_calls: u32,
+    /// Minutes the owner has to answer a request for permission.
+    #[schemars(range(min = 1))]
+    pub approval_minutes: u32,
+    /// Seconds that running calls get to finish when the gateway stops.
+    #[schemars(range(min = 1))]
+    pub shutdown_seconds: u32,
+    /// Failed logins from one address before it has to wait.
+    #[schemars(range(min = 1), extend("x-restart" = true))]
+    pub failed_logins: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            request_bytes: 16 * MIB,
+            result_bytes: 262_144,
+            artifact_bytes: 64 * MIB,
+            calls_per_minute: 600,
+            calls_per_day: 0,
+            concurrent_calls: 64,
+            approval_minutes: 15,
+            shutdown_seconds: 10,
+            failed_logins: 10,
+        }
+    }
+}
+
+/// What is allowed, asked about and refused.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Policy {
+    /// Rules in order; the first that fits a call decides it.
+    pub rules: Vec<Rule>,
+}
+
+/// One rule. Every part that is given has to fit for the rule to decide a call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Rule {
+    /// What happens to a call that fits.
+    pub decision: Decision,
+    /// Tool name patterns, `*` for any run of characters.
+    #[serde(default = "any_tool")]
+    #[schemars(length(min = 1))]
+    pub tools: Vec<Pattern>,
+    /// Fits a tool that has at least one of these effects. Empty: any.
+    #[serde(default)]
+    pub effects: Vec<Effect>,
+    /// Caller patterns over `role:name`, such as `client:*`. Empty: any.
+    #[serde(default)]
+    pub callers: Vec<Pattern>,
+    /// Agent name patterns. Empty: any.
+    #[serde(default)]
+    pub agents: Vec<Pattern>,
+    /// Tests of arguments, by dotted argument path; a path with dots is quoted.
+    #[serde(default)]
+    pub when: BTreeMap<String, Predicate>,
+    /// Why, told to whoever was refused or is asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+fn any_tool() -> Vec<Pattern> {
+    vec![Pattern::new("*")]
+}
+
+/// What happens to a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Decision {
+    /// It runs.
+    Allow,
+    /// It waits for the owner.
+    Ask,
+    /// It is refused.
+    Deny,
+}
+
+/// A test of one argument; every part that is given has to hold.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(extend("minProperties" = 1))]
+pub struct Predicate {
+    /// The argument is exactly this value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub equals: Option<Value>,
+    /// The argument's text contains this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contains: Option<String>,
+    /// The argument's text starts with this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub starts_with: Option<String>,
+    /// The argument's text matches this regular expression somewhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-check" = "regex"))]
+    pub matches: Option<String>,
+}
+
+/// What the gateway writes about itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Log {
+    /// How much to write: off, error, warn, info, debug or trace, also per part
+    /// as in `info,manyhands_path=debug`.
+    #[schemars(extend("x-check" = "level", "x-restart" = true))]
+    pub level: String,
+    /// How to write it.
+    #[schemars(extend("x-restart" = true))]
+    pub format: LogFormat,
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        Self {
+            level: "info".to_owned(),
+            format: LogFormat::Text,
+        }
+    }
+}
+
+/// How log lines are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// For machines: one JSON object per line.
+    Json,
+}

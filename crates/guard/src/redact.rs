@@ -1,0 +1,199 @@
+//! Known secrets, taken out of whatever is about to be shown or kept.
+
+use std::borrow::Cow;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use manyhands_core::Secret;
+use serde_json::{Map, Value};
+
+/// What stands where a secret was.
+const MASK: &str = "[redacted]";
+
+/// Shorter secrets would mask ordinary words, so they are left alone.
+const MIN_LENGTH: usize = 8;
+
+/// Finds known secrets as they are, in base64, percent-encoded and JSON-escaped.
+/// Costs one pass and no allocation when nothing is found.
+#[derive(Debug, Clone, Default)]
+pub struct Redactor {
+    finder: Option<AhoCorasick>,
+}
+
+impl Redactor {
+    /// A redactor of `secrets`; those shorter than 8 characters are ignored.
+    pub fn new(secrets: &[Secret]) -> Self {
+        let mut spellings: Vec<String> = secrets
+            .iter()
+            .map(Secret::expose)
+            .filter(|secret| secret.chars().count() >= MIN_LENGTH)
+            .flat_map(spellings)
+            .collect();
+        spellings.sort_unstable();
+        spellings.dedup();
+        if spellings.is_empty() {
+            return Self::default();
+        }
+        let finder = AhoCorasick::builder()
+            .match_kind(MatchKind::LeftmostLongest)
+            .build(spellings)
+            .expect("secrets fit an automaton");
+        Self {
+            finder: Some(finder),
+        }
+    }
+
+    /// `text` with every secret masked.
+    pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        match &self.finder {
+            Some(finder) if finder.is_match(text) => {
+                let masks = vec![MASK; finder.patterns_len()];
+                Cow::Owned(finder.replace_all(text, &masks))
+            }
+            _ => Cow::Borrowed(text),
+        }
+    }
+
+    /// Masks every secret in the strings and keys of `value`.
+    pub fn value(&self, value: &mut Value) {
+        if self.finder.is_none() {
+            return;
+        }
+        match value {
+            Value::String(text) => {
+                if let Cow::Owned(masked) = self.text(text) {
+                    *text = masked;
+                }
+            }
+            Value::Array(items) => items.iter_mut().for_each(|item| self.value(item)),
+            Value::Object(fields) => self.fields(fields),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    fn fields(&self, fields: &mut Map<String, Value>) {
+        fields.values_mut().for_each(|value| self.value(value));
+        if fields
+            .keys()
+            .all(|key| matches!(self.text(key), Cow::Borrowed(_)))
+        {
+            return;
+        }
+        *fields = std::mem::take(fields)
+            .into_iter()
+            .map(|(key, value)| (self.text(&key).into_owned(), value))
+            .collect();
+    }
+}
+
+/// Every spelling in which a secret is looked for.
+fn spellings(secret: &str) -> Vec<String> {
+    let mut all = vec![
+        secret.to_owned(),
+        percent(secret, |byte| format!("%{byte:02X}")),
+        percent(secret, |byte| format!("%{byte:02x}")),
+        json_escaped(secret),
+    ];
+    for engine in [STANDARD_NO_PAD, URL_SAFE_NO_PAD] {
+        all.push(engine.encode(secret));
+        all.extend((0..3).map(|offset| inside_base64(&engine, secret, offset)));
+    }
+    all
+}
+
+/// How the secret looks inside the base64 of something longer, such as a basic
+/// `Authorization` header, when `offset` bytes of a group come before it: the
+/// characters that depend on the secret alone.
+fn inside_base64(engine: &impl Engine, secret: &str, offset: usize) -> String {
+    let mut bytes = vec![0; offset];
+    bytes.extend_from_slice(secret.as_bytes());
+    let encoded = engine.encode(&bytes);
+    let start = (offset * 8).div_ceil(6);
+    let end = bytes.len() * 8 / 6;
+    encoded[start..end].to_owned()
+}
+
+fn percent(secret: &str, escape: impl Fn(u8) -> String) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    secret
+        .bytes()
+        .map(|byte| {
+            if plain(byte) {
+                char::from(byte).to_string()
+            } else {
+                escape(byte)
+            }
+        })
+        .collect()
+}
+
+fn json_escaped(secret: &str) -> String {
+    let quoted = Value::from(secret).to_string();
+    quoted[1..quoted.len() - 1].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn redactor() -> Redactor {
+        let secrets = ["sk-live/äß+42 \"x\"", "hunter2!hunter2!", "short"];
+        Redactor::new(&secrets.map(Secret::new))
+    }
+
+    #[track_caller]
+    fn check(text: &str, expect: &str) {
+        assert_eq!(redactor().text(text), expect);
+    }
+
+    #[test]
+    fn every_spelling_of_a_secret_is_masked() {
+        check("key=hunter2!hunter2!;", "key=[redacted];");
+        check("hunter2!hunter2!hunter2!hunter2!", "[redacted][redacted]");
+        check("url?k=hunter2%21hunter2%21&b", "url?k=[redacted]&b");
+        check("sk-live%2F%C3%A4%C3%9F%2B42%20%22x%22", "[redacted]");
+        check("sk-live%2f%c3%a4%c3%9f%2b42%20%22x%22", "[redacted]");
+        check(r#"{"k":"sk-live/äß+42 \"x\""}"#, r#"{"k":"[redacted]"}"#);
+        let secret = "sk-live/äß+42 \"x\"";
+        check(&STANDARD_NO_PAD.encode(secret), "[redacted]");
+        check(&URL_SAFE_NO_PAD.encode(secret), "[redacted]");
+    }
+
+    #[test]
+    fn text_without_secrets_is_not_even_copied() {
+        for text in ["short", "nothing to see", "hunter2!", ""] {
+            assert!(matches!(redactor().text(text), Cow::Borrowed(same) if same == text));
+        }
+        assert!(matches!(
+            Redactor::default().text("hunter2!hunter2!"),
+            Cow::Borrowed(_)
+        ));
+    }
+
+    #[test]
+    fn values_are_masked_in_strings_and_keys_at_any_depth() {
+        let mut value = json!({
+            "a": [{ "b": "is hunter2!hunter2!" }, 1, null],
+            "hunter2!hunter2!": true,
+            "short": "short",
+        });
+        redactor().value(&mut value);
+        let expect = json!({
+            "a": [{ "b": "is [redacted]" }, 1, null],
+            "[redacted]": true,
+            "short": "short",
+        });
+        assert_eq!(value, expect);
+    }
+
+    proptest! {
+        #[test]
+        fn a_secret_inside_longer_base64_is_found(before in "[ -~]{0,9}", after in "[ -~]{0,9}") {
+            let whole = STANDARD_NO_PAD.encode(format!("{before}hunter2!hunter2!{after}"));
+            prop_assert!(redactor().text(&whole).contains(MASK));
+        }
+    }
+}

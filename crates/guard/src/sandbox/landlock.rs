@@ -1,0 +1,76 @@
+//! Which files a confined program sees.
+
+use std::os::fd::OwnedFd;
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd,
+    Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, Scope,
+    path_beneath_rules,
+};
+
+use super::{Sandbox, SandboxError};
+
+/// Devices every program may use.
+const DEVICES: [&str; 5] = [
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+];
+
+/// The newest rules we know; what the kernel does not know yet is left out.
+const NEWEST: ABI = ABI::V9;
+
+/// The rules of `sandbox`, as a handle a child can bind itself to.
+pub(super) fn ruleset(sandbox: &Sandbox) -> Result<OwnedFd, SandboxError> {
+    let mut rules = create(sandbox.network).map_err(unavailable)?;
+    let read = AccessFs::from_read(NEWEST);
+    let devices = AccessFs::ReadFile | AccessFs::WriteFile;
+    rules = rules
+        .add_rules(path_beneath_rules(&sandbox.read, read))
+        .and_then(|rules| rules.add_rules(path_beneath_rules(DEVICES, devices)))
+        .map_err(unavailable)?;
+    for path in &sandbox.write {
+        let place = |why: String| SandboxError::Place {
+            path: path.clone(),
+            why,
+        };
+        let handle = PathFd::new(path).map_err(|error| place(error.to_string()))?;
+        let is_dir = std::fs::metadata(path).is_ok_and(|found| found.is_dir());
+        let access = everything_in(is_dir);
+        rules = rules
+            .add_rule(PathBeneath::new(handle, access))
+            .map_err(|error| place(error.to_string()))?;
+    }
+    Option::<OwnedFd>::from(rules).ok_or_else(|| unavailable("the kernel made no ruleset"))
+}
+
+fn create(network: bool) -> Result<RulesetCreated, RulesetError> {
+    let mut rules = Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(AccessFs::from_all(ABI::V3))?
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(AccessFs::from_all(NEWEST))?
+        .scope(Scope::from_all(NEWEST))?;
+    if !network {
+        rules = rules.handle_access(AccessNet::from_all(NEWEST))?;
+    }
+    rules.create()
+}
+
+/// All a program may do with what it may change; making devices is not part of it.
+fn everything_in(is_dir: bool) -> BitFlags<AccessFs> {
+    if is_dir {
+        AccessFs::from_all(NEWEST) & !(AccessFs::MakeChar | AccessFs::MakeBlock)
+    } else {
+        AccessFs::from_file(NEWEST)
+    }
+}
+
+fn unavailable(error: impl std::fmt::Display) -> SandboxError {
+    SandboxError::Unavailable {
+        what: format!("landlock refused its rules: {error}"),
+        remedy: "run `manyhands doctor` and report what it prints".to_owned(),
+    }
+}

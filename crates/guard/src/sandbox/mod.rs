@@ -1,0 +1,144 @@
+//! Confinement by the operating system: what a program may read, write, reach and
+//! use up, whatever it was talked into.
+//!
+//! Landlock decides about files, seccomp about system calls, resource limits about
+//! the rest. No helper binary, no user namespaces, no privileges. Everything is
+//! prepared before the fork, and where a part is missing the program does not start.
+
+mod apply;
+mod landlock;
+mod limits;
+mod probe;
+mod seccomp;
+
+use std::path::PathBuf;
+
+pub use apply::PreparedSandbox;
+pub use limits::Limits;
+pub use probe::{Probe, SandboxProblem, SelfTest, probe, self_test};
+
+/// The oldest Landlock that can keep a file from being truncated.
+const NEEDED_ABI: i32 = 3;
+
+/// Why a program cannot be confined.
+#[derive(Debug, thiserror::Error)]
+pub enum SandboxError {
+    /// The system lacks a part of it.
+    #[error("the sandbox cannot start: {what}\n{remedy}")]
+    Unavailable {
+        /// What is missing.
+        what: String,
+        /// What the owner can do about it.
+        remedy: String,
+    },
+    /// A place it should write to cannot be opened.
+    #[error("the sandbox cannot open {} for writing: {why}", path.display())]
+    Place {
+        /// The place.
+        path: PathBuf,
+        /// What was wrong.
+        why: String,
+    },
+}
+
+/// What a program may do. All else is refused: signals to others (from Linux 6.12),
+/// new sessions and process groups, namespaces, mounts, tracing, kernel keys.
+///
+/// Rights hold for whole trees: nothing below a writable directory can be withheld.
+/// There is no `/proc`, since that would show other programs of the same user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sandbox {
+    /// Files and trees it may read and run; those that do not exist are passed over.
+    pub read: Vec<PathBuf>,
+    /// Files and trees it may also change; they must exist.
+    pub write: Vec<PathBuf>,
+    /// Whether it may open internet sockets. Unix sockets stay closed either way: they
+    /// lead to daemons, such as Docker's, that would do anything for it.
+    pub network: bool,
+    /// How much it may use up.
+    pub limits: Limits,
+}
+
+impl Sandbox {
+    /// What ordinary programs need to start: the system's programs, libraries and the
+    /// harmless part of its configuration to read, the standard devices, and no network.
+    pub fn system_read_only() -> Self {
+        const READ: &[&str] = &[
+            "/usr",
+            "/bin",
+            "/sbin",
+            "/lib",
+            "/lib32",
+            "/lib64",
+            "/libx32",
+            "/nix/store",
+            "/etc/alternatives",
+            "/etc/ca-certificates",
+            "/etc/ca-certificates.conf",
+            "/etc/crypto-policies",
+            "/etc/fonts",
+            "/etc/gai.conf",
+            "/etc/group",
+            "/etc/host.conf",
+            "/etc/hosts",
+            "/etc/ld.so.cache",
+            "/etc/ld.so.conf",
+            "/etc/ld.so.conf.d",
+            "/etc/locale.alias",
+            "/etc/locale.conf",
+            "/etc/localtime",
+            "/etc/magic",
+            "/etc/mime.types",
+            "/etc/nsswitch.conf",
+            "/etc/os-release",
+            "/etc/passwd",
+            "/etc/pki/ca-trust",
+            "/etc/pki/tls/cert.pem",
+            "/etc/pki/tls/certs",
+            "/etc/protocols",
+            "/etc/resolv.conf",
+            "/etc/services",
+            "/etc/ssl/certs",
+            "/etc/ssl/openssl.cnf",
+            "/etc/timezone",
+        ];
+        Self {
+            read: READ.iter().map(PathBuf::from).collect(),
+            write: Vec::new(),
+            network: false,
+            limits: Limits::default(),
+        }
+    }
+
+    /// Also allows changing what is at or below `path`.
+    #[must_use]
+    pub fn writing(mut self, path: impl Into<PathBuf>) -> Self {
+        self.write.push(path.into());
+        self
+    }
+
+    /// Also allows reading and running what is at or below `path`.
+    #[must_use]
+    pub fn reading(mut self, path: impl Into<PathBuf>) -> Self {
+        self.read.push(path.into());
+        self
+    }
+
+    /// Readies everything that a child needs to confine itself, or says what is missing.
+    pub fn prepare(&self) -> Result<PreparedSandbox, SandboxError> {
+        if let Some(problem) = probe().problems.into_iter().next() {
+            return Err(SandboxError::Unavailable {
+                what: problem.what,
+                remedy: problem.remedy,
+            });
+        }
+        Ok(PreparedSandbox::new(
+            landlock::ruleset(self)?,
+            seccomp::filters(self.network)?,
+            self.limits.to_set(),
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests;

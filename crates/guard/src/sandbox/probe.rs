@@ -1,0 +1,172 @@
+//! Whether this machine can confine programs, for `doctor` and for failing closed.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use super::{NEEDED_ABI, Sandbox, apply};
+use crate::private_file::create_private;
+use crate::supervisor::{Program, SuperviseError, Supervisor};
+
+/// What the kernel offers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Probe {
+    /// The version of Landlock that is switched on.
+    pub landlock_abi: Option<i32>,
+    /// Whether system calls can be filtered.
+    pub seccomp: bool,
+    /// What keeps the sandbox from starting; empty when it can.
+    pub problems: Vec<SandboxProblem>,
+}
+
+/// One thing that keeps the sandbox from starting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SandboxProblem {
+    /// What is missing.
+    pub what: String,
+    /// What the owner can do about it.
+    pub remedy: String,
+}
+
+/// Asks the kernel what it offers.
+pub fn probe() -> Probe {
+    let landlock_abi = apply::landlock_abi();
+    let seccomp = apply::has_seccomp();
+    Probe {
+        landlock_abi,
+        seccomp,
+        problems: problems(landlock_abi, seccomp),
+    }
+}
+
+fn problems(landlock_abi: Option<i32>, seccomp: bool) -> Vec<SandboxProblem> {
+    let problem = |what: String, remedy: &str| SandboxProblem {
+        what,
+        remedy: remedy.to_owned(),
+    };
+    let mut problems = Vec::new();
+    match landlock_abi {
+        Some(abi) if abi >= NEEDED_ABI => {}
+        Some(abi) => problems.push(problem(
+            format!("landlock is version {abi} and {NEEDED_ABI} is needed"),
+            "use Linux 6.2 or newer",
+        )),
+        None => problems.push(problem(
+            "landlock is not switched on".to_owned(),
+            "use Linux 6.2 or newer with `landlock` in its `lsm=` boot parameter; in a container, \
+             allow the landlock system calls in its seccomp profile",
+        )),
+    }
+    if !seccomp {
+        problems.push(problem(
+            "system calls cannot be filtered".to_owned(),
+            "use a kernel built with CONFIG_SECCOMP_FILTER",
+        ));
+    }
+    problems
+}
+
+/// What a program that tried to break out could do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SelfTest {
+    /// The same tries succeeded without the sandbox, so they mean something.
+    pub control: bool,
+    /// It could not read a file outside.
+    pub read_contained: bool,
+    /// It could not write a file outside.
+    pub write_contained: bool,
+    /// It could not open a socket; `None` where no bash is there to try.
+    pub network_contained: Option<bool>,
+}
+
+impl SelfTest {
+    /// Whether every try that could be made was stopped.
+    pub fn contained(&self) -> bool {
+        let network = self.network_contained.unwrap_or(true);
+        self.control && self.read_contained && self.write_contained && network
+    }
+}
+
+const TRIES: &str = r#"
+read -r line < "$1" && [ "$line" = canary ] && echo READ
+echo touched > "$2" && echo WROTE
+[ -n "$BASH_VERSION" ] && : > /dev/udp/127.0.0.1/9 && echo SENT
+exit 0
+"#;
+
+/// Runs a shell that tries to read, write and send outside its sandbox, and once
+/// more without one to see that the tries work.
+pub async fn self_test(supervisor: &Supervisor) -> Result<SelfTest, SuperviseError> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("manyhands-canary-{}-{number}", std::process::id());
+    let canary = Removed(std::env::temp_dir().join(&name));
+    let written = Removed(std::env::temp_dir().join(name + "-written"));
+    create_private(&canary.0, b"canary\n").map_err(|error| SuperviseError::Start {
+        path: canary.0.clone(),
+        error: std::io::Error::other(error),
+    })?;
+    let bash = ["/bin/bash", "/usr/bin/bash"]
+        .into_iter()
+        .find(|bash| Path::new(bash).exists());
+    let attempt = async |sandbox: Option<Sandbox>| {
+        let args = [
+            "-c".into(),
+            TRIES.into(),
+            "sh".into(),
+            canary.0.clone(),
+            written.0.clone(),
+        ];
+        let program = Program::new(bash.unwrap_or("/bin/sh"))
+            .args(args)
+            .timeout(Duration::from_secs(10))
+            .sandbox(sandbox);
+        let finished = supervisor.run(program, CancellationToken::new()).await?;
+        let said = finished.stdout.text();
+        Ok::<_, SuperviseError>(["READ", "WROTE", "SENT"].map(|word| said.contains(word)))
+    };
+    let free = attempt(None).await?;
+    let _ = std::fs::remove_file(&written.0);
+    let confined = attempt(Some(Sandbox::system_read_only())).await?;
+    Ok(SelfTest {
+        control: free[0] && free[1] && (free[2] || bash.is_none()),
+        read_contained: !confined[0],
+        write_contained: !confined[1] && !written.0.exists(),
+        network_contained: bash.map(|_| !confined[2]),
+    })
+}
+
+/// A file that is gone afterwards, whatever happened.
+struct Removed(PathBuf);
+
+impl Drop for Removed {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_problem_comes_with_a_remedy() {
+        assert!(problems(Some(3), true).is_empty() && problems(Some(9), true).is_empty());
+        assert_eq!(problems(Some(2), true).len(), 1);
+        assert_eq!(problems(None, false).len(), 2);
+        assert!(
+            problems(None, false)
+                .iter()
+                .all(|problem| !problem.remedy.is_empty())
+        );
+    }
+
+    #[tokio::test]
+    async fn a_shell_that_tries_to_break_out_is_contained() {
+        let result = self_test(&Supervisor::new(1)).await.unwrap();
+        assert!(result.contained(), "{result:?}");
+        assert_eq!(result.network_contained, Some(true));
+    }
+}

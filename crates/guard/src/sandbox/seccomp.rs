@@ -1,0 +1,209 @@
+//! Which system calls a confined program may make.
+
+use std::collections::BTreeMap;
+
+use seccompiler::{
+    BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen as Width, SeccompCmpOp as Is,
+    SeccompCondition, SeccompFilter, SeccompRule, TargetArch,
+};
+
+use super::SandboxError;
+
+/// Refused whatever the arguments.
+const NEVER: &[i64] = &[
+    // Reaching into other programs.
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_process_madvise,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_kcmp,
+    // Leaving the process group, and so the end of the call.
+    libc::SYS_setsid,
+    libc::SYS_setpgid,
+    // Another view of the file system.
+    libc::SYS_unshare,
+    libc::SYS_setns,
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_move_mount,
+    libc::SYS_open_tree,
+    libc::SYS_mount_setattr,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_name_to_handle_at,
+    // Large and seldom needed parts of the kernel. io_uring also opens sockets.
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    libc::SYS_bpf,
+    libc::SYS_userfaultfd,
+    libc::SYS_perf_event_open,
+    libc::SYS_fanotify_init,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_keyctl,
+    // The machine itself.
+    libc::SYS_kexec_load,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_reboot,
+    libc::SYS_syslog,
+    libc::SYS_quotactl,
+    libc::SYS_quotactl_fd,
+    libc::SYS_acct,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_clock_adjtime,
+    libc::SYS_adjtimex,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    libc::SYS_vhangup,
+];
+
+#[cfg(target_arch = "x86_64")]
+const NEVER_HERE: &[i64] = &[
+    libc::SYS_kexec_file_load,
+    libc::SYS_iopl,
+    libc::SYS_ioperm,
+    libc::SYS_modify_ldt,
+    libc::SYS_uselib,
+];
+#[cfg(not(target_arch = "x86_64"))]
+const NEVER_HERE: &[i64] = &[];
+
+/// Types of `clone` that make a namespace.
+const NAMESPACES: [i32; 7] = [
+    libc::CLONE_NEWNS,
+    libc::CLONE_NEWCGROUP,
+    libc::CLONE_NEWUTS,
+    libc::CLONE_NEWIPC,
+    libc::CLONE_NEWUSER,
+    libc::CLONE_NEWPID,
+    libc::CLONE_NEWNET,
+];
+
+/// Kinds of socket a program with a network may open: the internet, and the kernel's
+/// answers about interfaces that name lookups ask for.
+const NETWORK_DOMAINS: [i32; 3] = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
+
+/// Terminal requests that type in another program's name.
+const TYPING: [u64; 2] = [0x5412, 0x541C]; // TIOCSTI, TIOCLINUX
+
+/// The filters to install, in order.
+pub(super) fn filters(network: bool) -> Result<Vec<BpfProgram>, SandboxError> {
+    let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(unavailable)?;
+    let compile = |rules, errno: i32| -> Result<BpfProgram, BackendError> {
+        let refuse = SeccompAction::Errno(errno.unsigned_abs());
+        SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch)?.try_into()
+    };
+    let refused = refused(network).map_err(unavailable)?;
+    // Its flags are behind a pointer, where no filter can look: libc then uses clone.
+    let clone3 = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
+    let mut filters = vec![
+        compile(clone3, libc::ENOSYS).map_err(unavailable)?,
+        compile(refused, libc::EPERM).map_err(unavailable)?,
+    ];
+    if cfg!(target_arch = "x86_64") {
+        filters.push(refuse_x32());
+    }
+    Ok(filters)
+}
+
+fn refused(network: bool) -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
+    let when = |conditions| SeccompRule::new(conditions);
+    let mut rules: BTreeMap<i64, Vec<SeccompRule>> = NEVER
+        .iter()
+        .chain(NEVER_HERE)
+        .map(|call| (*call, Vec::new()))
+        .collect();
+    let namespaces = NAMESPACES.map(|flag| {
+        let flag = u64::from(flag.cast_unsigned());
+        let wanted = SeccompCondition::new(0, Width::Qword, Is::MaskedEq(flag), flag)?;
+        when(vec![wanted])
+    });
+    rules.insert(
+        libc::SYS_clone,
+        namespaces.into_iter().collect::<Result<_, _>>()?,
+    );
+    let typing = TYPING.map(|request| {
+        when(vec![SeccompCondition::new(
+            1,
+            Width::Dword,
+            Is::Eq,
+            request,
+        )?])
+    });
+    rules.insert(
+        libc::SYS_ioctl,
+        typing.into_iter().collect::<Result<_, _>>()?,
+    );
+    let mut sockets = Vec::new();
+    if network {
+        let others = NETWORK_DOMAINS.map(|domain| {
+            SeccompCondition::new(0, Width::Dword, Is::Ne, u64::from(domain.unsigned_abs()))
+        });
+        sockets.push(when(others.into_iter().collect::<Result<_, _>>()?)?);
+    }
+    rules.insert(libc::SYS_socket, sockets);
+    Ok(rules)
+}
+
+/// Refuses the x32 calling convention, which has other numbers for the same calls
+/// and the same architecture mark, so that no other filter would notice.
+fn refuse_x32() -> BpfProgram {
+    const LOAD: u16 = 0x20; // BPF_LD | BPF_W | BPF_ABS
+    const IF_AT_LEAST: u16 = 0x35; // BPF_JMP | BPF_JGE | BPF_K
+    const RETURN: u16 = 0x06; // BPF_RET | BPF_K
+    const X32_BIT: u32 = 0x4000_0000;
+    let step = |code, jt, jf, k| seccompiler::sock_filter { code, jt, jf, k };
+    vec![
+        step(LOAD, 0, 0, 0), // the call's number
+        step(IF_AT_LEAST, 0, 1, X32_BIT),
+        step(
+            RETURN,
+            0,
+            0,
+            libc::SECCOMP_RET_ERRNO | libc::EPERM.unsigned_abs(),
+        ),
+        step(RETURN, 0, 0, libc::SECCOMP_RET_ALLOW),
+    ]
+}
+
+fn unavailable(error: impl std::fmt::Display) -> SandboxError {
+    SandboxError::Unavailable {
+        what: format!("the system call filter cannot be built: {error}"),
+        remedy: "use an x86_64 or aarch64 machine, or report this".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filters_fit_what_a_kernel_accepts() {
+        for network in [false, true] {
+            let filters = filters(network).unwrap();
+            assert!(
+                filters
+                    .iter()
+                    .all(|filter| (1..=4096).contains(&filter.len()))
+            );
+        }
+    }
+
+    #[test]
+    fn sockets_are_refused_whole_without_a_network() {
+        assert!(refused(false).unwrap()[&libc::SYS_socket].is_empty());
+        assert_eq!(refused(true).unwrap()[&libc::SYS_socket].len(), 1);
+    }
+}

@@ -1,0 +1,166 @@
+//! A process group from its start to the last of its members.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use tokio::process::Child;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+/// How long a program may tidy up after it was asked to stop.
+const TIDY_UP: Duration = Duration::from_millis(250);
+
+/// How a program ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Exit {
+    /// By itself, with this code.
+    Code(i32),
+    /// By a signal, such as `SIGKILL`.
+    Signal(String),
+}
+
+/// How and when the leader ended.
+#[derive(Debug)]
+pub(super) struct Ended {
+    pub(super) exit: Exit,
+    pub(super) timed_out: bool,
+    pub(super) duration: Duration,
+}
+
+/// A group whose leader has not been reaped, so that its number is still its own.
+/// Dropped, it is killed: that happens when the runtime goes down around it.
+#[derive(Debug)]
+pub(super) struct Group {
+    leader: Pid,
+    /// Readable once the leader has ended, reaped or not.
+    ended: AsyncFd<OwnedFd>,
+    started: Instant,
+    reaped: bool,
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if !self.reaped {
+            self.kill();
+        }
+    }
+}
+
+impl Group {
+    pub(super) fn led_by(child: &Child) -> io::Result<Self> {
+        let leader = child
+            .id()
+            .and_then(|id| i32::try_from(id).ok())
+            .and_then(Pid::from_raw)
+            .ok_or_else(|| io::Error::other("the program has no process id"))?;
+        match watch(leader) {
+            Ok(ended) => Ok(Self {
+                leader,
+                ended,
+                started: Instant::now(),
+                reaped: false,
+            }),
+            Err(error) => {
+                let _ = kill_process_group(leader, Signal::KILL);
+                Err(error)
+            }
+        }
+    }
+
+    pub(super) fn id(&self) -> u32 {
+        self.leader.as_raw_nonzero().get().unsigned_abs()
+    }
+
+    /// Sees the group through to its end: by itself, by `timeout`, or by `stop`.
+    pub(super) async fn keep(
+        mut self,
+        mut child: Child,
+        timeout: Option<Duration>,
+        stop: CancellationToken,
+    ) -> io::Result<Ended> {
+        let out_of_time = async {
+            match timeout {
+                Some(timeout) => tokio::time::sleep_until(self.started + timeout).await,
+                None => std::future::pending().await,
+            }
+        };
+        let mut timed_out = false;
+        let asked_to_stop = tokio::select! {
+            biased;
+            ended = self.leader_ended() => { ended?; false }
+            () = out_of_time => { timed_out = true; true }
+            () = stop.cancelled() => true,
+        };
+        if asked_to_stop {
+            let _ = kill_process_group(self.leader, Signal::TERM);
+            let _ = tokio::time::timeout(TIDY_UP, self.leader_ended()).await;
+        }
+        // The leader is not reaped yet, so this number cannot have become another's.
+        self.kill();
+        self.leader_ended().await?;
+        let duration = self.started.elapsed();
+        self.reaped = true;
+        let status = child.wait().await?;
+        Ok(Ended {
+            exit: exit_of(status),
+            timed_out,
+            duration,
+        })
+    }
+
+    async fn leader_ended(&self) -> io::Result<()> {
+        self.ended.readable().await?.retain_ready();
+        Ok(())
+    }
+
+    fn kill(&self) {
+        let _ = kill_process_group(self.leader, Signal::KILL);
+    }
+}
+
+/// A handle that becomes readable when the leader has ended.
+#[allow(deprecated)] // unsound only for handles that change their descriptor; an OwnedFd does not
+fn watch(leader: Pid) -> io::Result<AsyncFd<OwnedFd>> {
+    let fd = pidfd_open(leader, PidfdFlags::empty())?;
+    AsyncFd::with_interest(fd, Interest::READABLE)
+}
+
+fn exit_of(status: ExitStatus) -> Exit {
+    match status.signal() {
+        Some(signal) => Exit::Signal(signal_name(signal)),
+        None => Exit::Code(status.code().unwrap_or(-1)),
+    }
+}
+
+fn signal_name(number: i32) -> String {
+    let known = [
+        (Signal::HUP, "SIGHUP"),
+        (Signal::INT, "SIGINT"),
+        (Signal::QUIT, "SIGQUIT"),
+        (Signal::ILL, "SIGILL"),
+        (Signal::TRAP, "SIGTRAP"),
+        (Signal::ABORT, "SIGABRT"),
+        (Signal::BUS, "SIGBUS"),
+        (Signal::FPE, "SIGFPE"),
+        (Signal::KILL, "SIGKILL"),
+        (Signal::USR1, "SIGUSR1"),
+        (Signal::SEGV, "SIGSEGV"),
+        (Signal::USR2, "SIGUSR2"),
+        (Signal::PIPE, "SIGPIPE"),
+        (Signal::ALARM, "SIGALRM"),
+        (Signal::TERM, "SIGTERM"),
+        (Signal::XCPU, "SIGXCPU"),
+        (Signal::XFSZ, "SIGXFSZ"),
+        (Signal::SYS, "SIGSYS"),
+    ];
+    known
+        .into_iter()
+        .find(|(signal, _)| signal.as_raw() == number)
+        .map_or_else(|| format!("signal {number}"), |(_, name)| name.to_owned())
+}

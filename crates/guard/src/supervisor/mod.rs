@@ -1,0 +1,266 @@
+//! The one way to start a program.
+//!
+//! Each program leads its own process group. When it ends, is cancelled, runs out
+//! of time, or whoever asked for it goes away, the whole group is killed and the
+//! leader reaped. A task of its own sees to that, so dropping a future loses nothing.
+
+mod group;
+mod output;
+mod program;
+
+use std::io;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::AsyncWriteExt;
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::sandbox::{PreparedSandbox, SandboxError};
+use group::{Ended, Group};
+use output::Collector;
+
+pub use group::Exit;
+pub use output::Captured;
+pub use program::{Program, Stdin};
+
+/// How long pipes may stay open after the program is gone: a process that escaped
+/// the group may hold them for ever.
+const LAST_WORDS: Duration = Duration::from_millis(250);
+
+/// Why a program did not run.
+#[derive(Debug, thiserror::Error)]
+pub enum SuperviseError {
+    /// As many as allowed run already.
+    #[error("{max} programs run already; wait for one to end, or stop one")]
+    Busy {
+        /// The ceiling.
+        max: usize,
+    },
+    /// The path would depend on a search.
+    #[error("{} is not an absolute path; name the program in full", .0.display())]
+    NotAbsolute(PathBuf),
+    /// The confinement it needs cannot be had, so it was not started.
+    #[error(transparent)]
+    Sandbox(#[from] SandboxError),
+    /// The system would not start it.
+    #[error("cannot start {}: {error}", path.display())]
+    Start {
+        /// Which program.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        error: io::Error,
+    },
+    /// It was started, and then the system would not tell how it ended.
+    #[error("lost track of {}: {error}", path.display())]
+    Lost {
+        /// Which program.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        error: io::Error,
+    },
+}
+
+/// How a program ended, and what it wrote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finished {
+    /// How it ended.
+    pub exit: Exit,
+    /// Whether it was stopped because its time was up.
+    pub timed_out: bool,
+    /// What it wrote to standard output.
+    pub stdout: Captured,
+    /// What it wrote to standard error.
+    pub stderr: Captured,
+    /// How long it ran.
+    pub duration: Duration,
+}
+
+/// Starts programs and counts them. Clones share the count.
+#[derive(Debug, Clone)]
+pub struct Supervisor {
+    slots: Arc<Semaphore>,
+    max: usize,
+}
+
+/// A program that runs. Dropping this stops it.
+#[derive(Debug)]
+pub struct Running {
+    /// Its standard input, if it was asked for with [`Stdin::Piped`].
+    pub stdin: Option<ChildStdin>,
+    /// Its standard output. Read it: a full pipe stops the program.
+    pub stdout: Option<ChildStdout>,
+    /// Its standard error. Read it: a full pipe stops the program.
+    pub stderr: Option<ChildStderr>,
+    path: PathBuf,
+    id: u32,
+    keeper: JoinHandle<io::Result<Ended>>,
+    stop: CancellationToken,
+    _stop_on_drop: DropGuard,
+}
+
+impl Supervisor {
+    /// A supervisor of at most `max` programs at a time.
+    pub fn new(max: usize) -> Self {
+        Self {
+            slots: Arc::new(Semaphore::new(max)),
+            max,
+        }
+    }
+
+    /// How many programs run now.
+    pub fn running(&self) -> usize {
+        self.max - self.slots.available_permits()
+    }
+
+    /// Runs `program` to its end, or until `cancel` fires.
+    pub async fn run(
+        &self,
+        program: Program,
+        cancel: CancellationToken,
+    ) -> Result<Finished, SuperviseError> {
+        let cap = program.max_output;
+        let mut running = self.start(program, &cancel)?;
+        drop(running.stdin.take());
+        let (out, err) = (running.stdout.take(), running.stderr.take());
+        let (mut stdout, mut stderr) = (Collector::new(cap), Collector::new(cap));
+        let ended = {
+            let drained = async { tokio::join!(stdout.fill(out), stderr.fill(err)) };
+            tokio::pin!(drained);
+            let ended = tokio::select! {
+                ended = running.ended() => Some(ended),
+                _ = &mut drained => None,
+            };
+            match ended {
+                Some(ended) => {
+                    let _ = tokio::time::timeout(LAST_WORDS, drained).await;
+                    ended?
+                }
+                None => running.ended().await?,
+            }
+        };
+        Ok(Finished {
+            exit: ended.exit,
+            timed_out: ended.timed_out,
+            stdout: stdout.finish(),
+            stderr: stderr.finish(),
+            duration: ended.duration,
+        })
+    }
+
+    /// Starts `program` and hands out its pipes. It is stopped when `cancel` fires,
+    /// when its time is up, or when the handle is dropped.
+    pub fn start(
+        &self,
+        program: Program,
+        cancel: &CancellationToken,
+    ) -> Result<Running, SuperviseError> {
+        if !program.path.is_absolute() {
+            return Err(SuperviseError::NotAbsolute(program.path));
+        }
+        let slot = Arc::clone(&self.slots)
+            .try_acquire_owned()
+            .map_err(|_| SuperviseError::Busy { max: self.max })?;
+        let sandbox = program.sandbox.as_ref().map(|s| s.prepare()).transpose()?;
+        let started = spawn(&program, sandbox);
+        let (mut child, group) = started.map_err(|error| SuperviseError::Start {
+            path: program.path.clone(),
+            error,
+        })?;
+        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        let (stdin, feeder) = match (program.stdin, child.stdin.take()) {
+            (Stdin::Bytes(bytes), Some(pipe)) => (None, Some(tokio::spawn(feed(pipe, bytes)))),
+            (_, pipe) => (pipe, None),
+        };
+        let stop = cancel.child_token();
+        let id = group.id();
+        let keep = group.keep(child, program.timeout, stop.clone());
+        let keeper = tokio::spawn(async move {
+            let ended = keep.await;
+            if let Some(feeder) = feeder {
+                feeder.abort();
+            }
+            drop(slot);
+            ended
+        });
+        Ok(Running {
+            stdin,
+            stdout,
+            stderr,
+            path: program.path,
+            id,
+            keeper,
+            _stop_on_drop: stop.clone().drop_guard(),
+            stop,
+        })
+    }
+}
+
+impl Running {
+    /// Its process id, which is also that of its group.
+    pub fn id(&self) -> u32 {
+        self.id
+    }
+
+    /// Asks it, and all its group, to stop; kills what does not.
+    pub fn stop(&self) {
+        self.stop.cancel();
+    }
+
+    /// Waits for its end: how it ended, and whether its time was up.
+    pub async fn wait(&mut self) -> Result<(Exit, bool), SuperviseError> {
+        let ended = self.ended().await?;
+        Ok((ended.exit, ended.timed_out))
+    }
+
+    async fn ended(&mut self) -> Result<Ended, SuperviseError> {
+        let joined = (&mut self.keeper).await;
+        joined
+            .unwrap_or_else(|lost| Err(io::Error::other(lost)))
+            .map_err(|error| SuperviseError::Lost {
+                path: self.path.clone(),
+                error,
+            })
+    }
+}
+
+async fn feed(mut pipe: ChildStdin, bytes: Vec<u8>) {
+    // A program that does not read its input is no failure of ours.
+    let _ = pipe.write_all(&bytes).await;
+}
+
+#[allow(clippy::disallowed_methods)] // the one place programs are started
+fn spawn(program: &Program, sandbox: Option<PreparedSandbox>) -> io::Result<(Child, Group)> {
+    let stdin = match program.stdin {
+        Stdin::None => Stdio::null(),
+        Stdin::Bytes(_) | Stdin::Piped => Stdio::piped(),
+    };
+    let mut command = Command::new(&program.path);
+    command
+        .args(&program.args)
+        .env_clear()
+        .envs(&program.env)
+        .stdin(stdin)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .kill_on_drop(true);
+    if let Some(cwd) = &program.cwd {
+        command.current_dir(cwd);
+    }
+    if let Some(sandbox) = sandbox {
+        sandbox.confine(&mut command);
+    }
+    let child = command.spawn()?;
+    let group = Group::led_by(&child)?;
+    Ok((child, group))
+}
+
+#[cfg(test)]
+mod tests;
