@@ -1,1 +1,51 @@
-//! placeholder
+//! What must not be lost: records, blobs, secrets and the audit, in one home folder.
+//!
+//! Nothing here knows why a thing is kept. [`Store`] opens a home and hands out:
+//!
+//! - [`Tokens`], [`Approvals`], [`Artifacts`]: records in one SQL text for SQLite and PostgreSQL
+//! - [`Blobs`]: bytes under a path, in a folder today and in S3 tomorrow
+//! - [`Vault`]: secrets, encrypted at rest
+//! - [`Audit`]: what was done, append-only and hash-chained
+//!
+//! Beside it, [`HomeLock`] keeps a second daemon out, and [`backup()`] and [`restore()`] carry
+//! a whole home in one file.
+
+mod approval_record;
+mod approvals;
+mod artifact_record;
+mod artifacts;
+mod audit;
+mod backup;
+mod blobs;
+mod columns;
+mod error;
+mod hex;
+mod home;
+mod lock;
+mod sql;
+mod store;
+#[cfg(test)]
+mod testing;
+mod token_text;
+mod tokens;
+mod vault;
+
+pub use approval_record::{ApprovalRecord, ApprovalState, NewApproval};
+pub use approvals::{ApprovalFilter, Approvals, Decision};
+pub use artifact_record::{ArtifactRecord, NewArtifact};
+pub use artifacts::Artifacts;
+pub use audit::{
+    Audit, AuditEntry, AuditFilter, AuditKind, AuditProblem, AuditRecord, AuditStatus, Durability,
+    MAX_SUMMARY, Verdict, VerifyFrom,
+};
+pub use backup::{Backup, BackupSummary, Overwrite, Restore, RestoreSummary, backup, restore};
+pub use blobs::{Blobs, Disk, blob_path};
+pub use error::StoreError;
+pub use lock::{Holder, HomeLock};
+pub use store::Store;
+pub use token_text::{MintedToken, TokenHash, mint_token, parse_token};
+pub use tokens::{TokenRecord, Tokens};
+pub use vault::Vault;
+
+/// The words of the blob store, for those who use it.
+pub use object_store;

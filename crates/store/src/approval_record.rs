@@ -1,0 +1,151 @@
+//! A question to the owner, as a record and as a row.
+
+use manyhands_core::{AgentId, ApprovalId, CallId, Effects, Timestamp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::columns::effects_from;
+use crate::error::StoreError;
+use crate::sql::Row;
+
+/// How far a question has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ApprovalState {
+    /// Nobody has answered.
+    Pending,
+    /// The owner agreed; not used yet.
+    Approved,
+    /// The owner refused.
+    Denied,
+    /// The one call that was agreed to has run.
+    Used,
+    /// Too late for an answer or for its use.
+    Expired,
+}
+
+impl ApprovalState {
+    const ALL: [Self; 5] = [
+        Self::Pending,
+        Self::Approved,
+        Self::Denied,
+        Self::Used,
+        Self::Expired,
+    ];
+
+    /// The word used in records and listings.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Approved => "approved",
+            Self::Denied => "denied",
+            Self::Used => "used",
+            Self::Expired => "expired",
+        }
+    }
+}
+
+/// A question to put to the owner.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewApproval {
+    /// Its id, used if the question is new.
+    pub id: ApprovalId,
+    /// Who asks: the caller's key.
+    pub caller: String,
+    /// What the owner calls them.
+    pub caller_name: String,
+    /// On whose behalf.
+    pub agent: AgentId,
+    /// Which tool.
+    pub tool: String,
+    /// Exactly what will run.
+    pub arguments: Value,
+    /// Hex SHA-256 over caller, agent, tool and canonical arguments.
+    pub fingerprint: String,
+    /// What the tool does to the world.
+    pub effects: Effects,
+    /// Which rule asked.
+    pub rule: String,
+    /// When the question, and any answer, stops being good.
+    pub expires: Timestamp,
+}
+
+/// A question and how far it has come.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ApprovalRecord {
+    /// Its id.
+    pub id: ApprovalId,
+    /// Who asks: the caller's key.
+    pub caller: String,
+    /// What the owner calls them.
+    pub caller_name: String,
+    /// On whose behalf.
+    #[schemars(with = "String")]
+    pub agent: AgentId,
+    /// Which tool.
+    pub tool: String,
+    /// Exactly what will run.
+    pub arguments: Value,
+    /// Hex SHA-256 over caller, agent, tool and canonical arguments.
+    pub fingerprint: String,
+    /// What the tool does to the world.
+    pub effects: Effects,
+    /// Which rule asked.
+    pub rule: String,
+    /// When it was asked.
+    pub created: Timestamp,
+    /// When the question, and any answer, stops being good.
+    pub expires: Timestamp,
+    /// How far it has come.
+    pub state: ApprovalState,
+    /// Who answered.
+    pub decided_by: Option<String>,
+    /// When.
+    pub decided_at: Option<Timestamp>,
+    /// The one call that used the yes.
+    pub used_by_call: Option<CallId>,
+}
+
+pub(crate) const COLUMNS: &str =
+    "SELECT id, caller, caller_name, agent, tool, arguments, fingerprint, effects, rule,
+            created, expires, state, decided_by, decided_at, used_by_call
+     FROM approval";
+
+/// The record in a row, as it stands at `now`.
+pub(crate) fn record(row: &Row, now: Timestamp) -> Result<ApprovalRecord, StoreError> {
+    let id = row.parsed("id")?;
+    let damaged = || StoreError::corrupt(format!("approval {id} is damaged: ask again"));
+    let stored = row.text("state")?;
+    let stored = ApprovalState::ALL
+        .into_iter()
+        .find(|state| state.word() == stored)
+        .ok_or_else(damaged)?;
+    let expires = Timestamp(row.int("expires")?);
+    let state = match stored {
+        ApprovalState::Used => stored,
+        _ if expires <= now => ApprovalState::Expired,
+        _ => stored,
+    };
+    let call = row.text_or_null("used_by_call")?;
+    Ok(ApprovalRecord {
+        id,
+        caller: row.text("caller")?,
+        caller_name: row.text("caller_name")?,
+        agent: row.parsed("agent")?,
+        tool: row.text("tool")?,
+        arguments: serde_json::from_str(&row.text("arguments")?).map_err(|_| damaged())?,
+        fingerprint: row.text("fingerprint")?,
+        effects: effects_from(&row.text("effects")?).ok_or_else(damaged)?,
+        rule: row.text("rule")?,
+        created: Timestamp(row.int("created")?),
+        expires,
+        state,
+        decided_by: row.text_or_null("decided_by")?,
+        decided_at: row.int_or_null("decided_at")?.map(Timestamp),
+        used_by_call: call
+            .map(|call| call.parse().map_err(|_| damaged()))
+            .transpose()?,
+    })
+}

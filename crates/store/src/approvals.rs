@@ -1,0 +1,399 @@
+//! Questions to the owner: may this call run?
+//!
+//! A question is about one exact call, named by its fingerprint. A yes is good for
+//! one use, before it expires. Whether it has expired is always computed from the
+//! clock, so a stale row can be neither approved nor used, swept or not.
+
+use manyhands_core::{ApprovalId, CallId, Timestamp};
+
+use crate::approval_record::{ApprovalRecord, ApprovalState, COLUMNS, NewApproval, record};
+use crate::columns::effects_text;
+use crate::error::StoreError;
+use crate::sql::{Sql, Statement, Tx};
+
+/// The owner's answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// Yes, once.
+    Approve,
+    /// No.
+    Deny,
+}
+
+/// Which questions to list; everything when empty.
+#[derive(Debug, Clone, Default)]
+pub struct ApprovalFilter {
+    /// Only those that have come this far.
+    pub state: Option<ApprovalState>,
+    /// Only those of this caller.
+    pub caller: Option<String>,
+    /// At most so many; 100 unless said.
+    pub limit: Option<u32>,
+}
+
+/// The questions.
+#[derive(Debug, Clone)]
+pub struct Approvals {
+    sql: Sql,
+}
+
+impl Approvals {
+    pub(crate) fn new(sql: Sql) -> Self {
+        Self { sql }
+    }
+
+    /// Puts the question, or finds the one already put for the same call: pending,
+    /// or answered and not yet used or expired.
+    pub async fn open_or_find(
+        &self,
+        new: &NewApproval,
+        now: Timestamp,
+    ) -> Result<ApprovalRecord, StoreError> {
+        let arguments = serde_json::to_string(&new.arguments)
+            .map_err(|error| StoreError::invalid(format!("the arguments: {error}")))?;
+        let mut tx = self.sql.begin().await?;
+        let retire = Statement::new(
+            "UPDATE approval SET state = 'expired'
+             WHERE fingerprint = $1 AND expires <= $2 AND state IN ('pending', 'approved', 'denied')",
+        );
+        tx.run(retire.bind(new.fingerprint.as_str()).bind(now))
+            .await?;
+        let insert = Statement::new(
+            "INSERT INTO approval (id, caller, caller_name, agent, tool, arguments, fingerprint,
+                                   effects, rule, created, expires, state)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'pending')
+             ON CONFLICT (fingerprint) WHERE state IN ('pending', 'approved', 'denied') DO NOTHING",
+        )
+        .bind(new.id.to_string())
+        .bind(new.caller.as_str())
+        .bind(new.caller_name.as_str())
+        .bind(new.agent.as_str())
+        .bind(new.tool.as_str())
+        .bind(arguments)
+        .bind(new.fingerprint.as_str())
+        .bind(effects_text(new.effects))
+        .bind(new.rule.as_str())
+        .bind(now)
+        .bind(new.expires);
+        tx.run(insert).await?;
+        let select = Statement::new(COLUMNS)
+            .then_with(" WHERE fingerprint = ", new.fingerprint.as_str())
+            .then(" AND state IN ('pending', 'approved', 'denied')");
+        let row = tx.one(select).await?;
+        tx.commit().await?;
+        let found = row.ok_or_else(|| StoreError::not_found(format!("approval {}", new.id)))?;
+        record(&found, now)
+    }
+
+    /// Answers a question that is pending and not too old; otherwise nothing changes
+    /// and the error names the state it is in.
+    pub async fn decide(
+        &self,
+        id: ApprovalId,
+        decision: Decision,
+        by: &str,
+        now: Timestamp,
+    ) -> Result<ApprovalRecord, StoreError> {
+        let state = match decision {
+            Decision::Approve => ApprovalState::Approved,
+            Decision::Deny => ApprovalState::Denied,
+        };
+        let mut tx = self.sql.begin().await?;
+        let update = Statement::new(
+            "UPDATE approval SET state = $1, decided_by = $2, decided_at = $3
+             WHERE id = $4 AND state = 'pending' AND expires > $3",
+        )
+        .bind(state.word())
+        .bind(by)
+        .bind(now)
+        .bind(id.to_string());
+        let changed = tx.run(update).await?;
+        let found = find(&mut tx, id, now).await?;
+        if changed == 0 {
+            tx.abandon().await;
+            return Err(StoreError::Settled {
+                what: format!("approval {id}"),
+                state: found.state.word().to_owned(),
+            });
+        }
+        tx.commit().await?;
+        Ok(found)
+    }
+
+    /// Uses a yes for `call`. True for exactly one caller, however many try.
+    pub async fn consume(
+        &self,
+        id: ApprovalId,
+        call: CallId,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let update = Statement::new(
+            "UPDATE approval SET state = 'used', used_by_call = $1
+             WHERE id = $2 AND state = 'approved' AND expires > $3",
+        )
+        .bind(call.to_string())
+        .bind(id.to_string())
+        .bind(now);
+        Ok(self.sql.run(update).await? == 1)
+    }
+
+    /// One question as it stands at `now`.
+    pub async fn get(
+        &self,
+        id: ApprovalId,
+        now: Timestamp,
+    ) -> Result<Option<ApprovalRecord>, StoreError> {
+        let select = Statement::new(COLUMNS).then_with(" WHERE id = ", id.to_string());
+        let row = self.sql.one(select).await?;
+        row.map(|row| record(&row, now)).transpose()
+    }
+
+    /// Questions as they stand at `now`, newest first.
+    pub async fn list(
+        &self,
+        filter: &ApprovalFilter,
+        now: Timestamp,
+    ) -> Result<Vec<ApprovalRecord>, StoreError> {
+        let mut select = Statement::new(COLUMNS).then(" WHERE 1 = 1");
+        select = match filter.state {
+            None => select,
+            Some(ApprovalState::Used) => select.then(" AND state = 'used'"),
+            Some(ApprovalState::Expired) => select
+                .then_with(
+                    " AND (state = 'expired' OR (state <> 'used' AND expires <= ",
+                    now,
+                )
+                .then("))"),
+            Some(state) => select
+                .then_with(" AND state = ", state.word())
+                .then_with(" AND expires > ", now),
+        };
+        if let Some(caller) = &filter.caller {
+            select = select.then_with(" AND caller = ", caller.as_str());
+        }
+        let limit = i64::from(filter.limit.unwrap_or(100));
+        let select = select.then_with(" ORDER BY created DESC, id DESC LIMIT ", limit);
+        let rows = self.sql.all(select).await?;
+        rows.iter().map(|row| record(row, now)).collect()
+    }
+
+    /// Marks what is too old; how many there were. Upkeep only: nothing depends on it.
+    pub async fn expire(&self, now: Timestamp) -> Result<u64, StoreError> {
+        let update = Statement::new(
+            "UPDATE approval SET state = 'expired'
+             WHERE state IN ('pending', 'approved', 'denied') AND expires <= $1",
+        );
+        self.sql.run(update.bind(now)).await
+    }
+}
+
+async fn find(tx: &mut Tx, id: ApprovalId, now: Timestamp) -> Result<ApprovalRecord, StoreError> {
+    let select = Statement::new(COLUMNS).then_with(" WHERE id = ", id.to_string());
+    match tx.one(select).await? {
+        Some(row) => record(&row, now),
+        None => Err(StoreError::not_found(format!("approval {id}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{TestHome, ids};
+    use manyhands_core::{AgentId, Effects};
+    use serde_json::json;
+
+    const NOW: Timestamp = Timestamp(1_000);
+    const LATER: Timestamp = Timestamp(2_000);
+
+    fn question(fingerprint: &str) -> NewApproval {
+        NewApproval {
+            id: ids().next(),
+            caller: "client:laptop:1".to_owned(),
+            caller_name: "laptop".to_owned(),
+            agent: AgentId::main(),
+            tool: "tool::shell".to_owned(),
+            arguments: json!({ "command": "ls 'a b'", "n": 1.5, "ü": null }),
+            fingerprint: fingerprint.to_owned(),
+            effects: Effects::RUNS.and(Effects::WRITES),
+            rule: "shell asks".to_owned(),
+            expires: LATER,
+        }
+    }
+
+    async fn opened(home: &TestHome) -> Approvals {
+        home.open().await.approvals().clone()
+    }
+
+    #[tokio::test]
+    async fn the_same_call_asks_once_and_its_question_survives_reopening() {
+        let home = TestHome::new();
+        let first = opened(&home)
+            .await
+            .open_or_find(&question("f"), NOW)
+            .await
+            .unwrap();
+        assert_eq!(first.state, ApprovalState::Pending);
+        assert_eq!(first.arguments, question("f").arguments);
+        let approvals = opened(&home).await;
+        let second = approvals.open_or_find(&question("f"), NOW).await.unwrap();
+        assert_eq!(second, first);
+        let other = approvals.open_or_find(&question("g"), NOW).await.unwrap();
+        assert_ne!(other.id, first.id);
+        assert_eq!(approvals.get(first.id, NOW).await.unwrap(), Some(first));
+        let all = approvals
+            .list(&ApprovalFilter::default(), NOW)
+            .await
+            .unwrap();
+        assert_eq!(all.len(), 2);
+    }
+
+    #[tokio::test]
+    async fn many_askers_at_once_share_one_question() {
+        let home = TestHome::new();
+        let approvals = opened(&home).await;
+        let mut tasks = tokio::task::JoinSet::new();
+        for _ in 0..50 {
+            let approvals = approvals.clone();
+            tasks.spawn(async move {
+                approvals
+                    .open_or_find(&question("f"), NOW)
+                    .await
+                    .unwrap()
+                    .id
+            });
+        }
+        let asked: std::collections::HashSet<_> = tasks.join_all().await.into_iter().collect();
+        assert_eq!(asked.len(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_yes_is_used_exactly_once_by_a_hundred_tasks() {
+        let home = TestHome::new();
+        let approvals = opened(&home).await;
+        let asked = approvals.open_or_find(&question("f"), NOW).await.unwrap();
+        assert!(
+            !approvals
+                .consume(asked.id, ids().next(), NOW)
+                .await
+                .unwrap(),
+            "pending"
+        );
+        approvals
+            .decide(asked.id, Decision::Approve, "owner", NOW)
+            .await
+            .unwrap();
+        let mut tasks = tokio::task::JoinSet::new();
+        for _ in 0..100 {
+            let approvals = approvals.clone();
+            let call: CallId = ids().next();
+            tasks.spawn(
+                async move { (approvals.consume(asked.id, call, NOW).await.unwrap(), call) },
+            );
+        }
+        let results = tasks.join_all().await;
+        let winners: Vec<_> = results.iter().filter(|(won, _)| *won).collect();
+        assert_eq!(winners.len(), 1);
+        let used = approvals.get(asked.id, NOW).await.unwrap().unwrap();
+        assert_eq!(used.state, ApprovalState::Used);
+        assert_eq!(used.used_by_call, Some(winners[0].1));
+        let again = approvals.open_or_find(&question("f"), NOW).await.unwrap();
+        assert_ne!(again.id, asked.id, "the next such call asks anew");
+    }
+
+    #[tokio::test]
+    async fn an_answer_is_given_once() {
+        let home = TestHome::new();
+        let approvals = opened(&home).await;
+        let asked = approvals.open_or_find(&question("f"), NOW).await.unwrap();
+        let denied = approvals
+            .decide(asked.id, Decision::Deny, "anna", NOW)
+            .await
+            .unwrap();
+        assert_eq!(
+            (denied.state, denied.decided_by.as_deref()),
+            (ApprovalState::Denied, Some("anna"))
+        );
+        let error = approvals
+            .decide(asked.id, Decision::Approve, "bert", NOW)
+            .await
+            .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!("approval {} is already denied", asked.id)
+        );
+        assert_eq!(
+            approvals.get(asked.id, NOW).await.unwrap(),
+            Some(denied.clone())
+        );
+        let again = approvals.open_or_find(&question("f"), NOW).await.unwrap();
+        assert_eq!(again, denied, "a no holds until it expires");
+        let missing = approvals
+            .decide(ids().next(), Decision::Deny, "anna", NOW)
+            .await;
+        assert!(matches!(missing, Err(StoreError::NotFound { .. })));
+    }
+
+    #[tokio::test]
+    async fn what_is_too_old_can_be_neither_approved_nor_used() {
+        let home = TestHome::new();
+        let approvals = opened(&home).await;
+        let stale = approvals.open_or_find(&question("f"), NOW).await.unwrap();
+        let agreed = approvals.open_or_find(&question("g"), NOW).await.unwrap();
+        approvals
+            .decide(agreed.id, Decision::Approve, "owner", NOW)
+            .await
+            .unwrap();
+        let late = approvals
+            .decide(stale.id, Decision::Approve, "owner", LATER)
+            .await;
+        assert!(matches!(late, Err(StoreError::Settled { state, .. }) if state == "expired"));
+        assert!(
+            !approvals
+                .consume(agreed.id, ids().next(), LATER)
+                .await
+                .unwrap()
+        );
+        let seen = approvals.get(agreed.id, LATER).await.unwrap().unwrap();
+        assert_eq!(
+            (seen.state, seen.used_by_call),
+            (ApprovalState::Expired, None)
+        );
+        let fresh = NewApproval {
+            expires: Timestamp(9_000),
+            ..question("f")
+        };
+        let anew = approvals.open_or_find(&fresh, LATER).await.unwrap();
+        assert_ne!(anew.id, stale.id);
+        assert_eq!(
+            approvals.expire(LATER).await.unwrap(),
+            1,
+            "the approved one; the other was retired"
+        );
+        let before = Timestamp(1_999);
+        assert!(
+            !approvals
+                .consume(agreed.id, ids().next(), before)
+                .await
+                .unwrap()
+        );
+    }
+
+    #[tokio::test]
+    async fn listings_follow_the_clock_not_the_stored_word() {
+        let home = TestHome::new();
+        let approvals = opened(&home).await;
+        approvals.open_or_find(&question("f"), NOW).await.unwrap();
+        let count = async |state, now| {
+            let filter = ApprovalFilter {
+                state: Some(state),
+                caller: Some("client:laptop:1".to_owned()),
+                limit: None,
+            };
+            approvals.list(&filter, now).await.unwrap().len()
+        };
+        assert_eq!(count(ApprovalState::Pending, NOW).await, 1);
+        assert_eq!(count(ApprovalState::Expired, NOW).await, 0);
+        assert_eq!(count(ApprovalState::Pending, LATER).await, 0);
+        assert_eq!(count(ApprovalState::Expired, LATER).await, 1);
+    }
+}

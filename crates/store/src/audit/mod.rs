@@ -1,0 +1,159 @@
+//! What was done, by whom, and how it ended: append-only and hash-chained.
+//!
+//! Entries are numbered from 1 without gaps, each carries the hash of itself and all
+//! before it, and the end is signed with a key of the vault. So a changed, missing,
+//! swapped, inserted or cut-off entry is found by [`Audit::verify`].
+
+mod chain;
+#[cfg(test)]
+mod claims;
+mod entry;
+mod head;
+mod query;
+#[cfg(test)]
+mod tampering;
+mod verify;
+mod writer;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use manyhands_core::Clock;
+use tokio::sync::{mpsc, oneshot};
+
+pub use entry::{AuditEntry, AuditKind, AuditRecord, AuditStatus, MAX_SUMMARY};
+pub use query::AuditFilter;
+pub use verify::{AuditProblem, Verdict, VerifyFrom};
+
+use crate::error::StoreError;
+use crate::sql::Sql;
+use crate::vault::Vault;
+use chain::{GENESIS, damage_entry};
+use head::{Head, HeadFile, HeadKey, Tail};
+use writer::{HeadFileCopy, Message, Writer, WriterState};
+
+/// How many entries may wait for the writer before whoever records has to wait too.
+const QUEUE: usize = 4_096;
+
+/// When `record` comes back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durability {
+    /// Once the entry is on disk: before a call with effects is acknowledged.
+    OnDisk,
+    /// Once it is queued; it is on disk a few milliseconds later.
+    Soon,
+}
+
+/// The audit. Cheap to clone.
+#[derive(Clone)]
+pub struct Audit {
+    sql: Sql,
+    key: HeadKey,
+    home: PathBuf,
+    queue: mpsc::Sender<Message>,
+    state: Arc<WriterState>,
+}
+
+impl std::fmt::Debug for Audit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Audit")
+    }
+}
+
+impl Audit {
+    /// Starts the writer. Damage found now is put on record as the first entry.
+    pub(crate) async fn open(
+        sql: Sql,
+        vault: &Vault,
+        home: &Path,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, StoreError> {
+        let key = HeadKey(vault.subkey("audit"));
+        let backlog = Vec::from_iter(inspect(&sql, &key, home).await?)
+            .into_iter()
+            .map(|what| damage_entry(what, clock.now()))
+            .collect();
+        let (queue, receiver) = mpsc::channel(QUEUE);
+        let state = Arc::new(WriterState::default());
+        let writer = Writer {
+            sql: sql.clone(),
+            key: key.clone(),
+            home: home.to_owned(),
+            clock,
+            state: state.clone(),
+            queue: receiver,
+            backlog,
+            head_file: HeadFileCopy::default(),
+        };
+        tokio::spawn(writer.run());
+        Ok(Self {
+            sql,
+            key,
+            home: home.to_owned(),
+            queue,
+            state,
+        })
+    }
+
+    /// Adds an entry. Waits when the writer is behind; nothing is ever dropped
+    /// unseen: while the disk refuses, `Soon` waits for the outcome like `OnDisk`.
+    pub async fn record(
+        &self,
+        entry: AuditEntry,
+        durability: Durability,
+    ) -> Result<(), StoreError> {
+        let entry = entry.bounded();
+        let troubled = self.state.failing.load(Ordering::Acquire);
+        if durability == Durability::Soon && !troubled {
+            let message = Message::Record { entry, done: None };
+            return self
+                .queue
+                .send(message)
+                .await
+                .map_err(|_| StoreError::Closed);
+        }
+        let (done, outcome) = oneshot::channel();
+        let message = Message::Record {
+            entry,
+            done: Some(done),
+        };
+        self.queue
+            .send(message)
+            .await
+            .map_err(|_| StoreError::Closed)?;
+        outcome.await.map_err(|_| StoreError::Closed)?
+    }
+
+    /// Writes all that is queued, and the head beside the database, and stops the writer.
+    pub async fn close(&self) -> Result<(), StoreError> {
+        let (done, outcome) = oneshot::channel();
+        if self.queue.send(Message::Close(done)).await.is_err() {
+            return Ok(());
+        }
+        outcome.await.map_err(|_| StoreError::Closed)?
+    }
+
+    /// How many transactions the writer has committed, for the metrics.
+    pub fn commits(&self) -> u64 {
+        self.state.commits.load(Ordering::Relaxed)
+    }
+}
+
+/// What the file beside the database gives away about the end of the chain. What the
+/// head row gives away, the writer finds by itself.
+async fn inspect(sql: &Sql, key: &HeadKey, home: &Path) -> Result<Option<String>, StoreError> {
+    // The file first: it may move on while we look, but never past the database.
+    let file = HeadFile::read(home, key)?;
+    let mut tx = sql.moment().await?;
+    let tail = Tail::read(&mut tx, key).await?;
+    let found = tail.compare_with(&mut tx, &file).await?;
+    tx.abandon().await;
+    if tail.seq == 0 && matches!(file, HeadFile::Missing) {
+        // From here on, a missing file is a sign.
+        Head::sign(key, 0, &GENESIS)
+            .write_file(home)
+            .map_err(|error| StoreError::io("writing audit.head", &error))?;
+    }
+    Ok(found)
+}

@@ -1,0 +1,221 @@
+//! Whether the audit still is what was written.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::Audit;
+use super::chain::{COLUMNS, ChainHash, GENESIS, StoredEntry};
+use super::head::{Head, HeadFile, SELECT_HEAD};
+use crate::error::StoreError;
+use crate::hex;
+use crate::sql::{Row, Statement, Tx};
+
+/// Rows in memory at a time.
+const BATCH: i64 = 1_000;
+/// Problems listed; more are only counted.
+const MAX_PROBLEMS: usize = 100;
+
+/// Where to start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VerifyFrom {
+    /// At the first entry: believes nothing.
+    Genesis,
+    /// At this entry, believing the hash of the one before it.
+    Seq(i64),
+}
+
+/// One thing that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct AuditProblem {
+    /// At which entry.
+    pub seq: i64,
+    /// What.
+    pub what: String,
+}
+
+/// What verifying found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Verdict {
+    /// Nothing is wrong.
+    pub ok: bool,
+    /// How many entries were looked at.
+    pub checked: u64,
+    /// What is wrong, at most a hundred things.
+    pub problems: Vec<AuditProblem>,
+    /// How many more there were.
+    pub more_problems: u64,
+}
+
+impl Audit {
+    /// Reads the chain and compares it with itself, its signed head and the copy of
+    /// that beside the database. Entries may be added meanwhile.
+    pub async fn verify(&self, from: VerifyFrom) -> Result<Verdict, StoreError> {
+        let mut walk = Walk::start(self, from).await?;
+        loop {
+            let mut moment = self.sql.moment().await?;
+            let rows = walk.next_rows(&mut moment).await?;
+            for row in &rows {
+                if !walk.step(row) {
+                    return Ok(walk.verdict());
+                }
+            }
+            let last = (rows.len() as i64) < BATCH;
+            if last {
+                walk.end(self, &mut moment).await?;
+            }
+            moment.abandon().await;
+            if last {
+                return Ok(walk.verdict());
+            }
+        }
+    }
+}
+
+struct Walk {
+    file: HeadFile,
+    /// The place and hash of the last row seen.
+    seq: i64,
+    hash: Option<ChainHash>,
+    /// Rows before the first place, which no honest writer makes, are looked for too.
+    after: i64,
+    checked: u64,
+    problems: Vec<AuditProblem>,
+    more: u64,
+}
+
+impl Walk {
+    async fn start(audit: &Audit, from: VerifyFrom) -> Result<Self, StoreError> {
+        let file = HeadFile::read(&audit.home, &audit.key)?;
+        let mut walk = Self {
+            file,
+            seq: 0,
+            hash: Some(GENESIS),
+            after: i64::MIN,
+            checked: 0,
+            problems: Vec::new(),
+            more: 0,
+        };
+        if let VerifyFrom::Seq(first) = from
+            && first > 1
+        {
+            let before =
+                Statement::new("SELECT hash FROM audit").then_with(" WHERE seq = ", first - 1);
+            let believed = audit
+                .sql
+                .one(before)
+                .await?
+                .map(|row| row.text("hash"))
+                .transpose()?;
+            let missing = || StoreError::not_found(format!("audit entry {}", first - 1));
+            walk.hash = hex::decode(&believed.ok_or_else(missing)?);
+            (walk.seq, walk.after) = (first - 1, first - 1);
+        }
+        Ok(walk)
+    }
+
+    async fn next_rows(&self, moment: &mut Tx) -> Result<Vec<Row>, StoreError> {
+        let select = Statement::new(COLUMNS)
+            .then_with(" WHERE seq > ", self.after)
+            .then_with(" ORDER BY seq LIMIT ", BATCH);
+        moment.all(select).await
+    }
+
+    fn problem(&mut self, seq: i64, what: impl Into<String>) {
+        if self.problems.len() < MAX_PROBLEMS {
+            let what = what.into();
+            self.problems.push(AuditProblem { seq, what });
+        } else {
+            self.more += 1;
+        }
+    }
+
+    /// Checks one row; false when it makes going on pointless.
+    fn step(&mut self, row: &Row) -> bool {
+        self.checked += 1;
+        let Ok(seq) = row.int("seq") else {
+            self.problem(self.seq + 1, "an entry has no readable number");
+            return false;
+        };
+        self.after = seq;
+        if seq < 1 {
+            self.problem(seq, "an entry was inserted before the first");
+            return true;
+        }
+        if seq != self.seq + 1 {
+            let (first, last) = (self.seq + 1, seq - 1);
+            self.problem(first, format!("entries {first} to {last} are missing"));
+            // What it was tied to is gone, so its own hash has to be believed.
+            self.hash = None;
+        }
+        self.seq = seq;
+        let Ok((stored, claimed)) = StoredEntry::from_row(row) else {
+            self.problem(seq, "the entry is unreadable");
+            self.hash = None;
+            return true;
+        };
+        if let Some(previous) = self.hash
+            && hex::encode(&stored.link(&previous)) != claimed
+        {
+            self.problem(seq, "the entry is not the one that was written here");
+        }
+        if let HeadFile::Head(file) = &self.file
+            && file.seq == seq
+            && file.hash != claimed
+        {
+            self.problem(seq, "the entry is not the one audit.head names");
+        }
+        if let Some(damage) = stored.damage() {
+            self.problem(seq, format!("damage was found before this entry: {damage}"));
+        }
+        self.hash = hex::decode(&claimed);
+        true
+    }
+
+    /// Compares the last row with the head of the same moment and with the file.
+    async fn end(&mut self, audit: &Audit, moment: &mut Tx) -> Result<(), StoreError> {
+        let last = self.seq;
+        let row = moment.one(Statement::new(SELECT_HEAD)).await?;
+        match row.as_ref().map(Head::from_row) {
+            None if last == 0 => {}
+            None => self.problem(last, "the head is missing"),
+            Some(Err(_)) => self.problem(last, "the head is unreadable"),
+            Some(Ok(head)) if !head.is_genuine(&audit.key) => {
+                self.problem(head.seq, "the head was not signed by this vault");
+            }
+            Some(Ok(head)) if head.seq > last => {
+                let what = format!("entries {} to {} were cut off the end", last + 1, head.seq);
+                self.problem(head.seq, what);
+            }
+            Some(Ok(head)) if head.seq < last => {
+                self.problem(
+                    head.seq,
+                    format!("the head is older than the last entry, {last}"),
+                );
+            }
+            Some(Ok(head)) if Some(head.hash.clone()) != self.hash.map(|h| hex::encode(&h)) => {
+                self.problem(last, "the last entry is not the one the head names");
+            }
+            Some(Ok(_)) => {}
+        }
+        match &self.file {
+            HeadFile::Head(file) if file.seq > last => {
+                let what = format!("entries {} to {} were cut off the end", last + 1, file.seq);
+                self.problem(file.seq, format!("{what}: audit.head names them"));
+            }
+            HeadFile::Head(_) => {}
+            HeadFile::Missing if last == 0 => {}
+            HeadFile::Missing => self.problem(last, "audit.head is missing"),
+            HeadFile::Damaged => self.problem(last, "audit.head was not signed by this vault"),
+        }
+        Ok(())
+    }
+
+    fn verdict(self) -> Verdict {
+        Verdict {
+            ok: self.problems.is_empty(),
+            checked: self.checked,
+            problems: self.problems,
+            more_problems: self.more,
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! The one writer. It takes all that is waiting into one transaction, so that a
+//! thousand callers share a few waits for the disk, and it reads the end of the chain
+//! inside that transaction, so that the chain can neither skip nor fork.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use manyhands_core::Clock;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout_at};
+
+use super::chain::{INSERT, StoredEntry, damage_entry};
+use super::entry::{AuditEntry, AuditKind};
+use super::head::{Head, HeadKey, Tail};
+use crate::error::StoreError;
+use crate::sql::{Param, Sql, Statement, Tx, in_groups};
+
+/// The most entries in one transaction.
+const MAX_BATCH: usize = 1_024;
+/// How long an entry that nobody waits for may wait for company.
+const LINGER: Duration = Duration::from_millis(4);
+/// How often the file beside the database follows, at most.
+const HEAD_FILE_EVERY: Duration = Duration::from_secs(1);
+/// How soon entries that could not be written are tried again.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// Told to the caller once the entry is on disk, or cannot be.
+pub(super) type Done = oneshot::Sender<Result<(), StoreError>>;
+
+pub(super) enum Message {
+    Record {
+        entry: AuditEntry,
+        done: Option<Done>,
+    },
+    Close(Done),
+}
+
+/// What the writer lets others see of itself.
+#[derive(Debug, Default)]
+pub(super) struct WriterState {
+    /// The last commit failed; whoever records now should wait for the outcome.
+    pub(super) failing: AtomicBool,
+    /// How many transactions were committed.
+    pub(super) commits: AtomicU64,
+}
+
+pub(super) struct Writer {
+    pub(super) sql: Sql,
+    pub(super) key: HeadKey,
+    pub(super) home: PathBuf,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) state: Arc<WriterState>,
+    pub(super) queue: mpsc::Receiver<Message>,
+    /// Entries nobody waits for that could not be written yet. Bounded by the queue:
+    /// while writing fails, everybody waits and is told.
+    pub(super) backlog: Vec<AuditEntry>,
+    pub(super) head_file: HeadFileCopy,
+}
+
+#[derive(Default)]
+struct Batch {
+    entries: Vec<(AuditEntry, Option<Done>)>,
+    close: Vec<Done>,
+}
+
+impl Batch {
+    /// Takes a message in; whether somebody now waits for the batch.
+    fn take(&mut self, message: Message) -> bool {
+        match message {
+            Message::Record { entry, done } => {
+                let waits = done.is_some();
+                self.entries.push((entry, done));
+                waits
+            }
+            Message::Close(done) => {
+                self.close.push(done);
+                true
+            }
+        }
+    }
+}
+
+impl Writer {
+    pub(super) async fn run(mut self) {
+        loop {
+            let (mut batch, open) = self.gather().await;
+            let closing = !open || !batch.close.is_empty();
+            if closing {
+                self.queue.close();
+                while let Some(message) = self.queue.recv().await {
+                    batch.take(message);
+                }
+            }
+            let written = self.write(batch.entries).await;
+            if closing {
+                let copied = self.head_file.finish(&self.home).await;
+                let outcome = written.and(copied);
+                for done in batch.close {
+                    let _ = done.send(outcome.clone());
+                }
+                return;
+            }
+            self.head_file.follow(&self.home).await;
+        }
+    }
+
+    /// Waits for the first entry, then takes what else is there. False when every
+    /// handle is gone.
+    async fn gather(&mut self) -> (Batch, bool) {
+        let mut batch = Batch::default();
+        let retry = (!self.backlog.is_empty()).then(|| Instant::now() + RETRY);
+        let wake = [self.head_file.due(), retry].into_iter().flatten().min();
+        let first = match wake {
+            None => self.queue.recv().await,
+            Some(wake) => match timeout_at(wake, self.queue.recv()).await {
+                Ok(first) => first,
+                Err(_) => return (batch, true),
+            },
+        };
+        let Some(first) = first else {
+            return (batch, false);
+        };
+        let mut waited_for = batch.take(first);
+        let linger = Instant::now() + LINGER;
+        while batch.entries.len() < MAX_BATCH {
+            let next = match self.queue.try_recv() {
+                Ok(next) => next,
+                Err(_) if waited_for => break,
+                Err(_) => match timeout_at(linger, self.queue.recv()).await {
+                    Ok(Some(next)) => next,
+                    Ok(None) | Err(_) => break,
+                },
+            };
+            waited_for |= batch.take(next);
+        }
+        (batch, true)
+    }
+
+    /// Commits the backlog and the batch, and tells everybody who waits.
+    async fn write(&mut self, batch: Vec<(AuditEntry, Option<Done>)>) -> Result<(), StoreError> {
+        let backlog = std::mem::take(&mut self.backlog).into_iter();
+        let mut items: Vec<_> = backlog.map(|entry| (entry, None)).chain(batch).collect();
+        let mut outcome = Ok(());
+        while !items.is_empty() {
+            let rest = items.split_off(items.len().min(MAX_BATCH));
+            let (entries, waiting): (Vec<_>, Vec<_>) =
+                std::mem::replace(&mut items, rest).into_iter().unzip();
+            if outcome.is_ok() {
+                outcome = self.commit(&entries).await;
+            }
+            // Before anybody is told, so that whoever heard of trouble also sees it.
+            self.state
+                .failing
+                .store(outcome.is_err(), Ordering::Release);
+            for (entry, done) in entries.into_iter().zip(waiting) {
+                match done {
+                    Some(done) => drop(done.send(outcome.clone())),
+                    None if outcome.is_err() => self.backlog.push(entry),
+                    None => {}
+                }
+            }
+        }
+        if let Err(error) = &outcome {
+            tracing::error!(%error, "the audit could not be written");
+        }
+        outcome
+    }
+
+    async fn commit(&mut self, entries: &[AuditEntry]) -> Result<(), StoreError> {
+        let mut tx = self.sql.begin().await?;
+        let head = match self.append(&mut tx, entries).await {
+            Ok(head) => head,
+            Err(error) => {
+                tx.abandon().await;
+                return Err(error);
+            }
+        };
+        tx.commit().await?;
+        self.state.commits.fetch_add(1, Ordering::Relaxed);
+        self.head_file.wanted = Some(head);
+        Ok(())
+    }
+
+    /// Adds the entries where the chain ends now; where it ends then.
+    async fn append(&self, tx: &mut Tx, entries: &[AuditEntry]) -> Result<Head, StoreError> {
+        let Tail {
+            mut seq,
+            mut hash,
+            damage,
+        } = Tail::read(tx, &self.key).await?;
+        let damage = damage.map(|what| damage_entry(what, self.clock.now()));
+        let (mut rows, mut calls) = (Vec::new(), Calls::default());
+        for entry in damage.iter().chain(entries) {
+            seq += 1;
+            let stored = StoredEntry::new(seq, entry);
+            hash = stored.link(&hash);
+            rows.push(stored.values(&hash));
+            calls.see(entry, seq);
+        }
+        for group in in_groups(rows) {
+            tx.run(Statement::many(INSERT, group, "")).await?;
+        }
+        calls.write(tx).await?;
+        let head = Head::sign(&self.key, seq, &hash);
+        tx.run(head.upsert()).await?;
+        Ok(head)
+    }
+}
+
+/// Which calls a batch opens and which it ends; one that does both needs no mention.
+#[derive(Default)]
+struct Calls {
+    opened: HashMap<String, i64>,
+    ended: Vec<[Param; 1]>,
+}
+
+impl Calls {
+    fn see(&mut self, entry: &AuditEntry, seq: i64) {
+        let Some(call) = entry.call.map(|call| call.to_string()) else {
+            return;
+        };
+        if entry.kind == AuditKind::Started {
+            self.opened.entry(call).or_insert(seq);
+        } else if entry.kind == AuditKind::Finished && self.opened.remove(&call).is_none() {
+            self.ended.push([call.into()]);
+        }
+    }
+
+    async fn write(self, tx: &mut Tx) -> Result<(), StoreError> {
+        for group in in_groups(self.ended) {
+            let head = "DELETE FROM audit_open WHERE call_id IN (VALUES";
+            tx.run(Statement::many(head, group, ")")).await?;
+        }
+        let opened = self.opened.into_iter();
+        let rows = opened.map(|(call, seq)| [call.into(), seq.into()]);
+        for group in in_groups(rows.collect()) {
+            let head = "INSERT INTO audit_open (call_id, seq) VALUES";
+            tx.run(Statement::many(head, group, " ON CONFLICT DO NOTHING"))
+                .await?;
+        }
+        Ok(())
+    }
+}
+
+/// The copy of the head beside the database, written in the background.
+#[derive(Default)]
+pub(super) struct HeadFileCopy {
+    wanted: Option<Head>,
+    earliest: Option<Instant>,
+    running: Option<JoinHandle<()>>,
+}
+
+impl HeadFileCopy {
+    /// When there is something to do.
+    fn due(&self) -> Option<Instant> {
+        self.wanted.as_ref()?;
+        Some(self.earliest.unwrap_or_else(Instant::now))
+    }
+
+    /// Starts a write if one is due.
+    async fn follow(&mut self, home: &std::path::Path) {
+        let now = Instant::now();
+        if self.due().is_none_or(|due| due > now) {
+            return;
+        }
+        self.earliest = Some(now + HEAD_FILE_EVERY);
+        if let Some(running) = self.running.take()
+            && !running.is_finished()
+        {
+            self.running = Some(running);
+            return;
+        }
+        let (head, home) = (self.wanted.take(), home.to_owned());
+        self.running = head.map(|head| {
+            tokio::task::spawn_blocking(move || {
+                // The next one, or the last at closing, will say what this one could not.
+                if let Err(error) = head.write_file(&home) {
+                    tracing::warn!(%error, "audit.head could not be written");
+                }
+            })
+        });
+    }
+
+    /// Writes what is left.
+    async fn finish(&mut self, home: &std::path::Path) -> Result<(), StoreError> {
+        if let Some(running) = self.running.take() {
+            let _ = running.await;
+        }
+        match self.wanted.take() {
+            Some(head) => head
+                .write_file(home)
+                .map_err(|error| StoreError::io("writing audit.head", &error)),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! A whole home in one file, taken while the daemon runs.
+//!
+//! A gzipped tar of the database as it was at one moment, the blobs, the settings, the
+//! vault's key, the owner's token and the audit's head. The manifest with everybody's
+//! checksum comes last, so a backup that was cut short cannot pass for whole.
+
+#[cfg(test)]
+mod claims;
+#[cfg(test)]
+mod hostile;
+mod manifest;
+mod restore;
+
+use std::fs::{File, Permissions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use manyhands_core::Timestamp;
+use manyhands_guard::{Jail, JailError, Kind, RelPath};
+use tar::{Builder, EntryType, Header};
+
+pub use restore::{Restore, RestoreSummary, restore};
+
+use crate::blobs::Disk;
+use crate::error::StoreError;
+use crate::home::{self, AUDIT_HEAD, BLOBS, DATABASE, VAULT_KEY};
+use crate::sql::snapshot_into;
+use manifest::{Hashing, MANIFEST, Manifest, Member};
+
+/// Files of a home that are kept as they are, if they are there. The audit's head is
+/// not among them: it is read before the database is copied, so as not to be ahead of it.
+const PLAIN: [&str; 3] = ["config.toml", VAULT_KEY, "owner.token"];
+
+/// What to do with a file or a home that is in the way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Overwrite {
+    /// Leave it and refuse.
+    Refuse,
+    /// Take its place.
+    Replace,
+}
+
+/// What to back up, and where to.
+#[derive(Debug, Clone)]
+pub struct Backup {
+    /// The home, which may be in use.
+    pub home: PathBuf,
+    /// The file to make.
+    pub file: PathBuf,
+    /// What to do if the file is there already.
+    pub overwrite: Overwrite,
+    /// When this is.
+    pub now: Timestamp,
+    /// The version of the program, for the manifest.
+    pub product_version: String,
+}
+
+/// What a backup holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BackupSummary {
+    /// How many files.
+    pub members: u64,
+    /// How many bytes, before compression.
+    pub bytes: u64,
+    /// What was left out: links that lead outside, links to folders, pipes and the like.
+    pub skipped: Vec<String>,
+}
+
+/// Takes a backup. The file appears whole, readable by its owner only, or not at all.
+pub async fn backup(what: Backup) -> Result<BackupSummary, StoreError> {
+    if what.overwrite == Overwrite::Refuse && what.file.symlink_metadata().is_ok() {
+        return Err(exists(&what.file));
+    }
+    let database = what.home.join(DATABASE);
+    if !database.is_file() {
+        return Err(StoreError::not_found(database.display().to_string()));
+    }
+    let folder = home::parent(&what.file);
+    let scratch = tempfile::Builder::new()
+        .prefix(".backup-")
+        .permissions(Permissions::from_mode(0o700))
+        .tempdir_in(&folder)
+        .map_err(|error| StoreError::io(format!("writing in {}", folder.display()), &error))?;
+    let head = read_if_there(&what.home.join(AUDIT_HEAD))?;
+    let snapshot = scratch.path().join(DATABASE);
+    snapshot_into(&database, &snapshot).await?;
+    let packing = move || {
+        let done = pack(&what, head.as_deref(), &snapshot);
+        drop(scratch);
+        done
+    };
+    let packed = tokio::task::spawn_blocking(packing).await;
+    packed.map_err(|_| StoreError::Closed)?
+}
+
+fn exists(path: &Path) -> StoreError {
+    StoreError::Exists {
+        what: path.display().to_string(),
+    }
+}
+
+fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
+    match std::fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(StoreError::io(
+            format!("reading {}", path.display()),
+            &error,
+        )),
+    }
+}
+
+fn pack(what: &Backup, head: Option<&[u8]>, snapshot: &Path) -> Result<BackupSummary, StoreError> {
+    let failed =
+        |error: io::Error| StoreError::io(format!("writing {}", what.file.display()), &error);
+    let temporary = tempfile::Builder::new()
+        .prefix(".backup-")
+        .permissions(Permissions::from_mode(0o600))
+        .tempfile_in(home::parent(&what.file))
+        .map_err(failed)?;
+    home::keep_private(temporary.as_file()).map_err(failed)?;
+    let compressed = GzEncoder::new(io::BufWriter::new(temporary.as_file()), Compression::fast());
+    let mut packer = Packer {
+        tar: Builder::new(compressed),
+        now: what.now,
+        members: Vec::new(),
+        skipped: Vec::new(),
+    };
+    packer.home(&what.home, head, snapshot)?;
+    let summary = packer.finish(&what.product_version).map_err(failed)?;
+    temporary.as_file().sync_all().map_err(failed)?;
+    let placed = match what.overwrite {
+        Overwrite::Replace => temporary.persist(&what.file).map(drop),
+        Overwrite::Refuse => temporary.persist_noclobber(&what.file).map(drop),
+    };
+    placed.map_err(|error| match error.error.kind() {
+        io::ErrorKind::AlreadyExists => exists(&what.file),
+        _ => failed(error.error),
+    })?;
+    home::sync_parent(&what.file).map_err(failed)?;
+    Ok(summary)
+}
+
+struct Packer<W: Write> {
+    tar: Builder<W>,
+    now: Timestamp,
+    members: Vec<Member>,
+    skipped: Vec<String>,
+}
+
+impl<W: Write> Packer<W> {
+    fn home(
+        &mut self,
+        home: &Path,
+        head: Option<&[u8]>,
+        snapshot: &Path,
+    ) -> Result<(), StoreError> {
+        let opening =
+            |error: io::Error| StoreError::io(format!("reading {}", home.display()), &error);
+        let copy = File::open(snapshot).map_err(opening)?;
+        let size = copy.metadata().map_err(opening)?.len();
+        self.member(DATABASE, size, copy)?;
+        if let Some(head) = head {
+            self.member(AUDIT_HEAD, head.len() as u64, head)?;
+        }
+        let jail = Jail::open(home).map_err(opening)?;
+        for name in PLAIN {
+            let path =
+                RelPath::parse(name).map_err(|error| StoreError::invalid(error.to_string()))?;
+            self.file(&jail, &path, name)?;
+        }
+        let disk = Disk::open(&home.join(BLOBS)).map_err(opening)?;
+        self.blobs(&disk)
+    }
+
+    fn blobs(&mut self, disk: &Disk) -> Result<(), StoreError> {
+        let mut waiting = vec![RelPath::root()];
+        while let Some(folder) = waiting.pop() {
+            for entry in disk
+                .jail()
+                .list(&folder)
+                .map_err(|e| refused(&folder, &e))?
+                .unwrap_or_default()
+            {
+                let below = RelPath::parse(&entry.name).and_then(|name| folder.join(&name));
+                let shown = format!("{BLOBS}/{folder}/{}", entry.name);
+                match (entry.kind, below) {
+                    (Kind::File, Ok(path)) => {
+                        self.file(disk.jail(), &path, &format!("{BLOBS}/{path}"))?
+                    }
+                    (Kind::Dir, Ok(path)) if disk.is_real_folder(&path) => waiting.push(path),
+                    _ => self.skipped.push(shown),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a regular file. What vanished meanwhile is not missed; what cannot be
+    /// followed safely is reported.
+    fn file(&mut self, jail: &Jail, path: &RelPath, name: &str) -> Result<(), StoreError> {
+        match jail.open_file(path) {
+            Ok((file, meta)) => self.member(name, meta.size, file),
+            Err(JailError::NotFound) => Ok(()),
+            Err(JailError::Escapes | JailError::NotRegular | JailError::IsDirectory) => {
+                self.skipped.push(name.to_owned());
+                Ok(())
+            }
+            Err(error) => Err(refused(path, &error)),
+        }
+    }
+
+    fn member(&mut self, name: &str, size: u64, content: impl Read) -> Result<(), StoreError> {
+        let mut content = Hashing::new(content.take(size));
+        let mut header = self.header(size);
+        self.tar
+            .append_data(&mut header, name, &mut content)
+            .map_err(|error| StoreError::io(format!("packing {name}"), &error))?;
+        let member = content.member(name);
+        if member.size != size {
+            return Err(StoreError::Changed {
+                what: name.to_owned(),
+            });
+        }
+        self.members.push(member);
+        Ok(())
+    }
+
+    fn header(&self, size: u64) -> Header {
+        let mut header = Header::new_gnu();
+        header.set_entry_type(EntryType::Regular);
+        header.set_mode(0o600);
+        header.set_size(size);
+        header.set_mtime(u64::try_from(self.now.0 / 1_000).unwrap_or(0));
+        header
+    }
+
+    fn finish(mut self, product_version: &str) -> io::Result<BackupSummary> {
+        let summary = BackupSummary {
+            members: self.members.len() as u64,
+            bytes: self.members.iter().map(|member| member.size).sum(),
+            skipped: std::mem::take(&mut self.skipped),
+        };
+        let members = std::mem::take(&mut self.members);
+        let manifest = Manifest::new(product_version, self.now, members);
+        let text = serde_json::to_vec_pretty(&manifest)?;
+        let mut header = self.header(text.len() as u64);
+        self.tar
+            .append_data(&mut header, MANIFEST, text.as_slice())?;
+        self.tar.into_inner()?.flush()?;
+        Ok(summary)
+    }
+}
+
+fn refused(path: &RelPath, error: &JailError) -> StoreError {
+    match error {
+        JailError::Full => StoreError::Full,
+        JailError::Io(error) => StoreError::io(format!("reading {path}"), error),
+        other => StoreError::Blobs(format!("{path}: {other}")),
+    }
+}

@@ -1,0 +1,381 @@
+//! Blobs in a folder, opened only beneath its handle.
+//!
+//! `object_store` has a local store of its own, but it opens by path, follows links
+//! and does not wait for the disk. This one goes through the [`Jail`]: a link cannot
+//! lead outside, a reader sees the old blob or the new one, and a put that returned
+//! survives a power cut.
+
+use std::fmt;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::{Duration, UNIX_EPOCH};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures_util::stream::{self, BoxStream};
+use futures_util::{StreamExt as _, TryStreamExt as _};
+use manyhands_guard::{Jail, JailError, Meta, RelPath, Version, WriteMode};
+use object_store::path::Path;
+use object_store::{
+    Attribute, Attributes, CopyMode, CopyOptions, Error, GetOptions, GetResult, GetResultPayload,
+    ListResult, MultipartUpload, ObjectMeta, ObjectStore, PutMode, PutMultipartOptions, PutOptions,
+    PutPayload, PutResult, RenameOptions, RenameTargetMode, Result,
+};
+use tokio::sync::Semaphore;
+
+use super::listing::{Folders, list, list_one};
+use super::upload::DiskUpload;
+
+/// Jobs on the disk at once; more wait in order.
+const JOBS: usize = 64;
+/// Bytes per read of a large blob; a smaller one takes a single job.
+const CHUNK: u64 = 256 * 1024;
+/// Deletions at once.
+const DELETIONS: usize = 16;
+
+/// A store of blobs in one folder. Cheap to clone.
+#[derive(Clone)]
+pub struct Disk {
+    jail: Jail,
+    folders: Arc<Folders>,
+    jobs: Arc<Semaphore>,
+}
+
+impl fmt::Debug for Disk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Disk")
+    }
+}
+
+impl fmt::Display for Disk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a folder on disk")
+    }
+}
+
+impl Disk {
+    /// The blobs in the folder at `root`, which must be there.
+    pub fn open(root: &std::path::Path) -> std::io::Result<Self> {
+        Ok(Self {
+            jail: Jail::open(root)?,
+            folders: Arc::new(Folders::open(root)?),
+            jobs: Arc::new(Semaphore::new(JOBS)),
+        })
+    }
+
+    pub(crate) fn jail(&self) -> &Jail {
+        &self.jail
+    }
+
+    /// Whether `path` is a folder itself and no link to one.
+    pub(crate) fn is_real_folder(&self, path: &RelPath) -> bool {
+        self.folders.is_real(path)
+    }
+
+    /// Does `job` where it may block, at most so many at once.
+    pub(super) async fn job<T: Send + 'static>(
+        &self,
+        job: impl FnOnce() -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let permit = self.jobs.clone().acquire_owned().await;
+        let permit = permit.map_err(|error| general(Box::new(error)))?;
+        let done = tokio::task::spawn_blocking(move || {
+            let done = job();
+            drop(permit);
+            done
+        });
+        done.await.map_err(|error| general(Box::new(error)))?
+    }
+}
+
+pub(super) fn general(source: Box<dyn std::error::Error + Send + Sync>) -> Error {
+    Error::Generic {
+        store: "disk",
+        source,
+    }
+}
+
+pub(super) fn inside(location: &Path) -> Result<RelPath> {
+    RelPath::parse(location.as_ref()).map_err(|error| general(Box::new(error)))
+}
+
+/// A jail's refusal in the words of the trait. A blob store knows no directories: one
+/// in the place of a blob is not there when read.
+pub(super) fn refusal(location: &Path, error: JailError) -> Error {
+    let (path, kind) = (location.to_string(), &error);
+    match kind {
+        JailError::NotFound => Error::NotFound {
+            path,
+            source: Box::new(error),
+        },
+        JailError::Exists => Error::AlreadyExists {
+            path,
+            source: Box::new(error),
+        },
+        JailError::Changed => Error::Precondition {
+            path,
+            source: Box::new(error),
+        },
+        JailError::Escapes => Error::PermissionDenied {
+            path,
+            source: Box::new(error),
+        },
+        _ => general(Box::new(error)),
+    }
+}
+
+fn read_refusal(location: &Path, error: JailError) -> Error {
+    match error {
+        JailError::IsDirectory | JailError::NotDirectory => Error::NotFound {
+            path: location.to_string(),
+            source: Box::new(error),
+        },
+        other => refusal(location, other),
+    }
+}
+
+pub(super) fn modified(millis: i64) -> std::time::SystemTime {
+    UNIX_EPOCH + Duration::from_millis(u64::try_from(millis).unwrap_or(0))
+}
+
+fn object_meta(location: &Path, meta: &Meta) -> ObjectMeta {
+    ObjectMeta {
+        location: location.clone(),
+        last_modified: modified(meta.modified_ms).into(),
+        size: meta.size,
+        e_tag: Some(meta.version.to_string()),
+        version: None,
+    }
+}
+
+pub(super) fn put_result(meta: &Meta) -> PutResult {
+    PutResult {
+        e_tag: Some(meta.version.to_string()),
+        version: None,
+        extensions: Default::default(),
+    }
+}
+
+fn write_mode(mode: PutMode) -> Result<WriteMode> {
+    match mode {
+        PutMode::Overwrite => Ok(WriteMode::Overwrite),
+        PutMode::Create => Ok(WriteMode::CreateNew),
+        PutMode::Update(seen) => match seen.e_tag {
+            Some(e_tag) => Ok(WriteMode::IfVersion(Version::new(e_tag))),
+            None => Err(general("an update names no e_tag".into())),
+        },
+    }
+}
+
+/// What a blob's name says of its content.
+fn content_type(path: &RelPath) -> &'static str {
+    match path.extension() {
+        Some("md") => "text/markdown",
+        Some("json") => "application/json",
+        Some("yaml" | "yml") => "text/yaml",
+        _ => "text/plain",
+    }
+}
+
+/// What `get_opts` found in its first job.
+struct Opened {
+    file: std::fs::File,
+    meta: ObjectMeta,
+    range: Range<u64>,
+    /// The content, when it is small.
+    whole: Option<Bytes>,
+}
+
+fn open(jail: &Jail, path: &RelPath, location: &Path, options: &GetOptions) -> Result<Opened> {
+    let (mut file, meta) = jail
+        .open_file(path)
+        .map_err(|error| read_refusal(location, error))?;
+    let meta = object_meta(location, &meta);
+    options.check_preconditions(&meta)?;
+    let range = match &options.range {
+        Some(range) => range
+            .as_range(meta.size)
+            .map_err(|error| general(Box::new(error)))?,
+        None => 0..meta.size,
+    };
+    let whole = if options.head {
+        Some(Bytes::new())
+    } else {
+        let seek = file.seek(SeekFrom::Start(range.start));
+        seek.map_err(|error| general(Box::new(error)))?;
+        let length = range.end - range.start;
+        let small = length <= CHUNK;
+        small.then(|| read_exactly(&mut file, length)).transpose()?
+    };
+    Ok(Opened {
+        file,
+        meta,
+        range,
+        whole,
+    })
+}
+
+fn read_exactly(file: &mut std::fs::File, length: u64) -> Result<Bytes> {
+    let mut bytes = vec![0; usize::try_from(length).unwrap_or(0)];
+    file.read_exact(&mut bytes)
+        .map_err(|error| general(Box::new(error)))?;
+    Ok(bytes.into())
+}
+
+impl Disk {
+    fn read_on(&self, file: std::fs::File, left: u64) -> BoxStream<'static, Result<Bytes>> {
+        let state = (self.clone(), file, left);
+        stream::try_unfold(state, |(disk, mut file, left)| async move {
+            if left == 0 {
+                return Ok(None);
+            }
+            let job = move || {
+                let bytes = read_exactly(&mut file, left.min(CHUNK))?;
+                Ok((bytes, file))
+            };
+            let (bytes, file) = disk.job(job).await?;
+            let left = left - bytes.len() as u64;
+            Ok(Some((bytes, (disk, file, left))))
+        })
+        .boxed()
+    }
+
+    async fn delete_one(&self, location: Path) -> Result<Path> {
+        let (disk, path) = (self.clone(), inside(&location)?);
+        self.job(move || {
+            let removed = disk.jail.remove_file(&path);
+            if !removed.map_err(|error| read_refusal(&location, error))? {
+                return Err(refusal(&location, JailError::NotFound));
+            }
+            let tidied = disk.jail.remove_empty_parents(&path);
+            tidied.map_err(|error| refusal(&location, error))?;
+            Ok(location)
+        })
+        .await
+    }
+}
+
+#[async_trait]
+impl ObjectStore for Disk {
+    async fn put_opts(
+        &self,
+        location: &Path,
+        payload: PutPayload,
+        options: PutOptions,
+    ) -> Result<PutResult> {
+        let mode = write_mode(options.mode)?;
+        let (jail, path, location) = (self.jail.clone(), inside(location)?, location.clone());
+        self.job(move || {
+            let attempt = || {
+                let mut pending = jail.begin_write(&path)?;
+                for bytes in &payload {
+                    pending.write_all(bytes)?;
+                }
+                pending.commit(mode)
+            };
+            let meta = attempt().map_err(|error| refusal(&location, error))?;
+            Ok(put_result(&meta))
+        })
+        .await
+    }
+
+    async fn put_multipart_opts(
+        &self,
+        location: &Path,
+        _: PutMultipartOptions,
+    ) -> Result<Box<dyn MultipartUpload>> {
+        let upload = DiskUpload::start(self.clone(), location.clone()).await?;
+        Ok(Box::new(upload))
+    }
+
+    async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
+        let path = inside(location)?;
+        let content_type = content_type(&path);
+        let (jail, location) = (self.jail.clone(), location.clone());
+        let opened = self
+            .job(move || open(&jail, &path, &location, &options))
+            .await?;
+        let length = opened.range.end - opened.range.start;
+        let stream = match opened.whole {
+            Some(bytes) if bytes.is_empty() => stream::empty().boxed(),
+            Some(bytes) => stream::once(async { Ok(bytes) }).boxed(),
+            None => self.read_on(opened.file, length),
+        };
+        let attributes = Attributes::from_iter([(Attribute::ContentType, content_type)]);
+        Ok(GetResult {
+            payload: GetResultPayload::Stream(stream),
+            meta: opened.meta,
+            range: opened.range,
+            attributes,
+            extensions: Default::default(),
+        })
+    }
+
+    fn delete_stream(
+        &self,
+        locations: BoxStream<'static, Result<Path>>,
+    ) -> BoxStream<'static, Result<Path>> {
+        let disk = self.clone();
+        locations
+            .map_ok(move |location| {
+                let disk = disk.clone();
+                async move { disk.delete_one(location).await }
+            })
+            .try_buffered(DELETIONS)
+            .boxed()
+    }
+
+    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
+        list(self.clone(), self.folders.clone(), prefix.cloned())
+    }
+
+    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
+        list_one(self, prefix.cloned().unwrap_or_default()).await
+    }
+
+    async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
+        let mode = match options.mode {
+            CopyMode::Overwrite => WriteMode::Overwrite,
+            CopyMode::Create => WriteMode::CreateNew,
+        };
+        let (source, target) = (inside(from)?, inside(to)?);
+        let (jail, from, to) = (self.jail.clone(), from.clone(), to.clone());
+        self.job(move || {
+            let opened = jail.open_file(&source);
+            let (file, _) = opened.map_err(|error| read_refusal(&from, error))?;
+            let attempt = || {
+                let mut pending = jail.begin_write(&target)?;
+                pending.copy_from(file)?;
+                pending.commit(mode)
+            };
+            attempt().map(drop).map_err(|error| refusal(&to, error))
+        })
+        .await
+    }
+
+    /// The copy is on disk before the original goes. A blob renamed to itself stays.
+    async fn rename_opts(&self, from: &Path, to: &Path, options: RenameOptions) -> Result<()> {
+        if from == to {
+            let head = GetOptions {
+                head: true,
+                ..GetOptions::default()
+            };
+            self.get_opts(from, head).await?;
+            return match options.target_mode {
+                RenameTargetMode::Overwrite => Ok(()),
+                RenameTargetMode::Create => Err(refusal(to, JailError::Exists)),
+            };
+        }
+        let mode = match options.target_mode {
+            RenameTargetMode::Overwrite => CopyMode::Overwrite,
+            RenameTargetMode::Create => CopyMode::Create,
+        };
+        let copy = CopyOptions {
+            mode,
+            extensions: options.extensions,
+        };
+        self.copy_opts(from, to, copy).await?;
+        self.delete_one(from.clone()).await.map(drop)
+    }
+}

@@ -1,0 +1,37 @@
+//! How typed values become columns and back, where one spelling must be shared.
+
+use manyhands_core::{Effect, Effects};
+
+/// Effects as words with commas between: `reads,leaves`.
+pub(crate) fn effects_text(effects: Effects) -> String {
+    let words: Vec<&str> = effects.iter().map(Effect::word).collect();
+    words.join(",")
+}
+
+/// The effects that such a text names; `None` for an unknown word.
+pub(crate) fn effects_from(text: &str) -> Option<Effects> {
+    let word = |word: &str| Effect::ALL.into_iter().find(|e| e.word() == word);
+    let effects: Option<Vec<Effect>> = text
+        .split(',')
+        .filter(|w| !w.is_empty())
+        .map(word)
+        .collect();
+    effects.map(Effects::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn effects_come_back_from_their_words() {
+        for effects in [
+            Effects::default(),
+            Effects::READS,
+            Effects::WRITES.and(Effects::LEAVES),
+        ] {
+            assert_eq!(effects_from(&effects_text(effects)), Some(effects));
+        }
+        assert_eq!(effects_from("reads,flies"), None);
+    }
+}

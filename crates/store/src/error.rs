@@ -1,0 +1,157 @@
+//! The one error of this crate. Each kind is one the caller would treat differently.
+
+use std::fmt::Display;
+use std::io;
+
+/// What went wrong in the store. The group commit tells one failure to many
+/// callers, so the error can be cloned.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    /// No room is left on the disk; nothing was written.
+    #[error("the disk is full: free some space and try again")]
+    Full,
+    /// Somebody else changed it meanwhile.
+    #[error("{what} changed meanwhile: read it again and repeat the change")]
+    Changed {
+        /// What changed.
+        what: String,
+    },
+    /// It is not there.
+    #[error("{what} does not exist")]
+    NotFound {
+        /// What is missing.
+        what: String,
+    },
+    /// It is there already.
+    #[error("{what} already exists")]
+    Exists {
+        /// What is in the way.
+        what: String,
+    },
+    /// An approval is no longer in the state that the operation needs.
+    #[error("{what} is already {state}")]
+    Settled {
+        /// Which approval.
+        what: String,
+        /// The state it is in.
+        state: String,
+    },
+    /// What is stored is damaged or was tampered with.
+    #[error("{what}")]
+    Corrupt {
+        /// What is damaged, and what to do.
+        what: String,
+    },
+    /// Another process holds the home.
+    #[error("this home is in use by {by}: stop it first or choose another --home")]
+    Locked {
+        /// Who holds it: its process id and address.
+        by: String,
+    },
+    /// The database was made by a newer version, or by a changed one.
+    #[error("{what}")]
+    Schema {
+        /// What does not fit, and what to do.
+        what: String,
+    },
+    /// The passphrase is missing, wrong, or not wanted.
+    #[error("{what}")]
+    Passphrase {
+        /// Which of these, and what to do.
+        what: String,
+    },
+    /// What was given cannot be stored.
+    #[error("{what}")]
+    Invalid {
+        /// What is wrong, and what would be right.
+        what: String,
+    },
+    /// A path leads outside its folder, or through a link.
+    #[error("{what}")]
+    Escape {
+        /// Which path.
+        what: String,
+    },
+    /// The database did not answer in time.
+    #[error("the database is busy: try again in a moment")]
+    Busy,
+    /// The store was closed.
+    #[error("the store is closed")]
+    Closed,
+    /// The file system refused.
+    #[error("{what}: {detail}")]
+    Io {
+        /// What was attempted.
+        what: String,
+        /// The kind of refusal.
+        kind: io::ErrorKind,
+        /// The operating system's words.
+        detail: String,
+    },
+    /// The database refused.
+    #[error("the database refused: {0}")]
+    Database(String),
+    /// The blob store refused.
+    #[error("the blob store refused: {0}")]
+    Blobs(String),
+}
+
+impl StoreError {
+    /// An I/O error met while doing `what`; a full disk stays recognisable.
+    pub(crate) fn io(what: impl Display, error: &io::Error) -> Self {
+        if is_full(error) {
+            return Self::Full;
+        }
+        Self::Io {
+            what: what.to_string(),
+            kind: error.kind(),
+            detail: error.to_string(),
+        }
+    }
+
+    pub(crate) fn corrupt(what: impl Into<String>) -> Self {
+        Self::Corrupt { what: what.into() }
+    }
+
+    pub(crate) fn not_found(what: impl Into<String>) -> Self {
+        Self::NotFound { what: what.into() }
+    }
+
+    pub(crate) fn invalid(what: impl Into<String>) -> Self {
+        Self::Invalid { what: what.into() }
+    }
+}
+
+/// Whether the disk or the quota is used up.
+pub(crate) fn is_full(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+    )
+}
+
+/// Finds the I/O error at the bottom of a chain of errors.
+pub(crate) fn io_cause<'e>(error: &'e (dyn std::error::Error + 'static)) -> Option<&'e io::Error> {
+    let mut next = Some(error);
+    while let Some(current) = next {
+        if let Some(io) = current.downcast_ref::<io::Error>() {
+            return Some(io);
+        }
+        next = current.source();
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_told_apart_from_other_failures() {
+        let full = io::Error::from_raw_os_error(28);
+        assert_eq!(StoreError::io("writing a.md", &full), StoreError::Full);
+        let other = io::Error::from_raw_os_error(13);
+        let shown = StoreError::io("writing a.md", &other).to_string();
+        assert!(shown.starts_with("writing a.md: "), "{shown}");
+    }
+}

@@ -1,0 +1,146 @@
+//! The schema, forward only. Each step is recorded with its checksum: a database
+//! made by a newer or an altered version is refused rather than guessed at.
+
+use std::borrow::Cow;
+
+use sqlx::SqlSafeStr as _;
+use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
+use sqlx::sqlite::SqlitePool;
+
+use super::sqlite::refusal;
+use crate::error::StoreError;
+
+/// Steps are appended and never edited once released.
+const STEPS: [(i64, &str, &str); 2] = [
+    (
+        1,
+        "records",
+        include_str!("../../migrations/0001_records.sql"),
+    ),
+    (2, "audit", include_str!("../../migrations/0002_audit.sql")),
+];
+
+/// Applies what is missing, each step in its own transaction.
+pub(super) async fn run(pool: &SqlitePool) -> Result<(), StoreError> {
+    let steps = STEPS
+        .into_iter()
+        .map(|(version, name, text)| {
+            let sql = text.into_sql_str();
+            Migration::new(
+                version,
+                Cow::Borrowed(name),
+                MigrationType::Simple,
+                sql,
+                false,
+            )
+        })
+        .collect();
+    let migrator = Migrator::with_migrations(steps);
+    let mut connection = pool.acquire().await.map_err(refusal)?;
+    migrator
+        .run_direct(None, &mut *connection, false)
+        .await
+        .map_err(explain)
+}
+
+fn explain(error: MigrateError) -> StoreError {
+    let newest = STEPS[STEPS.len() - 1].0;
+    let what = match error {
+        MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => {
+            return refusal(error);
+        }
+        MigrateError::VersionMissing(version) => format!(
+            "the database was made by a newer version (schema {version}, this one knows {newest}): \
+             use that version, or restore a backup made by this one"
+        ),
+        MigrateError::VersionMismatch(version) => format!(
+            "schema step {version} in the database is not the one this version has: \
+             use the version that made the database, or restore a backup"
+        ),
+        other => format!("the schema could not be brought up to date: {other}"),
+    };
+    StoreError::Schema { what }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Sql, Statement};
+    use super::*;
+    use std::path::{Path, PathBuf};
+
+    fn fresh() -> (tempfile::TempDir, PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("t.db");
+        std::fs::write(&file, b"").unwrap();
+        (dir, file)
+    }
+
+    async fn steps(file: &Path) -> i64 {
+        let pool = super::super::sqlite::writer(file).await.unwrap();
+        let count = sqlx::query_scalar("SELECT COUNT(*) FROM _sqlx_migrations")
+            .fetch_one(&pool)
+            .await
+            .unwrap();
+        pool.close().await;
+        count
+    }
+
+    async fn raw(file: &Path, statement: &'static str) {
+        let sql = Sql::open(file).await.unwrap();
+        sql.run(Statement::new(statement)).await.unwrap();
+        sql.close().await;
+    }
+
+    #[tokio::test]
+    async fn a_database_opens_again_and_is_migrated_once() {
+        let (_dir, file) = fresh();
+        for _ in 0..2 {
+            Sql::open(&file).await.unwrap().close().await;
+        }
+        assert_eq!(steps(&file).await, 2);
+    }
+
+    #[track_caller]
+    fn says(error: StoreError, words: &str) {
+        let shown = error.to_string();
+        assert!(matches!(error, StoreError::Schema { .. }), "{error:?}");
+        assert!(shown.contains(words), "{shown}");
+    }
+
+    #[tokio::test]
+    async fn a_changed_step_is_refused() {
+        let (_dir, file) = fresh();
+        raw(
+            &file,
+            "UPDATE _sqlx_migrations SET checksum = x'00' WHERE version = 1",
+        )
+        .await;
+        let error = Sql::open(&file).await.unwrap_err();
+        says(error, "schema step 1");
+        assert_eq!(steps(&file).await, 2, "nothing was applied");
+    }
+
+    #[tokio::test]
+    async fn a_newer_database_is_refused() {
+        let (_dir, file) = fresh();
+        raw(
+            &file,
+            "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
+             VALUES (99, 'later', true, x'00', 0)",
+        )
+        .await;
+        let error = Sql::open(&file).await.unwrap_err();
+        says(error, "newer version (schema 99, this one knows 2)");
+        assert_eq!(steps(&file).await, 3, "the record of the newer step stays");
+    }
+
+    #[tokio::test]
+    async fn a_file_that_is_no_database_is_refused_and_kept() {
+        let (_dir, file) = fresh();
+        std::fs::write(&file, b"this is not a database, but somebody's notes").unwrap();
+        let error = Sql::open(&file).await.unwrap_err();
+        assert!(matches!(error, StoreError::Corrupt { .. }), "{error:?}");
+        let kept = std::fs::read(&file).unwrap();
+        assert_eq!(kept, b"this is not a database, but somebody's notes");
+    }
+}

@@ -1,0 +1,153 @@
+//! What only SQLite knows: how its file is opened, its pragmas, its error codes,
+//! and how to copy it while it is in use.
+
+use std::path::Path;
+use std::time::Duration;
+
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
+};
+use sqlx::{ConnectOptions as _, Connection as _};
+
+use crate::error::{StoreError, io_cause, is_full};
+
+const READERS: u32 = 4;
+const BUSY: Duration = Duration::from_secs(10);
+const WAIT_FOR_CONNECTION: Duration = Duration::from_secs(60);
+
+fn options(file: &Path) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .filename(file)
+        .create_if_missing(false)
+        .foreign_keys(true)
+        .busy_timeout(BUSY)
+        .disable_statement_logging()
+}
+
+fn pool() -> SqlitePoolOptions {
+    SqlitePoolOptions::new()
+        .acquire_timeout(WAIT_FOR_CONNECTION)
+        .idle_timeout(None)
+        .max_lifetime(None)
+        .test_before_acquire(false)
+}
+
+/// The one connection that writes: each commit is on disk before it returns.
+pub(super) async fn writer(file: &Path) -> Result<SqlitePool, StoreError> {
+    let options = options(file)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full)
+        .pragma("journal_size_limit", "67108864");
+    pool()
+        .max_connections(1)
+        .connect_with(options)
+        .await
+        .map_err(refusal)
+}
+
+/// Connections that cannot write.
+pub(super) fn readers(file: &Path) -> SqlitePool {
+    pool()
+        .max_connections(READERS)
+        .connect_lazy_with(options(file).pragma("query_only", "ON"))
+}
+
+/// Takes the write lock at once, so that a transaction never fails half-way
+/// because another process wrote in between.
+pub(super) const BEGIN_WRITE: &str = "BEGIN IMMEDIATE";
+pub(super) const BEGIN_READ: &str = "BEGIN";
+
+/// Copies the database at one moment into `copy`, which must not exist, while
+/// others go on writing.
+pub(crate) async fn snapshot_into(file: &Path, copy: &Path) -> Result<(), StoreError> {
+    let target = copy
+        .to_str()
+        .ok_or_else(|| StoreError::invalid("the path of the snapshot is not UTF-8"))?;
+    let mut connection = options(file).connect().await.map_err(refusal)?;
+    let done = sqlx::query("VACUUM INTO $1")
+        .bind(target)
+        .execute(&mut connection)
+        .await
+        .map_err(refusal);
+    let _ = connection.close().await;
+    done.map(drop)
+}
+
+/// Plays a full disk for tests: at most `more` pages than now, or as many as ever.
+#[cfg(test)]
+pub(super) async fn limit_pages(pool: &SqlitePool, more: Option<i64>) {
+    let now: i64 = sqlx::query_scalar("PRAGMA page_count")
+        .fetch_one(pool)
+        .await
+        .expect("the size");
+    let limit = more.map_or(i64::from(u32::MAX) - 1, |more| now + more);
+    let pragma = sqlx::AssertSqlSafe(format!("PRAGMA max_page_count = {limit}"));
+    sqlx::query(pragma)
+        .fetch_one(pool)
+        .await
+        .expect("the limit");
+}
+
+/// Result codes of <https://sqlite.org/rescode.html>.
+const SQLITE_BUSY: i32 = 5;
+const SQLITE_LOCKED: i32 = 6;
+const SQLITE_CORRUPT: i32 = 11;
+const SQLITE_FULL: i32 = 13;
+const SQLITE_NOTADB: i32 = 26;
+
+/// The driver's error as one of ours.
+pub(super) fn refusal(error: sqlx::Error) -> StoreError {
+    if let sqlx::Error::Database(inner) = &error {
+        let extended: i32 = inner.code().and_then(|c| c.parse().ok()).unwrap_or(0);
+        return match extended & 0xff {
+            SQLITE_FULL => StoreError::Full,
+            SQLITE_BUSY | SQLITE_LOCKED => StoreError::Busy,
+            SQLITE_CORRUPT | SQLITE_NOTADB => StoreError::corrupt(format!(
+                "the database is damaged ({inner}): restore a backup"
+            )),
+            _ if inner.is_unique_violation() => StoreError::Exists {
+                what: "a record with this key".to_owned(),
+            },
+            _ => StoreError::Database(inner.to_string()),
+        };
+    }
+    if io_cause(&error).is_some_and(is_full) {
+        return StoreError::Full;
+    }
+    match error {
+        sqlx::Error::PoolTimedOut => StoreError::Busy,
+        sqlx::Error::PoolClosed | sqlx::Error::WorkerCrashed => StoreError::Closed,
+        sqlx::Error::ColumnDecode { .. }
+        | sqlx::Error::ColumnNotFound(_)
+        | sqlx::Error::Decode(_) => StoreError::corrupt(format!(
+            "the database holds an unexpected value ({error}): restore a backup"
+        )),
+        other => StoreError::Database(other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn commits_wait_for_the_disk_and_readers_cannot_write() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("t.db");
+        std::fs::write(&file, b"").unwrap();
+        let (write, read) = (writer(&file).await.unwrap(), readers(&file));
+        let number = async |pool: &SqlitePool, pragma: &'static str| -> i64 {
+            sqlx::query_scalar(pragma).fetch_one(pool).await.unwrap()
+        };
+        let journal: String = sqlx::query_scalar("PRAGMA journal_mode")
+            .fetch_one(&write)
+            .await
+            .unwrap();
+        assert_eq!(journal, "wal");
+        assert_eq!(number(&write, "PRAGMA synchronous").await, 2, "2 is FULL");
+        assert_eq!(number(&write, "PRAGMA foreign_keys").await, 1);
+        let make = "CREATE TABLE t (x BIGINT)";
+        assert!(sqlx::query(make).execute(&read).await.is_err());
+        sqlx::query(make).execute(&write).await.unwrap();
+    }
+}

@@ -1,0 +1,165 @@
+//! A statement: text made of literals, and values that only ever travel as parameters.
+
+use manyhands_core::Timestamp;
+use sqlx::Arguments as _;
+use sqlx::sqlite::SqliteArguments;
+
+use crate::error::StoreError;
+
+/// A value. NULL has a type too, because PostgreSQL wants to know it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Param {
+    Text(Option<String>),
+    Int(Option<i64>),
+}
+
+impl From<&str> for Param {
+    fn from(text: &str) -> Self {
+        Self::Text(Some(text.to_owned()))
+    }
+}
+
+impl From<String> for Param {
+    fn from(text: String) -> Self {
+        Self::Text(Some(text))
+    }
+}
+
+impl From<Option<String>> for Param {
+    fn from(text: Option<String>) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<i64> for Param {
+    fn from(number: i64) -> Self {
+        Self::Int(Some(number))
+    }
+}
+
+impl From<Option<i64>> for Param {
+    fn from(number: Option<i64>) -> Self {
+        Self::Int(number)
+    }
+}
+
+impl From<Timestamp> for Param {
+    fn from(at: Timestamp) -> Self {
+        Self::Int(Some(at.0))
+    }
+}
+
+impl From<Option<Timestamp>> for Param {
+    fn from(at: Option<Timestamp>) -> Self {
+        Self::Int(at.map(|at| at.0))
+    }
+}
+
+/// Cuts `items` into groups of few different sizes, so that statements with many rows
+/// come in few shapes and stay prepared.
+pub(crate) fn in_groups<T>(items: Vec<T>) -> Vec<Vec<T>> {
+    let (mut groups, mut rest) = (Vec::new(), items.into_iter());
+    for size in [64, 8, 1] {
+        while rest.len() >= size {
+            groups.push(rest.by_ref().take(size).collect());
+        }
+    }
+    groups
+}
+
+/// A statement and its parameters. The text grows only by literals, so nothing a
+/// caller says can become SQL.
+#[derive(Debug, Clone)]
+pub(crate) struct Statement {
+    text: String,
+    params: Vec<Param>,
+}
+
+impl Statement {
+    pub(crate) fn new(text: &'static str) -> Self {
+        Self {
+            text: text.to_owned(),
+            params: Vec::new(),
+        }
+    }
+
+    /// Gives the next placeholder its value.
+    pub(crate) fn bind(mut self, value: impl Into<Param>) -> Self {
+        self.params.push(value.into());
+        self
+    }
+
+    /// Appends a literal.
+    pub(crate) fn then(mut self, text: &'static str) -> Self {
+        self.text.push_str(text);
+        self
+    }
+
+    /// Appends a literal, a placeholder and its value.
+    pub(crate) fn then_with(mut self, text: &'static str, value: impl Into<Param>) -> Self {
+        self.params.push(value.into());
+        let number = self.params.len();
+        self.text.push_str(text);
+        self.text.push('$');
+        self.text.push_str(&number.to_string());
+        self
+    }
+
+    /// `head (…), (…) tail`, one group of placeholders per row.
+    pub(crate) fn many<const N: usize>(
+        head: &'static str,
+        rows: impl IntoIterator<Item = [Param; N]>,
+        tail: &'static str,
+    ) -> Self {
+        let mut statement = Self::new(head);
+        for (number, row) in rows.into_iter().enumerate() {
+            let mut before = if number == 0 { " (" } else { ", (" };
+            for value in row {
+                statement = statement.then_with(before, value);
+                before = ", ";
+            }
+            statement = statement.then(")");
+        }
+        statement.then(tail)
+    }
+
+    /// The text and the values as the driver wants them.
+    pub(super) fn bound(self) -> Result<(String, SqliteArguments), StoreError> {
+        let mut arguments = SqliteArguments::default();
+        for param in self.params {
+            match param {
+                Param::Text(text) => arguments.add(text),
+                Param::Int(number) => arguments.add(number),
+            }
+            .map_err(|error| StoreError::Database(error.to_string()))?;
+        }
+        Ok((self.text, arguments))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_become_groups_of_placeholders() {
+        let rows = [[Param::from("a"), 1.into()], ["b".into(), 2.into()]];
+        let statement = Statement::many(
+            "INSERT INTO t (x, y) VALUES",
+            rows,
+            " ON CONFLICT DO NOTHING",
+        );
+        let text = "INSERT INTO t (x, y) VALUES ($1, $2), ($3, $4) ON CONFLICT DO NOTHING";
+        assert_eq!(statement.text, text);
+        assert_eq!(statement.params[2], Param::from("b"));
+    }
+
+    #[test]
+    fn groups_keep_the_order_and_have_few_sizes() {
+        let groups = in_groups((0..150).collect());
+        let sizes: Vec<usize> = groups.iter().map(Vec::len).collect();
+        assert_eq!(sizes, [64, 64, 8, 8, 1, 1, 1, 1, 1, 1]);
+        assert_eq!(groups.concat(), (0..150).collect::<Vec<i32>>());
+        assert!(in_groups(Vec::<i32>::new()).is_empty());
+    }
+}

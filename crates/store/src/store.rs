@@ -1,0 +1,214 @@
+//! Everything that is kept, behind one handle.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use manyhands_core::{Clock, Ids, Secret};
+
+use crate::approvals::Approvals;
+use crate::artifacts::Artifacts;
+use crate::audit::Audit;
+use crate::blobs::{Blobs, Disk};
+use crate::error::StoreError;
+use crate::home::{self, BLOBS, DATABASE};
+use crate::sql::{Sql, Statement};
+use crate::tokens::Tokens;
+use crate::vault::{FirstUse, Vault, VaultKey};
+
+/// Everything a home keeps. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Store {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    home: PathBuf,
+    sql: Sql,
+    tokens: Tokens,
+    approvals: Approvals,
+    artifacts: Artifacts,
+    blobs: Blobs,
+    vault: Vault,
+    audit: Audit,
+}
+
+impl Store {
+    /// Opens a home, creating what is missing. A database of another version, a wrong
+    /// passphrase or a lost key file is refused and left as it is.
+    pub async fn open(
+        home: &Path,
+        clock: Arc<dyn Clock>,
+        ids: Ids,
+        passphrase: Option<Secret>,
+    ) -> Result<Self, StoreError> {
+        home::prepare(home)?;
+        let sql = Sql::open(&home.join(DATABASE)).await?;
+        match Self::assemble(home, sql.clone(), clock, ids, passphrase).await {
+            Ok(store) => Ok(store),
+            Err(error) => {
+                sql.close().await;
+                Err(error)
+            }
+        }
+    }
+
+    async fn assemble(
+        home: &Path,
+        sql: Sql,
+        clock: Arc<dyn Clock>,
+        ids: Ids,
+        passphrase: Option<Secret>,
+    ) -> Result<Self, StoreError> {
+        let key = vault_key(home, &sql, ids.clone(), passphrase).await?;
+        let vault = Vault::new(sql.clone(), key, clock.clone(), ids.clone());
+        let blobs = open_blobs(home)?;
+        let audit = Audit::open(sql.clone(), &vault, home, clock.clone()).await?;
+        let inner = Inner {
+            home: home.to_owned(),
+            tokens: Tokens::new(sql.clone()),
+            approvals: Approvals::new(sql.clone()),
+            artifacts: Artifacts::new(sql.clone(), blobs.clone(), clock, ids),
+            blobs,
+            sql,
+            vault,
+            audit,
+        };
+        Ok(Self {
+            inner: Arc::new(inner),
+        })
+    }
+
+    /// Where all of it is kept.
+    pub fn home(&self) -> &Path {
+        &self.inner.home
+    }
+
+    /// Access tokens.
+    pub fn tokens(&self) -> &Tokens {
+        &self.inner.tokens
+    }
+
+    /// Questions to the owner.
+    pub fn approvals(&self) -> &Approvals {
+        &self.inner.approvals
+    }
+
+    /// Files with an id.
+    pub fn artifacts(&self) -> &Artifacts {
+        &self.inner.artifacts
+    }
+
+    /// Bytes under a path. `artifacts/` belongs to the artifacts.
+    pub fn blobs(&self) -> &Blobs {
+        &self.inner.blobs
+    }
+
+    /// Secrets.
+    pub fn vault(&self) -> &Vault {
+        &self.inner.vault
+    }
+
+    /// What was done.
+    pub fn audit(&self) -> &Audit {
+        &self.inner.audit
+    }
+
+    /// Plays a full disk: no page more than so many above the present, or no limit.
+    #[cfg(test)]
+    pub(crate) async fn limit_pages(&self, more: Option<i64>) {
+        self.inner.sql.limit_pages(more).await;
+    }
+
+    /// Whether the database answers.
+    pub async fn check(&self) -> Result<(), StoreError> {
+        self.inner
+            .sql
+            .one(Statement::new("SELECT 1 AS one"))
+            .await
+            .map(drop)
+    }
+
+    /// Writes what is queued and closes the database. Every clone is closed with it.
+    pub async fn close(&self) -> Result<(), StoreError> {
+        let audit = self.inner.audit.close().await;
+        self.inner.sql.close().await;
+        audit
+    }
+}
+
+/// Opens the folder of blobs, and sweeps in the background what a crash left half-written.
+fn open_blobs(home: &Path) -> Result<Blobs, StoreError> {
+    let disk =
+        Disk::open(&home.join(BLOBS)).map_err(|error| StoreError::io("opening blobs", &error))?;
+    let jail = disk.jail().clone();
+    tokio::task::spawn_blocking(move || {
+        if let Err(error) = jail.sweep_temporaries() {
+            tracing::warn!(%error, "half-written blobs could not be swept");
+        }
+    });
+    Ok(Arc::new(disk))
+}
+
+/// Opens the vault's key off the runtime's threads: deriving one takes a while.
+async fn vault_key(
+    home: &Path,
+    sql: &Sql,
+    ids: Ids,
+    passphrase: Option<Secret>,
+) -> Result<VaultKey, StoreError> {
+    let sealed = Statement::new(
+        "SELECT (SELECT COUNT(*) FROM secret) + (SELECT COUNT(*) FROM audit_head) AS sealed",
+    );
+    let row = sql.one(sealed).await?;
+    let first_use = match row.map_or(Ok(0), |row| row.int("sealed"))? {
+        0 => FirstUse::Yes,
+        _ => FirstUse::No,
+    };
+    let home = home.to_owned();
+    let opening = move || VaultKey::open(&home, passphrase.as_ref(), first_use, &ids);
+    tokio::task::spawn_blocking(opening)
+        .await
+        .map_err(|_| StoreError::Closed)?
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::TestHome;
+    use std::os::unix::fs::MetadataExt as _;
+
+    #[tokio::test]
+    async fn every_file_of_an_open_home_is_private() {
+        let home = TestHome::new();
+        let store = home.open().await;
+        store.tokens().list().await.unwrap();
+        let mut seen = Vec::new();
+        for entry in std::fs::read_dir(home.path()).unwrap() {
+            let entry = entry.unwrap();
+            let meta = entry.metadata().unwrap();
+            let expect = if meta.is_dir() { 0o700 } else { 0o600 };
+            assert_eq!(meta.mode() & 0o7777, expect, "{:?}", entry.path());
+            seen.push(entry.file_name().into_string().unwrap());
+        }
+        seen.sort();
+        let expect = [
+            "audit.head",
+            "blobs",
+            "manyhands.db",
+            "manyhands.db-shm",
+            "manyhands.db-wal",
+            "vault.key",
+        ];
+        assert_eq!(seen, expect);
+    }
+
+    #[tokio::test]
+    async fn closing_closes_every_clone_and_the_home_opens_again() {
+        let home = TestHome::new();
+        let store = home.open().await;
+        let clone = store.clone();
+        store.close().await.unwrap();
+        assert!(clone.tokens().list().await.is_err());
+        assert!(home.open().await.tokens().list().await.unwrap().is_empty());
+    }
+}
