@@ -1,0 +1,401 @@
+//! Approve: where policy says ask, the owner sees exactly what will run, once.
+//!
+//! A question is a row on disk. The caller may wait for the answer, or come back and
+//! make the same call again: the same caller with the same arguments finds its own
+//! question by fingerprint, so no client needs to know of approvals. An approval is
+//! used up by the call it lets through.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use async_trait::async_trait;
+use manyhands_config::{Decision, Limits};
+use manyhands_core::{ApprovalId, Clock, ErrorCode, Ids, ToolError};
+use manyhands_store::{
+    ApprovalFilter, ApprovalRecord, ApprovalState, Approvals, Decision as Answer, NewApproval,
+    StoreError,
+};
+use serde_json::json;
+use tokio::sync::broadcast;
+use tokio::time::{Instant, timeout_at};
+use tokio_util::sync::CancellationToken;
+
+use crate::canonical::{canonical, digest};
+use crate::layer::{Call, CallResult, Layer, Next};
+
+/// Where questions wait and are answered.
+#[derive(Clone)]
+pub struct ApprovalDesk {
+    approvals: Approvals,
+    clock: Arc<dyn Clock>,
+    ids: Ids,
+    decided: broadcast::Sender<ApprovalId>,
+}
+
+impl ApprovalDesk {
+    pub(crate) fn new(approvals: Approvals, clock: Arc<dyn Clock>, ids: Ids) -> Self {
+        let (decided, _) = broadcast::channel(256);
+        Self {
+            approvals,
+            clock,
+            ids,
+            decided,
+        }
+    }
+
+    /// Answers a question; whoever waits for it goes on at once.
+    pub async fn decide(
+        &self,
+        id: ApprovalId,
+        answer: Answer,
+        by: &str,
+    ) -> Result<ApprovalRecord, StoreError> {
+        let record = self
+            .approvals
+            .decide(id, answer, by, self.clock.now())
+            .await?;
+        let _ = self.decided.send(id); // nobody waiting is fine
+        Ok(record)
+    }
+
+    /// The questions that have come this far, or all there were; newest first.
+    pub async fn list(
+        &self,
+        state: Option<ApprovalState>,
+    ) -> Result<Vec<ApprovalRecord>, StoreError> {
+        let filter = ApprovalFilter {
+            state,
+            ..ApprovalFilter::default()
+        };
+        self.approvals.list(&filter, self.clock.now()).await
+    }
+}
+
+/// Asks the owner where policy says so.
+pub struct Approve {
+    pub(crate) desk: ApprovalDesk,
+    pub(crate) limits: Arc<ArcSwap<Limits>>,
+    /// Fires when the gateway takes no more calls: questions stay on disk, waiting does not.
+    pub(crate) draining: CancellationToken,
+}
+
+#[async_trait]
+impl Layer for Approve {
+    async fn handle(&self, call: &mut Call, next: Next<'_>) -> CallResult {
+        let asks = matches!(&call.verdict, Some(verdict) if verdict.decision == Decision::Ask);
+        if asks {
+            self.permission(call).await?;
+        }
+        next.run(call).await
+    }
+}
+
+impl Approve {
+    async fn permission(&self, call: &Call) -> Result<(), ToolError> {
+        // Listening before looking: an answer between the two is not missed.
+        let mut decided = self.desk.decided.subscribe();
+        let until = Instant::now() + call.approval_wait;
+        let mut record = self.question(call).await?;
+        loop {
+            match record.state {
+                ApprovalState::Approved => {
+                    let now = self.desk.clock.now();
+                    let ours = self.desk.approvals.consume(record.id, call.id, now).await;
+                    if ours.map_err(|e| unavailable(&e))? {
+                        return Ok(());
+                    }
+                }
+                ApprovalState::Denied => {
+                    let message = format!("the owner refused this call of {}", record.tool);
+                    return Err(ToolError::new(ErrorCode::ApprovalDenied, message)
+                        .hint("do not repeat it: ask the owner what they would rather have")
+                        .details(json!({ "approvalId": record.id })));
+                }
+                ApprovalState::Pending => {
+                    let answered = tokio::select! {
+                        answered = timeout_at(until, wait_for(&mut decided, record.id)) => answered.is_ok(),
+                        () = self.draining.cancelled() => false,
+                        () = call.cancel.cancelled() => {
+                            let message = "cancelled while waiting for the owner's approval";
+                            return Err(ToolError::new(ErrorCode::Cancelled, message));
+                        }
+                    };
+                    if !answered {
+                        return Err(required(&record));
+                    }
+                }
+                ApprovalState::Used | ApprovalState::Expired => {}
+            }
+            record = self.question(call).await?;
+        }
+    }
+
+    /// The open question for exactly this call, or a new one.
+    async fn question(&self, call: &Call) -> Result<ApprovalRecord, ToolError> {
+        let spec = call.spec()?;
+        let now = self.desk.clock.now();
+        let minutes = u64::from(self.limits.load().approval_minutes);
+        let rule = call
+            .verdict
+            .as_ref()
+            .map(|v| v.rule.to_string())
+            .unwrap_or_default();
+        let caller = call.caller.key();
+        let arguments = canonical(&call.arguments);
+        let new = NewApproval {
+            id: self.desk.ids.next(),
+            fingerprint: digest(&[&caller, call.agent.as_str(), spec.name.as_str(), &arguments]),
+            caller,
+            caller_name: call.caller.name.clone(),
+            agent: call.agent.clone(),
+            tool: spec.name.to_string(),
+            arguments: call.arguments.clone(),
+            effects: spec.effects,
+            rule,
+            expires: now.plus(Duration::from_secs(minutes * 60)),
+        };
+        self.desk
+            .approvals
+            .open_or_find(&new, now)
+            .await
+            .map_err(|e| unavailable(&e))
+    }
+}
+
+async fn wait_for(decided: &mut broadcast::Receiver<ApprovalId>, id: ApprovalId) {
+    loop {
+        match decided.recv().await {
+            Ok(other) if other != id => {}
+            // Ours, or so many were missed that ours may be among them: look again.
+            Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => return,
+            Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
+        }
+    }
+}
+
+fn required(record: &ApprovalRecord) -> ToolError {
+    let message = format!(
+        "{} needs the owner's approval ({})",
+        record.tool, record.rule
+    );
+    let hint = format!(
+        "the owner can run `manyhands approvals approve {}`; then make the same call again",
+        record.id
+    );
+    ToolError::new(ErrorCode::ApprovalRequired, message)
+        .hint(hint)
+        .details(json!({
+            "approvalId": record.id,
+            "expiresAt": record.expires.rfc3339(),
+            "tool": record.tool,
+            "arguments": record.arguments,
+        }))
+}
+
+fn unavailable(error: &StoreError) -> ToolError {
+    ToolError::new(
+        ErrorCode::Unavailable,
+        format!("the approval could not be stored: {error}"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{self, Fixture};
+    use manyhands_core::{CallRequest, Invoke};
+
+    async fn ask(fixture: &Fixture, text: &str) -> Result<(), (ErrorCode, Option<ApprovalId>)> {
+        let caller = testing::client("laptop", &["*"]);
+        let outcome = fixture
+            .call_as(caller, "test::launch", json!({ "text": text }))
+            .await;
+        outcome.map(drop).map_err(|e| {
+            let id = e
+                .details
+                .and_then(|d| d["approvalId"].as_str().and_then(|id| id.parse().ok()));
+            (e.code, id)
+        })
+    }
+
+    #[tokio::test]
+    async fn an_approved_call_runs_once_when_the_caller_comes_back() {
+        let fixture = Fixture::new().await;
+        let (code, id) = ask(&fixture, "a").await.unwrap_err();
+        assert_eq!((code, fixture.count()), (ErrorCode::ApprovalRequired, 0));
+        assert_eq!(
+            ask(&fixture, "a").await.unwrap_err().1,
+            id,
+            "one question, not two"
+        );
+        fixture
+            .path
+            .approvals()
+            .decide(id.unwrap(), Answer::Approve, "owner")
+            .await
+            .unwrap();
+        assert_eq!(
+            ask(&fixture, "b").await.unwrap_err().0,
+            ErrorCode::ApprovalRequired,
+            "other arguments"
+        );
+        ask(&fixture, "a").await.unwrap();
+        assert_eq!(fixture.count(), 1);
+        assert_eq!(
+            ask(&fixture, "a").await.unwrap_err().0,
+            ErrorCode::ApprovalRequired,
+            "single use"
+        );
+        assert_eq!(fixture.count(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_refused_call_stays_refused() {
+        let fixture = Fixture::new().await;
+        let id = ask(&fixture, "a").await.unwrap_err().1.unwrap();
+        fixture
+            .path
+            .approvals()
+            .decide(id, Answer::Deny, "owner")
+            .await
+            .unwrap();
+        assert_eq!(
+            ask(&fixture, "a").await.unwrap_err().0,
+            ErrorCode::ApprovalDenied
+        );
+        assert!(
+            fixture
+                .path
+                .approvals()
+                .decide(id, Answer::Approve, "owner")
+                .await
+                .is_err(),
+            "decided is decided"
+        );
+        assert_eq!(fixture.count(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_question_expires() {
+        let fixture = Fixture::new().await;
+        let id = ask(&fixture, "a").await.unwrap_err().1.unwrap();
+        fixture.clock.advance(Duration::from_secs(15 * 60 + 1));
+        assert!(
+            fixture
+                .path
+                .approvals()
+                .decide(id, Answer::Approve, "owner")
+                .await
+                .is_err()
+        );
+        let again = ask(&fixture, "a").await.unwrap_err().1.unwrap();
+        assert_ne!(again, id);
+        fixture
+            .path
+            .approvals()
+            .decide(again, Answer::Approve, "owner")
+            .await
+            .unwrap();
+        fixture.clock.advance(Duration::from_secs(15 * 60 + 1));
+        assert_eq!(
+            ask(&fixture, "a").await.unwrap_err().0,
+            ErrorCode::ApprovalRequired,
+            "a late approval is void"
+        );
+        assert_eq!(fixture.count(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_waiting_caller_goes_on_when_the_owner_agrees() {
+        let fixture = Fixture::new().await;
+        let mut request = CallRequest::new(
+            "test::launch",
+            json!({ "text": "a" }),
+            Arc::new(testing::client("laptop", &["*"])),
+        );
+        request.approval_wait = Duration::from_secs(30);
+        let desk = fixture.path.approvals();
+        let owner = async {
+            let id = loop {
+                match desk
+                    .list(Some(ApprovalState::Pending))
+                    .await
+                    .unwrap()
+                    .first()
+                {
+                    Some(record) => break record.id,
+                    None => tokio::task::yield_now().await,
+                }
+            };
+            desk.decide(id, Answer::Approve, "owner").await.unwrap();
+        };
+        let (outcome, ()) = tokio::join!(fixture.path.invoke(request), owner);
+        outcome.unwrap();
+        assert_eq!(fixture.count(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_stopping_gateway_parks_the_question_and_lets_the_caller_go() {
+        let fixture = Fixture::new().await;
+        let laptop = testing::client("laptop", &["*"]);
+        let mut request = CallRequest::new(
+            "test::launch",
+            json!({ "text": "a" }),
+            Arc::new(laptop.clone()),
+        );
+        request.approval_wait = Duration::from_secs(600);
+        let stop = async {
+            while fixture
+                .path
+                .approvals()
+                .list(Some(ApprovalState::Pending))
+                .await
+                .unwrap()
+                .is_empty()
+            {
+                tokio::task::yield_now().await;
+            }
+            fixture.path.drain(Duration::from_secs(600)).await;
+        };
+        let (outcome, ()) = tokio::join!(fixture.path.invoke(request), stop);
+        assert_eq!(outcome.unwrap_err().code, ErrorCode::ApprovalRequired);
+        let restarted = fixture.restarted();
+        let id = restarted
+            .approvals()
+            .list(Some(ApprovalState::Pending))
+            .await
+            .unwrap()[0]
+            .id;
+        restarted
+            .approvals()
+            .decide(id, Answer::Approve, "owner")
+            .await
+            .unwrap();
+        testing::call_on(&restarted, laptop, "test::launch", json!({ "text": "a" }))
+            .await
+            .unwrap();
+        assert_eq!(fixture.count(), 1);
+    }
+
+    #[tokio::test]
+    async fn the_owner_sees_exactly_what_will_run() {
+        let fixture = Fixture::new().await;
+        let _ = ask(&fixture, "rm -rf /").await;
+        let shown = fixture
+            .path
+            .approvals()
+            .list(Some(ApprovalState::Pending))
+            .await
+            .unwrap()
+            .remove(0);
+        assert_eq!(
+            (shown.tool.as_str(), &shown.arguments),
+            ("test::launch", &json!({ "text": "rm -rf /" }))
+        );
+        assert_eq!(
+            (shown.caller_name.as_str(), shown.rule.as_str()),
+            ("laptop", "default: the tool runs programs")
+        );
+    }
+}

@@ -1,0 +1,182 @@
+//! Audit: what was asked, by whom, and how it ended, in the chained record.
+//!
+//! Two layers. `Started` stands just before the tool and puts a call with effects on
+//! disk before it begins, so that not even a crash hides it. `Audit` stands outside
+//! and records how every call ended, refusals included. A call with effects is not
+//! answered before that record is on disk.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use async_trait::async_trait;
+use manyhands_core::{Clock, ErrorCode, ToolError};
+use manyhands_guard::Redactor;
+use manyhands_store::{Audit as Chain, AuditEntry, AuditKind, AuditStatus, Durability, StoreError};
+
+use crate::canonical::{canonical, digest};
+use crate::layer::{Call, CallResult, Layer, Next};
+
+/// How much of the arguments the record shows.
+const SUMMARY_BYTES: usize = 512;
+
+/// Records how calls end.
+pub struct Audit {
+    pub(crate) chain: Chain,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) redactor: Arc<ArcSwap<Redactor>>,
+}
+
+/// Records that a call with effects is about to begin.
+pub struct Started {
+    pub(crate) chain: Chain,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) redactor: Arc<ArcSwap<Redactor>>,
+}
+
+#[async_trait]
+impl Layer for Audit {
+    async fn handle(&self, call: &mut Call, next: Next<'_>) -> CallResult {
+        let began = self.clock.monotonic();
+        let result = next.run(call).await;
+        let took = self.clock.monotonic().saturating_sub(began);
+        let kind = if call.started {
+            AuditKind::Finished
+        } else {
+            AuditKind::Refused
+        };
+        let mut entry = entry(call, kind, &*self.clock, &self.redactor.load());
+        entry.duration_us = u64::try_from(took.as_micros()).ok();
+        match &result {
+            Ok(_) => entry.status = AuditStatus::Ok,
+            Err(error) => {
+                entry.status = AuditStatus::Error;
+                entry.code = error.code.word().to_owned();
+            }
+        }
+        let stored = self.chain.record(entry, durability(call)).await;
+        match stored {
+            Ok(()) => result,
+            Err(error) if call.started && result.is_ok() => Err(storage_error(&error)
+                .hint("the tool ran and took effect, but its audit record could not be stored")),
+            Err(error) => {
+                tracing::error!(call = %call.id, %error, "an audit record could not be stored");
+                result
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl Layer for Started {
+    async fn handle(&self, call: &mut Call, next: Next<'_>) -> CallResult {
+        if durability(call) == Durability::OnDisk {
+            let entry = entry(
+                call,
+                AuditKind::Started,
+                &*self.clock,
+                &self.redactor.load(),
+            );
+            self.chain
+                .record(entry, Durability::OnDisk)
+                .await
+                .map_err(|error| {
+                    storage_error(&error).hint("nothing was run: free some space and call again")
+                })?;
+        }
+        call.started = true;
+        next.run(call).await
+    }
+}
+
+/// Calls that only look may be recorded a few milliseconds later.
+fn durability(call: &Call) -> Durability {
+    match &call.tool {
+        Some(tool) if !tool.spec().effects.only_reads() => Durability::OnDisk,
+        _ => Durability::Soon,
+    }
+}
+
+fn entry(call: &Call, kind: AuditKind, clock: &dyn Clock, redactor: &Redactor) -> AuditEntry {
+    let spec = call.tool.as_ref().map(|tool| tool.spec());
+    let asked: String = call.asked.chars().take(100).collect();
+    let arguments = canonical(&call.arguments);
+    let shown = redactor.text(&arguments);
+    AuditEntry {
+        call: Some(call.id),
+        caller: call.caller.key(),
+        agent: call.agent.to_string(),
+        tool: spec.map_or(asked, |spec| spec.name.to_string()),
+        effects: spec.map(|spec| spec.effects).unwrap_or_default(),
+        arguments_digest: digest(&[&arguments]),
+        summary: shown[..shown.floor_char_boundary(SUMMARY_BYTES)].to_owned(),
+        ..AuditEntry::new(kind, clock.now())
+    }
+}
+
+fn storage_error(error: &StoreError) -> ToolError {
+    let code = match error {
+        StoreError::Full => ErrorCode::StorageFull,
+        _ => ErrorCode::Internal,
+    };
+    ToolError::new(
+        code,
+        format!("the audit record could not be stored: {error}"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{self, Fixture};
+    use manyhands_core::Effects;
+    use serde_json::json;
+
+    #[tokio::test]
+    async fn a_call_with_effects_is_recorded_before_and_after() {
+        let fixture = Fixture::new().await;
+        fixture.call("test::count", json!({})).await.unwrap();
+        let kinds: Vec<_> = fixture
+            .audit("test::count")
+            .await
+            .iter()
+            .rev()
+            .map(|e| e.entry.kind)
+            .collect();
+        assert_eq!(kinds, [AuditKind::Started, AuditKind::Finished]);
+        let last = fixture.last_audit("test::count").await;
+        assert_eq!(
+            (last.status, last.effects),
+            (AuditStatus::Ok, Effects::WRITES)
+        );
+    }
+
+    #[tokio::test]
+    async fn a_refusal_is_recorded_and_never_started() {
+        let fixture = Fixture::new().await;
+        let stranger = testing::client("stranger", &["other"]);
+        fixture
+            .call_as(stranger, "test::count", json!({}))
+            .await
+            .unwrap_err();
+        let entries = fixture.audit("test::count").await;
+        assert_eq!(entries.len(), 1);
+        let entry = &entries[0].entry;
+        assert_eq!(
+            (entry.kind, entry.code.as_str()),
+            (AuditKind::Refused, "forbidden")
+        );
+        assert!(entry.caller.starts_with("client:stranger:"));
+    }
+
+    #[tokio::test]
+    async fn looking_is_recorded_once() {
+        let fixture = Fixture::new().await;
+        fixture
+            .call("test::echo", json!({ "text": "x" }))
+            .await
+            .unwrap();
+        let entries = fixture.audit("test::echo").await;
+        assert_eq!(entries.len(), 1);
+        assert_eq!(entries[0].entry.summary, r#"{"text":"x"}"#);
+    }
+}

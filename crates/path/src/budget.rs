@@ -1,0 +1,226 @@
+//! Rate and budget: no caller can use the gateway up.
+//!
+//! The owner is not metered. Everybody else has so many calls a minute and, when the
+//! owner says so, so many a day; all callers together run so many at once, and the
+//! rest wait their turn in a bounded queue.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use async_trait::async_trait;
+use manyhands_config::Limits;
+use manyhands_core::{Clock, ErrorCode, Timestamp, ToolError};
+use manyhands_store::Audit as Chain;
+use tokio::sync::Semaphore;
+
+use crate::layer::{Call, CallResult, Layer, Next};
+
+/// How many calls may wait for a free place.
+const MAX_WAITING: usize = 4_096;
+/// How many callers are remembered at once.
+const MAX_CALLERS: usize = 10_000;
+
+/// Meters callers.
+pub struct Budget {
+    limits: Arc<ArcSwap<Limits>>,
+    clock: Arc<dyn Clock>,
+    chain: Chain,
+    meters: Mutex<HashMap<String, Meter>>,
+    places: Semaphore,
+    waiting: AtomicUsize,
+}
+
+/// What one caller has used.
+struct Meter {
+    /// Calls left in the current minute, refilled evenly.
+    tokens: f64,
+    refilled: Duration,
+    day: Timestamp,
+    today: u64,
+}
+
+impl Budget {
+    pub(crate) fn new(limits: Arc<ArcSwap<Limits>>, clock: Arc<dyn Clock>, chain: Chain) -> Self {
+        let places = limits.load().concurrent_calls as usize;
+        Self {
+            limits,
+            clock,
+            chain,
+            meters: Mutex::default(),
+            places: Semaphore::new(places),
+            waiting: AtomicUsize::new(0),
+        }
+    }
+
+    async fn meter(&self, call: &Call) -> Result<(), ToolError> {
+        let limits = self.limits.load_full();
+        let key = call.caller.key();
+        let day = self.clock.now().day_start();
+        let known = self
+            .meters
+            .lock()
+            .expect("no panic while held")
+            .get(&key)
+            .map(|meter| meter.day);
+        let used_before = if known == Some(day) || limits.calls_per_day == 0 {
+            0
+        } else {
+            let counted = self.chain.count_since(&key, day).await;
+            counted.map_err(|e| {
+                ToolError::internal(format!("the day's calls could not be counted: {e}"))
+            })?
+        };
+        let mut meters = self.meters.lock().expect("no panic while held");
+        if meters.len() >= MAX_CALLERS && !meters.contains_key(&key) {
+            meters.retain(|_, meter| meter.day == day);
+        }
+        let per_minute = f64::from(limits.calls_per_minute);
+        let now = self.clock.monotonic();
+        let meter = meters.entry(key).or_insert(Meter {
+            tokens: per_minute,
+            refilled: now,
+            day,
+            today: used_before,
+        });
+        if meter.day != day {
+            (meter.day, meter.today) = (day, used_before);
+        }
+        meter.spend(per_minute, now, limits.calls_per_day)
+    }
+}
+
+impl Meter {
+    fn spend(&mut self, per_minute: f64, now: Duration, per_day: u64) -> Result<(), ToolError> {
+        let elapsed = now.saturating_sub(self.refilled).as_secs_f64();
+        self.tokens = (self.tokens + elapsed * per_minute / 60.0).min(per_minute);
+        self.refilled = now;
+        if self.tokens < 1.0 {
+            let wait = Duration::from_secs_f64((1.0 - self.tokens) * 60.0 / per_minute);
+            let message = format!("more than {per_minute} calls in a minute");
+            return Err(ToolError::new(ErrorCode::RateLimited, message)
+                .hint("call less often, or ask the owner to raise limits.calls_per_minute")
+                .retry_after(wait));
+        }
+        if per_day > 0 && self.today >= per_day {
+            let message = format!("all {per_day} calls of this day are used up");
+            return Err(ToolError::new(ErrorCode::BudgetExceeded, message)
+                .hint("wait for midnight UTC, or ask the owner to raise limits.calls_per_day"));
+        }
+        self.tokens -= 1.0;
+        self.today += 1;
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Layer for Budget {
+    async fn handle(&self, call: &mut Call, next: Next<'_>) -> CallResult {
+        if !call.caller.is_owner() {
+            self.meter(call).await?;
+        }
+        let _place = match self.places.try_acquire() {
+            Ok(place) => place,
+            Err(_) => self.wait_for_place(call).await?,
+        };
+        next.run(call).await
+    }
+}
+
+impl Budget {
+    async fn wait_for_place(
+        &self,
+        call: &Call,
+    ) -> Result<tokio::sync::SemaphorePermit<'_>, ToolError> {
+        struct Leave<'a>(&'a AtomicUsize);
+        impl Drop for Leave<'_> {
+            fn drop(&mut self) {
+                self.0.fetch_sub(1, Ordering::SeqCst);
+            }
+        }
+        let already = self.waiting.fetch_add(1, Ordering::SeqCst);
+        let _leave = Leave(&self.waiting);
+        let busy = || {
+            ToolError::new(
+                ErrorCode::Unavailable,
+                "too many calls are waiting for a free place",
+            )
+        };
+        if already >= MAX_WAITING {
+            return Err(busy()
+                .hint("call again in a moment")
+                .retry_after(Duration::from_secs(1)));
+        }
+        tokio::select! {
+            place = self.places.acquire() => place.map_err(|_| busy()),
+            () = call.cancel.cancelled() => Err(ToolError::new(ErrorCode::Cancelled, "cancelled while waiting for a free place")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{self, Fixture};
+    use serde_json::json;
+
+    #[tokio::test]
+    async fn a_client_is_held_to_its_calls_a_minute_and_the_owner_is_not() {
+        let fixture = Fixture::with_limits(|limits| limits.calls_per_minute = 3).await;
+        let client = testing::client("busy", &["*"]);
+        let call = || fixture.call_as(client.clone(), "test::count", json!({}));
+        for _ in 0..3 {
+            call().await.unwrap();
+        }
+        let error = call().await.unwrap_err();
+        assert_eq!(
+            (error.code, error.retry_after),
+            (ErrorCode::RateLimited, Some(Duration::from_secs(20)))
+        );
+        assert_eq!(fixture.count(), 3, "a refused call does not run");
+        fixture.clock.advance(Duration::from_secs(20));
+        call().await.unwrap();
+        for _ in 0..10 {
+            fixture.call("test::count", json!({})).await.unwrap();
+        }
+    }
+
+    #[tokio::test]
+    async fn a_day_has_so_many_calls_and_a_restart_does_not_forget_them() {
+        let fixture = Fixture::with_limits(|limits| limits.calls_per_day = 2).await;
+        let client = testing::client("daily", &["*"]);
+        for (tool, arguments) in [
+            ("test::count", json!({})),
+            ("test::echo", json!({ "text": "x" })),
+        ] {
+            fixture
+                .call_as(client.clone(), tool, arguments)
+                .await
+                .unwrap();
+        }
+        fixture.audit("test::echo").await; // and so everything is on disk
+        let restarted = fixture.restarted();
+        for path in [&fixture.path, &restarted] {
+            let error = testing::call_on(path, client.clone(), "test::count", json!({}))
+                .await
+                .unwrap_err();
+            assert_eq!(error.code, ErrorCode::BudgetExceeded);
+        }
+        fixture.clock.advance(Duration::from_secs(86_400));
+        fixture
+            .call_as(client, "test::count", json!({}))
+            .await
+            .unwrap();
+    }
+
+    #[tokio::test]
+    async fn calls_past_the_places_wait_their_turn() {
+        let fixture = Fixture::with_limits(|limits| limits.concurrent_calls = 2).await;
+        let calls = (0..50).map(|_| fixture.call("test::count", json!({})));
+        let results = futures_util::future::join_all(calls).await;
+        assert!(results.iter().all(Result::is_ok));
+        assert_eq!(fixture.count(), 50);
+    }
+}

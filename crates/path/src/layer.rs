@@ -1,0 +1,98 @@
+//! What a layer is, and the call that travels through them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_util::future::BoxFuture;
+use manyhands_core::{AgentId, CallId, CallRequest, Caller, Outcome, Tool, ToolError, ToolSpec};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::policy::Verdict;
+
+/// What a call gives.
+pub type CallResult = Result<Outcome, ToolError>;
+
+/// One call on its way. Layers fill in what they find out.
+pub struct Call {
+    /// This call.
+    pub id: CallId,
+    /// The name it was asked by.
+    pub asked: String,
+    /// The arguments.
+    pub arguments: Value,
+    /// Who asks.
+    pub caller: Arc<Caller>,
+    /// On whose behalf.
+    pub agent: AgentId,
+    /// How long the asker will wait for an approval.
+    pub approval_wait: Duration,
+    /// How long the asker will wait for the outcome, when shorter than the tool's own limit.
+    pub deadline: Option<Duration>,
+    /// Fires when the call should stop.
+    pub cancel: CancellationToken,
+    /// Found by resolve.
+    pub tool: Option<Arc<dyn Tool>>,
+    /// Found by policy.
+    pub verdict: Option<Verdict>,
+    /// Whether the tool was (or is about to be) run, as opposed to refused.
+    pub started: bool,
+}
+
+impl Call {
+    pub(crate) fn new(id: CallId, request: CallRequest, cancel: CancellationToken) -> Self {
+        Self {
+            id,
+            asked: request.tool,
+            arguments: request.arguments,
+            caller: request.caller,
+            agent: request.agent,
+            approval_wait: request.approval_wait,
+            deadline: request.deadline,
+            cancel,
+            tool: None,
+            verdict: None,
+            started: false,
+        }
+    }
+
+    /// The resolved tool; layers inside `resolve` can rely on it.
+    pub fn tool(&self) -> Result<&Arc<dyn Tool>, ToolError> {
+        self.tool
+            .as_ref()
+            .ok_or_else(|| ToolError::internal("a layer ran before the tool was resolved"))
+    }
+
+    /// The resolved tool's spec.
+    pub fn spec(&self) -> Result<&ToolSpec, ToolError> {
+        self.tool().map(|tool| tool.spec())
+    }
+}
+
+/// One step of the path: looks at the call, and hands it on or refuses it.
+#[async_trait]
+pub trait Layer: Send + Sync {
+    /// Handles `call`, usually by calling `next`.
+    async fn handle(&self, call: &mut Call, next: Next<'_>) -> CallResult;
+}
+
+/// The rest of the path.
+#[derive(Clone, Copy)]
+pub struct Next<'a> {
+    rest: &'a [Arc<dyn Layer>],
+}
+
+impl<'a> Next<'a> {
+    pub(crate) fn new(layers: &'a [Arc<dyn Layer>]) -> Self {
+        Self { rest: layers }
+    }
+
+    /// Hands the call on.
+    pub fn run(self, call: &'a mut Call) -> BoxFuture<'a, CallResult> {
+        match self.rest.split_first() {
+            Some((layer, rest)) => layer.handle(call, Next { rest }),
+            None => Box::pin(async { Err(ToolError::internal("the path has no end")) }),
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! The layers put together, and the door to them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use async_trait::async_trait;
+use manyhands_config::{Limits, Policy};
+use manyhands_core::{CallRequest, Catalogue, Clock, ErrorCode, Ids, Invoke, Outcome, ToolError};
+use manyhands_guard::Redactor;
+use manyhands_store::Store;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::approve::{ApprovalDesk, Approve};
+use crate::audit::{Audit, Started};
+use crate::authorise::Authorise;
+use crate::budget::Budget;
+use crate::cap::Cap;
+use crate::deadline::Deadline;
+use crate::layer::{Call, CallResult, Layer, Next};
+use crate::metrics::{Measure, Metrics};
+use crate::policy::{PolicyEngine, PolicyLayer};
+use crate::redact::Redact;
+use crate::resolve::Resolve;
+use crate::run::Run;
+use crate::validate::Validate;
+
+/// What the path is built from.
+pub struct Parts {
+    /// All tools there are now; swapped when tools come and go.
+    pub catalogue: Arc<ArcSwap<Catalogue>>,
+    /// Records, artifacts, approvals.
+    pub store: Store,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Ids of calls.
+    pub ids: Ids,
+    /// Known secrets.
+    pub redactor: Arc<ArcSwap<Redactor>>,
+    /// Limits at the start.
+    pub limits: Limits,
+    /// Rules at the start.
+    pub policy: Policy,
+}
+
+/// The one path every call takes.
+pub struct Path {
+    layers: Arc<[Arc<dyn Layer>]>,
+    catalogue: Arc<ArcSwap<Catalogue>>,
+    ids: Ids,
+    limits: Arc<ArcSwap<Limits>>,
+    engine: Arc<ArcSwap<PolicyEngine>>,
+    metrics: Arc<Metrics>,
+    desk: ApprovalDesk,
+    running: TaskTracker,
+    draining: CancellationToken,
+    stopping: CancellationToken,
+}
+
+impl Path {
+    /// Stacks the layers.
+    pub fn new(parts: Parts) -> Result<Self, regex::Error> {
+        let Parts {
+            catalogue,
+            store,
+            clock,
+            ids,
+            redactor,
+            limits,
+            policy,
+        } = parts;
+        let limits = Arc::new(ArcSwap::from_pointee(limits));
+        let engine = Arc::new(ArcSwap::from_pointee(PolicyEngine::new(&policy)?));
+        let metrics = Arc::new(Metrics::default());
+        let desk = ApprovalDesk::new(store.approvals().clone(), clock.clone(), ids.clone());
+        let (draining, stopping) = (CancellationToken::new(), CancellationToken::new());
+        let layers: Vec<Arc<dyn Layer>> = vec![
+            Arc::new(Measure {
+                metrics: metrics.clone(),
+                clock: clock.clone(),
+            }),
+            Arc::new(Audit {
+                chain: store.audit().clone(),
+                clock: clock.clone(),
+                redactor: redactor.clone(),
+            }),
+            Arc::new(Cap {
+                limits: limits.clone(),
+                artifacts: store.artifacts().clone(),
+            }),
+            Arc::new(Redact {
+                redactor: redactor.clone(),
+            }),
+            Arc::new(Resolve {
+                catalogue: catalogue.clone(),
+            }),
+            Arc::new(Authorise),
+            Arc::new(Validate::default()),
+            Arc::new(PolicyLayer {
+                engine: engine.clone(),
+            }),
+            Arc::new(Approve {
+                desk: desk.clone(),
+                limits: limits.clone(),
+                draining: draining.clone(),
+            }),
+            Arc::new(Budget::new(
+                limits.clone(),
+                clock.clone(),
+                store.audit().clone(),
+            )),
+            Arc::new(Started {
+                chain: store.audit().clone(),
+                clock,
+                redactor,
+            }),
+            Arc::new(Deadline {
+                stopping: stopping.clone(),
+            }),
+            Arc::new(Run),
+        ];
+        Ok(Self {
+            layers: layers.into(),
+            catalogue,
+            ids,
+            limits,
+            engine,
+            metrics,
+            desk,
+            running: TaskTracker::new(),
+            draining,
+            stopping,
+        })
+    }
+
+    /// Takes new limits and rules from the next call on.
+    pub fn reconfigure(&self, limits: Limits, policy: &Policy) -> Result<(), regex::Error> {
+        self.engine.store(Arc::new(PolicyEngine::new(policy)?));
+        self.limits.store(Arc::new(limits));
+        Ok(())
+    }
+
+    /// The numbers behind `/metrics`.
+    pub fn metrics(&self) -> &Arc<Metrics> {
+        &self.metrics
+    }
+
+    /// Where questions to the owner wait.
+    pub fn approvals(&self) -> &ApprovalDesk {
+        &self.desk
+    }
+
+    /// The rules in force.
+    pub fn policy(&self) -> Arc<PolicyEngine> {
+        self.engine.load_full()
+    }
+
+    /// Refuses new calls, lets running ones finish for `grace`, then ends the rest.
+    pub async fn drain(&self, grace: Duration) {
+        self.running.close();
+        self.draining.cancel();
+        if timeout(grace, self.running.wait()).await.is_err() {
+            self.stopping.cancel();
+            self.running.wait().await;
+        }
+    }
+}
+
+#[async_trait]
+impl Invoke for Path {
+    async fn invoke(&self, request: CallRequest) -> Result<Outcome, ToolError> {
+        if self.running.is_closed() {
+            return Err(
+                ToolError::new(ErrorCode::Unavailable, "the gateway is stopping")
+                    .hint("call again once it is back"),
+            );
+        }
+        let cancel = self.stopping.child_token();
+        // Dropping this future, as a face does when its asker goes away, drops the guard.
+        let going_away = cancel.clone().drop_guard();
+        let mut call = Call::new(self.ids.next(), request, cancel);
+        let layers = self.layers.clone();
+        // A task of its own: the call is recorded to its end whoever stops listening.
+        let work = self.running.spawn(async move {
+            let result: CallResult = Next::new(&layers).run(&mut call).await;
+            result
+        });
+        let result = work.await;
+        going_away.disarm();
+        result.unwrap_or_else(|e| Err(ToolError::internal(format!("the path broke: {e}"))))
+    }
+
+    fn catalogue(&self) -> Arc<Catalogue> {
+        self.catalogue.load_full()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Fixture;
+    use serde_json::json;
+
+    #[tokio::test]
+    async fn a_stopping_gateway_refuses_new_calls_and_ends_running_ones() {
+        let fixture = Fixture::new().await;
+        let hanging = CallRequest::new("test::hang", json!({}), fixture.owner.clone());
+        let stop = async {
+            fixture.hanging.notified().await;
+            fixture.path.drain(Duration::ZERO).await;
+        };
+        let (ended, ()) = tokio::join!(fixture.path.invoke(hanging), stop);
+        assert_eq!(ended.unwrap_err().code, ErrorCode::Unavailable);
+        let late = fixture.call("test::echo", json!({ "text": "x" })).await;
+        assert_eq!(late.unwrap_err().code, ErrorCode::Unavailable);
+    }
+
+    #[tokio::test]
+    async fn new_rules_hold_from_the_next_call_on() {
+        let fixture = Fixture::new().await;
+        let text = json!({ "text": "x" });
+        assert!(fixture.call("test::echo", text.clone()).await.is_ok());
+        let policy: Policy = serde_json::from_value(json!({
+            "rules": [{ "decision": "deny", "tools": ["test::echo"], "reason": "quiet hours" }],
+        }))
+        .unwrap();
+        fixture
+            .path
+            .reconfigure(Limits::default(), &policy)
+            .unwrap();
+        let error = fixture.call("test::echo", text).await.unwrap_err();
+        assert_eq!(error.code, ErrorCode::DeniedByPolicy);
+        assert_eq!(
+            error.message,
+            "test::echo is refused by policy.rules.0: quiet hours"
+        );
+    }
+}

@@ -1,0 +1,349 @@
+//! Validate: the arguments against the tool's schema, all problems at once, by parameter.
+
+use std::collections::HashMap;
+use std::sync::{Arc, RwLock};
+
+use async_trait::async_trait;
+use jsonschema::error::{TypeKind, ValidationErrorKind};
+use jsonschema::{ValidationError, Validator};
+use manyhands_core::{ErrorCode, Problem, Tool, ToolError, ToolName};
+use serde_json::{Map, Value};
+
+use crate::layer::{Call, CallResult, Layer, Next};
+
+/// How many problems one answer lists.
+const MAX_PROBLEMS: usize = 20;
+
+/// Checks arguments before any rule or tool sees them.
+#[derive(Default)]
+pub struct Validate {
+    /// One compiled schema per tool name, replaced when the tool is.
+    compiled: RwLock<HashMap<ToolName, Compiled>>,
+}
+
+#[derive(Clone)]
+struct Compiled {
+    tool: Arc<dyn Tool>,
+    validator: Arc<Validator>,
+}
+
+/// Past this many tools the cache starts again: nodes and servers come and go.
+const MAX_COMPILED: usize = 20_000;
+
+impl Validate {
+    fn validator(&self, tool: &Arc<dyn Tool>) -> Result<Arc<Validator>, ToolError> {
+        let name = &tool.spec().name;
+        if let Some(found) = self.compiled.read().expect("no panic while held").get(name)
+            && Arc::ptr_eq(&found.tool, tool)
+        {
+            return Ok(found.validator.clone());
+        }
+        let validator = jsonschema::validator_for(&tool.spec().input_schema)
+            .map_err(|e| ToolError::internal(format!("the schema of {name} is not valid: {e}")))?;
+        let fresh = Compiled {
+            tool: tool.clone(),
+            validator: Arc::new(validator),
+        };
+        let mut compiled = self.compiled.write().expect("no panic while held");
+        if compiled.len() >= MAX_COMPILED {
+            compiled.clear();
+        }
+        compiled.insert(name.clone(), fresh.clone());
+        Ok(fresh.validator)
+    }
+}
+
+#[async_trait]
+impl Layer for Validate {
+    async fn handle(&self, call: &mut Call, next: Next<'_>) -> CallResult {
+        if call.arguments.is_null() {
+            call.arguments = Value::Object(Map::new());
+        }
+        if !call.arguments.is_object() {
+            let message = "the arguments must be a JSON object with one key for each parameter";
+            return Err(ToolError::new(ErrorCode::InvalidArguments, message));
+        }
+        let tool = call.tool()?;
+        let validator = self.validator(tool)?;
+        if !validator.is_valid(&call.arguments) {
+            let schema = &tool.spec().input_schema;
+            let problems = validator
+                .iter_errors(&call.arguments)
+                .flat_map(|error| explain(&error, schema))
+                .take(MAX_PROBLEMS)
+                .collect();
+            return Err(ToolError::problems(problems).hint(format!(
+                "see its parameters with `manyhands tools {}`",
+                tool.spec().name
+            )));
+        }
+        next.run(call).await
+    }
+}
+
+/// One schema error as problems of parameters, in words that say what would be right.
+fn explain(error: &ValidationError<'_>, schema: &Value) -> Vec<Problem> {
+    let at = dotted(error.instance_path().as_str());
+    let below = |name: &str| {
+        if at.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{at}.{name}")
+        }
+    };
+    let one = |message: String| {
+        let parameter = if at.is_empty() {
+            "arguments".to_owned()
+        } else {
+            at.clone()
+        };
+        vec![Problem { parameter, message }]
+    };
+    match error.kind() {
+        ValidationErrorKind::Required { property } => {
+            let name = property.as_str().unwrap_or_default();
+            vec![Problem {
+                parameter: below(name),
+                message: "is required".to_owned(),
+            }]
+        }
+        ValidationErrorKind::AdditionalProperties { unexpected }
+        | ValidationErrorKind::UnevaluatedProperties { unexpected } => unexpected
+            .iter()
+            .map(|name| Problem {
+                parameter: below(name),
+                message: unknown(name, known_at(schema, error.instance_path().as_str())),
+            })
+            .collect(),
+        ValidationErrorKind::Type { kind } => {
+            let wanted = match kind {
+                TypeKind::Single(kind) => kind.to_string(),
+                TypeKind::Multiple(kinds) => kinds
+                    .iter()
+                    .map(|kind| kind.to_string())
+                    .filter(|kind| kind != "null")
+                    .collect::<Vec<_>>()
+                    .join(" or "),
+            };
+            one(format!(
+                "must be {}, not {}",
+                with_article(&wanted),
+                kind_of(error.instance())
+            ))
+        }
+        ValidationErrorKind::Enum { options } => one(format!("must be one of {}", listed(options))),
+        ValidationErrorKind::Constant { expected_value } => {
+            one(format!("must be {expected_value}"))
+        }
+        ValidationErrorKind::Minimum { limit } => one(format!("must be at least {limit}")),
+        ValidationErrorKind::Maximum { limit } => one(format!("must be at most {limit}")),
+        ValidationErrorKind::ExclusiveMinimum { limit } => {
+            one(format!("must be more than {limit}"))
+        }
+        ValidationErrorKind::ExclusiveMaximum { limit } => {
+            one(format!("must be less than {limit}"))
+        }
+        ValidationErrorKind::MinLength { limit: 1 } => one("must not be empty".to_owned()),
+        ValidationErrorKind::MinLength { limit } => {
+            one(format!("must have at least {limit} characters"))
+        }
+        ValidationErrorKind::MaxLength { limit } => {
+            one(format!("must have at most {limit} characters"))
+        }
+        ValidationErrorKind::MinItems { limit } => one(format!("must have at least {limit} items")),
+        ValidationErrorKind::MaxItems { limit } => one(format!("must have at most {limit} items")),
+        ValidationErrorKind::Pattern { pattern } => {
+            one(format!("must match the pattern {pattern}"))
+        }
+        ValidationErrorKind::Format { format } => one(format!("must be a valid {format}")),
+        ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
+            // The branch that came closest says most about what was meant.
+            let closest = context.iter().min_by_key(|errors| errors.len());
+            let problems: Vec<Problem> = closest
+                .into_iter()
+                .flatten()
+                .flat_map(|inner| explain(inner, schema))
+                .collect();
+            if problems.is_empty() {
+                one("does not fit any of its allowed shapes".to_owned())
+            } else {
+                problems
+            }
+        }
+        _ => one(error.to_string()),
+    }
+}
+
+/// A JSON pointer as people write paths: `/schedule/kind` is `schedule.kind`.
+fn dotted(pointer: &str) -> String {
+    pointer
+        .trim_start_matches('/')
+        .replace('/', ".")
+        .replace("~1", "/")
+        .replace("~0", "~")
+}
+
+/// The properties the schema knows at an instance path, through objects only.
+fn known_at<'a>(schema: &'a Value, pointer: &str) -> Vec<&'a str> {
+    let mut here = schema;
+    for part in pointer.split('/').filter(|part| !part.is_empty()) {
+        here = &here["properties"][part];
+    }
+    let properties = here["properties"].as_object();
+    properties
+        .map(|p| p.keys().map(String::as_str).collect())
+        .unwrap_or_default()
+}
+
+fn unknown(name: &str, known: Vec<&str>) -> String {
+    let near = known
+        .iter()
+        .map(|candidate| {
+            (
+                strsim::jaro_winkler(&name.to_lowercase(), &candidate.to_lowercase()),
+                candidate,
+            )
+        })
+        .filter(|(score, _)| *score > 0.8)
+        .max_by(|a, b| a.0.total_cmp(&b.0));
+    match near {
+        Some((_, near)) => format!("is not a parameter; did you mean {near}?"),
+        None if known.is_empty() => "is not a parameter; there are none here".to_owned(),
+        None => format!("is not a parameter; there are {}", known.join(", ")),
+    }
+}
+
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+fn with_article(kinds: &str) -> String {
+    let article = if kinds.starts_with(['a', 'e', 'i', 'o', 'u']) {
+        "an"
+    } else {
+        "a"
+    };
+    format!("{article} {kinds}")
+}
+
+fn listed(options: &Value) -> String {
+    let Some(options) = options.as_array() else {
+        return options.to_string();
+    };
+    let shown: Vec<String> = options
+        .iter()
+        .filter(|option| !option.is_null())
+        .map(Value::to_string)
+        .collect();
+    shown.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn schema() -> Value {
+        json!({
+            "type": "object",
+            "additionalProperties": false,
+            "required": ["path", "content"],
+            "properties": {
+                "path": { "type": "string", "minLength": 1 },
+                "content": { "type": "string" },
+                "mode": { "enum": ["due", "force", null] },
+                "lines": { "type": ["integer", "null"], "minimum": 1, "maximum": 5000 },
+                "job": {
+                    "type": "object",
+                    "additionalProperties": false,
+                    "required": ["name"],
+                    "properties": { "name": { "type": "string" } },
+                },
+            },
+        })
+    }
+
+    #[track_caller]
+    fn check(arguments: Value, expect: &[(&str, &str)]) {
+        let validator = jsonschema::validator_for(&schema()).unwrap();
+        let found: Vec<(String, String)> = validator
+            .iter_errors(&arguments)
+            .flat_map(|error| explain(&error, &schema()))
+            .map(|problem| (problem.parameter, problem.message))
+            .collect();
+        let expect: Vec<(String, String)> = expect
+            .iter()
+            .map(|(parameter, message)| ((*parameter).to_owned(), (*message).to_owned()))
+            .collect();
+        assert_eq!(found, expect);
+    }
+
+    #[test]
+    fn fitting_arguments_have_no_problems() {
+        check(
+            json!({ "path": "a", "content": "", "lines": 3, "mode": "due" }),
+            &[],
+        );
+        check(json!({ "path": "a", "content": "", "lines": null }), &[]);
+    }
+
+    #[test]
+    fn every_problem_is_named_by_its_parameter() {
+        check(
+            json!({}),
+            &[("path", "is required"), ("content", "is required")],
+        );
+        check(
+            json!({ "path": "", "content": 5 }),
+            &[
+                ("content", "must be a string, not a number"),
+                ("path", "must not be empty"),
+            ],
+        );
+        check(
+            json!({ "path": "a", "content": "", "lines": 9000 }),
+            &[("lines", "must be at most 5000")],
+        );
+        check(
+            json!({ "path": "a", "content": "", "lines": "many" }),
+            &[("lines", "must be an integer, not a string")],
+        );
+        check(
+            json!({ "path": "a", "content": "", "mode": "now" }),
+            &[("mode", "must be one of \"due\", \"force\"")],
+        );
+    }
+
+    #[test]
+    fn nested_parameters_are_named_by_their_path() {
+        check(
+            json!({ "path": "a", "content": "", "job": { "nam": "x" } }),
+            &[
+                ("job.nam", "is not a parameter; did you mean name?"),
+                ("job.name", "is required"),
+            ],
+        );
+    }
+
+    #[test]
+    fn an_unknown_parameter_says_what_was_meant() {
+        check(
+            json!({ "path": "a", "content": "", "Path": "b" }),
+            &[("Path", "is not a parameter; did you mean path?")],
+        );
+        check(
+            json!({ "path": "a", "content": "", "zzz": 1 }),
+            &[(
+                "zzz",
+                "is not a parameter; there are content, job, lines, mode, path",
+            )],
+        );
+    }
+}
