@@ -1,1 +1,39 @@
-//! placeholder
+//! The daemon: the tool families put into one catalogue, the path over them, and the
+//! faces through which it is asked.
+//!
+//! - [`Gateway`] is the assembled thing: store, path, doorman, settings
+//! - [`daemon`] listens, serves and stops
+//! - [`http`], [`ws`] and [`mcp`] are the faces; none runs a tool by itself
+//! - [`families`] are the tools, one file each
+
+pub mod daemon;
+mod doorman;
+mod families;
+mod gateway;
+mod home;
+pub mod http;
+mod listing;
+pub mod mcp;
+mod reference;
+mod settings;
+mod workspace;
+pub mod ws;
+
+pub use doorman::{Admitted, Doorman, NewToken};
+pub use gateway::{Gateway, Options, StartError};
+pub use home::{CONFIG_FILE, OWNER_TOKEN_FILE};
+pub use listing::ToolListing;
+pub use reference::reference;
+pub use settings::LiveSettings;
+
+use manyhands_core::Catalogue;
+
+/// The catalogue of a gateway that nothing has connected to, for generated documents.
+pub fn bare_catalogue() -> Catalogue {
+    let settings = LiveSettings::new(manyhands_config::Settings::default());
+    let blobs = std::sync::Arc::new(object_store::memory::InMemory::new());
+    gateway::catalogue(
+        &workspace::Workspace::new(blobs, settings.clone()),
+        &settings,
+    )
+}

@@ -1,1 +1,38 @@
-fn main() {}
+//! The command line: a thin shell over the gateway.
+
+mod args;
+mod commands;
+mod ground;
+mod output;
+mod remote;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Args, Command};
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let ground = match ground::Ground::new(&args) {
+        Ok(ground) => ground,
+        Err(error) => return output::fail(&error),
+    };
+    // A daemon wants every core; one question to a daemon wants none.
+    let runtime = match args.command {
+        Command::Up(_) => tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build(),
+        _ => tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build(),
+    };
+    let runtime = match runtime {
+        Ok(runtime) => runtime,
+        Err(error) => return output::fail(&error.into()),
+    };
+    match runtime.block_on(commands::run(args.command, &ground)) {
+        Ok(code) => code,
+        Err(error) => output::fail(&error),
+    }
+}

@@ -1,0 +1,191 @@
+//! Listening, serving, stopping.
+
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum_server::Handle;
+use axum_server::tls_rustls::RustlsConfig;
+use manyhands_config::{ConfigFile, Settings, Tls, Watcher};
+use manyhands_store::{Holder, HomeLock};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::gateway::{Gateway, Options, StartError};
+use crate::home::CONFIG_FILE;
+use crate::http;
+
+/// How long open connections may take to end once calls have.
+const CONNECTION_GRACE: Duration = Duration::from_secs(2);
+/// How often times of last use and old artifacts are seen to.
+const UPKEEP: Duration = Duration::from_secs(60);
+
+/// What is told when the daemon listens.
+pub struct Ready {
+    /// The gateway.
+    pub gateway: Arc<Gateway>,
+    /// Where it listens, port included.
+    pub address: SocketAddr,
+    /// The address to open, `http://…` or `https://…`.
+    pub url: String,
+}
+
+/// Runs a gateway until a signal ends it. `ready` is told once it listens.
+pub async fn run(
+    options: Options,
+    listen: Option<String>,
+    ready: impl FnOnce(&Ready),
+) -> Result<(), StartError> {
+    let holder = Holder {
+        pid: std::process::id(),
+        listen: None,
+        started_at: options.clock.now(),
+    };
+    let lock = HomeLock::acquire(&options.home, &holder)?;
+    // Watching before reading: no change falls in between.
+    let watcher = Watcher::new(ConfigFile::new(options.home.join(CONFIG_FILE)));
+    let gateway = Gateway::open(options).await?;
+    let mut settings = (*gateway.settings.current()).clone();
+    if let Some(listen) = listen {
+        settings.listen = listen;
+    }
+    let listener = bind(&settings)?;
+    let address = listener
+        .local_addr()
+        .map_err(|e| StartError::Listen(e.to_string()))?;
+    gateway.listens_on(address.ip());
+    let scheme = if settings.tls.is_some() {
+        "https"
+    } else {
+        "http"
+    };
+    let url = format!("{scheme}://{address}");
+    lock.update(&Holder {
+        listen: Some(url.clone()),
+        ..holder
+    })?;
+    let tls = match &settings.tls {
+        Some(tls) => Some(certificate(tls).await?),
+        None => None,
+    };
+    let handle = Handle::new();
+    let tasks = [
+        tokio::spawn(stop_on_signal(gateway.clone(), handle.clone())),
+        tokio::spawn(upkeep(gateway.clone())),
+        tokio::spawn(follow_settings(gateway.clone(), watcher)),
+    ];
+    ready(&Ready {
+        gateway: gateway.clone(),
+        address,
+        url,
+    });
+    let served = serve(listener, tls, &gateway, handle).await;
+    for task in tasks {
+        task.abort();
+    }
+    gateway.close().await?;
+    drop(lock);
+    served
+}
+
+async fn serve(
+    listener: TcpListener,
+    tls: Option<RustlsConfig>,
+    gateway: &Arc<Gateway>,
+    handle: Handle<SocketAddr>,
+) -> Result<(), StartError> {
+    let app = http::router(gateway.clone()).into_make_service_with_connect_info::<SocketAddr>();
+    let failed = |e: std::io::Error| StartError::Listen(format!("the listener failed: {e}"));
+    match tls {
+        Some(tls) => {
+            let server = axum_server::from_tcp_rustls(listener, tls).map_err(failed)?;
+            server.handle(handle).serve(app).await.map_err(failed)
+        }
+        None => {
+            let server = axum_server::from_tcp(listener).map_err(failed)?;
+            server.handle(handle).serve(app).await.map_err(failed)
+        }
+    }
+}
+
+/// Binds the address, unless that would offer the gateway to a network in the clear.
+fn bind(settings: &Settings) -> Result<TcpListener, StartError> {
+    let listen = &settings.listen;
+    let addresses: Vec<SocketAddr> = listen
+        .to_socket_addrs()
+        .map_err(|e| StartError::Listen(format!("listen = {listen:?} is not an address: {e}")))?
+        .collect();
+    if settings.tls.is_none()
+        && !settings.insecure_remote
+        && addresses.iter().any(|a| !a.ip().is_loopback())
+    {
+        return Err(StartError::Listen(format!(
+            "{listen} can be reached from other machines, and without TLS everybody between could read the tokens\n\
+             hint: set tls.cert and tls.key, listen on 127.0.0.1, or set insecure_remote = true if something else encrypts the way"
+        )));
+    }
+    let listener = TcpListener::bind(&addresses[..])
+        .map_err(|e| StartError::Listen(format!("cannot listen on {listen}: {e}\nhint: is another program there? choose another with --listen")))?;
+    listener
+        .set_nonblocking(true)
+        .map_err(|e| StartError::Listen(e.to_string()))?;
+    Ok(listener)
+}
+
+async fn certificate(tls: &Tls) -> Result<RustlsConfig, StartError> {
+    // An error means that one is installed already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    RustlsConfig::from_pem_file(&tls.cert, &tls.key)
+        .await
+        .map_err(|e| {
+            StartError::Listen(format!(
+                "tls.cert {} with tls.key {}: {e}",
+                tls.cert.display(),
+                tls.key.display()
+            ))
+        })
+}
+
+/// On the first signal running calls are let finish, then connections end; on the second all ends at once.
+async fn stop_on_signal(gateway: Arc<Gateway>, handle: Handle<SocketAddr>) {
+    let (Ok(mut terminate), Ok(mut interrupt)) = (
+        signal(SignalKind::terminate()),
+        signal(SignalKind::interrupt()),
+    ) else {
+        tracing::error!("signals cannot be heard; end the process with kill -9");
+        return;
+    };
+    let mut heard =
+        async || tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} };
+    heard().await;
+    tracing::info!("stopping: running calls may finish; a second signal ends them");
+    tokio::select! {
+        () = gateway.drain() => handle.graceful_shutdown(Some(CONNECTION_GRACE)),
+        () = heard() => handle.shutdown(),
+    }
+}
+
+async fn upkeep(gateway: Arc<Gateway>) {
+    let mut every = tokio::time::interval(UPKEEP);
+    loop {
+        every.tick().await;
+        if let Err(error) = gateway.doorman.flush().await {
+            tracing::warn!(%error, "times of last use could not be stored");
+        }
+        if let Err(error) = gateway.store.artifacts().sweep(gateway.clock.now()).await {
+            tracing::warn!(%error, "expired artifacts could not be removed");
+        }
+    }
+}
+
+async fn follow_settings(gateway: Arc<Gateway>, mut watcher: Watcher) {
+    loop {
+        match watcher.changed().await {
+            Ok((settings, _)) => {
+                if let Err(error) = gateway.take_over(settings) {
+                    tracing::error!(%error, "the changed settings were not taken over");
+                }
+            }
+            Err(error) => tracing::error!("the settings in force stay: {error}"),
+        }
+    }
+}

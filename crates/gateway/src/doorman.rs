@@ -1,0 +1,259 @@
+//! The doorman: who is at the door, from the gateway's own records.
+
+use std::collections::{HashMap, HashSet};
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, RwLock};
+use std::time::Duration;
+
+use manyhands_core::{
+    Caller, CallerKind, Clock, ErrorCode, Ids, Pattern, Rights, Role, Secret, Timestamp, TokenId,
+    ToolError,
+};
+use manyhands_guard::{LoginThrottle, canonical};
+use manyhands_store::{StoreError, TokenRecord, Tokens, mint_token, parse_token};
+use tokio::sync::broadcast;
+
+/// How many (address, token) pairs that proved themselves are remembered.
+const MAX_PROVEN: usize = 4_096;
+
+/// Somebody who was let in.
+#[derive(Debug, Clone)]
+pub struct Admitted {
+    /// Who it is and what they may do.
+    pub caller: Arc<Caller>,
+    /// The token they showed.
+    pub token: TokenId,
+    /// When that token ends by itself.
+    pub expires: Option<Timestamp>,
+}
+
+/// What a new token is to be.
+#[derive(Debug, Clone)]
+pub struct NewToken {
+    /// What the owner calls it.
+    pub name: String,
+    /// What it is for.
+    pub role: Role,
+    /// Which tools it may call.
+    pub tools: Vec<Pattern>,
+    /// How long it lives; for ever when not said.
+    pub lifetime: Option<Duration>,
+}
+
+struct Known {
+    record: TokenRecord,
+    caller: Arc<Caller>,
+}
+
+/// Checks tokens, makes them, and takes them back.
+pub struct Doorman {
+    store: Tokens,
+    clock: Arc<dyn Clock>,
+    ids: Ids,
+    known: RwLock<HashMap<TokenId, Known>>,
+    throttle: LoginThrottle,
+    /// Pairs that proved themselves: a neighbour's bad guesses do not lock them out.
+    proven: Mutex<HashSet<(IpAddr, TokenId)>>,
+    revoked: broadcast::Sender<TokenId>,
+    used: Mutex<HashMap<TokenId, Timestamp>>,
+}
+
+impl Doorman {
+    /// Loads the records.
+    pub async fn open(
+        store: Tokens,
+        clock: Arc<dyn Clock>,
+        ids: Ids,
+        failed_logins: u32,
+    ) -> Result<Self, StoreError> {
+        let known = store
+            .list()
+            .await?
+            .into_iter()
+            .map(|record| (record.id, Known::from(record)))
+            .collect();
+        let (revoked, _) = broadcast::channel(64);
+        Ok(Self {
+            store,
+            throttle: LoginThrottle::new(clock.clone(), failed_logins, failed_logins, 10_000),
+            clock,
+            ids,
+            known: RwLock::new(known),
+            proven: Mutex::default(),
+            revoked,
+            used: Mutex::default(),
+        })
+    }
+
+    /// Lets a bearer in, or says why not.
+    pub fn admit(&self, peer: IpAddr, shown: Option<&str>) -> Result<Admitted, ToolError> {
+        let Some(text) = shown else {
+            return Err(unauthenticated("a token is needed"));
+        };
+        let address = canonical(peer);
+        let parsed = parse_token(text);
+        let proven = parsed.as_ref().is_some_and(|(id, _)| {
+            self.proven
+                .lock()
+                .expect("no panic while held")
+                .contains(&(address, *id))
+        });
+        if !proven && let Err(wait) = self.throttle.check(peer) {
+            return Err(ToolError::new(
+                ErrorCode::RateLimited,
+                "too many failed logins from this address",
+            )
+            .hint("wait, then show a valid token")
+            .retry_after(wait));
+        }
+        let Some(admitted) = parsed.and_then(|(id, hash)| self.check(id, &hash)) else {
+            self.throttle.failed(peer);
+            return Err(unauthenticated(
+                "the token is not valid: it is unknown, expired or revoked",
+            ));
+        };
+        self.remember(address, admitted.token);
+        Ok(admitted)
+    }
+
+    fn check(&self, id: TokenId, hash: &[u8; 32]) -> Option<Admitted> {
+        let known = self.known.read().expect("no panic while held");
+        let found = known.get(&id)?;
+        (found.record.has_hash(hash) && found.record.is_live(self.clock.now())).then(|| Admitted {
+            caller: found.caller.clone(),
+            token: id,
+            expires: found.record.expires,
+        })
+    }
+
+    fn remember(&self, address: IpAddr, token: TokenId) {
+        let mut proven = self.proven.lock().expect("no panic while held");
+        if proven.len() >= MAX_PROVEN {
+            proven.clear();
+        }
+        proven.insert((address, token));
+        self.used
+            .lock()
+            .expect("no panic while held")
+            .insert(token, self.clock.now());
+    }
+
+    /// Whether a token that was let in still holds.
+    pub fn still_holds(&self, token: TokenId) -> bool {
+        let known = self.known.read().expect("no panic while held");
+        known
+            .get(&token)
+            .is_some_and(|found| found.record.is_live(self.clock.now()))
+    }
+
+    /// Makes a token. Its text is shown now and never again.
+    pub async fn create(&self, new: NewToken) -> Result<(TokenRecord, Secret), StoreError> {
+        let minted = mint_token(&self.ids);
+        let now = self.clock.now();
+        let record = TokenRecord {
+            id: minted.id,
+            name: new.name,
+            role: new.role,
+            tools: new.tools,
+            hash: minted.hash,
+            created: now,
+            expires: new.lifetime.map(|lifetime| now.plus(lifetime)),
+            revoked: None,
+            last_used: None,
+        };
+        self.register(record.clone()).await?;
+        Ok((record, minted.text))
+    }
+
+    /// Registers a token whose text is already with its bearer.
+    pub async fn register(&self, record: TokenRecord) -> Result<(), StoreError> {
+        self.store.insert(&record).await?;
+        self.known
+            .write()
+            .expect("no panic while held")
+            .insert(record.id, Known::from(record));
+        Ok(())
+    }
+
+    /// Takes a token back: it binds the next request, and open sockets hear of it at once.
+    pub async fn revoke(&self, id: TokenId) -> Result<TokenRecord, StoreError> {
+        let now = self.clock.now();
+        self.store.revoke(id, now).await?;
+        let record = {
+            let mut known = self.known.write().expect("no panic while held");
+            known.get_mut(&id).map(|found| {
+                found.record.revoked.get_or_insert(now);
+                found.record.clone()
+            })
+        };
+        let _ = self.revoked.send(id); // no open socket is fine
+        record.ok_or_else(|| StoreError::NotFound {
+            what: format!("the token {id}"),
+        })
+    }
+
+    /// Hears of every token that is taken back.
+    pub fn revocations(&self) -> broadcast::Receiver<TokenId> {
+        self.revoked.subscribe()
+    }
+
+    /// All tokens, newest first, with their last use.
+    pub fn list(&self) -> Vec<TokenRecord> {
+        let used = self.used.lock().expect("no panic while held").clone();
+        let known = self.known.read().expect("no panic while held");
+        let mut all: Vec<TokenRecord> = known.values().map(|found| found.record.clone()).collect();
+        for record in &mut all {
+            record.last_used = used.get(&record.id).copied().or(record.last_used);
+        }
+        all.sort_by_key(|record| std::cmp::Reverse((record.created, record.id)));
+        all
+    }
+
+    /// Whether `id` is on record.
+    pub fn knows(&self, id: TokenId) -> bool {
+        self.known
+            .read()
+            .expect("no panic while held")
+            .contains_key(&id)
+    }
+
+    /// Puts the times of last use on disk.
+    pub async fn flush(&self) -> Result<(), StoreError> {
+        let used: Vec<(TokenId, Timestamp)> = {
+            let mut used = self.used.lock().expect("no panic while held");
+            used.drain().collect()
+        };
+        if used.is_empty() {
+            return Ok(());
+        }
+        {
+            let mut known = self.known.write().expect("no panic while held");
+            for (id, at) in &used {
+                if let Some(found) = known.get_mut(id) {
+                    found.record.last_used = Some(*at);
+                }
+            }
+        }
+        self.store.touch(&used).await
+    }
+}
+
+impl From<TokenRecord> for Known {
+    fn from(record: TokenRecord) -> Self {
+        let caller = Arc::new(Caller {
+            kind: CallerKind::Token(record.id),
+            name: record.name.clone(),
+            rights: Rights {
+                role: record.role,
+                tools: record.tools.clone(),
+            },
+        });
+        Self { record, caller }
+    }
+}
+
+fn unauthenticated(message: &str) -> ToolError {
+    ToolError::new(ErrorCode::Unauthenticated, message).hint(
+        "send `Authorization: Bearer TOKEN`; the owner makes tokens with `manyhands token create`",
+    )
+}

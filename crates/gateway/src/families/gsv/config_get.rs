@@ -1,0 +1,58 @@
+//! `gsv__ConfigGet`
+
+use manyhands_core::{CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTool};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::settings::LiveSettings;
+
+/// Inspect the gateway's configuration. Secrets are masked, with or without a path.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// Dotted path to one value (for example "limits.calls_per_minute"). Omit it for the whole configuration.
+    path: Option<String>,
+}
+
+/// One value, or the whole configuration.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Output {
+    /// With a path.
+    One {
+        /// The path as it was asked for.
+        path: String,
+        /// What stands there.
+        value: Value,
+    },
+    /// Without a path.
+    All {
+        /// Everything, defaults included.
+        config: Value,
+    },
+}
+
+pub(super) struct ConfigGet(pub(super) LiveSettings);
+
+impl TypedTool for ConfigGet {
+    type Params = Params;
+    type Output = Output;
+
+    fn spec(&self) -> ToolSpec {
+        super::spec("gsv__ConfigGet").effects(Effects::READS)
+    }
+
+    async fn run(&self, params: Params, _: &CallContext) -> Result<Outcome, ToolError> {
+        let output = match params.path.filter(|path| !path.is_empty()) {
+            Some(path) => Output::One {
+                value: self.0.get(&path)?,
+                path,
+            },
+            None => Output::All {
+                config: self.0.all(),
+            },
+        };
+        Outcome::of(&output)
+    }
+}

@@ -1,0 +1,3 @@
+//! The families of tools, each the tools of one spec text.
+
+pub mod gsv;

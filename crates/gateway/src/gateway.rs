@@ -1,0 +1,262 @@
+//! The gateway put together: store, path, doorman, settings.
+
+use std::net::IpAddr;
+use std::path::{Path as FilePath, PathBuf};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use manyhands_config::{Changes, ConfigError, ConfigFile, Settings, diff};
+use manyhands_core::{Caller, Catalogue, Clock, ErrorCode, Ids, Secret, ToolError};
+use manyhands_guard::{PrivateFileError, Redactor};
+use manyhands_path::{Parts, Path};
+use manyhands_store::{AuditEntry, AuditKind, AuditStatus, Durability, Store, StoreError};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::doorman::Doorman;
+use crate::families;
+use crate::home::{self, CONFIG_FILE};
+use crate::settings::LiveSettings;
+use crate::workspace::Workspace;
+
+/// Why a gateway did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The settings are wrong.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The store did not open.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A private file of the home is not there or not private.
+    #[error(transparent)]
+    Private(#[from] PrivateFileError),
+    /// The owner's token file holds something else.
+    #[error("{} does not hold a token; remove it and start again to get a new one", .path.display())]
+    OwnerToken {
+        /// Where it is.
+        path: PathBuf,
+    },
+    /// A rule's pattern did not compile.
+    #[error("a policy rule holds a wrong pattern: {0}")]
+    Policy(String),
+    /// The address cannot be listened on.
+    #[error("{0}")]
+    Listen(String),
+}
+
+/// What a gateway is opened with.
+pub struct Options {
+    /// Where everything is kept.
+    pub home: PathBuf,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Ids and randomness.
+    pub ids: Ids,
+    /// The vault's passphrase, when it has one.
+    pub passphrase: Option<Secret>,
+}
+
+/// The assembled gateway. Faces hold it and ask its path.
+pub struct Gateway {
+    /// Everything that is kept.
+    pub store: Store,
+    /// The one path to the tools.
+    pub path: Arc<Path>,
+    /// Who may come in.
+    pub doorman: Doorman,
+    /// The settings in force.
+    pub settings: LiveSettings,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Ids.
+    pub ids: Ids,
+    redactor: Arc<ArcSwap<Redactor>>,
+    owner_token: Secret,
+    config: ConfigFile,
+    listening: OnceLock<IpAddr>,
+    stopping: CancellationToken,
+}
+
+/// All tools of the families that need nothing connected.
+pub(crate) fn catalogue(workspace: &Workspace, settings: &LiveSettings) -> Catalogue {
+    let mut catalogue = Catalogue::default();
+    for tool in families::gsv::tools(workspace, settings) {
+        catalogue
+            .add(tool)
+            .expect("built-in tools have names of their own");
+    }
+    catalogue
+}
+
+impl Gateway {
+    /// Opens a home, creating what is not there yet.
+    pub async fn open(options: Options) -> Result<Arc<Self>, StartError> {
+        let Options {
+            home,
+            clock,
+            ids,
+            passphrase,
+        } = options;
+        let store = Store::open(&home, clock.clone(), ids.clone(), passphrase).await?;
+        let config = ConfigFile::new(home.join(CONFIG_FILE));
+        config.create()?;
+        let (settings, _) = config.load()?;
+        let doorman = Doorman::open(
+            store.tokens().clone(),
+            clock.clone(),
+            ids.clone(),
+            settings.limits.failed_logins,
+        )
+        .await?;
+        let owner_token = home::owner_token(&home, &doorman, &*clock).await?;
+        let live = LiveSettings::new(settings.clone());
+        let workspace = Workspace::new(store.blobs().clone(), live.clone());
+        let redactor = Arc::new(ArcSwap::from_pointee(Redactor::new(&[])));
+        let path = Path::new(Parts {
+            catalogue: Arc::new(ArcSwap::from_pointee(catalogue(&workspace, &live))),
+            store: store.clone(),
+            clock: clock.clone(),
+            ids: ids.clone(),
+            redactor: redactor.clone(),
+            limits: settings.limits,
+            policy: settings.policy,
+        })
+        .map_err(|e| StartError::Policy(e.to_string()))?;
+        let gateway = Arc::new(Self {
+            store,
+            path: Arc::new(path),
+            doorman,
+            settings: live,
+            clock,
+            ids,
+            redactor,
+            owner_token,
+            config,
+            listening: OnceLock::new(),
+            stopping: CancellationToken::new(),
+        });
+        gateway.learn_secrets().await?;
+        gateway.close_interrupted_calls().await?;
+        Ok(gateway)
+    }
+
+    /// Where everything is kept.
+    pub fn home(&self) -> &FilePath {
+        self.store.home()
+    }
+
+    /// The address it listens on, once it does.
+    pub fn listening(&self) -> Option<IpAddr> {
+        self.listening.get().copied()
+    }
+
+    pub(crate) fn listens_on(&self, address: IpAddr) {
+        let _ = self.listening.set(address); // said once, by the daemon
+    }
+
+    /// Whether it is on its way down.
+    pub fn is_stopping(&self) -> bool {
+        self.stopping.is_cancelled()
+    }
+
+    /// Tells the redactor every secret there is.
+    pub async fn learn_secrets(&self) -> Result<(), StoreError> {
+        let vault = self.store.vault().all().await?;
+        let mut secrets: Vec<Secret> = vault.into_iter().map(|(_, secret)| secret).collect();
+        secrets.push(self.owner_token.clone());
+        self.redactor.store(Arc::new(Redactor::new(&secrets)));
+        Ok(())
+    }
+
+    /// Writes what the owner did into the audit; on disk when this returns.
+    pub async fn note(&self, caller: &Caller, what: &str, about: &str) -> Result<(), StoreError> {
+        let entry = AuditEntry {
+            caller: caller.key(),
+            tool: what.to_owned(),
+            summary: self.redactor.load().text(about).into_owned(),
+            status: AuditStatus::Ok,
+            ..AuditEntry::new(AuditKind::Event, self.clock.now())
+        };
+        self.store.audit().record(entry, Durability::OnDisk).await
+    }
+
+    /// Calls that a crash cut off are closed in the audit as what they are: of unknown outcome.
+    async fn close_interrupted_calls(&self) -> Result<(), StoreError> {
+        for begun in self.store.audit().unfinished().await? {
+            tracing::warn!(tool = begun.entry.tool, call = ?begun.entry.call, "a call was cut off by a crash; its outcome is not known");
+            let entry = AuditEntry {
+                at: self.clock.now(),
+                kind: AuditKind::Finished,
+                status: AuditStatus::Error,
+                code: "interrupted".to_owned(),
+                ..begun.entry
+            };
+            self.store.audit().record(entry, Durability::OnDisk).await?;
+        }
+        Ok(())
+    }
+
+    /// Sets one value in config.toml and takes it over; answers with the keys that need a restart.
+    pub async fn set_config(
+        &self,
+        caller: &Caller,
+        path: &str,
+        value: Value,
+    ) -> Result<Vec<String>, ToolError> {
+        let (file, key) = (self.config.clone(), path.to_owned());
+        let set = tokio::task::spawn_blocking(move || file.set(&key, &value)).await;
+        let (settings, _) = set
+            .map_err(|e| ToolError::internal(e.to_string()))?
+            .map_err(|e| config_refusal(&e))?;
+        let changes = self.take_over(settings)?;
+        self.note(caller, "config.set", path)
+            .await
+            .map_err(|e| ToolError::internal(e.to_string()))?;
+        Ok(changes.needs_restart)
+    }
+
+    /// Takes new settings over; what needs a restart is told, and waits for one.
+    pub fn take_over(&self, settings: Settings) -> Result<Changes, ToolError> {
+        let changes = diff(&self.settings.current(), &settings);
+        self.path
+            .reconfigure(settings.limits.clone(), &settings.policy)
+            .map_err(|e| ToolError::parameter("policy.rules", e.to_string()))?;
+        self.settings.replace(settings);
+        if !changes.is_empty() {
+            tracing::info!(keys = ?changes.keys, needs_restart = ?changes.needs_restart, "settings changed");
+        }
+        Ok(changes)
+    }
+
+    /// Fires when the gateway is on its way down.
+    pub fn stopping(&self) -> &CancellationToken {
+        &self.stopping
+    }
+
+    /// Takes no new calls and lets running ones finish, for a while.
+    pub async fn drain(&self) {
+        self.stopping.cancel();
+        let grace = Duration::from_secs(self.settings.current().limits.shutdown_seconds.into());
+        self.path.drain(grace).await;
+    }
+
+    /// Puts everything on disk. Nothing can be asked afterwards.
+    pub async fn close(&self) -> Result<(), StoreError> {
+        self.stopping.cancel();
+        self.path.drain(Duration::ZERO).await;
+        let flushed = self.doorman.flush().await;
+        self.store.close().await.and(flushed)
+    }
+}
+
+fn config_refusal(error: &ConfigError) -> ToolError {
+    match error {
+        ConfigError::Changed { .. } => ToolError::new(ErrorCode::Conflict, error.to_string()),
+        ConfigError::Invalid { .. } | ConfigError::Path(_) | ConfigError::Value { .. } => {
+            ToolError::parameter("path", error.to_string())
+        }
+        _ => ToolError::new(ErrorCode::Failed, error.to_string()),
+    }
+}

@@ -1,0 +1,80 @@
+//! The rules in force, and what they would say to a call.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::extract::rejection::JsonRejection;
+use manyhands_core::{
+    AgentId, Caller, CallerKind, ErrorCode, Invoke, Pattern, Rights, Role, ToolError,
+};
+use manyhands_path::PolicyInput;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::body;
+use crate::gateway::Gateway;
+use crate::http::asker::Owner;
+use crate::http::refusal::{Answer, Refusal, answer};
+
+/// A call to judge without making it.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Explain {
+    /// The tool.
+    tool: String,
+    /// Its arguments.
+    #[serde(default)]
+    arguments: Value,
+    /// As which role; `owner` when not said.
+    role: Option<Role>,
+    /// Under which token name.
+    name: Option<String>,
+    /// On whose behalf; `main` when not said.
+    agent: Option<String>,
+}
+
+/// The rules, in order.
+pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer {
+    let settings = gateway.settings.current();
+    answer(json!({ "rules": settings.policy.rules }))
+}
+
+/// Which rule would decide, and how.
+pub async fn explain(
+    State(gateway): State<Arc<Gateway>>,
+    Owner(owner): Owner,
+    call: Result<Json<Explain>, JsonRejection>,
+) -> Answer {
+    let call = body(call)?;
+    let catalogue = gateway.path.catalogue();
+    let tool = catalogue.resolve(&call.tool).ok_or_else(|| {
+        Refusal(ToolError::new(
+            ErrorCode::UnknownTool,
+            format!("there is no tool named {:?}", call.tool),
+        ))
+    })?;
+    let agent = call.agent.as_deref().unwrap_or("main").parse::<AgentId>();
+    let agent = agent.map_err(|e| Refusal(ToolError::parameter("agent", e.to_string())))?;
+    let caller = Caller {
+        kind: CallerKind::Token(owner.token),
+        name: call.name.unwrap_or_else(|| owner.caller.name.clone()),
+        rights: Rights {
+            role: call.role.unwrap_or(Role::Owner),
+            tools: vec![Pattern::new("*")],
+        },
+    };
+    let verdict = gateway.path.policy().decide(PolicyInput {
+        spec: tool.spec(),
+        caller: &caller,
+        agent: &agent,
+        arguments: &call.arguments,
+    });
+    answer(json!({
+        "tool": tool.spec().name,
+        "decision": verdict.decision,
+        "rule": verdict.rule.to_string(),
+        "reason": verdict.reason,
+    }))
+}

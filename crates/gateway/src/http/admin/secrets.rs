@@ -1,0 +1,62 @@
+//! Secrets: put in, named, taken out; never shown.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::rejection::JsonRejection;
+use axum::extract::{Path, State};
+use manyhands_core::{Secret, ToolError};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::body;
+use crate::gateway::Gateway;
+use crate::http::asker::Owner;
+use crate::http::refusal::{Answer, Refusal, answer};
+
+/// A secret's value.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Put {
+    /// The secret itself.
+    value: String,
+}
+
+/// The names of all secrets.
+pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer {
+    answer(json!({ "names": gateway.store.vault().names().await? }))
+}
+
+/// Stores a secret, encrypted; from now on it is cut out of every result.
+pub async fn put(
+    State(gateway): State<Arc<Gateway>>,
+    Owner(owner): Owner,
+    Path(name): Path<String>,
+    put: Result<Json<Put>, JsonRejection>,
+) -> Answer {
+    let secret = Secret::new(body(put)?.value);
+    if secret.expose().is_empty() {
+        return Err(Refusal(ToolError::parameter("value", "must not be empty")));
+    }
+    gateway.store.vault().set(&name, &secret).await?;
+    gateway.learn_secrets().await?;
+    gateway.note(&owner.caller, "secret.set", &name).await?;
+    answer(json!({ "name": name, "stored": true }))
+}
+
+/// Forgets a secret.
+pub async fn remove(
+    State(gateway): State<Arc<Gateway>>,
+    Owner(owner): Owner,
+    Path(name): Path<String>,
+) -> Answer {
+    if !gateway.store.vault().remove(&name).await? {
+        return Err(Refusal(ToolError::not_found(format!(
+            "there is no secret {name:?}"
+        ))));
+    }
+    gateway.learn_secrets().await?;
+    gateway.note(&owner.caller, "secret.remove", &name).await?;
+    answer(json!({ "name": name, "removed": true }))
+}

@@ -1,0 +1,155 @@
+//! Tokens: made, listed, taken back.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::rejection::JsonRejection;
+use axum::extract::{Path, State};
+use manyhands_core::{Pattern, Role, Timestamp, TokenId, ToolError};
+use manyhands_store::TokenRecord;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::body;
+use crate::doorman::NewToken;
+use crate::gateway::Gateway;
+use crate::http::asker::Owner;
+use crate::http::refusal::{Answer, Refusal, answer};
+
+/// What a new token is to be.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Create {
+    /// What you call it, 1-64 characters.
+    name: String,
+    /// What it is for.
+    role: Role,
+    /// Which tools it may call; all when not said.
+    #[serde(default)]
+    tools: Vec<Pattern>,
+    /// How many seconds it lives; for ever when not said.
+    expires_in_seconds: Option<u64>,
+}
+
+/// A token as it is shown: never its text.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Shown {
+    id: TokenId,
+    name: String,
+    role: Role,
+    tools: Vec<Pattern>,
+    created_at: String,
+    expires_at: Option<String>,
+    revoked_at: Option<String>,
+    last_used_at: Option<String>,
+    /// `active`, `expired` or `revoked`.
+    state: &'static str,
+}
+
+impl Shown {
+    fn new(record: TokenRecord, now: Timestamp) -> Self {
+        let state = match (record.revoked, record.is_live(now)) {
+            (Some(_), _) => "revoked",
+            (None, true) => "active",
+            (None, false) => "expired",
+        };
+        Self {
+            id: record.id,
+            name: record.name,
+            role: record.role,
+            tools: record.tools,
+            created_at: record.created.rfc3339(),
+            expires_at: record.expires.map(Timestamp::rfc3339),
+            revoked_at: record.revoked.map(Timestamp::rfc3339),
+            last_used_at: record.last_used.map(Timestamp::rfc3339),
+            state,
+        }
+    }
+}
+
+/// All tokens, newest first.
+pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer {
+    let now = gateway.clock.now();
+    let tokens: Vec<Shown> = gateway
+        .doorman
+        .list()
+        .into_iter()
+        .map(|record| Shown::new(record, now))
+        .collect();
+    answer(json!({ "tokens": tokens }))
+}
+
+/// Makes a token; its text is in the answer and nowhere else.
+pub async fn create(
+    State(gateway): State<Arc<Gateway>>,
+    Owner(owner): Owner,
+    new: Result<Json<Create>, JsonRejection>,
+) -> Answer {
+    let new = body(new)?;
+    if new.name.trim().is_empty()
+        || new.name.chars().count() > 64
+        || new.name.chars().any(char::is_control)
+    {
+        return Err(Refusal(ToolError::parameter(
+            "name",
+            "must have 1 to 64 printable characters",
+        )));
+    }
+    if new.expires_in_seconds == Some(0) {
+        return Err(Refusal(ToolError::parameter(
+            "expiresInSeconds",
+            "must be more than 0",
+        )));
+    }
+    let tools = if new.tools.is_empty() {
+        vec![Pattern::new("*")]
+    } else {
+        new.tools
+    };
+    let about = format!("{} token {:?}", new.role, new.name);
+    let (record, text) = gateway
+        .doorman
+        .create(NewToken {
+            name: new.name,
+            role: new.role,
+            tools,
+            lifetime: new.expires_in_seconds.map(Duration::from_secs),
+        })
+        .await?;
+    gateway
+        .note(
+            &owner.caller,
+            "token.create",
+            &format!("{about} {}", record.id),
+        )
+        .await?;
+    let shown = Shown::new(record, gateway.clock.now());
+    answer(json!({ "token": text.expose(), "record": shown }))
+}
+
+/// Takes a token back; open sockets that showed it are closed at once.
+pub async fn revoke(
+    State(gateway): State<Arc<Gateway>>,
+    Owner(owner): Owner,
+    Path(id): Path<String>,
+) -> Answer {
+    let id: TokenId = id.parse().map_err(|_| {
+        Refusal(ToolError::parameter(
+            "id",
+            "must be the id of a token, from `manyhands token list`",
+        ))
+    })?;
+    if !gateway.doorman.knows(id) {
+        return Err(Refusal(ToolError::not_found(format!(
+            "there is no token {id}"
+        ))));
+    }
+    let record = gateway.doorman.revoke(id).await?;
+    gateway
+        .note(&owner.caller, "token.revoke", &id.to_string())
+        .await?;
+    answer(json!({ "record": Shown::new(record, gateway.clock.now()) }))
+}

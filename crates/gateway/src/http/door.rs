@@ -1,0 +1,208 @@
+//! The door: every request, on every listener, loopback too, must name a host that is
+//! ours and come from no foreign page.
+//!
+//! A browser can be made to call any address, loopback included, and to believe that any
+//! name stands for it. What it cannot be made to do is lie about Host and Origin.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use http::{HeaderMap, header};
+use manyhands_core::{ErrorCode, ToolError};
+
+use super::refusal::Refusal;
+use crate::gateway::Gateway;
+
+/// Refuses foreign hosts and origins before anything else looks at the request.
+pub async fn check(State(gateway): State<Arc<Gateway>>, request: Request, next: Next) -> Response {
+    let settings = gateway.settings.current();
+    let rules = Rules {
+        listen: gateway.listening(),
+        allowed_hosts: &settings.allowed_hosts,
+        allowed_origins: &settings.allowed_origins,
+        tls: settings.tls.is_some(),
+    };
+    let authority = request.uri().authority().map(|a| a.as_str());
+    match rules.admit(request.headers(), authority) {
+        Ok(()) => next.run(request).await,
+        Err(why) => Refusal(ToolError::new(ErrorCode::Forbidden, why)).into_response(),
+    }
+}
+
+struct Rules<'a> {
+    listen: Option<IpAddr>,
+    allowed_hosts: &'a [String],
+    allowed_origins: &'a [String],
+    tls: bool,
+}
+
+impl Rules<'_> {
+    fn admit(&self, headers: &HeaderMap, authority: Option<&str>) -> Result<(), String> {
+        let mut hosts = headers.get_all(header::HOST).iter();
+        let host = match (hosts.next(), hosts.next()) {
+            (Some(host), None) => host.to_str().map_err(|_| "the Host header is not text")?,
+            (None, _) => authority.ok_or("a Host header is needed")?,
+            (Some(_), Some(_)) => return Err("more than one Host header".to_owned()),
+        };
+        if !self.is_ours(host_name(host)) {
+            return Err(format!(
+                "the host {host:?} is not ours; add it to allowed_hosts in config.toml if it is"
+            ));
+        }
+        let mut origins = headers.get_all(header::ORIGIN).iter();
+        let Some(origin) = origins.next() else {
+            return Ok(());
+        };
+        let origin = origin
+            .to_str()
+            .map_err(|_| "the Origin header is not text")?;
+        let same = format!("{}://{host}", if self.tls { "https" } else { "http" });
+        let ours = origin.eq_ignore_ascii_case(&same)
+            || self
+                .allowed_origins
+                .iter()
+                .any(|allowed| allowed.eq_ignore_ascii_case(origin));
+        if ours && origins.next().is_none() {
+            Ok(())
+        } else {
+            Err(format!(
+                "the origin {origin:?} is foreign; add it to allowed_origins in config.toml if you trust it"
+            ))
+        }
+    }
+
+    fn is_ours(&self, name: &str) -> bool {
+        if self
+            .allowed_hosts
+            .iter()
+            .any(|allowed| allowed.eq_ignore_ascii_case(name))
+        {
+            return true;
+        }
+        let literal = name
+            .trim_start_matches('[')
+            .trim_end_matches(']')
+            .parse::<IpAddr>()
+            .ok();
+        match literal {
+            // A name can be made to point anywhere; an address is what it is. So an
+            // address is ours when we listen on it, or on all of them.
+            Some(address) => {
+                address.is_loopback()
+                    || self
+                        .listen
+                        .is_some_and(|listen| listen == address || listen.is_unspecified())
+            }
+            None => name.eq_ignore_ascii_case("localhost"),
+        }
+    }
+}
+
+/// The host without its port.
+fn host_name(authority: &str) -> &str {
+    match authority.rsplit_once(':') {
+        Some((host, port))
+            if port.bytes().all(|b| b.is_ascii_digit())
+                && (!host.contains(':') || host.ends_with(']')) =>
+        {
+            host
+        }
+        _ => authority,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(listen: &str, host: &str, origin: Option<&str>, admitted: bool) {
+        let hosts = ["hands.example".to_owned()];
+        let origins = ["https://app.example".to_owned()];
+        let rules = Rules {
+            listen: listen.parse().ok(),
+            allowed_hosts: &hosts,
+            allowed_origins: &origins,
+            tls: false,
+        };
+        let mut headers = HeaderMap::new();
+        headers.insert(header::HOST, host.parse().unwrap());
+        if let Some(origin) = origin {
+            headers.insert(header::ORIGIN, origin.parse().unwrap());
+        }
+        assert_eq!(
+            rules.admit(&headers, None).is_ok(),
+            admitted,
+            "{listen} {host} {origin:?}"
+        );
+    }
+
+    #[test]
+    fn only_our_own_hosts_are_admitted() {
+        for (host, admitted) in [
+            ("127.0.0.1:7717", true),
+            ("localhost:7717", true),
+            ("LOCALHOST", true),
+            ("[::1]:7717", true),
+            ("hands.example", true),
+            ("hands.example:443", true),
+            ("evil.example", false),
+            ("localhost.evil.example", false),
+            ("127.0.0.1.evil.example:7717", false),
+            ("hands.example.evil", false),
+            ("10.0.0.1", false),
+            ("0.0.0.0:7717", false),
+            ("localhost.", false),
+            ("", false),
+            ("2130706433", false),
+            ("127.1", false),
+        ] {
+            check("127.0.0.1", host, None, admitted);
+        }
+        check("0.0.0.0", "10.0.0.1:7717", None, true);
+        check("0.0.0.0", "evil.example:7717", None, false);
+        check("10.0.0.1", "10.0.0.1:7717", None, true);
+        check("10.0.0.1", "10.0.0.2:7717", None, false);
+    }
+
+    #[test]
+    fn only_our_own_page_and_trusted_origins_are_admitted() {
+        for (origin, admitted) in [
+            ("http://127.0.0.1:7717", true),
+            ("https://app.example", true),
+            ("http://localhost:7717", false),
+            ("http://127.0.0.1:3000", false),
+            ("https://127.0.0.1:7717", false),
+            ("http://127.0.0.1", false),
+            ("http://127.0.0.1:77170", false),
+            ("https://app.example.evil", false),
+            ("http://app.example", false),
+            ("https://evil.example", false),
+            ("null", false),
+            ("", false),
+            ("chrome-extension://abcdef", false),
+        ] {
+            check("127.0.0.1", "127.0.0.1:7717", Some(origin), admitted);
+        }
+    }
+
+    #[test]
+    fn a_request_names_exactly_one_host() {
+        let rules = Rules {
+            listen: None,
+            allowed_hosts: &[],
+            allowed_origins: &[],
+            tls: false,
+        };
+        let mut headers = HeaderMap::new();
+        assert!(rules.admit(&headers, None).is_err());
+        assert!(rules.admit(&headers, Some("localhost:7717")).is_ok());
+        headers.append(header::HOST, "localhost".parse().unwrap());
+        assert!(rules.admit(&headers, None).is_ok());
+        headers.append(header::HOST, "localhost".parse().unwrap());
+        assert!(rules.admit(&headers, None).is_err());
+    }
+}

@@ -1,0 +1,58 @@
+//! `/healthz`, `/readyz`, `/metrics` and the greeting at `/`.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::extract::{ConnectInfo, State};
+use axum::response::{IntoResponse, Response};
+use http::request::Parts;
+use http::{StatusCode, header};
+
+use super::asker;
+use super::refusal::Refusal;
+use crate::gateway::Gateway;
+
+/// The process is there.
+pub async fn healthz() -> &'static str {
+    "ok\n"
+}
+
+/// The process can do its work: the store answers.
+pub async fn readyz(State(gateway): State<Arc<Gateway>>) -> Response {
+    match gateway.store.check().await {
+        Ok(()) if !gateway.is_stopping() => "ready\n".into_response(),
+        Ok(()) => (StatusCode::SERVICE_UNAVAILABLE, "stopping\n").into_response(),
+        Err(error) => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            format!("not ready: {error}\n"),
+        )
+            .into_response(),
+    }
+}
+
+/// Prometheus text: free to read from this machine, with any token from elsewhere.
+pub async fn metrics(
+    State(gateway): State<Arc<Gateway>>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    parts: Parts,
+) -> Response {
+    if !peer.ip().to_canonical().is_loopback()
+        && let Err(error) = asker::admit(&parts, &gateway)
+    {
+        return Refusal(error).into_response();
+    }
+    let kind = [(
+        header::CONTENT_TYPE,
+        "text/plain; version=0.0.4; charset=utf-8",
+    )];
+    (kind, gateway.path.metrics().render()).into_response()
+}
+
+/// What a person finds who opens the address in a browser.
+pub async fn greeting() -> String {
+    format!(
+        "manyhands {}\n\nMCP: /mcp   HTTP: /api (described in /api/openapi.json)   WebSocket: /ws\n\
+         Each needs a token: `manyhands token create`.\n",
+        env!("CARGO_PKG_VERSION")
+    )
+}

@@ -1,0 +1,91 @@
+//! How errors become responses: the one mapping from codes to statuses.
+
+use axum::Json;
+use axum::response::{IntoResponse, Response};
+use http::{HeaderValue, StatusCode, header};
+use manyhands_core::{Envelope, ErrorCode, Outcome, ToolError};
+use manyhands_store::StoreError;
+use serde_json::Value;
+
+/// An error on its way out.
+pub struct Refusal(pub ToolError);
+
+/// The answer of a handler: a value in an envelope, or a refusal.
+pub type Answer = Result<Json<Envelope>, Refusal>;
+
+/// Wraps a value.
+pub fn answer(value: Value) -> Answer {
+    Ok(Json(Envelope::ok(value)))
+}
+
+/// An outcome as a response.
+pub fn respond(result: Result<Outcome, ToolError>) -> Response {
+    match result {
+        Ok(outcome) => Json(Envelope::from(Ok(outcome))).into_response(),
+        Err(error) => Refusal(error).into_response(),
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let error = self.0;
+        let status = status(error.code);
+        let wait = error.retry_after;
+        let mut response = (status, Json(Envelope::from(Err(error)))).into_response();
+        if status == StatusCode::UNAUTHORIZED {
+            let challenge = HeaderValue::from_static("Bearer realm=\"manyhands\"");
+            response
+                .headers_mut()
+                .insert(header::WWW_AUTHENTICATE, challenge);
+        }
+        if let Some(wait) = wait {
+            let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+            response
+                .headers_mut()
+                .insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        response
+    }
+}
+
+impl From<ToolError> for Refusal {
+    fn from(error: ToolError) -> Self {
+        Self(error)
+    }
+}
+
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Self {
+        let code = match error {
+            StoreError::Full => ErrorCode::StorageFull,
+            StoreError::NotFound { .. } => ErrorCode::NotFound,
+            StoreError::Settled { .. } | StoreError::Changed { .. } | StoreError::Exists { .. } => {
+                ErrorCode::Conflict
+            }
+            StoreError::Invalid { .. } => ErrorCode::InvalidArguments,
+            StoreError::Busy | StoreError::Closed => ErrorCode::Unavailable,
+            _ => ErrorCode::Internal,
+        };
+        Self(ToolError::new(code, error.to_string()))
+    }
+}
+
+fn status(code: ErrorCode) -> StatusCode {
+    match code {
+        ErrorCode::InvalidArguments => StatusCode::BAD_REQUEST,
+        ErrorCode::Unauthenticated => StatusCode::UNAUTHORIZED,
+        ErrorCode::Forbidden | ErrorCode::DeniedByPolicy | ErrorCode::ApprovalDenied => {
+            StatusCode::FORBIDDEN
+        }
+        ErrorCode::UnknownTool | ErrorCode::NotFound => StatusCode::NOT_FOUND,
+        ErrorCode::Conflict => StatusCode::CONFLICT,
+        ErrorCode::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+        ErrorCode::Failed => StatusCode::UNPROCESSABLE_ENTITY,
+        ErrorCode::ApprovalRequired => StatusCode::PRECONDITION_REQUIRED,
+        ErrorCode::RateLimited | ErrorCode::BudgetExceeded => StatusCode::TOO_MANY_REQUESTS,
+        ErrorCode::DeadlineExceeded => StatusCode::GATEWAY_TIMEOUT,
+        ErrorCode::Unavailable | ErrorCode::Cancelled => StatusCode::SERVICE_UNAVAILABLE,
+        ErrorCode::StorageFull => StatusCode::INSUFFICIENT_STORAGE,
+        ErrorCode::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}

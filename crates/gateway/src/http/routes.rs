@@ -1,0 +1,212 @@
+//! Every route there is, each beside its description.
+
+use std::sync::Arc;
+
+use axum::extract::{DefaultBodyLimit, Request};
+use axum::middleware::Next;
+use axum::response::Response;
+use axum::routing::{MethodRouter, any, delete, get, post, put};
+use axum::{Json, Router, extract::State, middleware};
+use manyhands_core::Invoke;
+use serde_json::Value;
+use tower::ServiceBuilder;
+use tower_http::catch_panic::CatchPanicLayer;
+
+use super::admin::{approvals, artifacts, audit, config, policy, secrets, tokens};
+use super::asker::Asker;
+use super::openapi::{Access, Operation, document};
+use super::refusal::Refusal;
+use super::{door, probes, tools};
+use crate::gateway::Gateway;
+use crate::{mcp, ws};
+
+type Route = (Operation, MethodRouter<Arc<Gateway>>);
+
+fn table() -> Vec<Route> {
+    use Access::{Open, Owner, Token};
+    let op = Operation::new;
+    vec![
+        (
+            op("get", "/healthz", Open, "Whether the process is there"),
+            get(probes::healthz),
+        ),
+        (
+            op(
+                "get",
+                "/readyz",
+                Open,
+                "Whether the process can do its work",
+            ),
+            get(probes::readyz),
+        ),
+        (
+            op(
+                "get",
+                "/metrics",
+                Open,
+                "Prometheus metrics; from another machine a token is needed",
+            ),
+            get(probes::metrics),
+        ),
+        (
+            op("get", "/api/openapi.json", Token, "This document"),
+            get(openapi),
+        ),
+        (
+            op("get", "/api/tools", Token, "The tools this token may call"),
+            get(tools::list),
+        ),
+        (
+            op("post", "/api/tools/{*name}", Token, "Call a tool")
+                .query::<tools::CallQuery>()
+                .request::<Value>(),
+            post(tools::call),
+        ),
+        (
+            op(
+                "post",
+                "/api/trigger/{*id}",
+                Token,
+                "Call a tool by its trigger id",
+            )
+            .query::<tools::CallQuery>()
+            .request::<Value>(),
+            post(tools::call),
+        ),
+        (
+            op("get", "/api/tokens", Owner, "All tokens"),
+            get(tokens::list),
+        ),
+        (
+            op("post", "/api/tokens", Owner, "Make a token").request::<tokens::Create>(),
+            post(tokens::create),
+        ),
+        (
+            op("delete", "/api/tokens/{id}", Owner, "Take a token back"),
+            delete(tokens::revoke),
+        ),
+        (
+            op("get", "/api/approvals", Owner, "What waits for the owner")
+                .query::<approvals::Which>(),
+            get(approvals::list),
+        ),
+        (
+            op(
+                "post",
+                "/api/approvals/{id}",
+                Owner,
+                "Approve or deny one call",
+            )
+            .request::<approvals::Decide>(),
+            post(approvals::decide),
+        ),
+        (
+            op("get", "/api/audit", Owner, "The audit, newest first").query::<audit::Which>(),
+            get(audit::list),
+        ),
+        (
+            op(
+                "post",
+                "/api/audit/verify",
+                Owner,
+                "Check the whole chain of the audit",
+            ),
+            post(audit::verify),
+        ),
+        (
+            op(
+                "get",
+                "/api/config",
+                Owner,
+                "The configuration, secrets masked",
+            )
+            .query::<config::Which>(),
+            get(config::get),
+        ),
+        (
+            op("put", "/api/config", Owner, "Set one value").request::<config::Set>(),
+            put(config::set),
+        ),
+        (
+            op("get", "/api/policy", Owner, "The rules in force"),
+            get(policy::list),
+        ),
+        (
+            op(
+                "post",
+                "/api/policy/explain",
+                Owner,
+                "What the rules would say to a call",
+            )
+            .request::<policy::Explain>(),
+            post(policy::explain),
+        ),
+        (
+            op("get", "/api/secrets", Owner, "The names of all secrets"),
+            get(secrets::list),
+        ),
+        (
+            op("put", "/api/secrets/{*name}", Owner, "Store a secret").request::<secrets::Put>(),
+            put(secrets::put),
+        ),
+        (
+            op("delete", "/api/secrets/{*name}", Owner, "Forget a secret"),
+            delete(secrets::remove),
+        ),
+        (
+            op(
+                "get",
+                "/api/artifacts/{id}",
+                Token,
+                "The bytes of an artifact",
+            ),
+            get(artifacts::get),
+        ),
+    ]
+}
+
+/// The operations of the table, for the document.
+pub(super) fn operations() -> impl Iterator<Item = Operation> {
+    table().into_iter().map(|(operation, _)| operation)
+}
+
+async fn openapi(State(gateway): State<Arc<Gateway>>, _: Asker) -> Json<Value> {
+    Json(document(&gateway.path.catalogue()))
+}
+
+/// Lets the bearer in and tells the service behind who it is.
+async fn admit(Asker(admitted): Asker, mut request: Request, next: Next) -> Response {
+    request.extensions_mut().insert(admitted);
+    next.run(request).await
+}
+
+async fn nowhere() -> Refusal {
+    Refusal(
+        manyhands_core::ToolError::not_found("there is nothing at this address")
+            .hint("GET /api/openapi.json describes what there is"),
+    )
+}
+
+/// The whole HTTP face over one gateway.
+pub fn router(gateway: Arc<Gateway>) -> Router {
+    let limit =
+        usize::try_from(gateway.settings.current().limits.request_bytes).unwrap_or(usize::MAX);
+    let mut router = Router::new();
+    for (operation, handler) in table() {
+        router = router.route(operation.path, handler);
+    }
+    router
+        .route("/", get(probes::greeting))
+        .route("/ws", any(ws::upgrade))
+        .route_service(
+            "/mcp",
+            ServiceBuilder::new()
+                .layer(middleware::from_fn_with_state(gateway.clone(), admit))
+                .service(mcp::service(&gateway)),
+        )
+        .fallback(nowhere)
+        .layer(DefaultBodyLimit::max(limit))
+        .layer(CatchPanicLayer::new())
+        .layer(middleware::from_fn_with_state(gateway.clone(), door::check))
+        .with_state(gateway)
+}

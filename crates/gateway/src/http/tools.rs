@@ -1,0 +1,99 @@
+//! Listing and calling tools over HTTP.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{Path as UrlPath, Query, State};
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+use manyhands_core::{AgentId, CallRequest, Envelope, ErrorCode, Invoke, ToolError};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::asker::Asker;
+use super::refusal::{Refusal, respond};
+use crate::gateway::Gateway;
+use crate::listing;
+
+/// How a call is to be made.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CallQuery {
+    /// On whose workspace and behalf; `main` when not said.
+    pub agent: Option<String>,
+    /// Seconds to wait for the owner's approval, at most 600; 0 when not said.
+    #[schemars(range(max = 600))]
+    pub wait: Option<u64>,
+    /// Seconds the call may take, when less than the tool's own limit.
+    pub timeout: Option<u64>,
+}
+
+/// The tools this token may call.
+pub async fn list(State(gateway): State<Arc<Gateway>>, Asker(admitted): Asker) -> Json<Envelope> {
+    Json(Envelope::ok(listing::grouped(
+        &gateway.path.catalogue(),
+        &admitted.caller,
+    )))
+}
+
+/// Calls a tool.
+pub async fn call(
+    State(gateway): State<Arc<Gateway>>,
+    Asker(admitted): Asker,
+    UrlPath(tool): UrlPath<String>,
+    query: Result<Query<CallQuery>, axum::extract::rejection::QueryRejection>,
+    body: Result<Bytes, BytesRejection>,
+) -> Response {
+    let request = query
+        .map_err(|e| ToolError::new(ErrorCode::InvalidArguments, e.body_text()))
+        .and_then(|Query(query)| {
+            let arguments = arguments(body)?;
+            let mut request = CallRequest::new(tool, arguments, admitted.caller);
+            apply(&mut request, query)?;
+            Ok(request)
+        });
+    match request {
+        Ok(request) => respond(gateway.path.invoke(request).await),
+        Err(error) => Refusal(error).into_response(),
+    }
+}
+
+fn apply(request: &mut CallRequest, query: CallQuery) -> Result<(), ToolError> {
+    if let Some(agent) = query.agent {
+        request.agent = agent
+            .parse::<AgentId>()
+            .map_err(|e| ToolError::parameter("agent", e.to_string()))?;
+    }
+    if let Some(wait) = query.wait {
+        if wait > 600 {
+            return Err(ToolError::parameter("wait", "must be at most 600 seconds"));
+        }
+        request.approval_wait = Duration::from_secs(wait);
+    }
+    request.deadline = query.timeout.map(Duration::from_secs);
+    Ok(())
+}
+
+/// The arguments in the body: a JSON object, or nothing for none.
+fn arguments(body: Result<Bytes, BytesRejection>) -> Result<Value, ToolError> {
+    let body = body.map_err(|rejection| match rejection.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => ToolError::new(
+            ErrorCode::TooLarge,
+            "the request is larger than limits.request_bytes",
+        ),
+        _ => ToolError::new(ErrorCode::InvalidArguments, rejection.body_text()),
+    })?;
+    if body.is_empty() {
+        return Ok(json!({}));
+    }
+    serde_json::from_slice(&body).map_err(|e| {
+        ToolError::new(
+            ErrorCode::InvalidArguments,
+            format!("the body is not JSON: {e}"),
+        )
+    })
+}

@@ -1,0 +1,387 @@
+//! The agents' workspaces: one tree of files per agent in the blob store, with the
+//! global skills showing through under `skills/`.
+
+use std::collections::BTreeSet;
+
+use manyhands_core::{AgentId, ErrorCode, Timestamp, ToolError};
+use manyhands_guard::RelPath;
+use manyhands_store::{Blobs, StoreError};
+use object_store::path::Path as Key;
+use object_store::{
+    Attribute, AttributeValue, GetResult, ObjectMeta, ObjectStoreExt, PutMode, PutOptions,
+    UpdateVersion,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::settings::LiveSettings;
+
+/// The directory whose global entries show through.
+const SKILLS: &str = "skills";
+
+/// Which copy of a skill was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Source {
+    /// The agent's own copy.
+    Agent,
+    /// The one beside the agents, shared by all.
+    Global,
+}
+
+/// A file that was read.
+#[derive(Debug)]
+pub struct File {
+    /// Its text.
+    pub text: String,
+    /// Its size in bytes.
+    pub size: u64,
+    /// When it was last written.
+    pub modified: Option<Timestamp>,
+    /// Its key in the blob store.
+    pub key: String,
+    /// Under `skills/`: which copy this is.
+    pub skill: Option<Source>,
+    version: Option<String>,
+}
+
+/// What stands at a path.
+#[derive(Debug)]
+pub enum Found {
+    /// A file.
+    File(File),
+    /// A directory.
+    Directory {
+        /// Files in it, as paths from the workspace root.
+        files: Vec<String>,
+        /// Directories in it, as paths from the workspace root, each ending in "/".
+        directories: Vec<String>,
+    },
+}
+
+/// What a write did.
+pub struct Written {
+    /// The size in bytes.
+    pub size: u64,
+    /// The content type, from the extension.
+    pub content_type: &'static str,
+}
+
+/// The workspaces of all agents.
+#[derive(Clone)]
+pub struct Workspace {
+    blobs: Blobs,
+    settings: LiveSettings,
+}
+
+impl Workspace {
+    /// Workspaces kept in `blobs`.
+    pub fn new(blobs: Blobs, settings: LiveSettings) -> Self {
+        Self { blobs, settings }
+    }
+
+    /// The file or directory at `path`; "/" is the root.
+    pub async fn find(&self, agent: &AgentId, path: &str) -> Result<Found, ToolError> {
+        let place = Place::parse(agent, path)?;
+        if !place.means_directory
+            && let Some(file) = self.read(&place).await?
+        {
+            return Ok(Found::File(file));
+        }
+        self.list(&place).await
+    }
+
+    /// Writes a whole file into the agent's own tree.
+    pub async fn write(
+        &self,
+        agent: &AgentId,
+        path: &str,
+        text: String,
+    ) -> Result<Written, ToolError> {
+        let place = Place::of_file(agent, path)?;
+        let size = text.len() as u64;
+        self.put(&place, text, PutMode::Overwrite).await?;
+        Ok(Written {
+            size,
+            content_type: content_type(&place.path),
+        })
+    }
+
+    /// Reads a file, changes its text, and writes it into the agent's own tree; refused when
+    /// somebody else changed it in between. Gives back the file as it was read.
+    pub async fn rewrite(
+        &self,
+        agent: &AgentId,
+        path: &str,
+        change: impl FnOnce(&str) -> Result<String, ToolError> + Send,
+    ) -> Result<File, ToolError> {
+        let place = Place::of_file(agent, path)?;
+        let file = self.read(&place).await?.ok_or_else(|| place.missing())?;
+        let changed = change(&file.text)?;
+        let mode = match file.skill {
+            Some(Source::Global) => PutMode::Create,
+            _ => PutMode::Update(UpdateVersion {
+                e_tag: file.version.clone(),
+                version: None,
+            }),
+        };
+        self.put(&place, changed, mode).await?;
+        Ok(file)
+    }
+
+    /// Deletes a file of the agent's own tree.
+    pub async fn delete(&self, agent: &AgentId, path: &str) -> Result<(), ToolError> {
+        let place = Place::of_file(agent, path)?;
+        let key = place.own_key()?;
+        match self.blobs.head(&key).await {
+            Ok(_) => self.blobs.delete(&key).await.map_err(|e| place.failed(e)),
+            Err(object_store::Error::NotFound { .. }) => {
+                let shared = match place.global_key()? {
+                    Some(global) => self.blobs.head(&global).await.is_ok(),
+                    None => false,
+                };
+                Err(if shared {
+                    place.missing().hint(
+                        "this is a global skill; only the agent's own copies can be deleted here",
+                    )
+                } else {
+                    place.missing()
+                })
+            }
+            Err(error) => Err(place.failed(error)),
+        }
+    }
+
+    async fn read(&self, place: &Place) -> Result<Option<File>, ToolError> {
+        let skill = place.global_key()?.is_some();
+        let own = place.own_key()?;
+        if let Some(found) = self.get(place, &own).await? {
+            return self
+                .text(place, found, &own, skill.then_some(Source::Agent))
+                .await
+                .map(Some);
+        }
+        let Some(global) = place.global_key()? else {
+            return Ok(None);
+        };
+        match self.get(place, &global).await? {
+            Some(found) => self
+                .text(place, found, &global, Some(Source::Global))
+                .await
+                .map(Some),
+            None => Ok(None),
+        }
+    }
+
+    async fn get(&self, place: &Place, key: &Key) -> Result<Option<GetResult>, ToolError> {
+        match self.blobs.get(key).await {
+            Ok(found) => Ok(Some(found)),
+            Err(object_store::Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(place.failed(error)),
+        }
+    }
+
+    async fn text(
+        &self,
+        place: &Place,
+        found: GetResult,
+        key: &Key,
+        skill: Option<Source>,
+    ) -> Result<File, ToolError> {
+        let ObjectMeta {
+            size,
+            last_modified,
+            e_tag,
+            ..
+        } = found.meta.clone();
+        let limit = self.settings.current().limits.artifact_bytes;
+        if size > limit {
+            let message = format!(
+                "{} has {size} bytes; at most {limit} are read at once",
+                place.asked
+            );
+            return Err(ToolError::new(ErrorCode::TooLarge, message)
+                .hint("the owner can raise limits.artifact_bytes"));
+        }
+        let bytes = found.bytes().await.map_err(|e| place.failed(e))?;
+        let text = String::from_utf8(bytes.into()).map_err(|_| {
+            ToolError::new(
+                ErrorCode::Failed,
+                format!("{} is not UTF-8 text ({size} bytes)", place.asked),
+            )
+        })?;
+        Ok(File {
+            text,
+            size,
+            modified: Some(Timestamp(last_modified.timestamp_millis())),
+            key: key.to_string(),
+            skill,
+            version: e_tag,
+        })
+    }
+
+    async fn put(&self, place: &Place, text: String, mode: PutMode) -> Result<(), ToolError> {
+        let key = place.own_key()?;
+        let mut options = PutOptions::from(mode);
+        let kind = AttributeValue::from(content_type(&place.path));
+        options.attributes.insert(Attribute::ContentType, kind);
+        let put = self.blobs.put_opts(&key, text.into(), options).await;
+        put.map(drop).map_err(|e| place.failed(e))
+    }
+
+    async fn list(&self, place: &Place) -> Result<Found, ToolError> {
+        let own = place.own_key()?;
+        let (mut files, mut directories) = self.entries(place, &own, &own).await?;
+        if place.path.is_root() {
+            let global = Key::from(SKILLS);
+            let (some_files, some_directories) = self.entries(place, &global, &global).await?;
+            if !some_files.is_empty() || !some_directories.is_empty() {
+                directories.insert(format!("{SKILLS}/"));
+            }
+        } else if place.is_skill() {
+            let global = Key::parse(place.path.as_str()).map_err(|e| place.refused(e))?;
+            let (more_files, more_directories) = self.entries(place, &global, &global).await?;
+            files.extend(more_files);
+            directories.extend(more_directories);
+        }
+        let always_there = place.path.is_root() || place.path.as_str() == SKILLS;
+        if files.is_empty() && directories.is_empty() && !always_there {
+            return Err(place.missing());
+        }
+        Ok(Found::Directory {
+            files: files.into_iter().collect(),
+            directories: directories.into_iter().collect(),
+        })
+    }
+
+    /// What stands directly under `prefix`, written as paths from the workspace root.
+    async fn entries(
+        &self,
+        place: &Place,
+        prefix: &Key,
+        base: &Key,
+    ) -> Result<(BTreeSet<String>, BTreeSet<String>), ToolError> {
+        let listed = self
+            .blobs
+            .list_with_delimiter(Some(prefix))
+            .await
+            .map_err(|e| place.failed(e))?;
+        let shown = |key: &Key| {
+            let below = key
+                .as_ref()
+                .strip_prefix(base.as_ref())
+                .unwrap_or(key.as_ref());
+            let below = below.trim_start_matches('/');
+            if place.path.is_root() {
+                below.to_owned()
+            } else {
+                format!("{}/{below}", place.path.as_str())
+            }
+        };
+        let files = listed
+            .objects
+            .iter()
+            .map(|object| shown(&object.location))
+            .collect();
+        let directories = listed
+            .common_prefixes
+            .iter()
+            .map(|key| format!("{}/", shown(key)))
+            .collect();
+        Ok((files, directories))
+    }
+}
+
+/// A path that was asked for, parsed.
+struct Place {
+    agent: AgentId,
+    asked: String,
+    path: RelPath,
+    means_directory: bool,
+}
+
+impl Place {
+    fn parse(agent: &AgentId, asked: &str) -> Result<Self, ToolError> {
+        let means_directory = asked.is_empty() || asked.ends_with('/');
+        let relative = if asked == "/" { "" } else { asked };
+        let path =
+            RelPath::parse(relative).map_err(|e| ToolError::parameter("path", e.to_string()))?;
+        Ok(Self {
+            agent: agent.clone(),
+            asked: asked.to_owned(),
+            means_directory: means_directory || path.is_root(),
+            path,
+        })
+    }
+
+    fn of_file(agent: &AgentId, asked: &str) -> Result<Self, ToolError> {
+        let place = Self::parse(agent, asked)?;
+        if place.means_directory || place.path.as_str() == SKILLS {
+            return Err(ToolError::parameter(
+                "path",
+                format!("must name a file, and '{asked}' is a directory"),
+            ));
+        }
+        Ok(place)
+    }
+
+    fn is_skill(&self) -> bool {
+        self.path
+            .components()
+            .next()
+            .is_some_and(|first| first == SKILLS)
+    }
+
+    fn own_key(&self) -> Result<Key, ToolError> {
+        let key = format!("agents/{}/{}", self.agent, self.path.as_str());
+        Key::parse(key).map_err(|e| self.refused(e))
+    }
+
+    /// Where a global skill would stand, for paths below `skills/`.
+    fn global_key(&self) -> Result<Option<Key>, ToolError> {
+        if !self.is_skill() || self.path.as_str() == SKILLS {
+            return Ok(None);
+        }
+        Key::parse(self.path.as_str())
+            .map(Some)
+            .map_err(|e| self.refused(e))
+    }
+
+    fn missing(&self) -> ToolError {
+        let hint = "list what is there with gsv__ReadFile on the directory";
+        ToolError::not_found(format!("file not found: {}", self.asked)).hint(hint)
+    }
+
+    fn refused(&self, error: impl std::fmt::Display) -> ToolError {
+        ToolError::parameter("path", error.to_string())
+    }
+
+    fn failed(&self, error: object_store::Error) -> ToolError {
+        match error {
+            object_store::Error::Precondition { .. }
+            | object_store::Error::AlreadyExists { .. } => {
+                let message = format!("{} changed while it was being edited", self.asked);
+                ToolError::new(ErrorCode::Conflict, message)
+                    .hint("read it again and repeat the edit; nothing was written")
+            }
+            error => match StoreError::from(error) {
+                StoreError::Full => ToolError::new(
+                    ErrorCode::StorageFull,
+                    format!("the disk is full; {} is as it was", self.asked),
+                )
+                .hint("free some space and call again"),
+                other => ToolError::new(ErrorCode::Failed, format!("{}: {other}", self.asked)),
+            },
+        }
+    }
+}
+
+/// The content type a file gets, from its extension.
+pub fn content_type(path: &RelPath) -> &'static str {
+    match path.extension() {
+        Some("md") => "text/markdown",
+        Some("json") => "application/json",
+        Some("yaml" | "yml") => "text/yaml",
+        _ => "text/plain",
+    }
+}

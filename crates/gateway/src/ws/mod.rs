@@ -1,0 +1,218 @@
+//! The WebSocket face: one socket, one caller, many requests at a time.
+//!
+//! A socket ends every call it asked for when it goes, and goes within a second when its
+//! token is taken back.
+
+mod connect;
+mod methods;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
+use axum::extract::{ConnectInfo, State};
+use axum::response::Response as HttpResponse;
+use futures_util::stream::SplitSink;
+use futures_util::{SinkExt, StreamExt};
+use http::request::Parts;
+use manyhands_core::TokenId;
+use manyhands_wire::{CLOSE_UNAUTHENTICATED, Code, ErrorShape, Frame, Response};
+use tokio::sync::{broadcast, mpsc};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+
+use crate::doorman::Admitted;
+use crate::gateway::Gateway;
+use crate::http::bearer;
+
+/// How often a silent peer is asked whether it is still there.
+const PING: Duration = Duration::from_secs(10);
+/// A peer that says nothing for this long is gone.
+const DEAD: Duration = Duration::from_secs(30);
+/// How many requests one socket may have open.
+const MAX_OPEN: usize = 64;
+/// How many answers may wait for a slow reader before the socket is given up.
+const MAX_QUEUED: usize = 128;
+/// How long a slow reader may hold up one answer.
+const SLOW: Duration = Duration::from_secs(30);
+
+/// Takes the socket over.
+pub async fn upgrade(
+    State(gateway): State<Arc<Gateway>>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    parts: Parts,
+    socket: WebSocketUpgrade,
+) -> HttpResponse {
+    let limit =
+        usize::try_from(gateway.settings.current().limits.request_bytes).unwrap_or(usize::MAX);
+    let token = bearer(&parts).map(str::to_owned);
+    socket
+        .max_message_size(limit)
+        .max_frame_size(limit)
+        .on_upgrade(move |socket| serve(gateway, socket, peer, token))
+}
+
+async fn serve(gateway: Arc<Gateway>, socket: WebSocket, peer: SocketAddr, token: Option<String>) {
+    let sockets = gateway.path.metrics().gauge("websocket_connections");
+    sockets.increment(1);
+    let (sink, mut stream) = socket.split();
+    let (outbox, queued) = mpsc::channel(MAX_QUEUED);
+    let writer = tokio::spawn(write(sink, queued));
+    // Listening for revocations before the token is looked at: none falls in between.
+    let revoked = gateway.doorman.revocations();
+    let admitted = match timeout(manyhands_wire::CONNECT_WITHIN, stream.next()).await {
+        Ok(Some(Ok(Message::Text(text)))) => connect::admit(&gateway, &text, peer, token),
+        Ok(Some(Ok(_))) => Err((
+            None,
+            ErrorShape::new(
+                Code::NotConnected,
+                "the first frame must be the request `connect`",
+            ),
+        )),
+        Ok(_) => Err((None, ErrorShape::new(Code::BadConnect, "no `connect` came"))),
+        Err(_) => Err((
+            None,
+            ErrorShape::new(Code::BadConnect, "`connect` did not come within 15 seconds"),
+        )),
+    };
+    match admitted {
+        Ok((admitted, hello)) => {
+            let _ = outbox.send(text(hello)).await;
+            let mut session = Session {
+                gateway,
+                admitted,
+                outbox,
+                open: JoinSet::new(),
+            };
+            let close = session.run(&mut stream, revoked).await;
+            let Session { outbox, open, .. } = session;
+            drop(open); // every call this socket asked for ends here
+            if let Some(close) = close {
+                let _ = outbox.try_send(Message::Close(Some(close)));
+            }
+        }
+        Err((id, error)) => {
+            let code = if error.code == Code::Unauthenticated.number() {
+                CLOSE_UNAUTHENTICATED
+            } else {
+                close_code::POLICY
+            };
+            let reason = error.message.clone();
+            let response = Response::failed(id.unwrap_or_default(), error);
+            let _ = outbox.try_send(text(response));
+            let _ = outbox.try_send(Message::Close(Some(closing(code, &reason))));
+        }
+    }
+    let _ = writer.await;
+    sockets.decrement(1);
+}
+
+/// Writes what is queued; a reader too slow for one answer is given up.
+async fn write(mut sink: SplitSink<WebSocket, Message>, mut queued: mpsc::Receiver<Message>) {
+    while let Some(message) = queued.recv().await {
+        let last = matches!(message, Message::Close(_));
+        let sent = timeout(SLOW, sink.send(message)).await;
+        if last || !matches!(sent, Ok(Ok(()))) {
+            break;
+        }
+    }
+}
+
+struct Session {
+    gateway: Arc<Gateway>,
+    admitted: Admitted,
+    outbox: mpsc::Sender<Message>,
+    open: JoinSet<()>,
+}
+
+impl Session {
+    /// Serves until the peer goes, or says why the socket is closed.
+    async fn run(
+        &mut self,
+        stream: &mut (impl StreamExt<Item = Result<Message, axum::Error>> + Unpin),
+        mut revoked: broadcast::Receiver<TokenId>,
+    ) -> Option<CloseFrame> {
+        let mut pings = interval(PING);
+        pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut heard = Instant::now();
+        let stopping = self.gateway.stopping().clone();
+        loop {
+            tokio::select! {
+                message = stream.next() => {
+                    heard = Instant::now();
+                    match message {
+                        Some(Ok(Message::Text(text))) => self.take(&text).await,
+                        Some(Ok(Message::Binary(_))) => return Some(closing(close_code::UNSUPPORTED, "no transfer was given to this socket")),
+                        Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+                        Some(Ok(Message::Close(_)) | Err(_)) | None => return None,
+                    }
+                }
+                _ = pings.tick() => {
+                    if heard.elapsed() > DEAD {
+                        return None;
+                    }
+                    // Also where an expired token is noticed.
+                    if !self.gateway.doorman.still_holds(self.admitted.token) {
+                        return Some(closing(CLOSE_UNAUTHENTICATED, "the token no longer holds"));
+                    }
+                    let _ = self.outbox.try_send(Message::Ping(Default::default()));
+                }
+                told = revoked.recv() => {
+                    let ours = !matches!(told, Ok(other) if other != self.admitted.token);
+                    if ours && !self.gateway.doorman.still_holds(self.admitted.token) {
+                        return Some(closing(CLOSE_UNAUTHENTICATED, "the token was revoked"));
+                    }
+                }
+                Some(_) = self.open.join_next(), if !self.open.is_empty() => {}
+                () = stopping.cancelled(), if self.open.is_empty() => return Some(closing(close_code::RESTART, "the gateway is stopping")),
+                () = self.outbox.closed() => return None,
+            }
+        }
+    }
+
+    async fn take(&mut self, frame: &str) {
+        let request = match Frame::decode(frame) {
+            Ok(Frame::Req(request)) => request,
+            Ok(Frame::Res(_) | Frame::Evt(_)) => return, // nothing was asked of this peer
+            Err(error) => return self.answer(Response::failed("", error)).await,
+        };
+        if self.open.len() >= MAX_OPEN {
+            let error = ErrorShape::new(
+                Code::Unavailable,
+                format!("{MAX_OPEN} requests are open on this socket; wait for one to end"),
+            );
+            return self.answer(Response::failed(request.id, error)).await;
+        }
+        let (gateway, admitted, outbox) = (
+            self.gateway.clone(),
+            self.admitted.clone(),
+            self.outbox.clone(),
+        );
+        self.open.spawn(async move {
+            let id = request.id.clone();
+            let response = match methods::answer(&gateway, &admitted, request).await {
+                Ok(payload) => Response::ok(id, payload),
+                Err(error) => Response::failed(id, error),
+            };
+            let _ = outbox.send(text(response)).await; // the peer may have gone
+        });
+    }
+
+    async fn answer(&self, response: Response) {
+        let _ = self.outbox.send(text(response)).await;
+    }
+}
+
+fn text(response: Response) -> Message {
+    Message::Text(Frame::Res(response).encode().into())
+}
+
+fn closing(code: u16, reason: &str) -> CloseFrame {
+    // A close frame carries at most 123 bytes of reason.
+    let end = reason.floor_char_boundary(reason.len().min(120));
+    CloseFrame {
+        code,
+        reason: reason[..end].into(),
+    }
+}

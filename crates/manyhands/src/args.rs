@@ -1,0 +1,358 @@
+//! What can be typed.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+/// Hands for AI agents: one gateway, many machines, one guarded catalogue of tools.
+#[derive(Parser)]
+#[command(
+    name = "manyhands",
+    version,
+    propagate_version = true,
+    max_term_width = 100
+)]
+pub struct Args {
+    /// Where the gateway keeps everything.
+    #[arg(long, global = true, env = "MANYHANDS_HOME", value_name = "DIR")]
+    pub home: Option<PathBuf>,
+    /// The gateway to talk to; the one running on this home when not given.
+    #[arg(long, global = true, env = "MANYHANDS_URL", value_name = "URL")]
+    pub url: Option<String>,
+    /// The token to show; the owner's on this home when not given.
+    #[arg(
+        long,
+        global = true,
+        env = "MANYHANDS_TOKEN",
+        hide_env_values = true,
+        value_name = "TOKEN"
+    )]
+    pub token: Option<String>,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Start the gateway.
+    Up(Up),
+    /// Call a tool; prints {ok, result} or {ok, error}.
+    Call(Call),
+    /// Call a tool by its trigger id.
+    Trigger(Trigger),
+    /// List the tools, or show one.
+    Tools(Tools),
+    /// Serve the tools as MCP over standard input and output.
+    Mcp,
+    /// See and change settings.
+    #[command(subcommand)]
+    Config(Config),
+    /// Make, list and revoke tokens.
+    #[command(subcommand)]
+    Token(Token),
+    /// Keep secrets that tools can use and nobody can read.
+    #[command(subcommand)]
+    Secret(Secret),
+    /// See the rules, and what they would say to a call.
+    #[command(subcommand)]
+    Policy(Policy),
+    /// See and answer what waits for your approval.
+    #[command(subcommand)]
+    Approvals(Approvals),
+    /// Look at the audit and verify it.
+    #[command(subcommand)]
+    Audit(Audit),
+    /// Write the bytes of an artifact to a file or standard output.
+    Artifact(Artifact),
+    /// Write everything into one file, while the gateway runs.
+    Backup(Backup),
+    /// Bring a backup back.
+    Restore(Restore),
+    /// Check that everything is in order, and say what to do where it is not.
+    Doctor,
+    /// Write completions for a shell.
+    Completions {
+        /// Which shell.
+        shell: Shell,
+    },
+}
+
+#[derive(clap::Args)]
+pub struct Up {
+    /// The address to listen on, instead of the one in config.toml.
+    #[arg(long, value_name = "ADDRESS")]
+    pub listen: Option<String>,
+    /// Do not lend this machine's own shell and files to the gateway.
+    #[arg(long)]
+    pub no_node: bool,
+}
+
+#[derive(clap::Args)]
+pub struct Call {
+    /// On whose workspace and behalf.
+    #[arg(long, default_value = "main")]
+    pub agent: String,
+    /// How many seconds to wait for an approval, when one is needed.
+    #[arg(long, default_value_t = 0, value_name = "SECONDS")]
+    pub wait: u64,
+    /// How many seconds the call may take, when less than the tool's own limit.
+    #[arg(long, value_name = "SECONDS")]
+    pub timeout: Option<u64>,
+    /// The tool.
+    pub tool: String,
+    /// Its arguments as a JSON object, or - to read them from standard input.
+    #[arg(value_name = "JSON|-", allow_hyphen_values = true)]
+    pub arguments: Option<String>,
+}
+
+#[derive(clap::Args)]
+pub struct Trigger {
+    /// The trigger's id, such as tool::file_read.
+    pub id: String,
+    /// Its arguments as a JSON object, or - to read them from standard input.
+    #[arg(value_name = "JSON|-", allow_hyphen_values = true)]
+    pub arguments: Option<String>,
+}
+
+#[derive(clap::Args)]
+pub struct Tools {
+    /// Only this tool, with its parameters.
+    pub name: Option<String>,
+    /// As JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Subcommand)]
+pub enum Config {
+    /// Show one value, or all.
+    Get {
+        /// A dotted path, such as limits.calls_per_minute.
+        path: Option<String>,
+    },
+    /// Set one value.
+    Set {
+        /// A dotted path.
+        path: String,
+        /// JSON, or plain text.
+        #[arg(allow_hyphen_values = true)]
+        value: String,
+    },
+    /// Go back to a default.
+    Unset {
+        /// A dotted path.
+        path: String,
+    },
+    /// Show where the file is.
+    Path,
+    /// Check the file and list everything that is wrong.
+    Check,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum Role {
+    Owner,
+    Client,
+    Node,
+    ReadOnly,
+}
+
+impl Role {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Owner => "owner",
+            Self::Client => "client",
+            Self::Node => "node",
+            Self::ReadOnly => "read-only",
+        }
+    }
+}
+
+#[derive(Subcommand)]
+pub enum Token {
+    /// Make a token; its text is shown once.
+    Create {
+        /// What you call it.
+        name: String,
+        /// What it is for.
+        #[arg(long, default_value = "client")]
+        role: Role,
+        /// Tools it may call, such as gsv__*; all when not given. May be repeated.
+        #[arg(long, value_name = "PATTERN")]
+        tools: Vec<String>,
+        /// How long it lives: 90s, 45m, 12h, 30d.
+        #[arg(long, value_name = "DURATION", value_parser = duration)]
+        expires: Option<u64>,
+    },
+    /// List all tokens.
+    List,
+    /// Take a token back; its open connections end at once.
+    Revoke {
+        /// The token's id or name.
+        token: String,
+    },
+}
+
+fn duration(text: &str) -> Result<u64, String> {
+    let wrong =
+        || format!("{text:?} is not a duration: use a number and s, m, h or d, such as 30d");
+    let (digits, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?);
+    let factor = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3_600,
+        "d" => 86_400,
+        _ => return Err(wrong()),
+    };
+    let number: u64 = digits.parse().map_err(|_| wrong())?;
+    number
+        .checked_mul(factor)
+        .filter(|seconds| *seconds > 0)
+        .ok_or_else(wrong)
+}
+
+#[derive(Subcommand)]
+pub enum Secret {
+    /// Store a secret, read from standard input.
+    Set {
+        /// Its name.
+        name: String,
+    },
+    /// List the names.
+    List,
+    /// Forget a secret.
+    Remove {
+        /// Its name.
+        name: String,
+    },
+}
+
+#[derive(Subcommand)]
+pub enum Policy {
+    /// Show the rules in order.
+    List,
+    /// Say which rule would decide a call, and how.
+    Explain {
+        /// The tool.
+        tool: String,
+        /// Its arguments as a JSON object.
+        #[arg(value_name = "JSON")]
+        arguments: Option<String>,
+        /// As which role.
+        #[arg(long, default_value = "owner")]
+        role: Role,
+        /// Under which token name.
+        #[arg(long)]
+        name: Option<String>,
+        /// On whose behalf.
+        #[arg(long)]
+        agent: Option<String>,
+    },
+}
+
+#[derive(Subcommand)]
+pub enum Approvals {
+    /// Show what waits, with exactly what would run.
+    List {
+        /// Also what was answered, used or expired.
+        #[arg(long)]
+        all: bool,
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Let one call through, once.
+    Approve {
+        /// The approval's id.
+        id: String,
+    },
+    /// Refuse one call.
+    Deny {
+        /// The approval's id.
+        id: String,
+    },
+}
+
+#[derive(Subcommand)]
+pub enum Audit {
+    /// Show entries, newest first.
+    List {
+        /// Only tools that fit this pattern.
+        #[arg(long, value_name = "PATTERN")]
+        tool: Option<String>,
+        /// Only ok or error.
+        #[arg(long)]
+        status: Option<String>,
+        /// How many at most.
+        #[arg(long, default_value_t = 50)]
+        limit: u32,
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Check the whole chain: changed, missing, swapped and cut-off entries are found.
+    Verify,
+}
+
+#[derive(clap::Args)]
+pub struct Artifact {
+    /// The artifact's id.
+    pub id: String,
+    /// Where to write it; standard output when not given.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+#[derive(clap::Args)]
+pub struct Backup {
+    /// The file to write; it holds the keys too, so keep it safe.
+    pub file: PathBuf,
+    /// Replace the file if it is there.
+    #[arg(long)]
+    pub force: bool,
+}
+
+#[derive(clap::Args)]
+pub struct Restore {
+    /// The file to read.
+    pub file: PathBuf,
+    /// Put what is in the home now aside, beside it.
+    #[arg(long)]
+    pub force: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definitions_hold_together() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn durations_are_numbers_with_a_unit() {
+        for (text, seconds) in [
+            ("90s", 90),
+            ("45m", 2_700),
+            ("12h", 43_200),
+            ("30d", 2_592_000),
+        ] {
+            assert_eq!(duration(text), Ok(seconds));
+        }
+        for wrong in [
+            "",
+            "5",
+            "d",
+            "0s",
+            "-1d",
+            "1.5h",
+            "1w",
+            "99999999999999999999d",
+        ] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! `call` and `trigger`.
+
+use std::io::Read;
+use std::process::ExitCode;
+
+use manyhands_core::{Envelope, ErrorCode, ToolError};
+use serde_json::Value;
+
+use crate::args::{Call, Trigger};
+use crate::ground::Ground;
+use crate::output::{self, Done};
+
+/// Calls a tool and prints its envelope.
+pub async fn run(call: Call, ground: &Ground) -> Done {
+    let mut query = format!("agent={}&wait={}", encode(&call.agent), call.wait);
+    if let Some(timeout) = call.timeout {
+        query.push_str(&format!("&timeout={timeout}"));
+    }
+    let path = format!("/api/tools/{}?{query}", encode(&call.tool));
+    send(&path, call.arguments.as_deref(), ground).await
+}
+
+/// Calls a tool by its trigger id.
+pub async fn trigger(trigger: Trigger, ground: &Ground) -> Done {
+    let path = format!("/api/trigger/{}", encode(&trigger.id));
+    send(&path, trigger.arguments.as_deref(), ground).await
+}
+
+/// Whatever goes wrong, scripts get an envelope.
+async fn send(path: &str, arguments: Option<&str>, ground: &Ground) -> Done {
+    let envelope = match parse(arguments) {
+        Ok(arguments) => match ground.remote() {
+            Ok(remote) => remote.post(path, &arguments).await,
+            Err(failure) => Envelope::from(Err(ToolError::new(ErrorCode::Unavailable, failure.0))),
+        },
+        Err(error) => Envelope::from(Err(error)),
+    };
+    let code = if envelope.ok {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    };
+    output::json(&envelope);
+    Ok(code)
+}
+
+fn parse(arguments: Option<&str>) -> Result<Value, ToolError> {
+    let wrong = |why: String| {
+        ToolError::new(ErrorCode::InvalidArguments, why)
+            .hint("pass one JSON object, quoted for the shell: '{\"path\":\"SOUL.md\"}'")
+    };
+    let text = match arguments {
+        None => return Ok(Value::Object(Default::default())),
+        Some("-") => {
+            let mut text = String::new();
+            std::io::stdin()
+                .read_to_string(&mut text)
+                .map_err(|e| wrong(format!("standard input could not be read: {e}")))?;
+            text
+        }
+        Some(text) => text.to_owned(),
+    };
+    if text.trim().is_empty() {
+        return Ok(Value::Object(Default::default()));
+    }
+    serde_json::from_str(&text).map_err(|e| wrong(format!("the arguments are not JSON: {e}")))
+}
+
+/// Percent-encodes what could end a path segment.
+pub fn encode(text: &str) -> String {
+    let keep = |b: u8| {
+        b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b'~' | b':' | b'/' | b'*')
+    };
+    text.bytes()
+        .map(|b| {
+            if keep(b) {
+                char::from(b).to_string()
+            } else {
+                format!("%{b:02X}")
+            }
+        })
+        .collect()
+}

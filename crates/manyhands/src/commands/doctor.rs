@@ -1,0 +1,200 @@
+//! `doctor`: what is in order, and what to do where it is not.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::ExitCode;
+
+use manyhands_gateway::OWNER_TOKEN_FILE;
+use manyhands_guard::{Supervisor, probe, read_private, self_test};
+use manyhands_store::HomeLock;
+
+use crate::ground::Ground;
+use crate::output::{self, Done};
+
+/// Less room than this and writes will soon fail.
+const LOW_SPACE: u64 = 256 * 1024 * 1024;
+
+/// One thing that was looked at.
+struct Finding {
+    what: &'static str,
+    outcome: Result<String, (String, String)>,
+}
+
+impl Finding {
+    fn fine(what: &'static str, about: impl Into<String>) -> Self {
+        Self {
+            what,
+            outcome: Ok(about.into()),
+        }
+    }
+
+    fn wrong(what: &'static str, why: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self {
+            what,
+            outcome: Err((why.into(), remedy.into())),
+        }
+    }
+}
+
+/// Looks at everything; ends with 1 when something is wrong.
+pub async fn run(ground: &Ground) -> Done {
+    let mut findings = vec![home(&ground.home), settings(ground), owner_token(ground)];
+    findings.push(space(&ground.home));
+    findings.push(gateway(ground).await);
+    findings.extend(sandbox().await);
+    let mut wrong = 0;
+    for finding in &findings {
+        match &finding.outcome {
+            Ok(about) => output::say(format!("ok     {:<10} {about}", finding.what)),
+            Err((why, remedy)) => {
+                wrong += 1;
+                output::say(format!(
+                    "WRONG  {:<10} {why}\n       {:<10} do: {remedy}",
+                    finding.what, ""
+                ));
+            }
+        }
+    }
+    Ok(if wrong == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+fn home(home: &Path) -> Finding {
+    match std::fs::metadata(home) {
+        Ok(found) if !found.is_dir() => Finding::wrong(
+            "home",
+            format!("{} is not a directory", home.display()),
+            "choose another with MANYHANDS_HOME",
+        ),
+        Ok(found) if found.permissions().mode() & 0o077 != 0 => Finding::wrong(
+            "home",
+            format!("others can look into {}", home.display()),
+            format!("chmod 700 {}", home.display()),
+        ),
+        Ok(_) => Finding::fine("home", home.display().to_string()),
+        Err(_) => Finding::fine(
+            "home",
+            format!("{} is made by the first `manyhands up`", home.display()),
+        ),
+    }
+}
+
+fn settings(ground: &Ground) -> Finding {
+    match ground.config().load() {
+        Ok(_) => Finding::fine("settings", ground.config().path().display().to_string()),
+        Err(error) => Finding::wrong(
+            "settings",
+            error.to_string(),
+            "mend the lines named above; `manyhands config check` looks again",
+        ),
+    }
+}
+
+fn owner_token(ground: &Ground) -> Finding {
+    let file = ground.home.join(OWNER_TOKEN_FILE);
+    if !file.exists() {
+        return Finding::fine(
+            "token",
+            "the owner's token is made by the first `manyhands up`",
+        );
+    }
+    match read_private(&file) {
+        Ok(_) => Finding::fine("token", file.display().to_string()),
+        Err(error) => Finding::wrong(
+            "token",
+            error.to_string(),
+            format!("chmod 600 {}", file.display()),
+        ),
+    }
+}
+
+fn space(home: &Path) -> Finding {
+    let there = home
+        .ancestors()
+        .find(|path| path.exists())
+        .unwrap_or(Path::new("/"));
+    match rustix::fs::statvfs(there) {
+        Ok(disk) => {
+            let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+            let about = format!("{} MiB free", free / (1024 * 1024));
+            if free < LOW_SPACE {
+                Finding::wrong(
+                    "space",
+                    about,
+                    "free some space: writes fail when it runs out",
+                )
+            } else {
+                Finding::fine("space", about)
+            }
+        }
+        Err(error) => Finding::wrong(
+            "space",
+            format!("{}: {error}", there.display()),
+            "check the disk",
+        ),
+    }
+}
+
+/// A running gateway is asked; without one its store is opened and looked at.
+async fn gateway(ground: &Ground) -> Finding {
+    if let Some(holder) = HomeLock::holder(&ground.home) {
+        let asked = match ground.remote() {
+            Ok(remote) => remote.get("/api/tools").await,
+            Err(failure) => Err(failure),
+        };
+        return match asked {
+            Ok(_) => Finding::fine("gateway", format!("{holder}")),
+            Err(failure) => Finding::wrong(
+                "gateway",
+                format!("{holder} does not answer: {}", failure.0),
+                "look at its log; restart it",
+            ),
+        };
+    }
+    if !ground.home.join(OWNER_TOKEN_FILE).exists() {
+        return Finding::fine("gateway", "not started yet: `manyhands up`");
+    }
+    let looked = match ground.store().await {
+        Ok((_lock, store)) => store.close().await,
+        Err(error) => Err(error),
+    };
+    match looked {
+        Ok(()) => Finding::fine("gateway", "not running; its store opens"),
+        Err(error) => Finding::wrong(
+            "gateway",
+            error.to_string(),
+            "follow the message, or bring a backup back with `manyhands restore`",
+        ),
+    }
+}
+
+async fn sandbox() -> Vec<Finding> {
+    let offered = probe();
+    if !offered.problems.is_empty() {
+        return offered
+            .problems
+            .into_iter()
+            .map(|problem| Finding::wrong("sandbox", problem.what, problem.remedy))
+            .collect();
+    }
+    let abi = offered.landlock_abi.unwrap_or_default();
+    vec![match self_test(&Supervisor::new(1)).await {
+        Ok(test) if test.contained() => Finding::fine(
+            "sandbox",
+            format!("Landlock {abi} and seccomp hold a program that tries to get out"),
+        ),
+        Ok(test) => Finding::wrong(
+            "sandbox",
+            format!("a program got out: {test:?}"),
+            "do not let agents run programs on this machine; please report it",
+        ),
+        Err(error) => Finding::wrong(
+            "sandbox",
+            error.to_string(),
+            "programs cannot be run in the sandbox on this machine",
+        ),
+    }]
+}

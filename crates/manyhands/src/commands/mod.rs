@@ -1,0 +1,53 @@
+//! The commands, one file each.
+
+mod approvals;
+mod artifact;
+mod audit;
+mod backup;
+mod call;
+mod config;
+mod doctor;
+mod mcp;
+mod policy;
+mod secret;
+mod token;
+mod tools;
+mod up;
+
+use std::process::ExitCode;
+
+use clap::CommandFactory;
+
+use crate::args::{Args, Command};
+use crate::ground::Ground;
+use crate::output::Done;
+
+/// Runs one command.
+pub async fn run(command: Command, ground: &Ground) -> Done {
+    match command {
+        Command::Up(up) => up::run(up, ground).await,
+        Command::Call(call) => call::run(call, ground).await,
+        Command::Trigger(trigger) => call::trigger(trigger, ground).await,
+        Command::Tools(tools) => tools::run(tools, ground).await,
+        Command::Mcp => mcp::run(ground).await,
+        Command::Config(config) => config::run(config, ground),
+        Command::Token(token) => token::run(token, ground).await,
+        Command::Secret(secret) => secret::run(secret, ground).await,
+        Command::Policy(policy) => policy::run(policy, ground).await,
+        Command::Approvals(approvals) => approvals::run(approvals, ground).await,
+        Command::Audit(audit) => audit::run(audit, ground).await,
+        Command::Artifact(artifact) => artifact::run(artifact, ground).await,
+        Command::Backup(backup) => backup::backup(backup, ground).await,
+        Command::Restore(restore) => backup::restore(restore, ground).await,
+        Command::Doctor => doctor::run(ground).await,
+        Command::Completions { shell } => {
+            clap_complete::generate(
+                shell,
+                &mut Args::command(),
+                "manyhands",
+                &mut std::io::stdout(),
+            );
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! `tools`: the catalogue, or one tool of it.
+
+use std::process::ExitCode;
+
+use manyhands_core::Effect;
+use manyhands_gateway::ToolListing;
+
+use crate::args::Tools;
+use crate::ground::Ground;
+use crate::output::{self, Done, Failure};
+
+/// Lists the tools by group, or shows one.
+pub async fn run(tools: Tools, ground: &Ground) -> Done {
+    let result = ground.remote()?.get("/api/tools").await?;
+    if let Some(name) = tools.name {
+        let all: Vec<ToolListing> = serde_json::from_value(result["tools"].clone())?;
+        let found = all
+            .into_iter()
+            .find(|tool| tool.name == name || tool.wire_name == name);
+        let found = found.ok_or_else(|| {
+            Failure(format!(
+                "there is no tool named {name:?}\nhint: `manyhands tools` lists all"
+            ))
+        })?;
+        output::json(&found);
+        return Ok(ExitCode::SUCCESS);
+    }
+    if tools.json {
+        output::json(&result);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let all: Vec<ToolListing> = serde_json::from_value(result["tools"].clone())?;
+    let rows = ["core", "extra", "channel"].iter().flat_map(|group| {
+        all.iter()
+            .filter(move |tool| tool.group == *group)
+            .map(|tool| {
+                let effects: Vec<&str> = tool
+                    .effects
+                    .iter()
+                    .map(|effect| Effect::word(*effect))
+                    .collect();
+                let about = tool
+                    .description
+                    .split('.')
+                    .next()
+                    .unwrap_or_default()
+                    .replace('\n', " ");
+                vec![
+                    tool.group.clone(),
+                    tool.name.clone(),
+                    effects.join(", "),
+                    tool.runs_on.clone(),
+                    about,
+                ]
+            })
+    });
+    output::table(
+        &["group", "tool", "effects", "runs on", "does"],
+        rows.collect(),
+    );
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,151 @@
+//! A gateway, asked over HTTP.
+
+use std::time::Duration;
+
+use manyhands_core::{Envelope, ErrorCode, Secret, ToolError};
+use manyhands_guard::{Egress, FetchLimits, GatewayClient, HeaderMap, HeaderValue, Method};
+use serde_json::Value;
+
+use crate::output::Failure;
+
+/// How often a throttled request is tried again.
+const TRIES: u32 = 3;
+
+/// A gateway and the token to show it.
+pub struct Remote {
+    client: GatewayClient,
+    token: Secret,
+    url: String,
+}
+
+impl Remote {
+    /// A gateway at `url`.
+    pub fn new(url: &str, token: Secret) -> Result<Self, Failure> {
+        let client = Egress::gateway(url).map_err(|e| Failure(format!("{url}: {e}")))?;
+        Ok(Self {
+            client,
+            token,
+            url: url.to_owned(),
+        })
+    }
+
+    /// Asks and gives back the envelope, whatever it says.
+    pub async fn post(&self, path: &str, body: &Value) -> Envelope {
+        self.envelope(Method::POST, path, Some(body)).await
+    }
+
+    /// Asks, and takes anything but a result for a failure.
+    pub async fn expect_post(&self, path: &str, body: &Value) -> Result<Value, Failure> {
+        result(self.envelope(Method::POST, path, Some(body)).await)
+    }
+
+    /// Puts, and takes anything but a result for a failure.
+    pub async fn put(&self, path: &str, body: &Value) -> Result<Value, Failure> {
+        result(self.envelope(Method::PUT, path, Some(body)).await)
+    }
+
+    /// Gets, and takes anything but a result for a failure.
+    pub async fn get(&self, path: &str) -> Result<Value, Failure> {
+        result(self.envelope(Method::GET, path, None).await)
+    }
+
+    /// Deletes, and takes anything but a result for a failure.
+    pub async fn delete(&self, path: &str) -> Result<Value, Failure> {
+        result(self.envelope(Method::DELETE, path, None).await)
+    }
+
+    /// The bytes at a path.
+    pub async fn bytes(&self, path: &str) -> Result<Vec<u8>, Failure> {
+        let (status, bytes) = self
+            .send(Method::GET, path, None)
+            .await
+            .map_err(|e| Failure(e.text()))?;
+        if status == 200 {
+            return Ok(bytes);
+        }
+        let envelope: Envelope = serde_json::from_slice(&bytes)?;
+        result(envelope).map(|_| Vec::new())
+    }
+
+    async fn envelope(&self, method: Method, path: &str, body: Option<&Value>) -> Envelope {
+        for _ in 1..TRIES {
+            let envelope = self.once(method.clone(), path, body).await;
+            match (envelope.code, envelope.retry_after_ms) {
+                // Somebody else's bad guesses from this address hold us up for a moment.
+                (Some(ErrorCode::RateLimited), Some(wait)) if wait <= 2_000 => {
+                    tokio::time::sleep(Duration::from_millis(wait)).await;
+                }
+                _ => return envelope,
+            }
+        }
+        self.once(method, path, body).await
+    }
+
+    async fn once(&self, method: Method, path: &str, body: Option<&Value>) -> Envelope {
+        match self.send(method, path, body).await {
+            Ok((_, bytes)) => serde_json::from_slice(&bytes).unwrap_or_else(|_| {
+                let message = format!("{} does not answer like a gateway", self.url);
+                Envelope::from(Err(ToolError::new(ErrorCode::Unavailable, message)))
+            }),
+            Err(error) => Envelope::from(Err(error)),
+        }
+    }
+
+    async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<(u16, Vec<u8>), ToolError> {
+        let answer = self.client.fetch(
+            method,
+            path,
+            self.headers()?,
+            body.map(|json| json.to_string().into()),
+            FetchLimits::default(),
+        );
+        let response = answer.await.map_err(|e| self.absent(&e))?;
+        let status = response.status.as_u16();
+        let bytes = response.bytes().await.map_err(|e| self.absent(&e))?;
+        Ok((status, bytes.to_vec()))
+    }
+
+    fn headers(&self) -> Result<HeaderMap, ToolError> {
+        let mut bearer =
+            HeaderValue::try_from(format!("Bearer {}", self.token.expose())).map_err(|_| {
+                ToolError::new(
+                    ErrorCode::Unauthenticated,
+                    "the token holds characters that no token has",
+                )
+            })?;
+        bearer.set_sensitive(true);
+        let mut headers = HeaderMap::new();
+        headers.insert("authorization", bearer);
+        headers.insert("content-type", HeaderValue::from_static("application/json"));
+        Ok(headers)
+    }
+
+    fn absent(&self, error: &impl std::fmt::Display) -> ToolError {
+        ToolError::new(
+            ErrorCode::Unavailable,
+            format!("no gateway answers at {}: {error}", self.url),
+        )
+        .hint("start it with `manyhands up`, or set MANYHANDS_URL")
+    }
+}
+
+fn result(envelope: Envelope) -> Result<Value, Failure> {
+    match envelope.error {
+        Some(error) => Err(Failure(error)),
+        None => Ok(envelope.result.unwrap_or_default()),
+    }
+}
+
+/// A JSON value as a person writes it: texts bare, nothing for null.
+pub fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    }
+}
