@@ -1,0 +1,31 @@
+//! The real binary, from outside: every face, every refusal, every crash.
+//!
+//! Each test starts its own gateway on its own home and port, so all of them run at once.
+//! A test of a refusal has a positive control and asserts that nothing changed.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "black-box tests start real processes, look at the real clock and say what they saw"
+)]
+
+mod abuse;
+mod audit;
+mod backup;
+mod contract;
+mod crash;
+mod daemon;
+mod docs;
+mod doors;
+mod faces;
+mod full_disk;
+mod harness;
+mod http;
+mod mcp;
+mod mcp_client;
+mod path;
+mod races;
+mod socket;
+mod sql;
+mod tls;
