@@ -79,6 +79,9 @@ pub struct Limits {
     /// The largest result kept whole as an artifact, and the largest file read at once, in bytes.
     #[schemars(range(min = 1))]
     pub artifact_bytes: u64,
+    /// Days a large result is kept whole.
+    #[schemars(range(min = 1))]
+    pub artifact_days: u32,
     /// Calls one caller may make in a minute. The owner is not limited.
     #[schemars(range(min = 1))]
     pub calls_per_minute: u32,
@@ -104,6 +107,7 @@ impl Default for Limits {
             request_bytes: 16 * MIB,
             result_bytes: 262_144,
             artifact_bytes: 64 * MIB,
+            artifact_days: 30,
             calls_per_minute: 600,
             calls_per_day: 0,
             concurrent_calls: 64,

@@ -6,16 +6,19 @@ use std::time::Duration;
 
 use axum_server::Handle;
 use axum_server::tls_rustls::RustlsConfig;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
 use manyhands_config::{ConfigFile, Settings, Tls, Watcher};
 use manyhands_store::{Holder, HomeLock};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::gateway::{Gateway, Options, StartError};
 use crate::home::CONFIG_FILE;
-use crate::http;
+use crate::http::{self, Listening};
 
 /// How long open connections may take to end once calls have.
 const CONNECTION_GRACE: Duration = Duration::from_secs(2);
+/// How long a client may take to send its headers.
+const HEADERS_WITHIN: Duration = Duration::from_secs(15);
 /// How often times of last use and old artifacts are seen to.
 const UPKEEP: Duration = Duration::from_secs(60);
 
@@ -52,7 +55,10 @@ pub async fn run(
     let address = listener
         .local_addr()
         .map_err(|e| StartError::Listen(e.to_string()))?;
-    gateway.listens_on(address.ip());
+    gateway.listens_on(Listening {
+        address: address.ip(),
+        tls: settings.tls.is_some(),
+    });
     let scheme = if settings.tls.is_some() {
         "https"
     } else {
@@ -97,14 +103,24 @@ async fn serve(
     let failed = |e: std::io::Error| StartError::Listen(format!("the listener failed: {e}"));
     match tls {
         Some(tls) => {
-            let server = axum_server::from_tcp_rustls(listener, tls).map_err(failed)?;
+            let mut server = axum_server::from_tcp_rustls(listener, tls).map_err(failed)?;
+            bound_headers(server.http_builder());
             server.handle(handle).serve(app).await.map_err(failed)
         }
         None => {
-            let server = axum_server::from_tcp(listener).map_err(failed)?;
+            let mut server = axum_server::from_tcp(listener).map_err(failed)?;
+            bound_headers(server.http_builder());
             server.handle(handle).serve(app).await.map_err(failed)
         }
     }
+}
+
+/// A client that sends its headers byte by byte does not hold a connection for ever.
+fn bound_headers(builder: &mut hyper_util::server::conn::auto::Builder<TokioExecutor>) {
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADERS_WITHIN);
 }
 
 /// Binds the address, unless that would offer the gateway to a network in the clear.

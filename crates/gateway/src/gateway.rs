@@ -1,6 +1,5 @@
 //! The gateway put together: store, path, doorman, settings.
 
-use std::net::IpAddr;
 use std::path::{Path as FilePath, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -17,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use crate::doorman::Doorman;
 use crate::families;
 use crate::home::{self, CONFIG_FILE};
+use crate::http::Listening;
 use crate::settings::LiveSettings;
 use crate::workspace::Workspace;
 
@@ -75,7 +75,7 @@ pub struct Gateway {
     redactor: Arc<ArcSwap<Redactor>>,
     owner_token: Secret,
     config: ConfigFile,
-    listening: OnceLock<IpAddr>,
+    listening: OnceLock<Listening>,
     stopping: CancellationToken,
 }
 
@@ -147,13 +147,13 @@ impl Gateway {
         self.store.home()
     }
 
-    /// The address it listens on, once it does.
-    pub fn listening(&self) -> Option<IpAddr> {
+    /// Where it listens, once it does.
+    pub fn listening(&self) -> Option<Listening> {
         self.listening.get().copied()
     }
 
-    pub(crate) fn listens_on(&self, address: IpAddr) {
-        let _ = self.listening.set(address); // said once, by the daemon
+    pub(crate) fn listens_on(&self, listening: Listening) {
+        let _ = self.listening.set(listening); // said once, by the daemon
     }
 
     /// Whether it is on its way down.

@@ -11,6 +11,9 @@ use crate::output::Failure;
 /// How often a throttled request is tried again.
 const TRIES: u32 = 3;
 
+/// Longer than any approval is waited for and any call runs.
+const PATIENCE: Duration = Duration::from_secs(1_800);
+
 /// A gateway and the token to show it.
 pub struct Remote {
     client: GatewayClient,
@@ -97,12 +100,16 @@ impl Remote {
         path: &str,
         body: Option<&Value>,
     ) -> Result<(u16, Vec<u8>), ToolError> {
+        let limits = FetchLimits {
+            total_timeout: Some(PATIENCE),
+            ..FetchLimits::default()
+        };
         let answer = self.client.fetch(
             method,
             path,
             self.headers()?,
             body.map(|json| json.to_string().into()),
-            FetchLimits::default(),
+            limits,
         );
         let response = answer.await.map_err(|e| self.absent(&e))?;
         let status = response.status.as_u16();

@@ -1,11 +1,12 @@
 //! Cap: a result too large to show is cut visibly, and kept whole as an artifact.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use manyhands_config::Limits;
-use manyhands_core::{ContentBlock, Cut, Outcome};
+use manyhands_core::{Clock, ContentBlock, Cut, Outcome};
 use manyhands_store::{Artifacts, NewArtifact};
 use serde_json::{Value, json};
 
@@ -15,6 +16,7 @@ use crate::layer::{Call, CallResult, Layer, Next};
 pub struct Cap {
     pub(crate) limits: Arc<ArcSwap<Limits>>,
     pub(crate) artifacts: Artifacts,
+    pub(crate) clock: Arc<dyn Clock>,
 }
 
 #[async_trait]
@@ -39,7 +41,9 @@ impl Cap {
                 mime: "application/json".to_owned(),
                 agent: call.agent.clone(),
                 call: call.id,
-                expires: None,
+                expires: Some(self.clock.now().plus(Duration::from_secs(
+                    u64::from(limits.artifact_days) * 86_400,
+                ))),
             };
             match self.artifacts.put(new, whole.into_bytes().into()).await {
                 Ok(record) => Some(record.id),

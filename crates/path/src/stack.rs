@@ -89,6 +89,7 @@ impl Path {
             Arc::new(Cap {
                 limits: limits.clone(),
                 artifacts: store.artifacts().clone(),
+                clock: clock.clone(),
             }),
             Arc::new(Redact {
                 redactor: redactor.clone(),

@@ -10,37 +10,81 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use http::{HeaderMap, header};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use manyhands_core::{ErrorCode, ToolError};
 
 use super::refusal::Refusal;
 use crate::gateway::Gateway;
 
-/// Refuses foreign hosts and origins before anything else looks at the request.
+/// Refuses foreign hosts and origins before anything else looks at the request, and tells
+/// the browser that a trusted origin's page may see the answer.
 pub async fn check(State(gateway): State<Arc<Gateway>>, request: Request, next: Next) -> Response {
     let settings = gateway.settings.current();
     let rules = Rules {
-        listen: gateway.listening(),
+        listening: gateway.listening(),
         allowed_hosts: &settings.allowed_hosts,
         allowed_origins: &settings.allowed_origins,
-        tls: settings.tls.is_some(),
     };
     let authority = request.uri().authority().map(|a| a.as_str());
-    match rules.admit(request.headers(), authority) {
-        Ok(()) => next.run(request).await,
-        Err(why) => Refusal(ToolError::new(ErrorCode::Forbidden, why)).into_response(),
-    }
+    let trusted = match rules.admit(request.headers(), authority) {
+        Ok(trusted) => trusted,
+        Err(why) => return Refusal(ToolError::new(ErrorCode::Forbidden, why)).into_response(),
+    };
+    let Some(origin) = trusted else {
+        return next.run(request).await;
+    };
+    let asks_first = request
+        .headers()
+        .contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
+    let mut response = if request.method() == Method::OPTIONS && asks_first {
+        preflight()
+    } else {
+        next.run(request).await
+    };
+    let headers = response.headers_mut();
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    headers.insert(header::VARY, HeaderValue::from_static("origin"));
+    response
+}
+
+/// What a trusted page may send: everything we take, with its token.
+fn preflight() -> Response {
+    let headers = [
+        (
+            header::ACCESS_CONTROL_ALLOW_METHODS,
+            "GET, POST, PUT, DELETE",
+        ),
+        (
+            header::ACCESS_CONTROL_ALLOW_HEADERS,
+            "authorization, content-type, mcp-protocol-version, mcp-method, mcp-name",
+        ),
+        (header::ACCESS_CONTROL_MAX_AGE, "600"),
+    ];
+    (StatusCode::NO_CONTENT, headers).into_response()
+}
+
+/// Where the gateway listens, and how.
+#[derive(Debug, Clone, Copy)]
+pub struct Listening {
+    /// The address.
+    pub address: IpAddr,
+    /// Whether it speaks TLS there.
+    pub tls: bool,
 }
 
 struct Rules<'a> {
-    listen: Option<IpAddr>,
+    listening: Option<Listening>,
     allowed_hosts: &'a [String],
     allowed_origins: &'a [String],
-    tls: bool,
 }
 
 impl Rules<'_> {
-    fn admit(&self, headers: &HeaderMap, authority: Option<&str>) -> Result<(), String> {
+    /// Admits the request; gives the origin back when it is one the owner trusts beside our own.
+    fn admit(
+        &self,
+        headers: &HeaderMap,
+        authority: Option<&str>,
+    ) -> Result<Option<HeaderValue>, String> {
         let mut hosts = headers.get_all(header::HOST).iter();
         let host = match (hosts.next(), hosts.next()) {
             (Some(host), None) => host.to_str().map_err(|_| "the Host header is not text")?,
@@ -53,25 +97,25 @@ impl Rules<'_> {
             ));
         }
         let mut origins = headers.get_all(header::ORIGIN).iter();
-        let Some(origin) = origins.next() else {
-            return Ok(());
+        let (origin, more) = (origins.next(), origins.next());
+        let Some(shown) = origin else {
+            return Ok(None);
         };
-        let origin = origin
+        let origin = shown
             .to_str()
             .map_err(|_| "the Origin header is not text")?;
-        let same = format!("{}://{host}", if self.tls { "https" } else { "http" });
-        let ours = origin.eq_ignore_ascii_case(&same)
-            || self
-                .allowed_origins
-                .iter()
-                .any(|allowed| allowed.eq_ignore_ascii_case(origin));
-        if ours && origins.next().is_none() {
-            Ok(())
-        } else {
-            Err(format!(
-                "the origin {origin:?} is foreign; add it to allowed_origins in config.toml if you trust it"
-            ))
+        let tls = self.listening.is_some_and(|listening| listening.tls);
+        let same = format!("{}://{host}", if tls { "https" } else { "http" });
+        if more.is_none() && origin.eq_ignore_ascii_case(&same) {
+            return Ok(None);
         }
+        let trusted = |allowed: &String| allowed.eq_ignore_ascii_case(origin);
+        if more.is_none() && self.allowed_origins.iter().any(trusted) {
+            return Ok(Some(shown.clone()));
+        }
+        Err(format!(
+            "the origin {origin:?} is foreign; add it to allowed_origins in config.toml if you trust it"
+        ))
     }
 
     fn is_ours(&self, name: &str) -> bool {
@@ -93,8 +137,8 @@ impl Rules<'_> {
             Some(address) => {
                 address.is_loopback()
                     || self
-                        .listen
-                        .is_some_and(|listen| listen == address || listen.is_unspecified())
+                        .listening
+                        .is_some_and(|on| on.address == address || on.address.is_unspecified())
             }
             None => name.eq_ignore_ascii_case("localhost"),
         }
@@ -123,10 +167,12 @@ mod tests {
         let hosts = ["hands.example".to_owned()];
         let origins = ["https://app.example".to_owned()];
         let rules = Rules {
-            listen: listen.parse().ok(),
+            listening: listen.parse().ok().map(|address| Listening {
+                address,
+                tls: false,
+            }),
             allowed_hosts: &hosts,
             allowed_origins: &origins,
-            tls: false,
         };
         let mut headers = HeaderMap::new();
         headers.insert(header::HOST, host.parse().unwrap());
@@ -190,12 +236,34 @@ mod tests {
     }
 
     #[test]
+    fn only_a_trusted_origin_is_told_that_its_page_may_see_the_answer() {
+        let origins = ["https://app.example".to_owned()];
+        let rules = Rules {
+            listening: None,
+            allowed_hosts: &[],
+            allowed_origins: &origins,
+        };
+        let seen = |origin: Option<&'static str>| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::HOST, HeaderValue::from_static("localhost:7717"));
+            if let Some(origin) = origin {
+                headers.insert(header::ORIGIN, HeaderValue::from_static(origin));
+            }
+            rules.admit(&headers, None)
+        };
+        assert_eq!(seen(None), Ok(None));
+        assert_eq!(seen(Some("http://localhost:7717")), Ok(None));
+        let trusted = HeaderValue::from_static("https://app.example");
+        assert_eq!(seen(Some("https://app.example")), Ok(Some(trusted)));
+        assert!(seen(Some("https://evil.example")).is_err());
+    }
+
+    #[test]
     fn a_request_names_exactly_one_host() {
         let rules = Rules {
-            listen: None,
+            listening: None,
             allowed_hosts: &[],
             allowed_origins: &[],
-            tls: false,
         };
         let mut headers = HeaderMap::new();
         assert!(rules.admit(&headers, None).is_err());

@@ -10,5 +10,6 @@ mod routes;
 mod tools;
 
 pub(crate) use asker::bearer;
+pub use door::Listening;
 pub use openapi::document;
 pub use routes::router;
