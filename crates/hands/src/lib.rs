@@ -1,5 +1,9 @@
 //! Behaviour that runs on any machine, written once and offered under several names.
 
 mod edit;
+pub mod files;
+mod root;
+pub mod shell;
 
 pub use edit::{EditError, Edited, Matches, replace_exact};
+pub use root::{LocateError, Root};

@@ -61,6 +61,8 @@ pub struct Entry {
     pub name: String,
     /// What it leads to inside the jail.
     pub kind: Kind,
+    /// Whether the name itself is a link.
+    pub link: bool,
     /// The size in bytes; zero for anything but a regular file.
     pub size: u64,
     /// When its content last changed, in milliseconds since the Unix epoch.

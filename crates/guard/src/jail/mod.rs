@@ -14,6 +14,7 @@ mod write;
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -37,6 +38,13 @@ const MAX_ENTRIES: usize = 200_000;
 #[derive(Debug, Clone)]
 pub struct Jail {
     root: Arc<Dir>,
+}
+
+/// The handle itself, for starting a program inside without naming the way there.
+impl AsFd for Jail {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.root.as_fd()
+    }
 }
 
 impl Jail {
@@ -131,6 +139,7 @@ impl Jail {
         let other = |modified_ms| Entry {
             name: name.clone(),
             kind: Kind::Other,
+            link: is_link,
             size: 0,
             modified_ms,
         };
@@ -141,7 +150,10 @@ impl Jail {
         };
         if is_link {
             return Some(match self.metadata(&path) {
-                Ok(Some(meta)) => listed(name, &meta),
+                Ok(Some(meta)) => Entry {
+                    link: true,
+                    ..listed(name, &meta)
+                },
                 _ => other(0),
             });
         }
@@ -205,6 +217,7 @@ fn listed(name: String, meta: &Meta) -> Entry {
     Entry {
         name,
         kind: meta.kind,
+        link: false,
         size: if meta.kind == Kind::File {
             meta.size
         } else {

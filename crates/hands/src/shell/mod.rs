@@ -1,0 +1,168 @@
+//! Running a program on this machine, confined, and telling honestly how it went.
+//!
+//! What runs sees the system's programs, the folders it was given, a temporary folder of its
+//! own, and an environment that holds only what was put there. It has no network unless that
+//! was granted. When its time is up the whole process group is gone.
+
+mod find;
+mod spool;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::os::fd::{AsFd, AsRawFd};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use manyhands_guard::{Exit, Jail, Program, Sandbox, SuperviseError, Supervisor};
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+pub use find::{Lookup, find_program};
+pub use spool::Output;
+use spool::Spool;
+
+/// How long pipes may stay open after the program is gone.
+const LAST_WORDS: Duration = Duration::from_millis(250);
+
+/// A program to run, and within which bounds.
+#[derive(Debug, Clone)]
+pub struct Job {
+    /// The program, in full.
+    pub program: PathBuf,
+    /// Its arguments, exactly.
+    pub args: Vec<OsString>,
+    /// Where it starts.
+    pub cwd: Jail,
+    /// The same place in words, for `PWD`.
+    pub cwd_shown: PathBuf,
+    /// Its environment, all of it.
+    pub env: BTreeMap<String, String>,
+    /// Folders it may read and change.
+    pub writable: Vec<PathBuf>,
+    /// Folders it may read beside the system's.
+    pub readable: Vec<PathBuf>,
+    /// Whether it may reach the network.
+    pub network: bool,
+    /// How long it may run.
+    pub timeout: Duration,
+    /// How much of standard output is given back.
+    pub max_stdout: usize,
+    /// How much of standard error is given back.
+    pub max_stderr: usize,
+    /// How much of each is kept beside that.
+    pub max_kept: u64,
+}
+
+/// How a job went.
+#[derive(Debug)]
+pub struct Ran {
+    /// How it ended.
+    pub exit: Exit,
+    /// Whether it was stopped because its time was up.
+    pub timed_out: bool,
+    /// What it wrote to standard output.
+    pub stdout: Output,
+    /// What it wrote to standard error.
+    pub stderr: Output,
+}
+
+impl Ran {
+    /// The exit code as shells tell it: 124 when the time was up, 128 and the number for a signal.
+    pub fn code(&self) -> i32 {
+        match &self.exit {
+            _ if self.timed_out => 124,
+            Exit::Code(code) => *code,
+            Exit::Signal(name) => 128 + signal_number(name),
+        }
+    }
+
+    /// The signal that ended it, when one did.
+    pub fn signal(&self) -> Option<&str> {
+        match &self.exit {
+            Exit::Signal(name) => Some(name),
+            Exit::Code(_) => None,
+        }
+    }
+}
+
+fn signal_number(name: &str) -> i32 {
+    const NAMES: [(&str, i32); 12] = [
+        ("SIGHUP", 1),
+        ("SIGINT", 2),
+        ("SIGQUIT", 3),
+        ("SIGILL", 4),
+        ("SIGABRT", 6),
+        ("SIGBUS", 7),
+        ("SIGFPE", 8),
+        ("SIGKILL", 9),
+        ("SIGSEGV", 11),
+        ("SIGPIPE", 13),
+        ("SIGTERM", 15),
+        ("SIGXCPU", 24),
+    ];
+    let known = NAMES.iter().find(|(known, _)| *known == name);
+    known.map_or(0, |(_, number)| *number)
+}
+
+/// Runs `job` to its end, or until `cancel` fires. Its temporary folder is made in `scratch`
+/// and removed afterwards.
+pub async fn run(
+    job: Job,
+    supervisor: &Supervisor,
+    scratch: &std::path::Path,
+    cancel: &CancellationToken,
+) -> Result<Ran, SuperviseError> {
+    let start_error = |error| SuperviseError::Start {
+        path: job.program.clone(),
+        error,
+    };
+    let private = tempfile::Builder::new()
+        .prefix("run-")
+        .tempdir_in(scratch)
+        .map_err(start_error)?;
+    let mut sandbox = Sandbox::system_read_only().writing(private.path());
+    sandbox.write.extend(job.writable.iter().cloned());
+    sandbox.read.extend(job.readable.iter().cloned());
+    sandbox.network = job.network;
+    // Started through the handle: nobody can swap the folder between the check and the start.
+    let here = format!("/proc/self/fd/{}", job.cwd.as_fd().as_raw_fd());
+    let mut program = Program::new(&job.program)
+        .args(job.args.iter().cloned())
+        .cwd(here)
+        .sandbox(Some(sandbox))
+        .timeout(job.timeout);
+    for (name, value) in &job.env {
+        program = program.env(name, value);
+    }
+    program = program
+        .env("PWD", &job.cwd_shown)
+        .env("TMPDIR", private.path());
+    let mut running = supervisor.start(program, cancel)?;
+    let mut stdout = Spool::new(job.max_stdout, job.max_kept, scratch);
+    let mut stderr = Spool::new(job.max_stderr, job.max_kept, scratch);
+    let (out, err) = (running.stdout.take(), running.stderr.take());
+    let (exit, timed_out) = {
+        let drained = async { tokio::join!(stdout.fill(out), stderr.fill(err)) };
+        tokio::pin!(drained);
+        let ended = tokio::select! {
+            ended = running.wait() => Some(ended),
+            _ = &mut drained => None,
+        };
+        match ended {
+            Some(ended) => {
+                let _ = timeout(LAST_WORDS, drained).await;
+                ended?
+            }
+            None => running.wait().await?,
+        }
+    };
+    Ok(Ran {
+        exit,
+        timed_out,
+        stdout: stdout.finish(),
+        stderr: stderr.finish(),
+    })
+}
+
+#[cfg(test)]
+mod tests;

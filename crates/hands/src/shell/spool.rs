@@ -1,0 +1,208 @@
+//! What a program wrote: the beginning and the end in memory, the whole in a file.
+
+use std::fs::File;
+use std::io::{Seek, Write};
+use std::path::{Path, PathBuf};
+
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+/// What a program wrote to one stream.
+#[derive(Debug)]
+pub struct Output {
+    /// What is given back: all of it, or the beginning and the end.
+    pub text: String,
+    /// How many bytes there were.
+    pub total: u64,
+    /// Whether `text` is not all of it.
+    pub truncated: bool,
+    /// The whole, as far as it was kept, when `text` is not.
+    pub kept: Option<File>,
+}
+
+/// Collects one stream within bounds.
+pub(super) struct Spool {
+    head: Vec<u8>,
+    tail: Vec<u8>,
+    limit: usize,
+    total: u64,
+    overflown: bool,
+    file: Option<File>,
+    max_kept: u64,
+    folder: PathBuf,
+}
+
+impl Spool {
+    pub(super) fn new(limit: usize, max_kept: u64, folder: &Path) -> Self {
+        Self {
+            head: Vec::new(),
+            tail: Vec::new(),
+            limit,
+            total: 0,
+            overflown: false,
+            file: None,
+            max_kept,
+            folder: folder.to_owned(),
+        }
+    }
+
+    /// Reads until the stream ends.
+    pub(super) async fn fill(&mut self, stream: Option<impl AsyncRead + Unpin>) {
+        let Some(mut stream) = stream else {
+            return;
+        };
+        let mut chunk = vec![0; 64 * 1024];
+        while let Ok(read @ 1..) = stream.read(&mut chunk).await {
+            self.take(&chunk[..read]);
+        }
+    }
+
+    fn take(&mut self, bytes: &[u8]) {
+        let before = self.total;
+        self.total += bytes.len() as u64;
+        if self.overflown {
+            self.keep(bytes, before);
+            self.tail.extend_from_slice(bytes);
+        } else {
+            self.head.extend_from_slice(bytes);
+            if self.head.len() <= self.limit {
+                return;
+            }
+            self.overflown = true;
+            self.file = tempfile::tempfile_in(&self.folder).ok();
+            let head = std::mem::take(&mut self.head);
+            self.keep(&head, 0);
+            self.head = head;
+            self.tail = self.head.split_off(self.limit / 2);
+        }
+        // Shortening now and then, not at every byte, keeps this linear.
+        if self.tail.len() > self.limit * 2 {
+            self.shorten_tail();
+        }
+    }
+
+    fn keep(&mut self, bytes: &[u8], at: u64) {
+        let room = usize::try_from(self.max_kept.saturating_sub(at)).unwrap_or(usize::MAX);
+        let Some(file) = &mut self.file else {
+            return;
+        };
+        // A full disk costs the kept copy, not the run.
+        if file.write_all(&bytes[..bytes.len().min(room)]).is_err() {
+            let _ = file.set_len(0);
+        }
+    }
+
+    fn shorten_tail(&mut self) {
+        let want = self.limit - self.limit / 2;
+        let cut = self.tail.len().saturating_sub(want);
+        self.tail.drain(..cut);
+    }
+
+    pub(super) fn finish(mut self) -> Output {
+        let truncated = self.overflown;
+        if truncated {
+            self.shorten_tail();
+        }
+        let mut text = lossy_end(&self.head);
+        if truncated {
+            let left_out = self.total - self.head.len() as u64 - self.tail.len() as u64;
+            text.push_str(&format!("\n[... {left_out} bytes left out ...]\n"));
+            text.push_str(&lossy_start(&self.tail));
+        }
+        let kept = self.file.filter(|_| truncated).and_then(|mut file| {
+            file.rewind().ok()?;
+            let whole = file.metadata().ok()?.len() > 0;
+            whole.then_some(file)
+        });
+        Output {
+            text,
+            total: self.total,
+            truncated,
+            kept,
+        }
+    }
+}
+
+/// Text of bytes whose last character may be cut in two.
+fn lossy_end(bytes: &[u8]) -> String {
+    let cut = (1..4).find(|back| {
+        let tail = bytes.len().checked_sub(*back).map(|at| &bytes[at..]);
+        tail.is_some_and(|tail| {
+            std::str::from_utf8(tail)
+                .is_err_and(|e| e.valid_up_to() == 0 && e.error_len().is_none())
+        })
+    });
+    String::from_utf8_lossy(&bytes[..bytes.len() - cut.unwrap_or(0)]).into_owned()
+}
+
+/// Text of bytes whose first character may be cut in two.
+fn lossy_start(bytes: &[u8]) -> String {
+    let rest = bytes
+        .iter()
+        .take(3)
+        .take_while(|byte| **byte & 0xc0 == 0x80)
+        .count();
+    String::from_utf8_lossy(&bytes[rest..]).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+
+    fn spooled(limit: usize, max_kept: u64, chunks: &[&[u8]]) -> Output {
+        let folder = tempfile::tempdir().unwrap();
+        let mut spool = Spool::new(limit, max_kept, folder.path());
+        for chunk in chunks {
+            spool.take(chunk);
+        }
+        spool.finish()
+    }
+
+    #[test]
+    fn what_fits_is_given_back_whole() {
+        let output = spooled(10, 100, &[b"hello", b" you!"]);
+        assert_eq!(
+            (output.text.as_str(), output.total, output.truncated),
+            ("hello you!", 10, false)
+        );
+        assert!(output.kept.is_none());
+    }
+
+    #[test]
+    fn what_does_not_fit_keeps_both_ends_and_the_whole() {
+        let all: Vec<u8> = (0..1_000).map(|n| b'a' + (n % 26) as u8).collect();
+        for size in [1, 7, 64, 1_000] {
+            let chunks: Vec<&[u8]> = all.chunks(size).collect();
+            let output = spooled(20, 10_000, &chunks);
+            let expect = format!(
+                "{}\n[... 980 bytes left out ...]\n{}",
+                String::from_utf8_lossy(&all[..10]),
+                String::from_utf8_lossy(&all[990..])
+            );
+            assert_eq!(
+                (output.text, output.total, output.truncated),
+                (expect, 1_000, true),
+                "{size}"
+            );
+            let mut whole = Vec::new();
+            output.kept.unwrap().read_to_end(&mut whole).unwrap();
+            assert_eq!(whole, all, "{size}");
+        }
+    }
+
+    #[test]
+    fn no_more_is_kept_than_allowed() {
+        let output = spooled(4, 10, &[&[b'x'; 100]]);
+        let mut whole = Vec::new();
+        output.kept.unwrap().read_to_end(&mut whole).unwrap();
+        assert_eq!((whole.len(), output.total), (10, 100));
+    }
+
+    #[test]
+    fn characters_are_not_cut_in_two() {
+        let text = "ä".repeat(100);
+        let output = spooled(11, 1_000, &[text.as_bytes()]);
+        assert!(!output.text.contains('\u{fffd}'), "{}", output.text);
+        assert!(output.text.starts_with('ä') && output.text.ends_with('ä'));
+    }
+}
