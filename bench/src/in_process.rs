@@ -65,6 +65,7 @@ pub async fn path_cost() -> Result<(), Box<dyn Error>> {
         caller: caller.clone(),
         agent: AgentId::main(),
         cancel: CancellationToken::new(),
+        network: false,
     };
     let mut bare = Vec::with_capacity(CALLS);
     for _ in 0..CALLS {

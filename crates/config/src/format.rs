@@ -11,6 +11,9 @@ pub(crate) fn flaw(name: &str, text: &str) -> Option<String> {
         "origin" => origin(text),
         "regex" => regex(text),
         "level" => level(text),
+        "network" => network(text),
+        "url" => url(text),
+        "vault" => vault(text),
         _ => unreachable!("the schema names a check that does not exist: {name}"),
     }
 }
@@ -49,6 +52,35 @@ fn regex(text: &str) -> Option<String> {
     Some(format!("is not a regular expression: {why}"))
 }
 
+fn network(text: &str) -> Option<String> {
+    let good = text.split_once('/').is_some_and(|(address, bits)| {
+        let address = address.parse::<std::net::IpAddr>();
+        let width = address
+            .as_ref()
+            .map_or(0, |a| if a.is_ipv4() { 32 } else { 128 });
+        address.is_ok() && bits.parse::<u8>().is_ok_and(|bits| bits <= width)
+    });
+    (!good).then(|| "must hold networks, as in `192.168.7.0/24` or `fd00::/8`".to_owned())
+}
+
+fn url(text: &str) -> Option<String> {
+    let rest = text
+        .strip_prefix("https://")
+        .or_else(|| text.strip_prefix("http://"));
+    let authority = rest.map(|rest| rest.split('/').next().unwrap_or_default());
+    let good = authority.is_some_and(|a| host(a).is_none()) && !text.contains(['?', '#', ' ', '@']);
+    (!good).then(|| "must be an address without query, as in `https://api.example/v1`".to_owned())
+}
+
+fn vault(text: &str) -> Option<String> {
+    let legal = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'.' | b'-' | b'/');
+    let name = text.strip_prefix("vault:");
+    let good = name.is_some_and(|name| !name.is_empty() && name.bytes().all(legal));
+    (!good).then(|| {
+        "must be `vault:NAME`; store the secret with `manyhands secret set NAME`".to_owned()
+    })
+}
+
 fn level(text: &str) -> Option<String> {
     const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
     let good = text.split(',').all(|directive| {
@@ -77,6 +109,28 @@ mod tests {
 
     #[test]
     fn each_check_takes_the_right_and_refuses_the_wrong() {
+        check(
+            "network",
+            &["10.0.0.0/8", "127.0.0.1/32", "fd00::/8"],
+            &["", "10.0.0.0", "10.0.0.0/33", "x/8", "fd00::/129", "/8"],
+        );
+        check(
+            "url",
+            &["https://api.example/v1", "http://127.0.0.1:8080"],
+            &[
+                "",
+                "ftp://x",
+                "https://",
+                "https://a@b",
+                "https://a/?q=1",
+                "api.example",
+            ],
+        );
+        check(
+            "vault",
+            &["vault:a", "vault:mail/token.1"],
+            &["", "vault:", "plain-secret", "vault:a b"],
+        );
         check(
             "address",
             &["127.0.0.1:7717", "[::1]:0", "localhost:80", "0.0.0.0:65535"],

@@ -21,6 +21,7 @@ mod reference;
 mod settings;
 mod shape;
 mod toml_value;
+mod tools;
 mod watch;
 mod write;
 
@@ -31,7 +32,11 @@ pub use error::{ConfigError, PathError, Problem};
 pub use file::ConfigFile;
 pub use mask::{is_secret_key, mask};
 pub use path::KeyPath;
-pub use read::{get, masked, value_from_text};
+pub use read::{get, is_local, masked, value_from_text};
 pub use reference::reference;
 pub use settings::{Decision, Limits, Log, LogFormat, Policy, Predicate, Rule, Settings, Tls};
+pub use tools::{
+    AuthProfile, EgressSettings, FileList, PowerShell, ReadFile, Rewrite, Shell, ShellExec, Switch,
+    Tools, UrlFetch, WebFetch, WebSearch, WriteFile,
+};
 pub use watch::{POLL, Watcher};

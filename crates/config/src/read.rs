@@ -29,6 +29,27 @@ pub fn value_from_text(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
 }
 
+/// Whether setting `path` decides which programs or files of this machine are used. Such keys are
+/// set in the file by whoever sits at the machine, never from afar.
+pub fn is_local(path: &str) -> bool {
+    let Ok(path) = path.parse::<KeyPath>() else {
+        return false;
+    };
+    let mut shape = root();
+    for segment in path.segments() {
+        match shape.child(segment) {
+            Some(child) if child.local => return true,
+            Some(child) => shape = child,
+            None => return false,
+        }
+    }
+    holds_local(shape)
+}
+
+fn holds_local(shape: &Shape) -> bool {
+    shape.local || shape.keys().iter().any(|(_, child)| holds_local(child))
+}
+
 pub(crate) fn effective(settings: &Settings) -> Value {
     serde_json::to_value(settings).expect("settings are plain data with text keys")
 }
@@ -117,6 +138,25 @@ mod tests {
     }
 
     #[test]
+    fn what_names_programs_or_files_is_set_at_the_machine_only() {
+        for (path, local) in [
+            ("tools.bash.rewrite.binary", true),
+            ("tools.bash.rewrite", true),
+            ("tools", true),
+            ("tls", true),
+            ("tls.cert", true),
+            ("tools.shell_exec.allow.0", true),
+            ("workspace_root", true),
+            ("tools.bash.timeout", false),
+            ("limits.calls_per_day", false),
+            ("policy.rules", false),
+            ("nonsense", false),
+        ] {
+            assert_eq!(is_local(path), local, "{path}");
+        }
+    }
+
+    #[test]
     fn a_path_to_nothing_names_the_nearest() {
         check_refused(
             "limits.request_byte",
@@ -127,8 +167,8 @@ mod tests {
             "there is no setting `lmits`; did you mean `limits`?",
         );
         check_refused(
-            "format",
-            "there is no setting `format`; did you mean `log.format`?",
+            "concurrent_calls",
+            "there is no setting `concurrent_calls`; did you mean `limits.concurrent_calls`?",
         );
         check_refused(
             "policy.rules.0.when.\"a.c\"",

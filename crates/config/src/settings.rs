@@ -10,6 +10,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::tools::{AuthProfile, EgressSettings, Tools};
+
 const MIB: u64 = 1024 * 1024;
 
 /// Everything the owner can set in `config.toml`.
@@ -30,12 +32,27 @@ pub struct Settings {
     #[schemars(extend("x-check" = "origin"))]
     pub allowed_origins: Vec<String>,
     /// Serve TLS with this certificate and key.
-    #[schemars(extend("x-restart" = true))]
+    #[schemars(extend("x-restart" = true, "x-local" = true))]
     pub tls: Option<Tls>,
     /// What one caller, and all of them together, may use up.
     pub limits: Limits,
     /// What is allowed, asked about and refused.
     pub policy: Policy,
+    /// The folder that `tool::*` work in; `host/workspace` in the home unless said.
+    #[schemars(extend("x-restart" = true, "x-local" = true))]
+    pub workspace_root: Option<PathBuf>,
+    /// The folder for files that may be thrown away; `host/cache` in the home unless said.
+    #[schemars(extend("x-restart" = true, "x-local" = true))]
+    pub file_cache_dir: Option<PathBuf>,
+    /// The folder for files that are to stay; `host/state` in the home unless said.
+    #[schemars(extend("x-restart" = true, "x-local" = true))]
+    pub file_state_dir: Option<PathBuf>,
+    /// What requests beyond this machine may reach.
+    pub egress: EgressSettings,
+    /// Secrets that `url_fetch` may use, and where.
+    pub auth_profiles: Vec<AuthProfile>,
+    /// The tools one by one.
+    pub tools: Tools,
     /// What the gateway writes about itself.
     pub log: Log,
 }
@@ -50,6 +67,12 @@ impl Default for Settings {
             tls: None,
             limits: Limits::default(),
             policy: Policy::default(),
+            workspace_root: None,
+            file_cache_dir: None,
+            file_state_dir: None,
+            egress: EgressSettings::default(),
+            auth_profiles: Vec::new(),
+            tools: Tools::default(),
             log: Log::default(),
         }
     }
@@ -139,6 +162,9 @@ pub struct Rule {
     /// Fits a tool that has at least one of these effects. Empty: any.
     #[serde(default)]
     pub effects: Vec<Effect>,
+    /// For calls let through by this rule: programs they start may use the network.
+    #[serde(default)]
+    pub network: bool,
     /// Caller patterns over `role:name`, such as `client:*`. Empty: any.
     #[serde(default)]
     pub callers: Vec<Pattern>,

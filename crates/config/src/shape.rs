@@ -24,6 +24,8 @@ pub(crate) struct Shape {
     pub secret: bool,
     /// Marked `x-restart` in the schema.
     pub restart: bool,
+    /// Marked `x-local` in the schema.
+    pub local: bool,
 }
 
 /// The kinds of value.
@@ -70,6 +72,7 @@ impl Shape {
             check: schema["x-check"].as_str().map(str::to_owned),
             secret: flag("x-secret"),
             restart: flag("x-restart"),
+            local: flag("x-local"),
         }
     }
 
@@ -232,8 +235,12 @@ mod tests {
 
     #[test]
     fn every_key_outside_lists_has_a_default_or_is_optional() {
+        const OPTIONAL: [&str; 4] = ["tls", "workspace_root", "file_cache_dir", "file_state_dir"];
         for (key, shape) in root().keys() {
-            assert!(shape.default.is_some() || key == "tls", "{key}");
+            assert!(
+                shape.default.is_some() || OPTIONAL.contains(&key.as_str()),
+                "{key}"
+            );
         }
     }
 

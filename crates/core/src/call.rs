@@ -55,6 +55,8 @@ pub struct CallContext {
     pub agent: AgentId,
     /// Fires when the call should stop.
     pub cancel: CancellationToken,
+    /// Whether programs that the call starts may use the network; a rule says so.
+    pub network: bool,
 }
 
 /// The one door to the tools: faces, agents, jobs and scripts call through it.

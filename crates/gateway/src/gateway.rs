@@ -205,6 +205,13 @@ impl Gateway {
         path: &str,
         value: Value,
     ) -> Result<Vec<String>, ToolError> {
+        if manyhands_config::is_local(path) {
+            let message = format!(
+                "{path} names programs or files of the gateway's machine, and is set there only"
+            );
+            return Err(ToolError::new(ErrorCode::Forbidden, message)
+                .hint("edit config.toml on that machine, or run `manyhands config set` there"));
+        }
         let (file, key) = (self.config.clone(), path.to_owned());
         let set = tokio::task::spawn_blocking(move || file.set(&key, &value)).await;
         let (settings, _) = set

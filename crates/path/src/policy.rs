@@ -52,6 +52,8 @@ pub struct Verdict {
     pub rule: RuleRef,
     /// What the owner wrote beside the rule.
     pub reason: Option<String>,
+    /// Whether programs that the call starts may use the network.
+    pub network: bool,
 }
 
 struct CompiledRule {
@@ -97,6 +99,7 @@ impl PolicyEngine {
                 decision: compiled.rule.decision,
                 rule: RuleRef::Rule(at),
                 reason: compiled.rule.reason.clone(),
+                network: compiled.rule.network,
             },
             None => default_verdict(input),
         }
@@ -174,6 +177,7 @@ fn default_verdict(input: PolicyInput<'_>) -> Verdict {
         decision,
         rule: RuleRef::Default(why),
         reason: None,
+        network: false,
     }
 }
 

@@ -20,6 +20,7 @@ impl Layer for Run {
             caller: call.caller.clone(),
             agent: call.agent.clone(),
             cancel: call.cancel.clone(),
+            network: call.verdict.as_ref().is_some_and(|verdict| verdict.network),
         };
         let work = tool.call(call.arguments.clone(), &context);
         match AssertUnwindSafe(work).catch_unwind().await {

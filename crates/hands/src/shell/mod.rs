@@ -1,7 +1,7 @@
 //! Running a program on this machine, confined, and telling honestly how it went.
 //!
-//! What runs sees the system's programs, the folders it was given, a temporary folder of its
-//! own, and an environment that holds only what was put there. It has no network unless that
+//! What runs sees the system's programs, the folders it was given, a folder of its own that
+//! serves as home and for temporary files, and an environment that holds only what was put there. It has no network unless that
 //! was granted. When its time is up the whole process group is gone.
 
 mod find;
@@ -136,6 +136,7 @@ pub async fn run(
     }
     program = program
         .env("PWD", &job.cwd_shown)
+        .env("HOME", private.path())
         .env("TMPDIR", private.path());
     let mut running = supervisor.start(program, cancel)?;
     let mut stdout = Spool::new(job.max_stdout, job.max_kept, scratch);

@@ -141,7 +141,10 @@ async fn the_environment_holds_only_what_was_given() {
         .lines()
         .filter_map(|line| line.split('=').next())
         .collect();
-    assert_eq!(names, ["GIVEN", "PATH", "PWD", "SHLVL", "TMPDIR", "_"]);
+    assert_eq!(
+        names,
+        ["GIVEN", "HOME", "PATH", "PWD", "SHLVL", "TMPDIR", "_"]
+    );
 }
 
 #[tokio::test]
