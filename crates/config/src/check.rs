@@ -270,7 +270,7 @@ format = "json"
         let (settings, found) = check(text).unwrap();
         assert_eq!(settings.limits.request_bytes, 256);
         assert_eq!(settings.limits.calls_per_minute, 1000);
-        assert_eq!(settings.limits.result_bytes, 262_144, "the default");
+        assert_eq!(settings.limits.result_bytes, 1_048_576, "the default");
         assert_eq!(settings.policy.rules[0].decision, Decision::Ask);
         assert!(settings.policy.rules[0].tools[0].matches("anything"));
         let when = &settings.policy.rules[1].when["command.line"];

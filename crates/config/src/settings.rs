@@ -128,7 +128,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             request_bytes: 16 * MIB,
-            result_bytes: 262_144,
+            result_bytes: MIB,
             artifact_bytes: 64 * MIB,
             artifact_days: 30,
             calls_per_minute: 600,

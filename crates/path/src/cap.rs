@@ -146,7 +146,7 @@ mod tests {
     #[tokio::test]
     async fn a_large_result_is_cut_visibly_and_kept_whole() {
         let fixture = Fixture::new().await;
-        let text = "äöü".repeat(100_000);
+        let text = "äöü".repeat(300_000);
         let outcome = fixture
             .call("test::echo", json!({ "text": text }))
             .await
