@@ -3,10 +3,8 @@
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 NEXTEST := $(shell command -v cargo-nextest 2>/dev/null)
 
-# A real MCP client for the black-box tests, kept beside the build.
-MCP_VERSION := 2.3.0
-VENV := $(abspath $(TARGET))/test-python
-export MANYHANDS_TEST_PYTHON := $(VENV)/bin/python
+# Real MCP clients for the black-box tests, exactly as the lock file names them.
+CLIENTS := tests/mcp-client/node_modules/.package-lock.json
 
 # The official MCP suite. It needs a newer Node than most machines have.
 CONFORMANCE_VERSION := 0.2.0-alpha.12
@@ -27,7 +25,7 @@ up: ## Build the gateway and start it on this machine
 	cargo build --profile quick --locked -p manyhands
 	$(TARGET)/quick/manyhands up
 
-test: lint $(VENV)/.mcp-$(MCP_VERSION) ## Check everything: format, lints, all tests
+test: lint $(CLIENTS) ## Check everything: format, lints, all tests
 ifneq ($(NEXTEST),)
 	cargo nextest run --workspace --locked
 else
@@ -54,9 +52,8 @@ deny: ## Check licences and banned crates
 	@command -v cargo-deny >/dev/null || { echo "cargo-deny is missing; install it with: cargo install --locked cargo-deny" >&2; exit 1; }
 	cargo deny --locked check licenses bans sources
 
-$(VENV)/.mcp-$(MCP_VERSION):
-	python3 -m venv --clear $(VENV)
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check mcp==$(MCP_VERSION)
+$(CLIENTS): tests/mcp-client/package-lock.json
+	cd tests/mcp-client && npm ci --no-audit --no-fund
 	touch $@
 
 $(SUITE)/.ready-$(CONFORMANCE_VERSION):

@@ -33,6 +33,12 @@ fn refused(home: &Home, args: &[&str]) -> String {
     }
 }
 
+/// Only tables, all the way down.
+fn sets_nothing(table: &toml::Table) -> bool {
+    let mut below = table.values().map(toml::Value::as_table);
+    below.all(|table| table.is_some_and(sets_nothing))
+}
+
 #[test]
 fn a_first_start_makes_a_private_home_and_says_where_everything_is() {
     let home = Home::new();
@@ -63,12 +69,7 @@ fn a_first_start_makes_a_private_home_and_says_where_everything_is() {
         "{text}"
     );
     let parsed: toml::Table = text.parse().expect("valid TOML");
-    assert!(
-        parsed
-            .values()
-            .all(|value| value.as_table().is_some_and(toml::Table::is_empty)),
-        "{parsed:?}"
-    );
+    assert!(sets_nothing(&parsed), "{parsed:?}");
     let checked = gateway.cli(&["config", "check"]).ok().stdout;
     assert!(checked.contains("config.toml is in order"), "{checked}");
     assert_eq!(
@@ -303,7 +304,7 @@ fn settings_are_got_set_and_unset_in_the_file() {
     assert_eq!(get("limits.calls_per_minute"), "600");
     assert_eq!(get("allowed_hosts"), "[\"a.example\"]");
     let all: Value = serde_json::from_str(&home.cli(&["config", "get"]).ok().stdout).expect("JSON");
-    assert_eq!(all["limits"]["result_bytes"], 262_144);
+    assert_eq!(all["limits"]["result_bytes"], 1_048_576);
     home.cli(&["config", "set", "limits.calls_per_minute", "7"])
         .ok();
     home.cli(&["config", "set", "listen", "127.0.0.1:1234"])
@@ -627,4 +628,124 @@ fn completions_and_help_are_written() {
         version.trim(),
         concat!("manyhands ", env!("CARGO_PKG_VERSION"))
     );
+}
+
+#[test]
+fn the_log_is_for_people_or_for_machines() {
+    let gateway = Gateway::start();
+    let client = gateway.client("laptop");
+    gateway
+        .cli(&["config", "set", "limits.result_bytes", "5000"])
+        .ok();
+    gateway.daemon.log.wait_for("settings changed");
+    gateway.call_as(&client, "gsv__ReadFile", json!({}));
+    let text = gateway.daemon.log.text();
+    assert!(
+        !text.contains('\u{1b}'),
+        "no colours where nobody looks: {text:?}"
+    );
+    let gateway = Gateway::with_config("[log]\nformat = \"json\"\n");
+    gateway
+        .cli(&["config", "set", "limits.result_bytes", "5000"])
+        .ok();
+    gateway.daemon.log.wait_for("settings changed");
+    for line in gateway.daemon.log.text().lines() {
+        let entry: Value = serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"));
+        assert!(
+            entry["level"].is_string() && entry["timestamp"].is_string(),
+            "{entry}"
+        );
+    }
+}
+
+#[test]
+fn ordinary_calls_write_nothing_to_the_log() {
+    let gateway = Gateway::start();
+    let before = gateway.daemon.log.text();
+    for _ in 0..3 {
+        gateway.write("a.md", "x");
+        gateway
+            .ws()
+            .call("gsv__ReadFile", &json!({ "path": "nowhere" }));
+        for era in [crate::mcp::Era::Initialize, crate::mcp::Era::Stateless] {
+            crate::mcp::list(&gateway, era, &gateway.owner);
+        }
+    }
+    let home = gateway.daemon.log.clone();
+    gateway.stop();
+    let said = home.text()[before.len()..].to_owned();
+    let lines: Vec<&str> = said
+        .lines()
+        .filter(|line| !line.contains("stopping"))
+        .collect();
+    assert!(lines.is_empty(), "{lines:?}");
+}
+
+#[test]
+fn a_passphrase_opens_the_vault_and_nothing_else_does() {
+    let home = Home::new();
+    let with = |home: &Home, passphrase: Option<&str>| {
+        let mut command = up(home);
+        if let Some(passphrase) = passphrase {
+            command.env("MANYHANDS_PASSPHRASE", passphrase);
+        }
+        command
+    };
+    let command = with(&home, Some("correct horse"));
+    let gateway = Gateway::from(home, command);
+    gateway
+        .home
+        .cli_with(&["secret", "set", "key"], "hunter2-hunter2")
+        .ok();
+    let home = gateway.stop();
+    let before = tree(&home.path());
+    for wrong in [None, Some("wrong horse")] {
+        let mut daemon = Daemon::spawn(with(&home, wrong));
+        let log = daemon.wait_until_up().expect_err("it must not start");
+        assert!(
+            log.contains("MANYHANDS_PASSPHRASE") || log.contains("passphrase"),
+            "{log}"
+        );
+        let vault = |files: &[(String, Vec<u8>)]| {
+            files.iter().find(|(name, _)| name == "vault.key").cloned()
+        };
+        assert_eq!(
+            vault(&tree(&home.path())),
+            vault(&before),
+            "nothing changed"
+        );
+    }
+    let command = with(&home, Some("correct horse"));
+    let gateway = Gateway::from(home, command);
+    gateway.write("a.md", "hunter2-hunter2");
+    assert_eq!(
+        gateway.read("a.md").as_deref(),
+        Some("[redacted]"),
+        "the control"
+    );
+}
+
+#[test]
+fn an_owner_who_lost_their_token_gets_another() {
+    let gateway = Gateway::start();
+    let old = gateway.owner.clone();
+    let listed = gateway.get("/api/tokens").json();
+    let id = listed["result"]["tokens"][0]["id"].as_str().expect("an id");
+    let revoked = gateway.send(&Request::new("DELETE", &format!("/api/tokens/{id}")).bearer(&old));
+    assert_eq!(revoked.status, 200);
+    let ran = gateway.cli(&["tools"]);
+    assert_eq!(ran.code, Some(1), "it is really gone: {ran:?}");
+    let home = gateway.stop();
+    std::fs::remove_file(home.path().join("owner.token")).expect("the file goes");
+    let gateway = Gateway::on(home);
+    assert_ne!(gateway.owner, old);
+    assert_eq!(gateway.call("gsv__ReadFile", json!({}))["ok"], true);
+    assert_eq!(
+        gateway.call_as(&old, "gsv__ReadFile", json!({})).status,
+        401
+    );
+    let home = gateway.stop();
+    std::fs::write(home.path().join("owner.token"), "nonsense\n").expect("the file");
+    let log = refused(&home, &["--listen", "127.0.0.1:0"]);
+    assert!(log.contains("owner.token"), "{log}");
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Error;
 
 use crate::harness::{Gateway, eventually, tree};
-use crate::http::{Request, Response};
+use crate::http::{Connection, Request, Response};
 use crate::mcp::{self, Era};
 use crate::socket::{Closed, Socket, hello};
 
@@ -613,8 +613,12 @@ fn a_token_that_expires_stops_working_on_an_open_socket() {
         true,
         "the control"
     );
+    // Made later and just as brief: when it has expired, so has the first.
+    let later = json!({ "name": "later", "role": "client", "expiresInSeconds": 2 });
+    let later = gateway.token(later).0;
     eventually("it expires", || {
-        gateway.call_as(&token, "gsv__ReadFile", json!({})).status == 401
+        let tools = Request::get("/api/tools").bearer(&later);
+        gateway.send(&tools).status == 401
     });
     socket.ask(
         "tool.invoke",
@@ -745,5 +749,39 @@ fn tokens_are_listed_without_their_text_and_stored_hashed() {
             .windows(secret.len())
             .any(|part| part == secret.as_bytes());
         assert!(!holds, "the token is in {file}");
+    }
+}
+
+#[test]
+fn a_token_revoked_while_its_call_waits_for_the_owner_runs_nothing() {
+    let gateway =
+        Gateway::with_config("[[policy.rules]]\ndecision = \"ask\"\ncallers = [\"client:*\"]\n");
+    let write = |path: &str| {
+        Request::post(
+            "/api/tools/gsv__WriteFile?wait=60",
+            &json!({ "path": path, "content": "x" }),
+        )
+    };
+    for (path, revoke) in [("kept.md", false), ("taken.md", true)] {
+        let (token, id) = gateway.token(json!({ "name": "phone", "role": "client" }));
+        let mut connection = Connection::open(gateway.addr).expect("a connection");
+        let bytes = write(path).bearer(&token).bytes(connection.host());
+        connection.write(&bytes).expect("sent");
+        let waiting =
+            || gateway.get("/api/approvals").json()["result"]["approvals"][0]["id"].clone();
+        eventually("the question", || waiting().is_string());
+        let question = waiting();
+        if revoke {
+            let taken = Request::new("DELETE", &format!("/api/tokens/{id}")).bearer(&gateway.owner);
+            assert_eq!(gateway.send(&taken).status, 200);
+        }
+        let question = question.as_str().expect("an id");
+        gateway.post(
+            &format!("/api/approvals/{question}"),
+            &json!({ "decision": "approve" }),
+        );
+        let said = connection.read().expect("an answer").json();
+        assert_eq!(said["ok"], !revoke, "{path}: {said}");
+        assert_eq!(gateway.read(path).is_none(), revoke, "{path}");
     }
 }

@@ -486,57 +486,54 @@ fn every_face_lists_the_same_catalogue() {
     let patterns = json!({ "name": "c", "role": "client", "tools": ["gsv__*File"] });
     let narrow = gateway.token(patterns).0;
     let node = gateway.token(json!({ "name": "n", "role": "node" })).0;
-    let files = [
-        "gsv__DeleteFile",
-        "gsv__EditFile",
-        "gsv__ReadFile",
-        "gsv__WriteFile",
-    ];
-    let all = [
-        "gsv__ConfigGet",
-        "gsv__DeleteFile",
-        "gsv__EditFile",
-        "gsv__ReadFile",
-        "gsv__WriteFile",
-    ];
-    for (token, expect) in [
-        (gateway.owner.as_str(), &all[..]),
-        (&narrow, &files),
-        (&node, &[]),
-    ] {
-        let http = gateway
-            .send(&Request::get("/api/tools").bearer(token))
-            .json();
-        let cli = gateway
-            .cli(&["--token", token, "tools", "--json"])
-            .ok()
-            .json();
-        assert_eq!(http["result"], cli, "the command line shows what HTTP does");
-        let listed = http["result"]["tools"].as_array().expect("tools").clone();
-        let core = &http["result"]["groups"]["core"];
-        assert_eq!(core, &json!(expect), "grouped as core, extra and channel");
-        let mut lists = vec![listed.clone()];
-        if token != node {
+    for token in [&gateway.owner, &narrow, &node] {
+        let http = Request::get("/api/tools").bearer(token);
+        let http = gateway.send(&http).json()["result"].clone();
+        let cli = gateway.cli(&["--token", token, "tools", "--json"]).ok();
+        assert_eq!(http, cli.json(), "the command line shows what HTTP does");
+        let listed = http["tools"].as_array().expect("tools").clone();
+        let grouped = ["core", "extra", "channel"].map(|group| http["groups"][group].clone());
+        let grouped: usize = grouped
+            .iter()
+            .filter_map(|g| g.as_array())
+            .map(Vec::len)
+            .sum();
+        assert_eq!(grouped, listed.len(), "each tool is in one group");
+        let names = |list: &[Value], field: &str| -> Vec<String> {
+            let names = list.iter().filter_map(|tool| tool[field].as_str());
+            names.map(str::to_owned).collect()
+        };
+        let own = names(&listed, "name");
+        if *token == node {
+            assert!(own.is_empty(), "a node calls no tools: {own:?}");
+        } else {
+            assert!(own.contains(&"gsv__ReadFile".to_owned()), "{own:?}");
             let ws = Socket::connect(gateway.addr, token).request("tools.list", json!({}));
-            lists.push(ws["payload"]["tools"].as_array().expect("tools").clone());
+            let ws = ws["payload"]["tools"].as_array().expect("tools").clone();
+            assert_eq!(names(&ws, "name"), own);
+            same_shapes(&ws, &listed);
+        }
+        if *token == narrow {
+            let fits = |name: &String| name.starts_with("gsv__") && name.ends_with("File");
+            assert!(own.len() == 4 && own.iter().all(fits), "{own:?}");
         }
         for era in [Era::Initialize, Era::Stateless] {
-            lists.push(mcp::list(&gateway, era, token));
             let mut pipe = Pipe::start(&gateway, era, token);
-            let said = pipe.request("tools/list", json!({}));
-            lists.push(said["result"]["tools"].as_array().expect("tools").clone());
-        }
-        for list in lists {
-            let names: Vec<&str> = list
-                .iter()
-                .filter_map(|tool| tool["name"].as_str())
-                .collect();
-            assert_eq!(names, expect);
-            for (tool, reference) in list.iter().zip(&listed) {
-                for field in ["description", "inputSchema"] {
-                    assert_eq!(tool[field], reference[field], "{}", tool["name"]);
-                }
+            let piped = pipe.request("tools/list", json!({}));
+            let piped = piped["result"]["tools"].as_array().expect("tools").clone();
+            for list in [mcp::list(&gateway, era, token), piped] {
+                assert_eq!(names(&list, "name"), names(&listed, "wireName"));
+                same_shapes(&list, &listed);
             }
+        }
+    }
+}
+
+#[track_caller]
+fn same_shapes(list: &[Value], reference: &[Value]) {
+    for (tool, reference) in list.iter().zip(reference) {
+        for field in ["description", "inputSchema"] {
+            assert_eq!(tool[field], reference[field], "{}", tool["name"]);
         }
     }
 }
@@ -553,23 +550,28 @@ fn the_listing_says_what_a_tool_does_and_where() {
         ("gsv__WriteFile", json!(["writes"]), false),
     ];
     let mcp = mcp::list(&gateway, Era::Stateless, &gateway.owner);
-    for (at, (name, effects, looks_only)) in table.iter().enumerate() {
-        let tool = &listed["result"]["tools"][at];
-        let seen = (
-            tool["name"].as_str(),
-            &tool["effects"],
-            tool["family"].as_str(),
-            tool["runsOn"].as_str(),
-        );
-        assert_eq!(seen, (Some(*name), effects, Some("gsv"), Some("gateway")));
-        assert_eq!(tool["wireName"], *name, "it fits model APIs as it is");
+    let named = |list: &[Value], name: &str| -> Value {
+        let found = list.iter().find(|tool| tool["name"] == name);
+        found.unwrap_or_else(|| panic!("{name} is listed")).clone()
+    };
+    let listed = listed["result"]["tools"].as_array().expect("tools");
+    for (name, effects, looks_only) in &table {
+        let (tool, over_mcp) = (named(listed, name), named(&mcp, name));
+        let seen = [
+            &tool["family"],
+            &tool["runsOn"],
+            &tool["group"],
+            &tool["wireName"],
+        ];
+        assert_eq!(seen, ["gsv", "gateway", "core", *name], "{tool}");
+        assert_eq!(tool["effects"], *effects, "{name}");
+        let hint = &over_mcp["annotations"]["readOnlyHint"];
         assert_eq!(
-            mcp[at]["annotations"]["readOnlyHint"], *looks_only,
+            (hint, &over_mcp["outputSchema"]["type"]),
+            (&json!(looks_only), &json!("object")),
             "{name}"
         );
-        assert_eq!(mcp[at]["outputSchema"]["type"], "object", "{name}");
-        let one = gateway.cli(&["tools", name]).ok().json();
-        assert_eq!(&one, tool);
+        assert_eq!(gateway.cli(&["tools", name]).ok().json(), tool);
     }
     let shown = gateway.cli(&["tools"]).ok().stdout;
     for (name, ..) in table {
@@ -677,10 +679,10 @@ fn the_sockets_own_methods_are_calls_like_any_other() {
     assert_eq!(listed["payload"]["files"], json!(["d/a.md"]));
     let root = socket.request("workspace.list", json!({}));
     assert_eq!(root["payload"]["directories"], json!(["d/"]));
-    let one = socket.request("config.get", json!({ "path": "limits.result_bytes" }));
+    let one = socket.request("config.get", json!({ "path": "limits.calls_per_minute" }));
     assert_eq!(
         one["payload"],
-        json!({ "path": "limits.result_bytes", "value": 262_144 })
+        json!({ "path": "limits.calls_per_minute", "value": 600 })
     );
     let set = socket.request(
         "config.set",
@@ -721,4 +723,61 @@ fn the_sockets_own_methods_are_calls_like_any_other() {
             "{tool} is in the audit"
         );
     }
+}
+
+#[test]
+fn mcp_keeps_no_sessions_and_says_what_it_does_not_speak() {
+    let gateway = Gateway::start();
+    let initialize = |version: &str| {
+        let client = json!({ "name": "test", "version": "1" });
+        let params =
+            json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": client });
+        Request::post(
+            "/mcp",
+            &mcp::message(Era::Initialize, 1, "initialize", params),
+        )
+        .header("Accept", "application/json, text/event-stream")
+        .bearer(&gateway.owner)
+    };
+    let said = gateway.send(&initialize("2025-11-25"));
+    assert_eq!((said.status, said.header("mcp-session-id")), (200, None));
+    let future = mcp::answer(&gateway.send(&initialize("2099-01-01")));
+    let offered = &future["result"]["protocolVersion"];
+    assert!(
+        offered.is_string() && offered != "2099-01-01",
+        "an older version is offered: {future}"
+    );
+    for method in ["GET", "DELETE"] {
+        let request = Request::new(method, "/mcp")
+            .header("Accept", "text/event-stream")
+            .bearer(&gateway.owner);
+        assert_eq!(gateway.send(&request).status, 405, "{method}");
+    }
+    let list = |era| mcp::request(era, "tools/list", json!({}), Some(&gateway.owner));
+    assert_eq!(
+        gateway.send(&list(Era::Stateless)).status,
+        200,
+        "the control"
+    );
+    let nothing = mcp::request(
+        Era::Stateless,
+        "nothing/here",
+        json!({}),
+        Some(&gateway.owner),
+    );
+    assert_eq!(
+        mcp::answer(&gateway.send(&nothing))["error"]["code"],
+        -32601
+    );
+    let body = mcp::message(Era::Stateless, 1, "tools/list", json!({}));
+    let mismatch = Request::post("/mcp", &body)
+        .header("Accept", "application/json, text/event-stream")
+        .header("MCP-Protocol-Version", "2026-07-28")
+        .header("Mcp-Method", "tools/call")
+        .bearer(&gateway.owner);
+    assert_eq!(
+        gateway.send(&mismatch).status,
+        400,
+        "headers that contradict the body"
+    );
 }

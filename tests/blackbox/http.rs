@@ -1,6 +1,6 @@
 //! A small HTTP/1.1 client that sends exactly the headers it is told to.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 

@@ -62,8 +62,8 @@ pub fn answer(response: &Response) -> Value {
     let kind = response.header("content-type").unwrap_or_default();
     if kind.starts_with("text/event-stream") {
         let text = response.text();
-        let data = text.lines().filter_map(|line| line.strip_prefix("data:"));
-        let last = data.filter(|data| !data.trim().is_empty()).last();
+        let mut data = text.lines().filter_map(|line| line.strip_prefix("data:"));
+        let last = data.rfind(|data| !data.trim().is_empty());
         return serde_json::from_str(last.expect("an event")).expect("JSON in the event");
     }
     response.json()

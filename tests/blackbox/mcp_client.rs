@@ -1,1 +1,143 @@
-//! To be written.
+//! Real MCP clients that nobody here wrote: the official TypeScript SDKs, from their registry.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Once;
+
+use serde_json::{Value, json};
+
+use crate::harness::{BINARY, Gateway, run};
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/mcp-client")
+}
+
+/// Installs the clients where `make test` has not done so.
+fn install() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // Every test process comes here; one installs, the others wait.
+        let lockfile = std::fs::File::open(folder().join("package-lock.json"));
+        let lockfile = lockfile.expect("the lock file");
+        lockfile.lock().expect("our turn");
+        let wanted = lockfile.metadata().and_then(|of| of.modified());
+        let marker = std::fs::metadata(folder().join("node_modules/.package-lock.json"));
+        let installed = marker.and_then(|of| of.modified());
+        if installed.is_ok_and(|installed| wanted.is_ok_and(|wanted| installed >= wanted)) {
+            return;
+        }
+        let mut npm = Command::new("npm");
+        npm.args(["ci", "--no-audit", "--no-fund"])
+            .current_dir(folder());
+        let ran = run(npm, "");
+        assert_eq!(
+            ran.code,
+            Some(0),
+            "the tests need Node.js 20 or newer with npm: {ran:?}"
+        );
+    });
+}
+
+/// What the client saw.
+fn client(gateway: &Gateway, sdk: &str, era: &str, transport: &str) -> Value {
+    install();
+    let target = match transport {
+        "stdio" => BINARY,
+        _ => &gateway.url,
+    };
+    let mut node = gateway.home.wrap(Command::new("node"));
+    node.arg(folder().join("client.mjs"))
+        .args([sdk, era, transport, target, &gateway.owner]);
+    let ran = run(node, "");
+    assert_eq!(ran.code, Some(0), "{sdk} {era} {transport}: {ran:?}");
+    ran.json()
+}
+
+fn check(sdk: &str, era: &str, transport: &str) {
+    let gateway = Gateway::start();
+    let seen = client(&gateway, sdk, era, transport);
+    assert_eq!(seen["server"]["name"], "manyhands", "{seen}");
+    let listed = gateway.get("/api/tools").json();
+    let names = |tools: &Value, key: &str| -> Vec<Value> {
+        let tools = tools.as_array().expect("tools");
+        tools.iter().map(|tool| tool[key].clone()).collect()
+    };
+    assert_eq!(
+        names(&seen["tools"], "name"),
+        names(&listed["result"]["tools"], "wireName")
+    );
+    let (path, content) = (
+        seen["path"].as_str().expect("a path"),
+        seen["content"].as_str().expect("a text"),
+    );
+    assert_eq!(
+        gateway.read(path).as_deref(),
+        Some(content),
+        "what it wrote is there"
+    );
+    // The client itself checks structured content against the output schema it was given.
+    let written = &seen["written"]["value"]["structuredContent"];
+    assert_eq!(
+        (&written["path"], &written["written"], &written["size"]),
+        (&json!(path), &json!(true), &json!(content.len())),
+        "{seen}"
+    );
+    let read = &seen["read"]["value"];
+    assert_eq!(read["structuredContent"]["content"], content, "{read}");
+    let text: Value =
+        serde_json::from_str(read["content"][0]["text"].as_str().expect("text")).expect("JSON");
+    assert_eq!(
+        text, read["structuredContent"],
+        "and as text, for clients without structure"
+    );
+    assert_eq!(
+        seen["listed"]["value"]["structuredContent"]["files"],
+        json!([path])
+    );
+    for (what, words) in [
+        ("missing", "file not found: nowhere.md"),
+        ("invalid", "path: is required"),
+        ("climbing", "contains '..'"),
+    ] {
+        let result = &seen[what]["value"];
+        assert_eq!(result["isError"], true, "{what}: {seen}");
+        assert!(
+            result["content"][0]["text"]
+                .as_str()
+                .is_some_and(|text| text.contains(words)),
+            "{what}: {result}"
+        );
+    }
+    let unknown = seen["unknown"].to_string();
+    assert!(unknown.contains("there is no tool named"), "{unknown}");
+    assert!(
+        seen["stranger"]["error"].is_string(),
+        "a stranger without a token gets no connection: {seen}"
+    );
+}
+
+#[test]
+fn the_current_client_speaks_2026_07_28_over_http() {
+    check("v2", "2026-07-28", "http");
+}
+
+#[test]
+fn the_current_client_speaks_2025_11_25_over_http() {
+    check("v2", "2025-11-25", "http");
+}
+
+#[test]
+fn the_earlier_client_speaks_2025_11_25_over_http() {
+    check("v1", "2025-11-25", "http");
+}
+
+#[test]
+fn the_current_client_speaks_over_standard_streams() {
+    check("v2", "2026-07-28", "stdio");
+    check("v2", "2025-11-25", "stdio");
+}
+
+#[test]
+fn the_earlier_client_speaks_over_standard_streams() {
+    check("v1", "2025-11-25", "stdio");
+}

@@ -11,7 +11,7 @@ use manyhands_core::{
 };
 use manyhands_guard::{LoginThrottle, canonical};
 use manyhands_store::{StoreError, TokenRecord, Tokens, mint_token, parse_token};
-use tokio::sync::broadcast;
+use tokio_util::sync::CancellationToken;
 
 /// How many (address, token) pairs that proved themselves are remembered.
 const MAX_PROVEN: usize = 4_096;
@@ -25,6 +25,8 @@ pub struct Admitted {
     pub token: TokenId,
     /// When that token ends by itself.
     pub expires: Option<Timestamp>,
+    /// Fires when that token is taken back.
+    pub revoked: CancellationToken,
 }
 
 /// What a new token is to be.
@@ -43,6 +45,7 @@ pub struct NewToken {
 struct Known {
     record: TokenRecord,
     caller: Arc<Caller>,
+    revoked: CancellationToken,
 }
 
 /// Checks tokens, makes them, and takes them back.
@@ -54,7 +57,6 @@ pub struct Doorman {
     throttle: LoginThrottle,
     /// Pairs that proved themselves: a neighbour's bad guesses do not lock them out.
     proven: Mutex<HashSet<(IpAddr, TokenId)>>,
-    revoked: broadcast::Sender<TokenId>,
     used: Mutex<HashMap<TokenId, Timestamp>>,
 }
 
@@ -72,7 +74,6 @@ impl Doorman {
             .into_iter()
             .map(|record| (record.id, Known::from(record)))
             .collect();
-        let (revoked, _) = broadcast::channel(64);
         Ok(Self {
             store,
             throttle: LoginThrottle::new(clock.clone(), failed_logins, failed_logins, 10_000),
@@ -80,7 +81,6 @@ impl Doorman {
             ids,
             known: RwLock::new(known),
             proven: Mutex::default(),
-            revoked,
             used: Mutex::default(),
         })
     }
@@ -123,6 +123,7 @@ impl Doorman {
             caller: found.caller.clone(),
             token: id,
             expires: found.record.expires,
+            revoked: found.revoked.clone(),
         })
     }
 
@@ -138,12 +139,19 @@ impl Doorman {
             .insert(token, self.clock.now());
     }
 
-    /// Whether a token that was let in still holds.
-    pub fn still_holds(&self, token: TokenId) -> bool {
-        let known = self.known.read().expect("no panic while held");
-        known
-            .get(&token)
-            .is_some_and(|found| found.record.is_live(self.clock.now()))
+    /// Waits until the token of somebody who was let in is taken back or expires.
+    pub async fn lapsed(&self, admitted: &Admitted) -> ToolError {
+        let expired = async {
+            match admitted.expires {
+                Some(at) => tokio::time::sleep(at.since(self.clock.now())).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = admitted.revoked.cancelled() => unauthenticated("the token was revoked"),
+            () = expired => unauthenticated("the token has expired"),
+        }
     }
 
     /// Makes a token. Its text is shown now and never again.
@@ -183,18 +191,13 @@ impl Doorman {
             let mut known = self.known.write().expect("no panic while held");
             known.get_mut(&id).map(|found| {
                 found.record.revoked.get_or_insert(now);
+                found.revoked.cancel();
                 found.record.clone()
             })
         };
-        let _ = self.revoked.send(id); // no open socket is fine
         record.ok_or_else(|| StoreError::NotFound {
             what: format!("the token {id}"),
         })
-    }
-
-    /// Hears of every token that is taken back.
-    pub fn revocations(&self) -> broadcast::Receiver<TokenId> {
-        self.revoked.subscribe()
     }
 
     /// All tokens, newest first, with their last use.
@@ -248,7 +251,11 @@ impl From<TokenRecord> for Known {
                 tools: record.tools.clone(),
             },
         });
-        Self { record, caller }
+        Self {
+            record,
+            caller,
+            revoked: CancellationToken::new(),
+        }
     }
 }
 

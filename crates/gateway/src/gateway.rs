@@ -1,23 +1,28 @@
 //! The gateway put together: store, path, doorman, settings.
 
+use std::collections::BTreeMap;
 use std::path::{Path as FilePath, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use manyhands_config::{Changes, ConfigError, ConfigFile, Settings, diff};
-use manyhands_core::{Caller, Catalogue, Clock, ErrorCode, Ids, Secret, ToolError};
+use manyhands_core::{
+    CallRequest, Caller, Catalogue, Clock, ErrorCode, Ids, Invoke, Outcome, Secret, ToolError,
+};
 use manyhands_guard::{PrivateFileError, Redactor};
 use manyhands_path::{Parts, Path};
 use manyhands_store::{AuditEntry, AuditKind, AuditStatus, Durability, Store, StoreError};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::doorman::Doorman;
+use crate::doorman::{Admitted, Doorman};
 use crate::families;
 use crate::home::{self, CONFIG_FILE};
+use crate::host::Host;
 use crate::http::Listening;
 use crate::settings::LiveSettings;
+use crate::web::Web;
 use crate::workspace::Workspace;
 
 /// Why a gateway did not start.
@@ -41,6 +46,14 @@ pub enum StartError {
     /// A rule's pattern did not compile.
     #[error("a policy rule holds a wrong pattern: {0}")]
     Policy(String),
+    /// A folder that the tools of this machine work in cannot be opened.
+    #[error(
+        "a folder for the tools of this machine cannot be opened: {source}; see workspace_root, file_cache_dir and file_state_dir"
+    )]
+    Host {
+        /// Why.
+        source: std::io::Error,
+    },
     /// The address cannot be listened on.
     #[error("{0}")]
     Listen(String),
@@ -56,6 +69,8 @@ pub struct Options {
     pub ids: Ids,
     /// The vault's passphrase, when it has one.
     pub passphrase: Option<Secret>,
+    /// The environment the gateway was started in; tools see only what is named to them.
+    pub environment: BTreeMap<String, String>,
 }
 
 /// The assembled gateway. Faces hold it and ask its path.
@@ -72,6 +87,8 @@ pub struct Gateway {
     pub clock: Arc<dyn Clock>,
     /// Ids.
     pub ids: Ids,
+    families: Families,
+    catalogue: Arc<ArcSwap<Catalogue>>,
     redactor: Arc<ArcSwap<Redactor>>,
     owner_token: Secret,
     config: ConfigFile,
@@ -79,15 +96,29 @@ pub struct Gateway {
     stopping: CancellationToken,
 }
 
-/// All tools of the families that need nothing connected.
-pub(crate) fn catalogue(workspace: &Workspace, settings: &LiveSettings) -> Catalogue {
-    let mut catalogue = Catalogue::default();
-    for tool in families::gsv::tools(workspace, settings) {
+/// What the families' tools stand on.
+struct Families {
+    workspace: Workspace,
+    host: Host,
+    web: Web,
+    ids: Ids,
+}
+
+impl Families {
+    /// All tools that are switched on.
+    fn catalogue(&self, settings: &LiveSettings) -> Catalogue {
+        let switches = &settings.current().tools;
+        let gsv = families::gsv::tools(&self.workspace, settings);
+        let tool = families::tool::tools(switches, &self.host, &self.web);
+        let unified = families::unified::tools(switches, &self.host, &self.web, &self.ids);
+        let mut catalogue = Catalogue::default();
+        for tool in gsv.into_iter().chain(tool).chain(unified) {
+            catalogue
+                .add(tool)
+                .expect("built-in tools have names of their own");
+        }
         catalogue
-            .add(tool)
-            .expect("built-in tools have names of their own");
     }
-    catalogue
 }
 
 impl Gateway {
@@ -98,6 +129,7 @@ impl Gateway {
             clock,
             ids,
             passphrase,
+            environment,
         } = options;
         let store = Store::open(&home, clock.clone(), ids.clone(), passphrase).await?;
         let config = ConfigFile::new(home.join(CONFIG_FILE));
@@ -112,10 +144,20 @@ impl Gateway {
         .await?;
         let owner_token = home::owner_token(&home, &doorman, &*clock).await?;
         let live = LiveSettings::new(settings.clone());
-        let workspace = Workspace::new(store.blobs().clone(), live.clone());
+        let host_failed = |source| StartError::Host { source };
+        let artifacts = store.artifacts().clone();
+        let host = Host::open(&home, environment, live.clone(), artifacts, clock.clone())
+            .map_err(host_failed)?;
+        let families = Families {
+            workspace: Workspace::new(store.blobs().clone(), live.clone()),
+            web: Web::new(&live, host.clone(), store.vault().clone()),
+            host,
+            ids: ids.clone(),
+        };
+        let catalogue = Arc::new(ArcSwap::from_pointee(families.catalogue(&live)));
         let redactor = Arc::new(ArcSwap::from_pointee(Redactor::new(&[])));
         let path = Path::new(Parts {
-            catalogue: Arc::new(ArcSwap::from_pointee(catalogue(&workspace, &live))),
+            catalogue: catalogue.clone(),
             store: store.clone(),
             clock: clock.clone(),
             ids: ids.clone(),
@@ -131,6 +173,8 @@ impl Gateway {
             settings: live,
             clock,
             ids,
+            families,
+            catalogue,
             redactor,
             owner_token,
             config,
@@ -159,6 +203,19 @@ impl Gateway {
     /// Whether it is on its way down.
     pub fn is_stopping(&self) -> bool {
         self.stopping.is_cancelled()
+    }
+
+    /// Calls a tool for somebody who was let in. The call ends when their token does.
+    pub async fn invoke(
+        &self,
+        asker: &Admitted,
+        request: CallRequest,
+    ) -> Result<Outcome, ToolError> {
+        tokio::select! {
+            biased;
+            lapsed = self.doorman.lapsed(asker) => Err(lapsed),
+            outcome = self.path.invoke(request) => outcome,
+        }
     }
 
     /// Tells the redactor every secret there is.
@@ -231,6 +288,11 @@ impl Gateway {
             .reconfigure(settings.limits.clone(), &settings.policy)
             .map_err(|e| ToolError::parameter("policy.rules", e.to_string()))?;
         self.settings.replace(settings);
+        if changes.keys.iter().any(|key| key.starts_with("tools.")) {
+            let catalogue = self.families.catalogue(&self.settings);
+            self.catalogue.store(Arc::new(catalogue));
+        }
+        self.families.web.reconfigure();
         if !changes.is_empty() {
             tracing::info!(keys = ?changes.keys, needs_restart = ?changes.needs_restart, "settings changed");
         }

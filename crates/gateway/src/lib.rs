@@ -11,11 +11,13 @@ mod doorman;
 mod families;
 mod gateway;
 mod home;
+mod host;
 pub mod http;
 mod listing;
 pub mod mcp;
 mod reference;
 mod settings;
+mod web;
 mod workspace;
 pub mod ws;
 
@@ -25,15 +27,3 @@ pub use home::{CONFIG_FILE, OWNER_TOKEN_FILE};
 pub use listing::ToolListing;
 pub use reference::reference;
 pub use settings::LiveSettings;
-
-use manyhands_core::Catalogue;
-
-/// The catalogue of a gateway that nothing has connected to, for generated documents.
-pub fn bare_catalogue() -> Catalogue {
-    let settings = LiveSettings::new(manyhands_config::Settings::default());
-    let blobs = std::sync::Arc::new(object_store::memory::InMemory::new());
-    gateway::catalogue(
-        &workspace::Workspace::new(blobs, settings.clone()),
-        &settings,
-    )
-}

@@ -28,6 +28,8 @@ pub struct ToolListing {
     pub effects: Vec<Effect>,
     /// Where it does its work.
     pub runs_on: String,
+    /// How many seconds a call may take at the most.
+    pub timeout_seconds: u64,
 }
 
 impl From<&ToolSpec> for ToolListing {
@@ -41,6 +43,7 @@ impl From<&ToolSpec> for ToolListing {
             input_schema: spec.input_schema.clone(),
             output_schema: spec.output_schema.clone(),
             effects: spec.effects.iter().collect(),
+            timeout_seconds: spec.deadline.as_secs(),
             runs_on: match &spec.runs_on {
                 RunsOn::Gateway => "gateway".to_owned(),
                 RunsOn::Host => "host".to_owned(),

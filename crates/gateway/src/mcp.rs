@@ -207,8 +207,8 @@ impl Hands for Here {
         context: &RequestContext<RoleServer>,
     ) -> Result<Envelope, ErrorData> {
         let asker = Self::asker(context)?;
-        let request = CallRequest::new(tool, arguments, asker.caller);
-        Ok(Envelope::from(self.0.path.invoke(request).await))
+        let request = CallRequest::new(tool, arguments, asker.caller.clone());
+        Ok(Envelope::from(self.0.invoke(&asker, request).await))
     }
 }
 

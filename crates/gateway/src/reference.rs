@@ -1,32 +1,34 @@
-//! The tool reference: a page of Markdown made from the catalogue.
+//! The tool reference: a page of Markdown made from a listing.
 
 use std::fmt::Write;
 
-use manyhands_core::{Catalogue, Effect, ToolSpec};
+use manyhands_core::Effect;
 use serde_json::Value;
 
+use crate::listing::ToolListing;
+
 /// Every tool with its parameters and result, from the doc comments beside the code.
-pub fn reference(catalogue: &Catalogue) -> String {
+pub fn reference(tools: &[ToolListing]) -> String {
     let mut page = String::from(
-        "# Tools\n\nMade from the catalogue; `UPDATE_DOCS=1 make test` writes it anew.\n\
+        "# Tools\n\nMade from the catalogue; `manyhands tools --markdown` writes it anew.\n\
          Every tool answers `{ok, result}` or `{ok, error, code}` on HTTP, WebSocket and the command line,\n\
          and as structured content with the same text over MCP.\n",
     );
-    for spec in catalogue.specs() {
+    for spec in tools {
         describe(&mut page, spec);
     }
     page
 }
 
-fn describe(page: &mut String, spec: &ToolSpec) {
-    let effects: Vec<&str> = spec.effects.iter().map(Effect::word).collect();
+fn describe(page: &mut String, spec: &ToolListing) {
+    let effects: Vec<&str> = spec.effects.iter().copied().map(Effect::word).collect();
     let _ = write!(
         page,
         "\n## `{}`\n\n{}\n\nEffects: {}. Takes at most {} s.\n",
         spec.name,
         spec.description,
         effects.join(", "),
-        spec.deadline.as_secs()
+        spec.timeout_seconds
     );
     fields(page, "Parameter", &spec.input_schema);
     if let Some(output) = &spec.output_schema {

@@ -2,6 +2,7 @@
 
 mod edit;
 pub mod files;
+pub mod patch;
 mod root;
 pub mod shell;
 

@@ -119,6 +119,9 @@ pub struct Trigger {
 pub struct Tools {
     /// Only this tool, with its parameters.
     pub name: Option<String>,
+    /// As a page of Markdown with every parameter.
+    #[arg(long, conflicts_with_all = ["json", "name"])]
+    pub markdown: bool,
     /// As JSON.
     #[arg(long)]
     pub json: bool,
@@ -190,7 +193,8 @@ pub enum Token {
     /// Take a token back; its open connections end at once.
     Revoke {
         /// The token's id or name.
-        token: String,
+        #[arg(value_name = "TOKEN")]
+        which: String,
     },
 }
 

@@ -1,6 +1,7 @@
 //! What every command stands on: the home, the environment, the gateway in question.
 #![allow(clippy::disallowed_methods)] // the one place the environment is read
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -53,6 +54,14 @@ impl Ground {
     /// The passphrase of the vault, when it has one.
     pub fn passphrase(&self) -> Option<Secret> {
         std::env::var("MANYHANDS_PASSPHRASE").ok().map(Secret::new)
+    }
+
+    /// The environment this was started in.
+    pub fn environment(&self) -> BTreeMap<String, String> {
+        // A variable that is no text is none a tool could be given.
+        std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .collect()
     }
 
     /// What the log filter is to be, when the environment says so.

@@ -26,6 +26,11 @@ pub fn say(text: impl AsRef<str>) {
     let _ = writeln!(std::io::stdout(), "{}", text.as_ref());
 }
 
+/// Prints text as it is.
+pub fn text(text: &str) {
+    let _ = write!(std::io::stdout(), "{text}");
+}
+
 /// Prints a line beside the result.
 pub fn remark(text: impl AsRef<str>) {
     let _ = writeln!(std::io::stderr(), "{}", text.as_ref());

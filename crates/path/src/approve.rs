@@ -12,6 +12,7 @@ use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use manyhands_config::{Decision, Limits};
 use manyhands_core::{ApprovalId, Clock, ErrorCode, Ids, ToolError};
+use manyhands_guard::Redactor;
 use manyhands_store::{
     ApprovalFilter, ApprovalRecord, ApprovalState, Approvals, Decision as Answer, NewApproval,
     StoreError,
@@ -76,6 +77,7 @@ impl ApprovalDesk {
 pub struct Approve {
     pub(crate) desk: ApprovalDesk,
     pub(crate) limits: Arc<ArcSwap<Limits>>,
+    pub(crate) redactor: Arc<ArcSwap<Redactor>>,
     /// Fires when the gateway takes no more calls: questions stay on disk, waiting does not.
     pub(crate) draining: CancellationToken,
 }
@@ -143,6 +145,9 @@ impl Approve {
             .unwrap_or_default();
         let caller = call.caller.key();
         let arguments = canonical(&call.arguments);
+        // The fingerprint is of what will run; what is kept and shown holds no known secret.
+        let mut shown = call.arguments.clone();
+        self.redactor.load().value(&mut shown);
         let new = NewApproval {
             id: self.desk.ids.next(),
             fingerprint: digest(&[&caller, call.agent.as_str(), spec.name.as_str(), &arguments]),
@@ -150,7 +155,7 @@ impl Approve {
             caller_name: call.caller.name.clone(),
             agent: call.agent.clone(),
             tool: spec.name.to_string(),
-            arguments: call.arguments.clone(),
+            arguments: shown,
             effects: spec.effects,
             rule,
             expires: now.plus(Duration::from_secs(minutes * 60)),
@@ -274,6 +279,27 @@ mod tests {
             "decided is decided"
         );
         assert_eq!(fixture.count(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_secret_in_a_question_is_neither_kept_nor_shown() {
+        let fixture = Fixture::new().await;
+        let id = ask(&fixture, testing::SECRET).await.unwrap_err().1.unwrap();
+        let shown = fixture.path.approvals().list(None).await.unwrap().remove(0);
+        assert_eq!(shown.arguments, json!({ "text": "[redacted]" }));
+        fixture
+            .path
+            .approvals()
+            .decide(id, Answer::Approve, "owner")
+            .await
+            .unwrap();
+        let other = ask(&fixture, "[redacted]").await.unwrap_err().0;
+        assert_eq!(
+            other,
+            ErrorCode::ApprovalRequired,
+            "only the call itself is let through"
+        );
+        ask(&fixture, testing::SECRET).await.unwrap();
     }
 
     #[tokio::test]

@@ -53,11 +53,14 @@ impl Layer for Audit {
                 entry.code = error.code.word().to_owned();
             }
         }
-        let stored = self.chain.record(entry, durability(call)).await;
-        match stored {
+        let durability = durability(call);
+        match self.chain.record(entry, durability).await {
             Ok(()) => result,
-            Err(error) if call.started && result.is_ok() => Err(storage_error(&error)
-                .hint("the tool ran and took effect, but its audit record could not be stored")),
+            // Looking goes on when the disk is full; changing does not.
+            Err(error) if durability == Durability::OnDisk && call.started && result.is_ok() => {
+                Err(storage_error(&error)
+                    .hint("the tool ran and took effect, but its audit record could not be stored"))
+            }
             Err(error) => {
                 tracing::error!(call = %call.id, %error, "an audit record could not be stored");
                 result
@@ -105,7 +108,10 @@ fn entry(call: &Call, kind: AuditKind, clock: &dyn Clock, redactor: &Redactor) -
         call: Some(call.id),
         caller: call.caller.key(),
         agent: call.agent.to_string(),
-        tool: spec.map_or(asked, |spec| spec.name.to_string()),
+        tool: spec.map_or_else(
+            || redactor.text(&asked).into_owned(),
+            |spec| spec.name.to_string(),
+        ),
         effects: spec.map(|spec| spec.effects).unwrap_or_default(),
         arguments_digest: digest(&[&arguments]),
         summary: shown[..shown.floor_char_boundary(SUMMARY_BYTES)].to_owned(),

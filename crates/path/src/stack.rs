@@ -105,6 +105,7 @@ impl Path {
             Arc::new(Approve {
                 desk: desk.clone(),
                 limits: limits.clone(),
+                redactor: redactor.clone(),
                 draining: draining.clone(),
             }),
             Arc::new(Budget::new(

@@ -1,3 +1,5 @@
 //! The families of tools, each the tools of one spec text.
 
 pub mod gsv;
+pub mod tool;
+pub mod unified;

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use axum::extract::{DefaultBodyLimit, Request};
 use axum::middleware::Next;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, any, delete, get, post, put};
 use axum::{Json, Router, extract::State, middleware};
-use manyhands_core::Invoke;
+use http::header;
+use manyhands_core::{ErrorCode, Invoke, ToolError};
 use serde_json::Value;
 use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -180,9 +181,20 @@ async fn admit(Asker(admitted): Asker, mut request: Request, next: Next) -> Resp
     next.run(request).await
 }
 
+/// Refuses a body that says it is too large before waiting for any of it.
+async fn bounded(State(limit): State<u64>, request: Request, next: Next) -> Response {
+    let said = request.headers().get(header::CONTENT_LENGTH);
+    let said = said.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    if said.is_some_and(|length| length > limit) {
+        let message = "the request is larger than limits.request_bytes";
+        return Refusal(ToolError::new(ErrorCode::TooLarge, message)).into_response();
+    }
+    next.run(request).await
+}
+
 async fn nowhere() -> Refusal {
     Refusal(
-        manyhands_core::ToolError::not_found("there is nothing at this address")
+        ToolError::not_found("there is nothing at this address")
             .hint("GET /api/openapi.json describes what there is"),
     )
 }
@@ -206,6 +218,7 @@ pub fn router(gateway: Arc<Gateway>) -> Router {
         )
         .fallback(nowhere)
         .layer(DefaultBodyLimit::max(limit))
+        .layer(middleware::from_fn_with_state(limit as u64, bounded))
         .layer(CatchPanicLayer::new())
         .layer(middleware::from_fn_with_state(gateway.clone(), door::check))
         .with_state(gateway)

@@ -52,12 +52,12 @@ pub async fn call(
         .map_err(|e| ToolError::new(ErrorCode::InvalidArguments, e.body_text()))
         .and_then(|Query(query)| {
             let arguments = arguments(body)?;
-            let mut request = CallRequest::new(tool, arguments, admitted.caller);
+            let mut request = CallRequest::new(tool, arguments, admitted.caller.clone());
             apply(&mut request, query)?;
             Ok(request)
         });
     match request {
-        Ok(request) => respond(gateway.path.invoke(request).await),
+        Ok(request) => respond(gateway.invoke(&admitted, request).await),
         Err(error) => Refusal(error).into_response(),
     }
 }

@@ -142,7 +142,10 @@ impl Asked<'_> {
             request.agent =
                 parsed.map_err(|e| shape(ToolError::parameter("agentId", e.to_string())))?;
         }
-        self.gateway.path.invoke(request).await.map_err(shape)
+        self.gateway
+            .invoke(self.asker, request)
+            .await
+            .map_err(shape)
     }
 
     fn must_be_owner(&self) -> Result<(), ErrorShape> {

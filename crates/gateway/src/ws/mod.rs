@@ -7,6 +7,7 @@ mod connect;
 mod methods;
 
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,9 +17,8 @@ use axum::response::Response as HttpResponse;
 use futures_util::stream::SplitSink;
 use futures_util::{SinkExt, StreamExt};
 use http::request::Parts;
-use manyhands_core::TokenId;
 use manyhands_wire::{CLOSE_UNAUTHENTICATED, Code, ErrorShape, Frame, Response};
-use tokio::sync::{broadcast, mpsc};
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
@@ -59,8 +59,6 @@ async fn serve(gateway: Arc<Gateway>, socket: WebSocket, peer: SocketAddr, token
     let (sink, mut stream) = socket.split();
     let (outbox, queued) = mpsc::channel(MAX_QUEUED);
     let writer = tokio::spawn(write(sink, queued));
-    // Listening for revocations before the token is looked at: none falls in between.
-    let revoked = gateway.doorman.revocations();
     let admitted = match timeout(manyhands_wire::CONNECT_WITHIN, stream.next()).await {
         Ok(Some(Ok(Message::Text(text)))) => connect::admit(&gateway, &text, peer, token),
         Ok(Some(Ok(_))) => Err((
@@ -85,7 +83,7 @@ async fn serve(gateway: Arc<Gateway>, socket: WebSocket, peer: SocketAddr, token
                 outbox,
                 open: JoinSet::new(),
             };
-            let close = session.run(&mut stream, revoked).await;
+            let close = session.run(&mut stream).await;
             let Session { outbox, open, .. } = session;
             drop(open); // every call this socket asked for ends here
             if let Some(close) = close {
@@ -131,12 +129,13 @@ impl Session {
     async fn run(
         &mut self,
         stream: &mut (impl StreamExt<Item = Result<Message, axum::Error>> + Unpin),
-        mut revoked: broadcast::Receiver<TokenId>,
     ) -> Option<CloseFrame> {
         let mut pings = interval(PING);
         pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut heard = Instant::now();
-        let stopping = self.gateway.stopping().clone();
+        let (gateway, admitted) = (self.gateway.clone(), self.admitted.clone());
+        let mut lapsed = pin!(gateway.doorman.lapsed(&admitted));
+        let stopping = gateway.stopping();
         loop {
             tokio::select! {
                 message = stream.next() => {
@@ -152,18 +151,9 @@ impl Session {
                     if heard.elapsed() > DEAD {
                         return None;
                     }
-                    // Also where an expired token is noticed.
-                    if !self.gateway.doorman.still_holds(self.admitted.token) {
-                        return Some(closing(CLOSE_UNAUTHENTICATED, "the token no longer holds"));
-                    }
                     let _ = self.outbox.try_send(Message::Ping(Default::default()));
                 }
-                told = revoked.recv() => {
-                    let ours = !matches!(told, Ok(other) if other != self.admitted.token);
-                    if ours && !self.gateway.doorman.still_holds(self.admitted.token) {
-                        return Some(closing(CLOSE_UNAUTHENTICATED, "the token was revoked"));
-                    }
-                }
+                ended = &mut lapsed => return Some(closing(CLOSE_UNAUTHENTICATED, &ended.message)),
                 Some(_) = self.open.join_next(), if !self.open.is_empty() => {}
                 () = stopping.cancelled(), if self.open.is_empty() => return Some(closing(close_code::RESTART, "the gateway is stopping")),
                 () = self.outbox.closed() => return None,

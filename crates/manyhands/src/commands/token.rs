@@ -63,10 +63,10 @@ pub async fn run(token: Token, ground: &Ground) -> Done {
                 rows.collect(),
             );
         }
-        Token::Revoke { token } => {
-            let id = find(&remote, &token).await?;
+        Token::Revoke { which } => {
+            let id = find(&remote, &which).await?;
             remote.delete(&format!("/api/tokens/{id}")).await?;
-            output::say(format!("{token} is revoked"));
+            output::say(format!("{which} is revoked"));
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -12,8 +12,12 @@ use crate::output::{self, Done, Failure};
 /// Lists the tools by group, or shows one.
 pub async fn run(tools: Tools, ground: &Ground) -> Done {
     let result = ground.remote()?.get("/api/tools").await?;
+    let all: Vec<ToolListing> = serde_json::from_value(result["tools"].clone())?;
+    if tools.markdown {
+        output::text(&manyhands_gateway::reference(&all));
+        return Ok(ExitCode::SUCCESS);
+    }
     if let Some(name) = tools.name {
-        let all: Vec<ToolListing> = serde_json::from_value(result["tools"].clone())?;
         let found = all
             .into_iter()
             .find(|tool| tool.name == name || tool.wire_name == name);
@@ -29,7 +33,6 @@ pub async fn run(tools: Tools, ground: &Ground) -> Done {
         output::json(&result);
         return Ok(ExitCode::SUCCESS);
     }
-    let all: Vec<ToolListing> = serde_json::from_value(result["tools"].clone())?;
     let rows = ["core", "extra", "channel"].iter().flat_map(|group| {
         all.iter()
             .filter(move |tool| tool.group == *group)

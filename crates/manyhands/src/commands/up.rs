@@ -35,6 +35,7 @@ pub async fn run(up: Up, ground: &Ground) -> Done {
         clock: ground.clock.clone(),
         ids: ground.ids.clone(),
         passphrase: ground.passphrase(),
+        environment: ground.environment(),
     };
     daemon::run(options, up.listen, greet).await?;
     Ok(ExitCode::SUCCESS)

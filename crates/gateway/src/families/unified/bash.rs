@@ -1,0 +1,142 @@
+//! `bash`
+
+use std::time::Duration;
+
+use manyhands_core::{
+    CallContext, CallId, Effects, ErrorCode, Ids, Outcome, ToolError, ToolSpec, TypedTool,
+};
+use manyhands_hands::shell::find_program;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::command::{self, CommandLine, CommandOutput, refuse_mentions};
+use crate::host::{Host, SEARCH_PATH};
+
+/// Execute a local bash command. It can change the workspace, `file_cache_dir` and `file_state_dir` and nothing else, sees none
+/// of your home, and has no network unless a policy rule grants it. A failing command is a result, not an error.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// Bash command to execute. Supports `file_cache_dir/...` and `file_state_dir/...` aliases.
+    #[schemars(length(min = 1))]
+    cmd: String,
+    /// Working directory for command execution; the workspace when not given. Supports `file_cache_dir/...` and
+    /// `file_state_dir/...` aliases.
+    cwd: Option<String>,
+    /// Timeout in seconds, at most what `tools.bash.timeout` says.
+    timeout_seconds: Option<f64>,
+    /// If true, return the structured subtask envelope. Default false.
+    run_in_subtask: Option<bool>,
+}
+
+/// How the command went, bare or in the subtask envelope.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Output {
+    /// Bare.
+    Bare(CommandOutput),
+    /// In the envelope.
+    Subtask(Subtask),
+}
+
+/// The subtask envelope.
+#[derive(Serialize, JsonSchema)]
+pub struct Subtask {
+    /// The id of this run.
+    task_id: String,
+    /// `done` when the exit code is 0, else `failed`.
+    status: &'static str,
+    /// One line about it, at most 160 characters.
+    summary: String,
+    /// Always `json`.
+    output_kind: &'static str,
+    /// The shape of `output`.
+    output_schema: &'static str,
+    /// How the command went.
+    output: CommandOutput,
+    /// Why it failed; empty when it did not.
+    error: String,
+}
+
+pub(super) struct Bash {
+    pub(super) host: Host,
+    pub(super) ids: Ids,
+}
+
+impl TypedTool for Bash {
+    type Params = Params;
+    type Output = Output;
+
+    fn spec(&self) -> ToolSpec {
+        let effects = Effects::READS.and(Effects::WRITES).and(Effects::RUNS);
+        super::spec("bash")
+            .effects(effects)
+            .deadline(Duration::from_secs(3_660))
+    }
+
+    async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
+        let all = self.host.settings();
+        let settings = &all.tools.bash;
+        if params.cmd.trim().is_empty() || params.cmd.contains('\0') {
+            return Err(ToolError::parameter(
+                "cmd",
+                "must be a command without NUL characters",
+            ));
+        }
+        refuse_mentions(
+            &params.cmd,
+            &settings.deny_paths,
+            "tools.bash.deny_paths",
+            !all.auth_profiles.is_empty(),
+        )?;
+        let mut command = self.host.expand_aliases(&params.cmd, &['/']);
+        if settings.rewrite.enabled && !settings.rewrite.binary.is_empty() {
+            command = format!("{} {command}", settings.rewrite.binary);
+        }
+        let shell = find_program("bash", SEARCH_PATH)
+            .map_err(|e| ToolError::new(ErrorCode::Unavailable, format!("bash {e}")))?;
+        let line = CommandLine {
+            shell,
+            args: ["--noprofile", "--norc", "-c", &command]
+                .map(Into::into)
+                .to_vec(),
+            cwd: params.cwd.as_deref(),
+            timeout_seconds: params.timeout_seconds,
+            ceiling: settings.timeout,
+            max_output: settings.max_output_bytes,
+            injected: &settings.injected_env_vars,
+        };
+        let output = command::run(&self.host, line, context).await?;
+        if params.run_in_subtask == Some(true) {
+            return Outcome::of(&Output::Subtask(self.envelope(output)));
+        }
+        Outcome::of(&Output::Bare(output))
+    }
+}
+
+impl Bash {
+    fn envelope(&self, output: CommandOutput) -> Subtask {
+        let failed = output.exit_code != 0;
+        let error = match (&output.signal, output.timed_out) {
+            (_, true) => "the time was up".to_owned(),
+            (Some(signal), _) => format!("ended by {signal}"),
+            _ if failed => format!("exit code {}", output.exit_code),
+            _ => String::new(),
+        };
+        let first = output.stdout.lines().next().unwrap_or_default();
+        let about = if failed { &error } else { first };
+        let summary: String = format!("bash: {}", if about.is_empty() { "done" } else { about })
+            .chars()
+            .take(160)
+            .collect();
+        Subtask {
+            task_id: self.ids.next::<CallId>().to_string(),
+            status: if failed { "failed" } else { "done" },
+            summary,
+            output_kind: "json",
+            output_schema: "subtask.bash.result.v1",
+            output,
+            error,
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! The unified agent's tools: one file each. They work in `file_cache_dir` and `file_state_dir`.
+
+mod bash;
+mod command;
+mod powershell;
+mod read_file;
+//mod url_fetch;
+//mod web_search;
+mod write_file;
+
+use std::sync::Arc;
+
+use manyhands_config::Tools;
+use manyhands_core::{Ids, RunsOn, Tool, ToolSpec, Typed};
+
+use crate::host::Host;
+use crate::web::Web;
+
+/// Every tool of the family that is switched on.
+pub fn tools(switches: &Tools, host: &Host, web: &Web, ids: &Ids) -> Vec<Arc<dyn Tool>> {
+    let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
+    if switches.read_file.enabled {
+        tools.push(Arc::new(Typed::new(read_file::ReadFile(host.clone()))));
+    }
+    if switches.write_file.enabled {
+        tools.push(Arc::new(Typed::new(write_file::WriteFile(host.clone()))));
+    }
+    if switches.bash.enabled {
+        let (host, ids) = (host.clone(), ids.clone());
+        tools.push(Arc::new(Typed::new(bash::Bash { host, ids })));
+    }
+    if switches.powershell.enabled {
+        tools.push(Arc::new(Typed::new(powershell::PowerShell(host.clone()))));
+    }
+    tools
+}
+
+fn spec(name: &str) -> ToolSpec {
+    ToolSpec::new(name, "unified").runs_on(RunsOn::Host)
+}

@@ -1,0 +1,115 @@
+//! This machine as the tools may use it: three folders, a supervisor, an environment.
+
+mod failure;
+mod places;
+mod shell;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use manyhands_core::{Clock, Timestamp, ToolError};
+use manyhands_guard::Supervisor;
+use manyhands_hands::Root;
+use manyhands_store::Artifacts;
+
+pub use failure::{file_failure, jail_failure, located};
+pub use places::Place;
+pub use shell::{Command, Streams, keep};
+
+use crate::settings::LiveSettings;
+
+/// How many programs run at once.
+const MAX_PROGRAMS: usize = 32;
+
+/// Where programs are looked for: the system's own folders, whatever the caller's `PATH` says.
+pub const SEARCH_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// This machine as the tools may use it. Cheap to clone.
+#[derive(Clone)]
+pub struct Host(Arc<Inner>);
+
+struct Inner {
+    workspace: Root,
+    cache: Root,
+    state: Root,
+    scratch: PathBuf,
+    supervisor: Supervisor,
+    environment: BTreeMap<String, String>,
+    settings: LiveSettings,
+    artifacts: Artifacts,
+    clock: Arc<dyn Clock>,
+}
+
+impl Host {
+    /// Opens the folders, making those that are not there.
+    pub fn open(
+        home: &Path,
+        environment: BTreeMap<String, String>,
+        settings: LiveSettings,
+        artifacts: Artifacts,
+        clock: Arc<dyn Clock>,
+    ) -> io::Result<Self> {
+        let current = settings.current();
+        let folder = |chosen: &Option<PathBuf>, name: &str| {
+            Root::open(
+                &chosen
+                    .clone()
+                    .unwrap_or_else(|| home.join("host").join(name)),
+            )
+        };
+        let scratch = home.join("host").join("scratch");
+        // What a crash left behind is nobody's any more.
+        let _ = std::fs::remove_dir_all(&scratch);
+        Ok(Self(Arc::new(Inner {
+            workspace: folder(&current.workspace_root, "workspace")?,
+            cache: folder(&current.file_cache_dir, "cache")?,
+            state: folder(&current.file_state_dir, "state")?,
+            scratch: Root::open(&scratch)?.folder().to_owned(),
+            supervisor: Supervisor::new(MAX_PROGRAMS),
+            environment,
+            settings,
+            artifacts,
+            clock,
+        })))
+    }
+
+    /// The folder that `tool::*` work in.
+    pub fn workspace(&self) -> &Root {
+        &self.0.workspace
+    }
+
+    /// The folder for files that may be thrown away.
+    pub fn cache(&self) -> &Root {
+        &self.0.cache
+    }
+
+    /// The folder for files that are to stay.
+    pub fn state(&self) -> &Root {
+        &self.0.state
+    }
+
+    /// The settings in force.
+    pub fn settings(&self) -> Arc<manyhands_config::Settings> {
+        self.0.settings.current()
+    }
+
+    /// The time.
+    pub fn now(&self) -> Timestamp {
+        self.0.clock.now()
+    }
+
+    /// A variable of the gateway's own environment.
+    pub fn variable(&self, name: &str) -> Option<&str> {
+        self.0.environment.get(name).map(String::as_str)
+    }
+}
+
+/// Runs blocking file work where it holds nobody up.
+pub async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
+) -> Result<T, ToolError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|e| Err(ToolError::internal(format!("file work broke: {e}"))))
+}

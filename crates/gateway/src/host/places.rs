@@ -1,0 +1,264 @@
+//! Paths as the unified tools write them: aliases, relative, absolute.
+
+use std::path::Path;
+
+use manyhands_core::{ErrorCode, ToolError};
+use manyhands_guard::RelPath;
+use manyhands_hands::Root;
+
+use super::{Host, located};
+
+/// The two folders that have a name of their own in paths.
+const ALIASES: [&str; 2] = ["file_cache_dir", "file_state_dir"];
+
+/// A file somewhere in the folders.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// The folder it is in.
+    pub root: Root,
+    /// Where in it.
+    pub path: RelPath,
+}
+
+impl Place {
+    /// The absolute path, for showing.
+    pub fn shown(&self) -> String {
+        self.root.absolute(&self.path)
+    }
+}
+
+impl Host {
+    /// A file to read: in any of the three folders, or in one the owner added.
+    pub fn to_read(&self, asked: &str) -> Result<Place, ToolError> {
+        let settings = self.settings();
+        let mut roots = vec![
+            self.cache().clone(),
+            self.state().clone(),
+            self.workspace().clone(),
+        ];
+        for folder in &settings.tools.read_file.roots {
+            match Path::new(folder)
+                .is_dir()
+                .then(|| Root::open(Path::new(folder)))
+            {
+                Some(Ok(root)) => roots.push(root),
+                _ => tracing::warn!(
+                    folder,
+                    "tools.read_file.roots names a folder that cannot be opened"
+                ),
+            }
+        }
+        let place = self.find(asked, &roots)?;
+        refuse_denied(&place, &settings.tools.read_file.deny_paths)?;
+        Ok(place)
+    }
+
+    /// A file to write: in the two file folders only.
+    pub fn to_write(&self, asked: &str) -> Result<Place, ToolError> {
+        self.find(asked, &[self.cache().clone(), self.state().clone()])
+    }
+
+    fn find(&self, asked: &str, roots: &[Root]) -> Result<Place, ToolError> {
+        let root_of = |alias: &str| {
+            if alias == ALIASES[0] {
+                self.cache()
+            } else {
+                self.state()
+            }
+        };
+        for alias in ALIASES {
+            let Some(rest) = asked.strip_prefix(alias) else {
+                continue;
+            };
+            if let Some(below) = rest.strip_prefix('/') {
+                return self.place(root_of(alias), below);
+            }
+            if rest.is_empty() {
+                let message = format!(
+                    "{alias} alone names no file; add a relative path, as in {alias}/notes.txt"
+                );
+                return Err(ToolError::parameter("path", message));
+            }
+        }
+        if !Path::new(asked).is_absolute() {
+            return self.place(self.cache(), asked);
+        }
+        let inside = roots.iter().find(|root| root.locate(asked).is_ok());
+        match inside {
+            Some(root) => self.place(root, asked),
+            None => {
+                let folders: Vec<String> = roots
+                    .iter()
+                    .map(|root| root.folder().display().to_string())
+                    .collect();
+                Err(ToolError::parameter(
+                    "path",
+                    format!("'{asked}' is outside the folders of this tool"),
+                )
+                .hint(format!(
+                    "they are {}; file_cache_dir/… and file_state_dir/… name the first two",
+                    folders.join(", ")
+                )))
+            }
+        }
+    }
+
+    fn place(&self, root: &Root, asked: &str) -> Result<Place, ToolError> {
+        let path = located(root.locate(asked), "path")?;
+        if path.is_root() {
+            return Err(ToolError::parameter("path", "must name a file"));
+        }
+        Ok(Place {
+            root: root.clone(),
+            path,
+        })
+    }
+
+    /// Replaces the aliases in a command line by the folders they stand for, where they
+    /// stand at the beginning of a path.
+    pub fn expand_aliases(&self, text: &str, separators: &[char]) -> String {
+        let mut expanded = text.to_owned();
+        for (alias, root) in ALIASES.into_iter().zip([self.cache(), self.state()]) {
+            expanded = replace_alias(
+                &expanded,
+                alias,
+                &root.folder().display().to_string(),
+                separators,
+            );
+        }
+        expanded
+    }
+
+    /// The folder a command starts in.
+    pub fn directory(&self, asked: Option<&str>) -> Result<Place, ToolError> {
+        let workspace = Place {
+            root: self.workspace().clone(),
+            path: RelPath::root(),
+        };
+        let Some(asked) = asked.filter(|asked| !asked.is_empty()) else {
+            return Ok(workspace);
+        };
+        let asked = asked.replace('\\', "/");
+        for (alias, root) in ALIASES.into_iter().zip([self.cache(), self.state()]) {
+            let below = asked.strip_prefix(alias);
+            let below = below.filter(|rest| rest.is_empty() || rest.starts_with('/'));
+            if let Some(below) = below {
+                let path = located(root.locate(below.trim_start_matches('/')), "cwd")?;
+                return Ok(Place {
+                    root: root.clone(),
+                    path,
+                });
+            }
+        }
+        let roots = [self.workspace(), self.cache(), self.state()];
+        let inside = roots
+            .iter()
+            .find(|root| Path::new(&asked).is_absolute() && root.locate(&asked).is_ok());
+        let root = inside.copied().unwrap_or(self.workspace());
+        let path = located(root.locate(&asked), "cwd")?;
+        Ok(Place {
+            root: root.clone(),
+            path,
+        })
+    }
+}
+
+fn replace_alias(text: &str, alias: &str, folder: &str, separators: &[char]) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(alias) {
+        let (before, from) = rest.split_at(at);
+        let after = &from[alias.len()..];
+        let begins = out
+            .chars()
+            .chain(before.chars())
+            .next_back()
+            .is_none_or(|c| !(c.is_alphanumeric() || "_-./\\".contains(c)));
+        let ends = after.chars().next().is_none_or(|c| {
+            separators.contains(&c) || !(c.is_alphanumeric() || c == '_' || c == '-')
+        });
+        out.push_str(before);
+        out.push_str(if begins && ends { folder } else { alias });
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+/// Refuses a place whose names the owner has denied.
+fn refuse_denied(place: &Place, denied: &[String]) -> Result<(), ToolError> {
+    let parts: Vec<&str> = place.path.components().collect();
+    for entry in denied {
+        let wanted: Vec<&str> = entry.split('/').filter(|part| !part.is_empty()).collect();
+        if !wanted.is_empty()
+            && parts
+                .windows(wanted.len())
+                .any(|window| window == wanted.as_slice())
+        {
+            let message = format!(
+                "{} is refused by tools.read_file.deny_paths ({entry})",
+                place.shown()
+            );
+            return Err(ToolError::new(ErrorCode::Forbidden, message));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expect: &str) {
+        assert_eq!(
+            replace_alias(text, "file_cache_dir", "/c", &['/', '\\']),
+            expect
+        );
+    }
+
+    #[test]
+    fn an_alias_is_replaced_where_it_begins_a_path() {
+        check("cat file_cache_dir/a.txt", "cat /c/a.txt");
+        check(
+            "cat 'file_cache_dir/a b' > file_cache_dir/c",
+            "cat '/c/a b' > /c/c",
+        );
+        check(
+            "X=file_cache_dir/a; ls \"file_cache_dir\"",
+            "X=/c/a; ls \"/c\"",
+        );
+        check("type file_cache_dir\\a.txt", "type /c\\a.txt");
+        check("my_file_cache_dir/a", "my_file_cache_dir/a");
+        check("x/file_cache_dir/a", "x/file_cache_dir/a");
+        check("file_cache_directory/a", "file_cache_directory/a");
+        check("", "");
+    }
+
+    #[test]
+    fn a_denied_name_or_folder_is_refused_wherever_it_stands() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = Root::open(dir.path()).unwrap();
+        let denied = [
+            "config.yaml".to_owned(),
+            "private/".to_owned(),
+            "a/b".to_owned(),
+        ];
+        for (path, refused) in [
+            ("config.yaml", true),
+            ("x/config.yaml", true),
+            ("private/x", true),
+            ("a/b", true),
+            ("x/a/b/c", true),
+            ("config.yaml.bak", false),
+            ("privately/x", false),
+            ("b/a", false),
+        ] {
+            let place = Place {
+                root: root.clone(),
+                path: RelPath::parse(path).unwrap(),
+            };
+            assert_eq!(refuse_denied(&place, &denied).is_err(), refused, "{path}");
+        }
+    }
+}

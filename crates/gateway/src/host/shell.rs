@@ -1,0 +1,154 @@
+//! Running programs for the tools, and keeping what was too much to show.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::File;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use futures_util::TryStreamExt;
+use manyhands_core::{CallContext, ErrorCode, ToolError};
+use manyhands_guard::SuperviseError;
+use manyhands_hands::shell::{self, Job, Output, Ran};
+use manyhands_store::{NewArtifact, StoreError};
+use tokio_util::io::ReaderStream;
+
+use super::{Host, Place, SEARCH_PATH, blocking, jail_failure};
+
+/// A program and how it is to run.
+pub struct Command {
+    /// The program, in full.
+    pub program: PathBuf,
+    /// Its arguments, exactly.
+    pub args: Vec<OsString>,
+    /// Where it starts.
+    pub cwd: Place,
+    /// Its environment beside `PATH`, `HOME`, `PWD` and `TMPDIR`.
+    pub env: BTreeMap<String, String>,
+    /// Folders it may change.
+    pub writable: Vec<PathBuf>,
+    /// How long it may run.
+    pub timeout: Duration,
+    /// How much of standard output is given back.
+    pub max_stdout: usize,
+    /// How much of standard error is given back.
+    pub max_stderr: usize,
+}
+
+impl Host {
+    /// Runs a command in the sandbox.
+    pub async fn run(&self, command: Command, context: &CallContext) -> Result<Ran, ToolError> {
+        let cwd = command.cwd.clone();
+        let shown = cwd.shown();
+        let folder = blocking(move || {
+            cwd.root
+                .sub(&cwd.path)
+                .map_err(|e| jail_failure(&e, &cwd.shown()))
+        })
+        .await;
+        let folder = folder.map_err(|e| ToolError::parameter("cwd", e.message))?;
+        let mut env = command.env;
+        env.insert("PATH".to_owned(), SEARCH_PATH.to_owned());
+        let job = Job {
+            program: command.program,
+            args: command.args,
+            cwd: folder,
+            cwd_shown: shown.into(),
+            env,
+            writable: command.writable,
+            readable: Vec::new(),
+            network: context.network,
+            timeout: command.timeout,
+            max_stdout: command.max_stdout,
+            max_stderr: command.max_stderr,
+            max_kept: self.settings().limits.artifact_bytes,
+        };
+        shell::run(job, &self.0.supervisor, &self.0.scratch, &context.cancel)
+            .await
+            .map_err(|e| refusal(&e))
+    }
+
+    /// Variables of the gateway's own environment, of those named.
+    pub fn inherit<'a>(
+        &self,
+        names: impl IntoIterator<Item = &'a str>,
+    ) -> BTreeMap<String, String> {
+        let named = names.into_iter();
+        named
+            .filter_map(|name| Some((name.to_owned(), self.variable(name)?.to_owned())))
+            .collect()
+    }
+}
+
+fn refusal(error: &SuperviseError) -> ToolError {
+    let code = match error {
+        SuperviseError::Busy { .. } | SuperviseError::Sandbox(_) => ErrorCode::Unavailable,
+        _ => ErrorCode::Failed,
+    };
+    let failure = ToolError::new(code, error.to_string());
+    match error {
+        SuperviseError::Sandbox(_) => {
+            failure.hint("nothing was run; `manyhands doctor` says what this machine lacks")
+        }
+        _ => failure,
+    }
+}
+
+/// What a program wrote, with the whole of it kept where it was cut.
+pub struct Streams {
+    /// Standard output.
+    pub stdout: Output,
+    /// Standard error.
+    pub stderr: Output,
+    /// The artifact that holds all of standard output.
+    pub stdout_artifact: Option<String>,
+    /// The artifact that holds all of standard error.
+    pub stderr_artifact: Option<String>,
+}
+
+/// Keeps what was cut as artifacts.
+pub async fn keep(host: &Host, stdout: Output, stderr: Output, context: &CallContext) -> Streams {
+    let mut streams = Streams {
+        stdout,
+        stderr,
+        stdout_artifact: None,
+        stderr_artifact: None,
+    };
+    streams.stdout_artifact = store(host, streams.stdout.kept.take(), "stdout.txt", context).await;
+    streams.stderr_artifact = store(host, streams.stderr.kept.take(), "stderr.txt", context).await;
+    streams
+}
+
+async fn store(
+    host: &Host,
+    file: Option<File>,
+    name: &str,
+    context: &CallContext,
+) -> Option<String> {
+    let file = tokio::fs::File::from_std(file?);
+    let io = |e: std::io::Error| StoreError::Io {
+        what: "keeping a program's output".to_owned(),
+        kind: e.kind(),
+        detail: e.to_string(),
+    };
+    let days = u64::from(host.settings().limits.artifact_days);
+    let new = NewArtifact {
+        name: name.to_owned(),
+        mime: "text/plain; charset=utf-8".to_owned(),
+        agent: context.agent.clone(),
+        call: context.call,
+        expires: Some(host.now().plus(Duration::from_secs(days * 86_400))),
+    };
+    match host
+        .0
+        .artifacts
+        .put_stream(new, ReaderStream::new(file).map_err(io))
+        .await
+    {
+        Ok(record) => Some(record.id.to_string()),
+        Err(error) => {
+            tracing::warn!(%error, "a program's output could not be kept whole");
+            None
+        }
+    }
+}
