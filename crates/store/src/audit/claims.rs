@@ -286,3 +286,22 @@ async fn questions_are_answered_newest_first() {
     assert_eq!(count.unwrap(), 200);
     assert_eq!(audit.count_since("nobody", Timestamp(0)).await.unwrap(), 0);
 }
+
+#[tokio::test]
+async fn the_head_beside_the_database_follows_without_waiting_for_the_end() {
+    let home = TestHome::new();
+    let store = home.open().await;
+    store
+        .audit()
+        .record(event("t"), Durability::OnDisk)
+        .await
+        .unwrap();
+    let file = home.path().join("audit.head");
+    let follows = async {
+        while !file.exists() {
+            tokio::task::yield_now().await;
+        }
+    };
+    let waited = tokio::time::timeout(std::time::Duration::from_secs(10), follows).await;
+    assert!(waited.is_ok(), "the head was not written");
+}

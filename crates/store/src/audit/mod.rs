@@ -84,7 +84,7 @@ impl Audit {
             state: state.clone(),
             queue: receiver,
             backlog,
-            head_file: HeadFileCopy::default(),
+            head_file: HeadFileCopy::new(),
         };
         tokio::spawn(writer.run());
         Ok(Self {

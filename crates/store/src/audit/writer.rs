@@ -247,18 +247,25 @@ impl Calls {
 }
 
 /// The copy of the head beside the database, written in the background.
-#[derive(Default)]
 pub(super) struct HeadFileCopy {
     wanted: Option<Head>,
-    earliest: Option<Instant>,
+    earliest: Instant,
     running: Option<JoinHandle<()>>,
 }
 
 impl HeadFileCopy {
-    /// When there is something to do.
+    pub(super) fn new() -> Self {
+        Self {
+            wanted: None,
+            earliest: Instant::now(),
+            running: None,
+        }
+    }
+
+    /// When there is something to do; an instant in the past when it is due now.
     fn due(&self) -> Option<Instant> {
         self.wanted.as_ref()?;
-        Some(self.earliest.unwrap_or_else(Instant::now))
+        Some(self.earliest)
     }
 
     /// Starts a write if one is due.
@@ -267,7 +274,7 @@ impl HeadFileCopy {
         if self.due().is_none_or(|due| due > now) {
             return;
         }
-        self.earliest = Some(now + HEAD_FILE_EVERY);
+        self.earliest = now + HEAD_FILE_EVERY;
         if let Some(running) = self.running.take()
             && !running.is_finished()
         {
