@@ -12,7 +12,9 @@ use super::search::MAX_OFFSET;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PatchError {
     /// The text is too long.
-    #[error("the patch is {size} bytes long, over the limit of {MAX_PATCH_BYTES}; send it in parts")]
+    #[error(
+        "the patch is {size} bytes long, over the limit of {MAX_PATCH_BYTES}; send it in parts"
+    )]
     TooLarge {
         /// How long it is.
         size: usize,
@@ -163,10 +165,14 @@ pub enum ApplyError {
         count: usize,
     },
     /// One file was named and the patch makes another.
-    #[error("the patch renames or copies a file; only a patch to one existing name can be applied here")]
+    #[error(
+        "the patch renames or copies a file; only a patch to one existing name can be applied here"
+    )]
     NotInPlace,
     /// A part of the patch does not say which file it is for.
-    #[error("part {part} of the patch names no file; put --- a/name and +++ b/name above its hunks")]
+    #[error(
+        "part {part} of the patch names no file; put --- a/name and +++ b/name above its hunks"
+    )]
     Unnamed {
         /// Which part, from 1.
         part: usize,
@@ -204,7 +210,9 @@ pub enum ApplyError {
         path: RelPath,
     },
     /// All files together are too large.
-    #[error("the files to patch are together over the limit of {MAX_TOTAL_BYTES} bytes; send the patch in parts")]
+    #[error(
+        "the files to patch are together over the limit of {MAX_TOTAL_BYTES} bytes; send the patch in parts"
+    )]
     TotalTooLarge,
     /// A hunk does not apply.
     #[error("{path}: {error}")]

@@ -52,6 +52,14 @@ impl<'a> Line<'a> {
         }
     }
 
+    /// The ending, where a carriage return counts even if no newline follows.
+    pub(super) fn ending_with_cr(self) -> Ending {
+        match self.ending {
+            Ending::Missing if self.body.ends_with(b"\r") => Ending::CrLf,
+            ending => ending,
+        }
+    }
+
     /// For messages: the line with its ending, cut if it is long.
     pub(super) fn shown(self) -> String {
         const SHOWN_BYTES: usize = 200;

@@ -31,6 +31,7 @@
 //! Limits: a patch of 4 MiB, 1,000 files and 10,000 hunks; files of 16 MiB each, 128 MiB together.
 
 mod apply;
+mod commit;
 mod error;
 mod files;
 mod hunk;
@@ -39,6 +40,7 @@ mod name;
 mod parse;
 mod plan;
 mod search;
+mod section;
 #[cfg(test)]
 mod tests;
 

@@ -123,7 +123,10 @@ pub(super) fn prefixes(old: &str, new: &str) -> Prefixes {
 
 /// The prefix of a name whose other side is `/dev/null`.
 pub(super) fn lone_prefix(name: &str) -> Prefixes {
-    PREFIXES[..2].iter().copied().find(|(a, _)| name.starts_with(a))
+    PREFIXES[..2]
+        .iter()
+        .copied()
+        .find(|(a, _)| name.starts_with(a))
 }
 
 /// What a `diff --git` line tells: the prefixes in use, and the name when both sides agree

@@ -1,0 +1,217 @@
+//! From a text and the part of a patch that is for it to the new text.
+
+use super::error::{HunkError, HunkProblem};
+use super::hunk::{Hunk, HunkLine, Tag};
+use super::lines::{Ending, Endings, Line, Text};
+use super::parse::FilePatch;
+use super::search::{Reading, Scope, Search};
+
+/// A text after its patch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Applied {
+    /// The new content.
+    pub content: Vec<u8>,
+    /// Where each hunk went, in order.
+    pub hunks: Vec<HunkReport>,
+}
+
+/// Where a hunk went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HunkReport {
+    /// The line of the old text it begins at, from 1.
+    pub at_line: usize,
+    /// By how many lines this differs from what its header says.
+    pub offset: isize,
+}
+
+/// Applies the hunks of `patch` to `original`, all or none.
+///
+/// Names and kinds of change do not matter here; see the [module](super) for the rules.
+pub fn apply(original: &[u8], patch: &FilePatch<'_>) -> Result<Applied, HunkError> {
+    let file = Text::new(original);
+    let [first, then] = readings(&file, patch);
+    match attempt(&file, patch, first) {
+        Err(error) if then != first && error.why != HunkProblem::TooRepetitive => {
+            attempt(&file, patch, then)
+        }
+        done => done,
+    }
+}
+
+fn attempt(file: &Text<'_>, patch: &FilePatch<'_>, reading: Reading) -> Result<Applied, HunkError> {
+    let places = locate_all(file, patch, reading)?;
+    let content = rewrite(file, patch, &places, reading)?;
+    let placed = patch.hunks.iter().zip(places);
+    let hunks = placed.map(|(hunk, place)| HunkReport {
+        at_line: place + 1,
+        offset: offset(hunk, place),
+    });
+    Ok(Applied {
+        content,
+        hunks: hunks.collect(),
+    })
+}
+
+/// How lines are compared: to the letter, and if that fails with the endings of the file,
+/// as far as the patch has nothing to say about endings.
+fn readings(file: &Text<'_>, patch: &FilePatch<'_>) -> [Reading; 2] {
+    let of_patch = patch.endings();
+    let lenient = Reading {
+        any_newline: of_patch != Endings::Mixed,
+        any_end: !patch.has_marker(),
+    };
+    let was_turned_to_crlf = || {
+        let headers = patch.hunks.iter().map(|hunk| hunk.header_ending);
+        Endings::of(headers) == Endings::All(Ending::CrLf)
+    };
+    // Without context a patch of the other kind would fit to the letter, and mix endings.
+    let of_file_only = match (file.endings(), of_patch) {
+        (Endings::All(Ending::CrLf), Endings::All(Ending::Lf)) => true,
+        (Endings::All(Ending::Lf), Endings::All(Ending::CrLf)) => was_turned_to_crlf(),
+        _ => false,
+    };
+    if of_file_only {
+        [lenient, lenient]
+    } else {
+        [Reading::EXACT, lenient]
+    }
+}
+
+fn locate_all(
+    file: &Text<'_>,
+    patch: &FilePatch<'_>,
+    reading: Reading,
+) -> Result<Vec<usize>, HunkError> {
+    let mut search = Search::new(file, reading, patch.is_named());
+    let mut scope = Scope { floor: 0, drift: 0 };
+    let mut places = Vec::with_capacity(patch.hunks.len());
+    for (number, hunk) in patch.hunks.iter().enumerate() {
+        let place = search.locate(hunk, scope).map_err(|miss| HunkError {
+            hunk: number + 1,
+            line: miss.at + 1,
+            why: miss.why,
+            expected: miss.expected.map(Line::shown),
+            found: miss
+                .expected
+                .and_then(|_| file.get(miss.at))
+                .map(Line::shown),
+        })?;
+        scope = Scope {
+            floor: place + hunk.old().len(),
+            drift: offset(hunk, place),
+        };
+        places.push(place);
+    }
+    Ok(places)
+}
+
+fn offset(hunk: &Hunk<'_>, place: usize) -> isize {
+    place.cast_signed() - hunk.index().cast_signed()
+}
+
+fn rewrite(
+    file: &Text<'_>,
+    patch: &FilePatch<'_>,
+    places: &[usize],
+    reading: Reading,
+) -> Result<Vec<u8>, HunkError> {
+    let mut writer = Writer {
+        file,
+        reading,
+        out: Vec::with_capacity(file.slice(0..file.len()).len()),
+        ends_open: false,
+    };
+    let mut at = 0;
+    for (number, (hunk, place)) in patch.hunks.iter().zip(places).enumerate() {
+        let open = |line: usize| HunkError {
+            hunk: number + 1,
+            line: line + 1,
+            why: HunkProblem::NewlineMissingInside,
+            expected: None,
+            found: None,
+        };
+        writer.keep(at, *place).ok_or_else(|| open(at))?;
+        at = *place;
+        for line in &hunk.lines {
+            writer.line(line, at).ok_or_else(|| open(at))?;
+            at += usize::from(line.tag != Tag::New);
+        }
+    }
+    writer.keep(at, file.len()).ok_or_else(|| HunkError {
+        hunk: patch.hunks.len(),
+        line: at + 1,
+        why: HunkProblem::NewlineMissingInside,
+        expected: None,
+        found: None,
+    })?;
+    let mut out = writer.out;
+    if file.lacks_final_newline() && !patch.has_marker() {
+        let kept = Line::of(&out).body.len();
+        out.truncate(kept);
+    }
+    Ok(out)
+}
+
+/// The new text as far as it is written. Each step is `None` if it would continue a line that
+/// the patch ends without a newline.
+struct Writer<'f> {
+    file: &'f Text<'f>,
+    reading: Reading,
+    out: Vec<u8>,
+    ends_open: bool,
+}
+
+impl Writer<'_> {
+    /// Copies lines `from..to` of the file.
+    fn keep(&mut self, from: usize, to: usize) -> Option<()> {
+        if from < to {
+            self.begin(from)?;
+            self.out.extend_from_slice(self.file.slice(from..to));
+        }
+        Some(())
+    }
+
+    /// Takes in a line of a hunk that has come to line `at` of the file.
+    fn line(&mut self, line: &HunkLine<'_>, at: usize) -> Option<()> {
+        match line.tag {
+            Tag::Old => return Some(()),
+            Tag::Context => self.keep(at, at + 1)?,
+            Tag::New => {
+                self.begin(at)?;
+                self.out.extend_from_slice(self.body(line.line));
+                self.out
+                    .extend_from_slice(self.ending(line.line, at).as_bytes());
+            }
+        }
+        self.ends_open = !line.line.ending.is_newline();
+        Some(())
+    }
+
+    /// Gets ready for a new line: the one before may be the file's last and have no newline.
+    fn begin(&mut self, at: usize) -> Option<()> {
+        if self.ends_open {
+            return None;
+        }
+        if self.out.last().is_some_and(|last| *last != b'\n') {
+            let ending = self.file.ending_near(at).unwrap_or(Ending::Lf);
+            self.out.extend_from_slice(ending.as_bytes());
+        }
+        Some(())
+    }
+
+    fn body<'a>(&self, line: Line<'a>) -> &'a [u8] {
+        if self.reading.any_newline {
+            line.body_without_cr()
+        } else {
+            line.body
+        }
+    }
+
+    fn ending(&self, line: Line<'_>, at: usize) -> Ending {
+        let of_file = self.file.ending_near(at);
+        match of_file {
+            Some(ending) if self.reading.any_newline && line.ending.is_newline() => ending,
+            _ => line.ending,
+        }
+    }
+}
