@@ -5,10 +5,18 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use manyhands_config::Settings;
-use manyhands_guard::{Egress, EgressPolicy, SystemLookup};
+use manyhands_core::{ErrorCode, Secret, ToolError};
+use manyhands_guard::{Egress, EgressError, EgressPolicy, SystemLookup};
+use manyhands_hands::web::search::{SearchError, SearchSettings, Searchers};
+use manyhands_hands::web::{
+    self, AuthProfile, AuthProfileSettings, Downloaded, FetchError, FetchRequest, FetchResult,
+};
 use manyhands_store::Vault;
+use schemars::JsonSchema;
+use serde::Serialize;
+use url::Url;
 
-use crate::host::Host;
+use crate::host::{Host, Place};
 use crate::settings::LiveSettings;
 
 /// The web as the tools may use it. Cheap to clone.
@@ -46,6 +54,245 @@ impl Web {
                 .store(Arc::new(current.egress.allow_private.clone()));
             self.0.egress.store(Arc::new(egress(&current)));
         }
+    }
+
+    /// The settings in force.
+    pub fn settings(&self) -> Arc<Settings> {
+        self.0.settings.current()
+    }
+
+    /// Sends a request and reads the answer.
+    pub async fn fetch(
+        &self,
+        asked: FetchRequest,
+        profile: Option<&AuthProfile>,
+    ) -> Result<FetchResult, ToolError> {
+        let (egress, url) = (self.0.egress.load_full(), asked.url.clone());
+        web::fetch(&egress, asked, profile)
+            .await
+            .map_err(|e| fetch_failure(&e, &url))
+    }
+
+    /// Sends a request and saves the answer.
+    pub async fn download(
+        &self,
+        asked: FetchRequest,
+        profile: Option<&AuthProfile>,
+        place: &Place,
+    ) -> Result<Downloaded, ToolError> {
+        let (egress, url) = (self.0.egress.load_full(), asked.url.clone());
+        let saved = web::download(&egress, asked, profile, place.root.jail(), &place.path).await;
+        saved.map_err(|e| fetch_failure(&e, &url))
+    }
+
+    /// The auth profile of that id, with its secret from the vault.
+    pub async fn profile(&self, id: Option<&str>) -> Result<Option<AuthProfile>, ToolError> {
+        let Some(id) = id else {
+            return Ok(None);
+        };
+        let settings = self.settings();
+        let Some(found) = settings
+            .auth_profiles
+            .iter()
+            .find(|profile| profile.id == id)
+        else {
+            let known: Vec<&str> = settings
+                .auth_profiles
+                .iter()
+                .map(|profile| profile.id.as_str())
+                .collect();
+            let known = if known.is_empty() {
+                "there are none".to_owned()
+            } else {
+                format!("there are {}", known.join(", "))
+            };
+            return Err(ToolError::parameter(
+                "auth_profile",
+                format!("there is no profile {id:?}; {known}"),
+            )
+            .hint("the owner adds them under auth_profiles in config.toml"));
+        };
+        let wrong = |why: String| {
+            ToolError::new(ErrorCode::Unavailable, format!("auth profile {id}: {why}"))
+        };
+        let url = Url::parse(&found.url).map_err(|e| wrong(e.to_string()))?;
+        let secret = self
+            .secret(&found.secret)
+            .await?
+            .ok_or_else(|| wrong(format!("{} is not in the vault", found.secret)))?;
+        let methods = found
+            .methods
+            .iter()
+            .map(|method| method.to_ascii_uppercase().parse());
+        let profile = AuthProfile::new(AuthProfileSettings {
+            id: found.id.clone(),
+            scheme: url.scheme().to_owned(),
+            host: url.host_str().unwrap_or_default().to_owned(),
+            port: url.port(),
+            path_prefix: url.path().to_owned(),
+            methods: methods
+                .collect::<Result<_, _>>()
+                .map_err(|_| wrong("it lists a method that does not exist".to_owned()))?,
+            header: found.header.clone(),
+            format: found.format.clone(),
+            secret,
+        });
+        profile.map(Some).map_err(|e| wrong(e.to_string()))
+    }
+
+    /// Searches with the provider that is named, or the first that is configured.
+    pub async fn search(
+        &self,
+        query: &str,
+        parameter: &str,
+        provider: Option<&str>,
+        max: Option<u32>,
+    ) -> Result<(String, Vec<SearchHit>), ToolError> {
+        let settings = self.settings();
+        let search = &settings.tools.web_search;
+        let configured = SearchSettings {
+            tavily_api_key: self
+                .key(search.tavily_api_key.as_deref(), "TAVILY_API_KEY")
+                .await?,
+            brave_api_key: self
+                .key(search.brave_api_key.as_deref(), "BRAVE_API_KEY")
+                .await?,
+            searxng_url: search.searxng_url.clone(),
+            timeout: Some(Duration::from_secs(search.timeout)),
+        };
+        let max = max.unwrap_or(search.max_results) as usize;
+        let failed = |e: SearchError| search_failure(&e, parameter);
+        let searchers =
+            Searchers::configured(configured, self.0.egress.load_full()).map_err(failed)?;
+        let found = searchers
+            .search(query, max, provider)
+            .await
+            .map_err(failed)?;
+        let hits = found.hits.into_iter().map(|hit| SearchHit {
+            title: hit.title,
+            url: hit.url,
+            content: hit.content,
+        });
+        Ok((found.provider.to_string(), hits.collect()))
+    }
+
+    /// A key by its vault reference, or from the environment when the settings name none.
+    async fn key(
+        &self,
+        reference: Option<&str>,
+        variable: &str,
+    ) -> Result<Option<Secret>, ToolError> {
+        match reference {
+            Some(reference) => self.secret(reference).await,
+            None => Ok(self
+                .0
+                .host
+                .variable(variable)
+                .filter(|key| !key.is_empty())
+                .map(Secret::new)),
+        }
+    }
+
+    async fn secret(&self, reference: &str) -> Result<Option<Secret>, ToolError> {
+        let name = reference.strip_prefix("vault:").unwrap_or(reference);
+        let secret = self.0.vault.get(name).await;
+        secret.map_err(|e| ToolError::new(ErrorCode::Unavailable, format!("the vault: {e}")))
+    }
+}
+
+/// A link on a page.
+#[derive(Serialize, JsonSchema)]
+pub struct Link {
+    /// What it says.
+    text: String,
+    /// Where it leads.
+    url: String,
+}
+
+impl From<web::Link> for Link {
+    fn from(link: web::Link) -> Self {
+        Self {
+            text: link.text,
+            url: link.url,
+        }
+    }
+}
+
+/// One search result.
+#[derive(Serialize, JsonSchema)]
+pub struct SearchHit {
+    /// Its title.
+    title: String,
+    /// Where it is.
+    url: String,
+    /// What it says about the question.
+    content: String,
+}
+
+fn fetch_failure(error: &FetchError, url: &str) -> ToolError {
+    let shown: String = url.chars().take(200).collect();
+    match error {
+        FetchError::Headers(_) => ToolError::parameter("headers", error.to_string()),
+        FetchError::Auth(_) => ToolError::parameter("auth_profile", error.to_string()),
+        FetchError::Egress(egress) => egress_failure(egress, &shown),
+        FetchError::Jail(jail) => crate::host::jail_failure(jail, "download_path"),
+        FetchError::TooLarge { .. } => {
+            ToolError::new(ErrorCode::TooLarge, format!("{shown} {error}"))
+        }
+        FetchError::Redirected { .. } | FetchError::Status { .. } => {
+            ToolError::new(ErrorCode::Failed, format!("{shown} {error}"))
+        }
+        FetchError::Lost(_) => ToolError::internal(error.to_string()),
+    }
+}
+
+fn egress_failure(error: &EgressError, shown: &str) -> ToolError {
+    let (message, hint) = match error.to_string().split_once('\n') {
+        Some((message, hint)) => (message.to_owned(), Some(hint.to_owned())),
+        None => (error.to_string(), None),
+    };
+    let code = match error {
+        EgressError::Url(_) | EgressError::Scheme(_) | EgressError::Userinfo => {
+            return ToolError::parameter("url", message);
+        }
+        EgressError::Header(_) => return ToolError::parameter("headers", message),
+        EgressError::Private { .. } => ErrorCode::Forbidden,
+        EgressError::TimedOut(_) => ErrorCode::DeadlineExceeded,
+        EgressError::TooLarge { .. } => ErrorCode::TooLarge,
+        _ => ErrorCode::Failed,
+    };
+    let failure = ToolError::new(code, format!("{shown}: {message}"));
+    match hint {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}
+
+fn search_failure(error: &SearchError, parameter: &str) -> ToolError {
+    let message = error.to_string();
+    let (message, hint) = message
+        .split_once('\n')
+        .map_or((message.as_str(), None), |(m, h)| (m, Some(h)));
+    let failure = match error {
+        SearchError::EmptyQuery => return ToolError::parameter(parameter, message),
+        SearchError::UnknownProvider(_) | SearchError::NotConfigured { .. } => {
+            ToolError::parameter("provider", message)
+        }
+        SearchError::RateLimited { retry_after, .. } => {
+            let limited = ToolError::new(ErrorCode::RateLimited, message);
+            match retry_after {
+                Some(wait) => limited.retry_after(*wait),
+                None => limited,
+            }
+        }
+        SearchError::Address { .. } | SearchError::Key { .. } | SearchError::Blocked { .. } => {
+            ToolError::new(ErrorCode::Unavailable, message)
+        }
+        _ => ToolError::new(ErrorCode::Failed, message),
+    };
+    match hint {
+        Some(hint) => failure.hint(hint),
+        None => failure,
     }
 }
 

@@ -5,6 +5,7 @@ pub mod files;
 pub mod patch;
 mod root;
 pub mod shell;
+pub mod web;
 
 pub use edit::{EditError, Edited, Matches, replace_exact};
 pub use root::{LocateError, Root};

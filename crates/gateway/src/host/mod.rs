@@ -16,7 +16,7 @@ use manyhands_store::Artifacts;
 
 pub use failure::{file_failure, jail_failure, located};
 pub use places::Place;
-pub use shell::{Command, Streams, keep};
+pub use shell::{Command, keep};
 
 use crate::settings::LiveSettings;
 

@@ -58,6 +58,18 @@ impl Host {
         self.find(asked, &[self.cache().clone(), self.state().clone()])
     }
 
+    /// A file to download to: below `file_cache_dir` only.
+    pub fn to_download(&self, asked: &str) -> Result<Place, ToolError> {
+        let below = asked.strip_prefix("file_cache_dir/").unwrap_or(asked);
+        self.place(self.cache(), below).map_err(|e| {
+            let why = e
+                .problems
+                .first()
+                .map_or(e.message, |problem| problem.message.clone());
+            ToolError::parameter("download_path", why)
+        })
+    }
+
     fn find(&self, asked: &str, roots: &[Root]) -> Result<Place, ToolError> {
         let root_of = |alias: &str| {
             if alias == ALIASES[0] {

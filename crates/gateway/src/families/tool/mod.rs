@@ -1,13 +1,13 @@
 //! The guarded core tools, `tool::*`: one file each. They work in the workspace folder of
 //! this machine, which `workspace_root` names.
 
-//mod apply_patch;
+mod apply_patch;
 mod file_list;
 mod file_read;
 mod file_write;
 mod shell_exec;
-//mod web_fetch;
-//mod web_search;
+mod web_fetch;
+mod web_search;
 
 use std::sync::Arc;
 
@@ -29,8 +29,17 @@ pub fn tools(switches: &Tools, host: &Host, web: &Web) -> Vec<Arc<dyn Tool>> {
     if switches.file_list.enabled {
         tools.push(Arc::new(Typed::new(file_list::FileList(host.clone()))));
     }
+    if switches.apply_patch.enabled {
+        tools.push(Arc::new(Typed::new(apply_patch::ApplyPatch(host.clone()))));
+    }
     if switches.shell_exec.enabled {
         tools.push(Arc::new(Typed::new(shell_exec::ShellExec(host.clone()))));
+    }
+    if switches.web_fetch.enabled {
+        tools.push(Arc::new(Typed::new(web_fetch::WebFetch(web.clone()))));
+    }
+    if switches.web_search.enabled {
+        tools.push(Arc::new(Typed::new(web_search::WebSearch(web.clone()))));
     }
     tools
 }

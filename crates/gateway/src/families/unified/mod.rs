@@ -4,8 +4,8 @@ mod bash;
 mod command;
 mod powershell;
 mod read_file;
-//mod url_fetch;
-//mod web_search;
+mod url_fetch;
+mod web_search;
 mod write_file;
 
 use std::sync::Arc;
@@ -31,6 +31,13 @@ pub fn tools(switches: &Tools, host: &Host, web: &Web, ids: &Ids) -> Vec<Arc<dyn
     }
     if switches.powershell.enabled {
         tools.push(Arc::new(Typed::new(powershell::PowerShell(host.clone()))));
+    }
+    if switches.url_fetch.enabled {
+        let (web, host) = (web.clone(), host.clone());
+        tools.push(Arc::new(Typed::new(url_fetch::UrlFetch { web, host })));
+    }
+    if switches.web_search.enabled {
+        tools.push(Arc::new(Typed::new(web_search::WebSearch(web.clone()))));
     }
     tools
 }

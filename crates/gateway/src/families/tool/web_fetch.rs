@@ -1,0 +1,90 @@
+//! `tool::web_fetch`
+
+use std::time::Duration;
+
+use manyhands_core::{CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTool};
+use manyhands_hands::web::FetchRequest;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::web::Web;
+
+/// The most text that a result shows.
+const MAX_CONTENT: usize = 100_000;
+
+/// Fetch a page of the web and read it: HTML becomes readable text with its title and links, other text stays as it is.
+/// Addresses inside private networks are refused.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Params {
+    /// URL to fetch.
+    #[schemars(length(min = 1))]
+    url: String,
+    /// Read at most this many bytes of the response. Default and most: 500000, or what `tools.web_fetch.max_bytes` says.
+    #[schemars(range(min = 1))]
+    max_size: Option<u64>,
+}
+
+/// The page.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Output {
+    /// Where it came from, after redirects.
+    url: String,
+    /// HTTP status code.
+    status: u16,
+    /// Response content type.
+    content_type: String,
+    /// The content, at most 100 KB.
+    content: String,
+    /// Whether something is missing from the content.
+    truncated: bool,
+    /// How large the whole is, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    full_size: Option<u64>,
+    /// The title of the page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
+    /// Links on the page, at most 50.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    links: Vec<crate::web::Link>,
+}
+
+pub(super) struct WebFetch(pub(super) Web);
+
+impl TypedTool for WebFetch {
+    type Params = Params;
+    type Output = Output;
+
+    fn spec(&self) -> ToolSpec {
+        super::spec("tool::web_fetch")
+            .effects(Effects::READS.and(Effects::LEAVES))
+            .deadline(Duration::from_secs(3_660))
+    }
+
+    async fn run(&self, params: Params, _: &CallContext) -> Result<Outcome, ToolError> {
+        let settings = self.0.settings();
+        let limits = &settings.tools.web_fetch;
+        let asked = FetchRequest {
+            max_bytes: params
+                .max_size
+                .unwrap_or(limits.max_bytes)
+                .min(limits.max_bytes),
+            max_content: MAX_CONTENT,
+            timeout: Duration::from_secs(limits.timeout),
+            max_redirects: 10,
+            ..FetchRequest::get(params.url)
+        };
+        let page = self.0.fetch(asked, None).await?;
+        Outcome::of(&Output {
+            url: page.url,
+            status: page.status,
+            content_type: page.content_type.unwrap_or_default(),
+            content: page.content,
+            truncated: page.truncated,
+            full_size: page.full_size.filter(|_| page.truncated),
+            title: page.title,
+            links: page.links.into_iter().map(Into::into).collect(),
+        })
+    }
+}

@@ -1,0 +1,303 @@
+//! What a caller asks of the web, checked and made into what is sent.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use bytes::Bytes;
+use manyhands_guard::{FetchLimits, HeaderMap, HeaderName, HeaderValue, Method, Request};
+use serde_json::Value;
+use url::Url;
+
+use super::auth::AuthProfile;
+use super::fetch::FetchError;
+use super::headers;
+
+/// The methods that may be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FetchMethod {
+    /// `GET`
+    #[default]
+    Get,
+    /// `POST`
+    Post,
+    /// `PUT`
+    Put,
+    /// `PATCH`
+    Patch,
+    /// `DELETE`
+    Delete,
+}
+
+/// It names no method that may be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("must be GET, POST, PUT, PATCH or DELETE, not {0}")]
+pub struct UnknownMethod(pub String);
+
+impl FromStr for FetchMethod {
+    type Err = UnknownMethod;
+
+    fn from_str(text: &str) -> Result<Self, UnknownMethod> {
+        match text.trim().to_ascii_uppercase().as_str() {
+            "" | "GET" => Ok(Self::Get),
+            "POST" => Ok(Self::Post),
+            "PUT" => Ok(Self::Put),
+            "PATCH" => Ok(Self::Patch),
+            "DELETE" => Ok(Self::Delete),
+            _ => Err(UnknownMethod(text.to_owned())),
+        }
+    }
+}
+
+impl From<FetchMethod> for Method {
+    fn from(method: FetchMethod) -> Self {
+        match method {
+            FetchMethod::Get => Self::GET,
+            FetchMethod::Post => Self::POST,
+            FetchMethod::Put => Self::PUT,
+            FetchMethod::Patch => Self::PATCH,
+            FetchMethod::Delete => Self::DELETE,
+        }
+    }
+}
+
+impl fmt::Display for FetchMethod {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(Method::from(*self).as_str())
+    }
+}
+
+/// A body to send.
+#[derive(Debug, Clone, PartialEq)]
+pub enum FetchBody {
+    /// A value, sent as JSON.
+    Json(Value),
+    /// A text, sent as it is.
+    Text(String),
+}
+
+impl From<Value> for FetchBody {
+    fn from(value: Value) -> Self {
+        match value {
+            Value::String(text) => Self::Text(text),
+            value => Self::Json(value),
+        }
+    }
+}
+
+impl FetchBody {
+    /// What it is sent as when nobody says. A text that is a JSON object or list was
+    /// written to be read as one; `5` and `true` are words like any other.
+    fn content_type(&self) -> &'static str {
+        let json = match self {
+            Self::Json(_) => true,
+            Self::Text(text) => {
+                text.trim_start().starts_with(['{', '['])
+                    && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
+            }
+        };
+        if json {
+            "application/json"
+        } else {
+            "text/plain; charset=utf-8"
+        }
+    }
+
+    fn into_bytes(self) -> Bytes {
+        match self {
+            Self::Json(value) => value.to_string().into(),
+            Self::Text(text) => text.into(),
+        }
+    }
+}
+
+/// What becomes of a body that is text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Decode {
+    /// HTML becomes readable text; other text stays as it is.
+    #[default]
+    Readable,
+    /// All text stays as it is.
+    Raw,
+}
+
+/// A request to the web, as a caller asks for it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FetchRequest {
+    /// Where to.
+    pub url: String,
+    /// How.
+    pub method: FetchMethod,
+    /// Headers, which must be among the allowed.
+    pub headers: BTreeMap<String, String>,
+    /// What to send.
+    pub body: Option<FetchBody>,
+    /// The most of the body that is read, after decompression.
+    pub max_bytes: u64,
+    /// The most text that is given back, in bytes.
+    pub max_content: usize,
+    /// How long all of it may take.
+    pub timeout: Duration,
+    /// How many redirects to follow. Only a `GET` without body follows any.
+    pub max_redirects: usize,
+    /// What becomes of text.
+    pub decode: Decode,
+}
+
+impl FetchRequest {
+    /// A `GET` of `url` with the limits of `url_fetch`: 30 seconds, 512 KiB, 3 redirects.
+    pub fn get(url: impl Into<String>) -> Self {
+        Self {
+            url: url.into(),
+            method: FetchMethod::Get,
+            headers: BTreeMap::new(),
+            body: None,
+            max_bytes: 512 * 1024,
+            max_content: 512 * 1024,
+            timeout: Duration::from_secs(30),
+            max_redirects: 3,
+            decode: Decode::default(),
+        }
+    }
+}
+
+/// Why a redirect is not followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stay {
+    /// It would send what was meant for one place to another.
+    Sends,
+    /// It could lead a secret outside the paths it is meant for.
+    Narrow,
+}
+
+/// A request that passed every check which needs no network.
+pub(super) struct Prepared {
+    pub(super) request: Request,
+    pub(super) stay: Option<Stay>,
+}
+
+/// Checks `asked` and adds the secret of `profile`.
+pub(super) fn prepare(
+    asked: FetchRequest,
+    profile: Option<&AuthProfile>,
+) -> Result<Prepared, FetchError> {
+    let url = Url::parse(asked.url.trim())
+        .map_err(|error| manyhands_guard::EgressError::Url(error.to_string()))?;
+    let mut headers = headers::checked(&asked.headers)?;
+    let method = Method::from(asked.method);
+    if let Some(body) = &asked.body {
+        let inferred = HeaderValue::from_static(body.content_type());
+        let name = HeaderName::from_static("content-type");
+        headers.entry(name).or_insert(inferred);
+    }
+    log(&url, &method, &headers);
+    if let Some(profile) = profile {
+        profile.inject(&url, &method, &mut headers)?;
+    }
+    let stay = if asked.method != FetchMethod::Get || asked.body.is_some() {
+        Some(Stay::Sends)
+    } else if profile.is_some_and(|profile| !profile.covers_whole_origin()) {
+        Some(Stay::Narrow)
+    } else {
+        None
+    };
+    let request = Request {
+        method,
+        url: url.into(),
+        headers,
+        body: asked.body.map(FetchBody::into_bytes),
+        limits: FetchLimits {
+            total_timeout: Some(asked.timeout),
+            max_bytes: None,
+            max_redirects: Some(if stay.is_some() {
+                0
+            } else {
+                asked.max_redirects
+            }),
+        },
+    };
+    Ok(Prepared { request, stay })
+}
+
+/// Leaves out what may be secret: the query, and the values of headers.
+fn log(url: &Url, method: &Method, headers: &HeaderMap) {
+    let mut shown = url.clone();
+    shown.set_query(url.query().map(|_| "..."));
+    shown.set_fragment(None);
+    let _ = shown.set_password(None);
+    let _ = shown.set_username("");
+    let names: Vec<&str> = headers.keys().map(HeaderName::as_str).collect();
+    tracing::debug!(url = %shown, %method, headers = ?names, "a request leaves");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_type_of_a_body_is_inferred_when_nobody_says() {
+        for (body, expect) in [
+            (json!({"a": 1}), "application/json"),
+            (json!([1]), "application/json"),
+            (json!(5), "application/json"),
+            (json!(true), "application/json"),
+            (json!(null), "application/json"),
+            (json!("hello"), "text/plain; charset=utf-8"),
+            (json!("5"), "text/plain; charset=utf-8"),
+            (json!("{broken"), "text/plain; charset=utf-8"),
+            (json!(" {\"a\": 1}"), "application/json"),
+            (json!("[1, 2]"), "application/json"),
+        ] {
+            let mut asked = FetchRequest::get("https://example.com/");
+            asked.body = Some(body.clone().into());
+            let sent = prepare(asked.clone(), None).unwrap().request;
+            assert_eq!(sent.headers["content-type"], expect, "{body}");
+            asked.headers.insert("Content-Type".into(), "text/x".into());
+            let sent = prepare(asked, None).unwrap().request;
+            assert_eq!(sent.headers["content-type"], "text/x", "{body}");
+        }
+        let bare = prepare(FetchRequest::get("https://example.com/"), None).unwrap();
+        assert!(bare.request.headers.is_empty() && bare.request.body.is_none());
+    }
+
+    #[test]
+    fn a_text_is_sent_as_it_is_and_a_value_as_json() {
+        let sent = |body: Value| FetchBody::from(body).into_bytes();
+        assert_eq!(sent(json!(" {\"a\": 1}")), " {\"a\": 1}");
+        assert_eq!(sent(json!("héllo")), "héllo");
+        assert_eq!(sent(json!({"a": [null]})), "{\"a\":[null]}");
+    }
+
+    #[test]
+    fn only_a_get_that_sends_nothing_follows_redirects() {
+        for (method, body, follows) in [
+            (FetchMethod::Get, None, 3),
+            (FetchMethod::Get, Some(FetchBody::Text("x".into())), 0),
+            (FetchMethod::Post, None, 0),
+            (FetchMethod::Delete, None, 0),
+        ] {
+            let mut asked = FetchRequest::get("https://example.com/");
+            (asked.method, asked.body) = (method, body);
+            let sent = prepare(asked, None).unwrap().request;
+            assert_eq!(sent.limits.max_redirects, Some(follows), "{method}");
+        }
+    }
+
+    #[test]
+    fn methods_are_read_in_any_case_and_others_named() {
+        for (text, expect) in [
+            ("get", "GET"),
+            ("POST", "POST"),
+            ("Put", "PUT"),
+            ("", "GET"),
+        ] {
+            assert_eq!(text.parse::<FetchMethod>().unwrap().to_string(), expect);
+        }
+        for text in ["HEAD", "OPTIONS", "CONNECT", "TRACE", "GET /"] {
+            let error = text.parse::<FetchMethod>().unwrap_err().to_string();
+            assert!(error.contains(text) && error.contains("PATCH"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Brave: an index of its own, with a key.
+
+use async_trait::async_trait;
+use manyhands_core::Secret;
+use manyhands_guard::Request;
+use serde::Deserialize;
+use url::Url;
+
+use super::way::{Item, Way, accept_json, sensitive};
+use super::{Hit, ProviderName, SearchError, SearchProvider};
+
+pub(super) const API: &str = "https://api.search.brave.com/";
+
+/// Brave's search.
+pub struct Brave {
+    way: Way,
+    base: Url,
+    key: Secret,
+}
+
+/// `web` is left out when nothing was found, so `type` is what tells an answer from
+/// something else.
+#[derive(Deserialize)]
+struct Results {
+    r#type: String,
+    #[serde(default)]
+    web: Option<Web>,
+}
+
+#[derive(Deserialize)]
+struct Web {
+    results: Vec<Item>,
+}
+
+impl Brave {
+    /// Brave at `base`, with the owner's `key`.
+    pub fn new(way: Way, base: &str, key: Secret) -> Result<Self, SearchError> {
+        let base = way.base(base)?;
+        Ok(Self { way, base, key })
+    }
+}
+
+#[async_trait]
+impl SearchProvider for Brave {
+    fn name(&self) -> ProviderName {
+        self.way.provider
+    }
+
+    async fn search(&self, query: &str, max: usize) -> Result<Vec<Hit>, SearchError> {
+        let mut url = self.base.clone();
+        url.set_path(&format!("{}res/v1/web/search", self.base.path()));
+        url.query_pairs_mut()
+            .append_pair("q", query)
+            .append_pair("count", &max.to_string())
+            .append_pair("result_filter", "web")
+            .append_pair("text_decorations", "false");
+        let mut request = Request::get(url);
+        accept_json(&mut request.headers);
+        let key = self.key.expose();
+        sensitive(
+            self.name(),
+            &mut request.headers,
+            "x-subscription-token",
+            key,
+        )?;
+        let found: Results = match self.way.ask_json(request, &[401, 403]).await {
+            // A wrong key is a bad parameter to Brave.
+            Err(SearchError::Status {
+                provider,
+                status: 422,
+                excerpt,
+            }) if excerpt.contains("SUBSCRIPTION_TOKEN_INVALID") => {
+                return Err(SearchError::Key {
+                    provider,
+                    status: 422,
+                    excerpt,
+                });
+            }
+            found => found?,
+        };
+        if found.r#type != "search" {
+            return Err(self.way.layout("it is not an answer to a search"));
+        }
+        let results = found.web.map_or_else(Vec::new, |web| web.results);
+        self.way.hits(results, max)
+    }
+}

@@ -1,0 +1,136 @@
+//! DuckDuckGo: its page for browsers without scripts. No key, and the first to put up a
+//! wall.
+
+use async_trait::async_trait;
+use dom_query::{Document, NodeRef};
+use manyhands_guard::{HeaderName, HeaderValue, Method, Request};
+use url::{Url, form_urlencoded};
+
+use super::super::charset::{End, decode};
+use super::super::html;
+use super::way::{Item, Way, excerpt};
+use super::{Hit, ProviderName, SearchError, SearchProvider};
+
+pub(super) const PAGE: &str = "https://html.duckduckgo.com/html/";
+
+/// Where a robot is told to prove that it is none.
+const WALL: &str = "[class*=\"anomaly-modal\"], form#challenge-form, form[action*=\"anomaly.js\"], \
+    .g-recaptcha, .h-captcha, #captcha, [class*=\"cf-challenge\"]";
+const RESULT: &str = ".result:not(.result--ad):not(.result--no-result)";
+const NOTHING: &str = ".no-results, .result--no-result";
+
+/// DuckDuckGo's page.
+pub struct DuckDuckGo {
+    way: Way,
+    page: Url,
+}
+
+impl DuckDuckGo {
+    /// The page at `page`.
+    pub fn new(way: Way, page: &str) -> Result<Self, SearchError> {
+        let page = way.base(page)?;
+        Ok(Self { way, page })
+    }
+}
+
+#[async_trait]
+impl SearchProvider for DuckDuckGo {
+    fn name(&self) -> ProviderName {
+        self.way.provider
+    }
+
+    /// Asks as the form on the page does.
+    async fn search(&self, query: &str, max: usize) -> Result<Vec<Hit>, SearchError> {
+        let mut request = Request::new(Method::POST, self.page.as_str());
+        let form = form_urlencoded::Serializer::new(String::new())
+            .append_pair("q", query)
+            .append_pair("b", "")
+            .finish();
+        request.body = Some(form.into());
+        for (name, value) in [
+            ("content-type", "application/x-www-form-urlencoded"),
+            ("accept", "text/html"),
+        ] {
+            let name = HeaderName::from_static(name);
+            request
+                .headers
+                .insert(name, HeaderValue::from_static(value));
+        }
+        let answer = self.way.ask(request).await?;
+        let status = answer.status.as_u16();
+        if matches!(status, 202 | 401 | 403 | 418) {
+            let reason = format!("it answered {status} instead of results");
+            return Err(self.way.blocked(reason));
+        }
+        if !answer.status.is_success() {
+            return Err(SearchError::Status {
+                provider: self.name(),
+                status,
+                excerpt: excerpt(&answer.body),
+            });
+        }
+        let (way, page) = (self.way.clone(), self.page.clone());
+        let read = tokio::task::spawn_blocking(move || {
+            let text = decode(&answer.body, None, &page, End::Whole);
+            read(&way, &html::parse(&text).document, &page, max)
+        });
+        let read = read.await;
+        read.unwrap_or_else(|error| Err(self.way.layout(error.to_string())))
+    }
+}
+
+fn read(way: &Way, document: &Document, page: &Url, max: usize) -> Result<Vec<Hit>, SearchError> {
+    let results = document.select(RESULT);
+    let items: Vec<Item> = results
+        .nodes()
+        .iter()
+        .filter_map(|result| item(result, page))
+        .collect();
+    if items.is_empty() {
+        if document.select(WALL).exists() {
+            return Err(way.blocked("it asks to prove that no robot is searching"));
+        }
+        if !results.exists() && document.select(NOTHING).exists() {
+            return Ok(Vec::new());
+        }
+        return Err(way.layout("neither results nor the words that there are none"));
+    }
+    let hits = way.hits(items, max)?;
+    if hits.len() > 1 && hits.iter().all(|hit| hit.content.is_empty()) {
+        return Err(way.layout("its results have no snippets"));
+    }
+    Ok(hits)
+}
+
+fn item(result: &NodeRef<'_>, page: &Url) -> Option<Item> {
+    let inside = |selector: &str| {
+        let result = dom_query::Selection::from(*result);
+        let found = result.select(selector);
+        found.nodes().first().copied()
+    };
+    let link = inside("a.result__a[href]")?;
+    let url = target(&link.attr("href")?, page)?;
+    Some(Item {
+        title: Some(escaped(&link)),
+        url: Some(url.into()),
+        content: inside(".result__snippet").map(|snippet| escaped(&snippet)),
+    })
+}
+
+/// The text of `node`, as HTML again, since that is what an item holds.
+fn escaped(node: &NodeRef<'_>) -> String {
+    html::line(node).replace('&', "&amp;").replace('<', "&lt;")
+}
+
+/// Where a result leads: its link goes through a counter that names the target.
+fn target(href: &str, page: &Url) -> Option<Url> {
+    let url = page.join(href).ok()?;
+    match url.path() {
+        "/l/" => {}
+        // An advertisement.
+        "/y.js" => return None,
+        _ => return Some(url),
+    }
+    let (_, target) = url.query_pairs().find(|(name, _)| name == "uddg")?;
+    Url::parse(&target).ok()
+}

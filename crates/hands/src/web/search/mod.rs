@@ -1,0 +1,282 @@
+//! Searching the web, through whichever provider the owner configured.
+//!
+//! A list that is empty means that nothing was found. A provider that keeps robots out,
+//! or that answers in a shape we do not know, is an error: an agent that takes a wall for
+//! an empty world draws wrong conclusions from it.
+
+mod brave;
+mod duckduckgo;
+mod searxng;
+mod tavily;
+#[cfg(test)]
+mod tests;
+mod way;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use manyhands_core::Secret;
+use manyhands_guard::{Egress, EgressError};
+
+pub use brave::Brave;
+pub use duckduckgo::DuckDuckGo;
+pub use searxng::SearXng;
+pub use tavily::Tavily;
+pub use way::Way;
+
+/// The most results anyone gets.
+pub const MAX_RESULTS: usize = 20;
+/// How long a search may take where nobody says.
+pub const SEARCH_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// One result.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Hit {
+    /// Its title.
+    pub title: String,
+    /// Where it is.
+    pub url: String,
+    /// What it says about the question.
+    pub content: String,
+}
+
+/// Results, and who found them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// The provider that answered.
+    pub provider: ProviderName,
+    /// What it found; empty when it found nothing.
+    pub hits: Vec<Hit>,
+}
+
+/// Someone who can search the web.
+#[async_trait]
+pub trait SearchProvider: Send + Sync {
+    /// Who it is.
+    fn name(&self) -> ProviderName;
+
+    /// At most `max` results for `query`, best first.
+    async fn search(&self, query: &str, max: usize) -> Result<Vec<Hit>, SearchError>;
+}
+
+/// The providers there are, in the order they are preferred.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ProviderName {
+    /// `tavily`
+    Tavily,
+    /// `brave`
+    Brave,
+    /// `searxng`
+    SearXng,
+    /// `duckduckgo`
+    DuckDuckGo,
+}
+
+impl ProviderName {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Tavily, Self::Brave, Self::SearXng, Self::DuckDuckGo];
+
+    /// Its name in settings and results.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Tavily => "tavily",
+            Self::Brave => "brave",
+            Self::SearXng => "searxng",
+            Self::DuckDuckGo => "duckduckgo",
+        }
+    }
+
+    /// The setting without which it cannot be used.
+    pub fn setting(self) -> &'static str {
+        match self {
+            Self::Tavily => "tools.web_search.tavily_api_key",
+            Self::Brave => "tools.web_search.brave_api_key",
+            Self::SearXng => "tools.web_search.searxng_url",
+            Self::DuckDuckGo => "tools.web_search.enabled",
+        }
+    }
+}
+
+impl std::fmt::Display for ProviderName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl std::str::FromStr for ProviderName {
+    type Err = SearchError;
+
+    fn from_str(text: &str) -> Result<Self, SearchError> {
+        let lower = text.trim().to_ascii_lowercase();
+        let found = Self::ALL.into_iter().find(|name| name.as_str() == lower);
+        found.ok_or_else(|| SearchError::UnknownProvider(text.to_owned()))
+    }
+}
+
+/// Why a search gave no list.
+#[derive(Debug, thiserror::Error)]
+pub enum SearchError {
+    /// There is nothing to search for.
+    #[error("must not be empty")]
+    EmptyQuery,
+    /// Nobody of that name.
+    #[error("{0} is not a search provider; use tavily, brave, searxng or duckduckgo")]
+    UnknownProvider(String),
+    /// It lacks its setting.
+    #[error("{provider} is not configured\nto use it, set `{}`, or leave the provider out", .provider.setting())]
+    NotConfigured {
+        /// The provider.
+        provider: ProviderName,
+    },
+    /// Its address in the settings is wrong.
+    #[error("`{}` is not the address of a web server: {problem}", .provider.setting())]
+    Address {
+        /// The provider.
+        provider: ProviderName,
+        /// What is wrong.
+        problem: String,
+    },
+    /// It did not accept the key.
+    #[error("{provider} refused the key ({status}): {excerpt}\ncheck `{}`", .provider.setting())]
+    Key {
+        /// The provider.
+        provider: ProviderName,
+        /// The status of its answer.
+        status: u16,
+        /// How its answer begins.
+        excerpt: String,
+    },
+    /// Too many searches, or the plan is used up.
+    #[error("{provider} allows no more searches for now{}", .retry_after.map_or(String::new(), |wait| format!("; try again in {} seconds", wait.as_secs())))]
+    RateLimited {
+        /// The provider.
+        provider: ProviderName,
+        /// When to try again, where it says so.
+        retry_after: Option<Duration>,
+    },
+    /// It takes us for a robot and shows a wall instead of results.
+    #[error(
+        "{provider} blocked the search: {reason}\nconfigure tavily, brave or searxng, or try again later"
+    )]
+    Blocked {
+        /// The provider.
+        provider: ProviderName,
+        /// How that was seen.
+        reason: String,
+    },
+    /// It answers in a shape we do not know.
+    #[error(
+        "{provider} answered in a form that is not understood: {reason}\nuse another provider, and report this"
+    )]
+    Layout {
+        /// The provider.
+        provider: ProviderName,
+        /// What was missing.
+        reason: String,
+    },
+    /// It answered with an error.
+    #[error("{provider} answered {status}: {excerpt}")]
+    Status {
+        /// The provider.
+        provider: ProviderName,
+        /// The status.
+        status: u16,
+        /// How its answer begins.
+        excerpt: String,
+    },
+    /// It was not reached.
+    #[error("{provider}: {error}")]
+    Egress {
+        /// The provider.
+        provider: ProviderName,
+        /// Why.
+        #[source]
+        error: EgressError,
+    },
+}
+
+/// What the owner configured.
+#[derive(Debug, Clone, Default)]
+pub struct SearchSettings {
+    /// The key for Tavily.
+    pub tavily_api_key: Option<Secret>,
+    /// The key for Brave.
+    pub brave_api_key: Option<Secret>,
+    /// The address of the owner's SearXNG. On a private network, egress must allow it.
+    pub searxng_url: Option<String>,
+    /// How long one search may take; 20 seconds where nobody says.
+    pub timeout: Option<Duration>,
+}
+
+/// The providers that are configured, best first.
+pub struct Searchers {
+    providers: Vec<Box<dyn SearchProvider>>,
+}
+
+impl Searchers {
+    /// Sets up what `settings` configure. DuckDuckGo needs no setting.
+    pub fn configured(settings: SearchSettings, egress: Arc<Egress>) -> Result<Self, SearchError> {
+        let timeout = settings.timeout.unwrap_or(SEARCH_TIMEOUT);
+        let way = |provider| Way {
+            provider,
+            egress: Arc::clone(&egress),
+            timeout,
+        };
+        let mut providers: Vec<Box<dyn SearchProvider>> = Vec::new();
+        if let Some(key) = settings.tavily_api_key {
+            let way = way(ProviderName::Tavily);
+            providers.push(Box::new(Tavily::new(way, tavily::API, key)?));
+        }
+        if let Some(key) = settings.brave_api_key {
+            let way = way(ProviderName::Brave);
+            providers.push(Box::new(Brave::new(way, brave::API, key)?));
+        }
+        if let Some(url) = settings.searxng_url {
+            let way = way(ProviderName::SearXng);
+            providers.push(Box::new(SearXng::new(way, &url)?));
+        }
+        let way = way(ProviderName::DuckDuckGo);
+        providers.push(Box::new(DuckDuckGo::new(way, duckduckgo::PAGE)?));
+        Ok(Self::of(providers))
+    }
+
+    /// These providers, in this order of preference.
+    pub fn of(providers: Vec<Box<dyn SearchProvider>>) -> Self {
+        Self { providers }
+    }
+
+    /// The provider named `wanted`, or the best there is.
+    pub fn choose(&self, wanted: Option<&str>) -> Result<&dyn SearchProvider, SearchError> {
+        let wanted = wanted.map(str::parse::<ProviderName>).transpose()?;
+        let mut providers = self.providers.iter().map(Box::as_ref);
+        match providers.find(|provider| wanted.is_none_or(|wanted| provider.name() == wanted)) {
+            Some(provider) => Ok(provider),
+            None => Err(SearchError::NotConfigured {
+                provider: wanted.unwrap_or(ProviderName::DuckDuckGo),
+            }),
+        }
+    }
+
+    /// At most `max` results (never more than [`MAX_RESULTS`]) from the provider named
+    /// `wanted`, or from the best there is.
+    pub async fn search(
+        &self,
+        query: &str,
+        max: usize,
+        wanted: Option<&str>,
+    ) -> Result<Found, SearchError> {
+        let provider = self.choose(wanted)?;
+        let query = query.trim();
+        if query.is_empty() {
+            return Err(SearchError::EmptyQuery);
+        }
+        let max = max.clamp(1, MAX_RESULTS);
+        let mut hits = provider.search(query, max).await?;
+        hits.truncate(max);
+        Ok(Found {
+            provider: provider.name(),
+            hits,
+        })
+    }
+}

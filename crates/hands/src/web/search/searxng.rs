@@ -1,0 +1,69 @@
+//! SearXNG: the owner's own server, which asks others.
+
+use async_trait::async_trait;
+use manyhands_guard::Request;
+use serde::Deserialize;
+use serde_json::Value;
+use url::Url;
+
+use super::way::{Item, Way, accept_json};
+use super::{Hit, ProviderName, SearchError, SearchProvider};
+
+/// A SearXNG server.
+pub struct SearXng {
+    way: Way,
+    base: Url,
+}
+
+#[derive(Deserialize)]
+struct Results {
+    results: Vec<Item>,
+    #[serde(default)]
+    unresponsive_engines: Vec<Value>,
+}
+
+impl SearXng {
+    /// The server at `base`.
+    pub fn new(way: Way, base: &str) -> Result<Self, SearchError> {
+        let base = way.base(base)?;
+        Ok(Self { way, base })
+    }
+}
+
+#[async_trait]
+impl SearchProvider for SearXng {
+    fn name(&self) -> ProviderName {
+        self.way.provider
+    }
+
+    async fn search(&self, query: &str, max: usize) -> Result<Vec<Hit>, SearchError> {
+        let mut url = self.base.clone();
+        url.set_path(&format!("{}search", self.base.path()));
+        url.query_pairs_mut()
+            .append_pair("q", query)
+            .append_pair("format", "json");
+        let mut request = Request::get(url);
+        accept_json(&mut request.headers);
+        let found: Results = match self.way.ask_json(request, &[403]).await {
+            // There is no key: this is how it refuses a format that is switched off.
+            Err(SearchError::Key { .. }) => {
+                return Err(self.way.blocked(
+                    "it answered 403; add json to search.formats in its settings.yml, and let its limiter pass this machine",
+                ));
+            }
+            found => found?,
+        };
+        if found.results.is_empty() && !found.unresponsive_engines.is_empty() {
+            let engines: Vec<String> = found.unresponsive_engines.iter().map(engine).collect();
+            let reason = format!("none of its engines gave results; {}", engines.join(", "));
+            return Err(self.way.blocked(reason));
+        }
+        self.way.hits(found.results, max)
+    }
+}
+
+/// `["google", "CAPTCHA"]` in words.
+fn engine(entry: &Value) -> String {
+    let part = |at: usize| entry.get(at).and_then(Value::as_str).unwrap_or("?");
+    format!("{} said {}", part(0), part(1))
+}

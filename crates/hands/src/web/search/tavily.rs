@@ -1,0 +1,63 @@
+//! Tavily: a search made for agents, with a key.
+
+use async_trait::async_trait;
+use manyhands_core::Secret;
+use manyhands_guard::{HeaderName, HeaderValue, Method, Request};
+use serde::Deserialize;
+use serde_json::json;
+use url::Url;
+
+use super::way::{Item, Way, sensitive};
+use super::{Hit, ProviderName, SearchError, SearchProvider};
+
+pub(super) const API: &str = "https://api.tavily.com/";
+
+/// Tavily's search.
+pub struct Tavily {
+    way: Way,
+    base: Url,
+    key: Secret,
+}
+
+#[derive(Deserialize)]
+struct Results {
+    results: Vec<Item>,
+}
+
+impl Tavily {
+    /// Tavily at `base`, with the owner's `key`.
+    pub fn new(way: Way, base: &str, key: Secret) -> Result<Self, SearchError> {
+        let base = way.base(base)?;
+        Ok(Self { way, base, key })
+    }
+}
+
+#[async_trait]
+impl SearchProvider for Tavily {
+    fn name(&self) -> ProviderName {
+        self.way.provider
+    }
+
+    async fn search(&self, query: &str, max: usize) -> Result<Vec<Hit>, SearchError> {
+        let mut request = Request::new(Method::POST, format!("{}search", self.base));
+        let json = HeaderValue::from_static("application/json");
+        request
+            .headers
+            .insert(HeaderName::from_static("content-type"), json);
+        let bearer = format!("Bearer {}", self.key.expose());
+        sensitive(self.name(), &mut request.headers, "authorization", &bearer)?;
+        let body = json!({"query": query, "max_results": max, "search_depth": "basic"});
+        request.body = Some(body.to_string().into());
+        match self.way.ask_json::<Results>(request, &[401, 403]).await {
+            Ok(found) => self.way.hits(found.results, max),
+            // The plan, or what was paid for, is used up.
+            Err(SearchError::Status {
+                status: 432 | 433, ..
+            }) => Err(SearchError::RateLimited {
+                provider: self.name(),
+                retry_after: None,
+            }),
+            Err(error) => Err(error),
+        }
+    }
+}
