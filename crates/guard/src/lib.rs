@@ -36,6 +36,6 @@ pub use sandbox::{
     self_test,
 };
 pub use supervisor::{
-    Captured, Exit, Finished, Program, Running, Stdin, SuperviseError, Supervisor,
+    Captured, Exit, Finished, Program, Running, Stdin, SuperviseError, Supervisor, keep_watch,
 };
 pub use throttle::{LoginThrottle, canonical};

@@ -71,6 +71,9 @@ pub enum Command {
     Restore(Restore),
     /// Check that everything is in order, and say what to do where it is not.
     Doctor,
+    /// Kill what a gateway had started when it dies without warning (started by the gateway).
+    #[command(hide = true)]
+    Keeper,
     /// Write completions for a shell.
     Completions {
         /// Which shell.

@@ -14,6 +14,10 @@ use args::{Args, Command};
 
 fn main() -> ExitCode {
     let args = Args::parse();
+    if let Command::Keeper = args.command {
+        manyhands_guard::keep_watch(std::io::stdin());
+        return ExitCode::SUCCESS;
+    }
     let ground = match ground::Ground::new(&args) {
         Ok(ground) => ground,
         Err(error) => return output::fail(&error),

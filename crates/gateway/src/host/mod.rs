@@ -20,6 +20,9 @@ pub use shell::{Command, keep};
 
 use crate::settings::LiveSettings;
 
+/// The command of this binary that calls [`manyhands_guard::keep_watch`].
+pub const KEEPER_COMMAND: &str = "keeper";
+
 /// How many programs run at once.
 const MAX_PROGRAMS: usize = 32;
 
@@ -67,7 +70,8 @@ impl Host {
             cache: folder(&current.file_cache_dir, "cache")?,
             state: folder(&current.file_state_dir, "state")?,
             scratch: Root::open(&scratch)?.folder().to_owned(),
-            supervisor: Supervisor::new(MAX_PROGRAMS),
+            supervisor: Supervisor::new(MAX_PROGRAMS)
+                .kept_by("/proc/self/exe".into(), vec![KEEPER_COMMAND.to_owned()]),
             environment,
             settings,
             artifacts,

@@ -5,6 +5,7 @@
 //! leader reaped. A task of its own sees to that, so dropping a future loses nothing.
 
 mod group;
+mod keeper;
 mod output;
 mod program;
 
@@ -22,9 +23,11 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::sandbox::{PreparedSandbox, SandboxError};
 use group::{Ended, Group};
+use keeper::Keeper;
 use output::Collector;
 
 pub use group::Exit;
+pub use keeper::keep_watch;
 pub use output::Captured;
 pub use program::{Program, Stdin};
 
@@ -87,6 +90,7 @@ pub struct Finished {
 pub struct Supervisor {
     slots: Arc<Semaphore>,
     max: usize,
+    keeper: Option<Keeper>,
 }
 
 /// A program that runs. Dropping this stops it.
@@ -111,7 +115,16 @@ impl Supervisor {
         Self {
             slots: Arc::new(Semaphore::new(max)),
             max,
+            keeper: None,
         }
+    }
+
+    /// Also has a second process, `program` with `args`, which must call [`keep_watch`] on its
+    /// standard input: it kills what runs when this process dies without warning.
+    #[must_use]
+    pub fn kept_by(mut self, program: PathBuf, args: Vec<String>) -> Self {
+        self.keeper = Some(Keeper::new(program, args));
+        self
     }
 
     /// How many programs run now.
@@ -180,9 +193,19 @@ impl Supervisor {
         };
         let stop = cancel.child_token();
         let id = group.id();
+        if let Some(watch) = &self.keeper {
+            watch.started(id).map_err(|error| SuperviseError::Start {
+                path: program.path.clone(),
+                error,
+            })?;
+        }
+        let watch = self.keeper.clone();
         let keep = group.keep(child, program.timeout, stop.clone());
         let keeper = tokio::spawn(async move {
             let ended = keep.await;
+            if let Some(watch) = watch {
+                watch.ended(id);
+            }
             if let Some(feeder) = feeder {
                 feeder.abort();
             }

@@ -40,6 +40,7 @@ pub async fn run(command: Command, ground: &Ground) -> Done {
         Command::Backup(backup) => backup::backup(backup, ground).await,
         Command::Restore(restore) => backup::restore(restore, ground).await,
         Command::Doctor => doctor::run(ground).await,
+        Command::Keeper => Ok(ExitCode::SUCCESS), // handled before there is a ground to stand on
         Command::Completions { shell } => {
             clap_complete::generate(
                 shell,
