@@ -15,14 +15,15 @@ const STARTS: usize = 20;
 const CALLS: usize = 3_000;
 
 /// A running gateway on a home of its own.
-struct Daemon {
+pub struct Daemon {
     child: Child,
     host: String,
     home: TempDir,
 }
 
 impl Daemon {
-    fn start(binary: &Path, home: TempDir) -> Result<Self, Box<dyn Error>> {
+    /// Starts one on a home.
+    pub fn start(binary: &Path, home: TempDir) -> Result<Self, Box<dyn Error>> {
         let mut child = Command::new(binary)
             .args(["up", "--no-node", "--listen", "127.0.0.1:0"])
             .env_clear()
@@ -42,13 +43,19 @@ impl Daemon {
         Ok(Self { child, host, home })
     }
 
-    fn client(&self) -> Result<Client, Box<dyn Error>> {
+    /// A connection to it, as its owner.
+    pub fn client(&self) -> Result<Client, Box<dyn Error>> {
         let token = std::fs::read_to_string(self.home.path().join("owner.token"))?;
         Ok(Client::connect(&self.host, token.trim())?)
     }
 
+    /// A file of its home.
+    pub fn path(&self, below: &str) -> String {
+        self.home.path().join(below).display().to_string()
+    }
+
     /// Ends the process and gives its home back.
-    fn stop(mut self) -> Result<TempDir, Box<dyn Error>> {
+    pub fn stop(mut self) -> Result<TempDir, Box<dyn Error>> {
         self.child.kill()?;
         self.child.wait()?;
         Ok(self.home)
@@ -107,8 +114,16 @@ fn start_once(binary: &Path, home: TempDir) -> Result<(TempDir, Duration), Box<d
 pub fn idle_memory(binary: &Path) -> Result<(), Box<dyn Error>> {
     let daemon = Daemon::start(binary, tempfile::tempdir()?)?;
     let mut client = daemon.client()?;
-    client.send("GET", "/api/tools", "", "")?;
+    client.send("POST", "/api/tools/gsv__ReadFile", "", "{}")?;
     line("resident memory, idle", &resident(&daemon)?, "30 MB");
+    let before = cpu(&daemon)?;
+    std::thread::sleep(Duration::from_secs(2));
+    let busy = (cpu(&daemon)? - before) / 2.0;
+    line(
+        "processor, idle for two seconds after a call",
+        &format!("{busy:.1} %"),
+        "1 %",
+    );
     for _ in 0..CALLS {
         client.send("POST", "/api/tools/gsv__ReadFile", "", "{}")?;
     }
@@ -118,6 +133,24 @@ pub fn idle_memory(binary: &Path) -> Result<(), Box<dyn Error>> {
         "",
     );
     daemon.stop().map(drop)
+}
+
+/// Processor time used so far, in hundredths of a second: per second waited that is percent.
+fn cpu(daemon: &Daemon) -> Result<f64, Box<dyn Error>> {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", daemon.child.id()))?;
+    let fields: Vec<&str> = stat
+        .rsplit(')')
+        .next()
+        .unwrap_or_default()
+        .split_whitespace()
+        .collect();
+    let field = |at: usize| {
+        fields
+            .get(at)
+            .and_then(|f| f.parse::<f64>().ok())
+            .unwrap_or(0.0)
+    };
+    Ok(field(11) + field(12))
 }
 
 fn resident(daemon: &Daemon) -> Result<String, Box<dyn Error>> {

@@ -5,6 +5,7 @@
 
 mod client;
 mod daemon;
+mod host;
 mod in_process;
 mod stats;
 
@@ -23,5 +24,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     tokio::runtime::Runtime::new()?.block_on(in_process::path_cost())?;
     daemon::over_http(&binary)?;
     daemon::over_mcp(&binary)?;
+    host::files(&binary)?;
+    tokio::runtime::Runtime::new()?.block_on(host::sandbox())?;
+    host::web(&binary)?;
     Ok(())
 }
