@@ -1,5 +1,6 @@
 //! What backups and restores must do, as tests.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -265,4 +266,34 @@ async fn what_is_no_home_is_not_backed_up() {
     let error = backup(saving(&home, &file)).await.unwrap_err();
     assert!(matches!(error, StoreError::NotFound { .. }), "{error:?}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn the_folders_of_the_host_come_back_and_what_is_to_be_thrown_away_does_not() {
+    let (home, _store, outside, file) = lived_in().await;
+    for (path, mode) in [
+        ("host/workspace/src/run.sh", 0o755),
+        ("host/workspace/notes.txt", 0o644),
+        ("host/state/todo.md", 0o600),
+        ("host/cache/page.html", 0o600),
+        ("host/scratch/run-1/x", 0o600),
+    ] {
+        let path = home.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, "kept").unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+    }
+    backup(saving(&home, &file)).await.unwrap();
+    let there = outside.path().join("new home");
+    restore(restoring(&file, &there)).await.unwrap();
+    for (path, mode) in [
+        ("host/workspace/src/run.sh", Some(0o700)),
+        ("host/workspace/notes.txt", Some(0o600)),
+        ("host/state/todo.md", Some(0o600)),
+        ("host/cache", None),
+        ("host/scratch", None),
+    ] {
+        let found = std::fs::metadata(there.join(path)).ok();
+        assert_eq!(found.map(|found| found.mode() & 0o7777), mode, "{path}");
+    }
 }

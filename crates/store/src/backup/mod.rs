@@ -24,7 +24,6 @@ use tar::{Builder, EntryType, Header};
 
 pub use restore::{Restore, RestoreSummary, restore};
 
-use crate::blobs::Disk;
 use crate::error::StoreError;
 use crate::home::{self, AUDIT_HEAD, BLOBS, DATABASE, VAULT_KEY};
 use crate::sql::snapshot_into;
@@ -33,6 +32,10 @@ use manifest::{Hashing, MANIFEST, Manifest, Member};
 /// Files of a home that are kept as they are, if they are there. The audit's head is
 /// not among them: it is read before the database is copied, so as not to be ahead of it.
 const PLAIN: [&str; 3] = ["config.toml", VAULT_KEY, "owner.token"];
+
+/// Folders of a home that are kept with all that is in them. `host/cache` and `host/scratch` are
+/// not: they are there to be thrown away.
+pub(super) const TREES: [&str; 3] = [BLOBS, "host/workspace", "host/state"];
 
 /// What to do with a file or a home that is in the way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -172,27 +175,26 @@ impl<W: Write> Packer<W> {
                 RelPath::parse(name).map_err(|error| StoreError::invalid(error.to_string()))?;
             self.file(&jail, &path, name)?;
         }
-        let disk = Disk::open(&home.join(BLOBS)).map_err(opening)?;
-        self.blobs(&disk)
+        for name in TREES {
+            let tree = home.join(name);
+            if tree.is_dir() {
+                self.tree(&Jail::open(&tree).map_err(opening)?, name)?;
+            }
+        }
+        Ok(())
     }
 
-    fn blobs(&mut self, disk: &Disk) -> Result<(), StoreError> {
+    fn tree(&mut self, jail: &Jail, name: &str) -> Result<(), StoreError> {
         let mut waiting = vec![RelPath::root()];
         while let Some(folder) = waiting.pop() {
-            for entry in disk
-                .jail()
-                .list(&folder)
-                .map_err(|e| refused(&folder, &e))?
-                .unwrap_or_default()
-            {
+            let entries = jail.list(&folder).map_err(|e| refused(&folder, &e))?;
+            for entry in entries.unwrap_or_default() {
                 let below = RelPath::parse(&entry.name).and_then(|name| folder.join(&name));
-                let shown = format!("{BLOBS}/{folder}/{}", entry.name);
                 match (entry.kind, below) {
-                    (Kind::File, Ok(path)) => {
-                        self.file(disk.jail(), &path, &format!("{BLOBS}/{path}"))?
-                    }
-                    (Kind::Dir, Ok(path)) if disk.is_real_folder(&path) => waiting.push(path),
-                    _ => self.skipped.push(shown),
+                    (Kind::File, Ok(path)) => self.file(jail, &path, &format!("{name}/{path}"))?,
+                    // A link to a folder could lead to its own parent.
+                    (Kind::Dir, Ok(path)) if !entry.link => waiting.push(path),
+                    _ => self.skipped.push(format!("{name}/{folder}/{}", entry.name)),
                 }
             }
         }
@@ -203,7 +205,12 @@ impl<W: Write> Packer<W> {
     /// followed safely is reported.
     fn file(&mut self, jail: &Jail, path: &RelPath, name: &str) -> Result<(), StoreError> {
         match jail.open_file(path) {
-            Ok((file, meta)) => self.member(name, meta.size, file),
+            Ok((file, meta)) => {
+                let runs = file
+                    .metadata()
+                    .is_ok_and(|m| m.permissions().mode() & 0o100 != 0);
+                self.member_with(name, meta.size, file, if runs { 0o700 } else { 0o600 })
+            }
             Err(JailError::NotFound) => Ok(()),
             Err(JailError::Escapes | JailError::NotRegular | JailError::IsDirectory) => {
                 self.skipped.push(name.to_owned());
@@ -214,8 +221,19 @@ impl<W: Write> Packer<W> {
     }
 
     fn member(&mut self, name: &str, size: u64, content: impl Read) -> Result<(), StoreError> {
+        self.member_with(name, size, content, 0o600)
+    }
+
+    fn member_with(
+        &mut self,
+        name: &str,
+        size: u64,
+        content: impl Read,
+        mode: u32,
+    ) -> Result<(), StoreError> {
         let mut content = Hashing::new(content.take(size));
         let mut header = self.header(size);
+        header.set_mode(mode);
         self.tar
             .append_data(&mut header, name, &mut content)
             .map_err(|error| StoreError::io(format!("packing {name}"), &error))?;

@@ -12,7 +12,7 @@ use manyhands_guard::{Jail, JailError, RelPath, WriteMode};
 use tar::{Archive, Entry, EntryType};
 
 use super::manifest::{FORMAT, Hashing, MANIFEST, Manifest, Member};
-use super::{Overwrite, PLAIN};
+use super::{Overwrite, PLAIN, TREES};
 use crate::error::StoreError;
 use crate::home::{self, AUDIT_HEAD, BLOBS, DATABASE, LOCK};
 use crate::lock::{Holder, HomeLock};
@@ -124,7 +124,13 @@ fn unpack(file: File, target: &Path) -> Result<Manifest, StoreError> {
         if path.as_str() == MANIFEST {
             manifest = Some(read_manifest(&mut entry)?);
         } else {
+            let runs = entry.header().mode().is_ok_and(|mode| mode & 0o100 != 0);
             members.push(unpack_one(&jail, &path, entry)?);
+            if runs {
+                let file = jail.open_file(&path).map_err(write_failed)?.0;
+                file.set_permissions(Permissions::from_mode(0o700))
+                    .map_err(|e| failed(&e))?;
+            }
         }
     }
     // What follows the archive holds the checksum of the whole stream.
@@ -148,7 +154,10 @@ fn member_path<R: Read>(entry: &Entry<'_, R>) -> Result<RelPath, StoreError> {
     let alone = path.as_str() == first;
     let known = match alone {
         true => [DATABASE, AUDIT_HEAD, MANIFEST].contains(&first) || PLAIN.contains(&first),
-        false => first == BLOBS,
+        false => TREES.iter().any(|tree| {
+            text.strip_prefix(tree)
+                .is_some_and(|rest| rest.starts_with('/'))
+        }),
     };
     if path.as_str() != text || !known {
         return Err(spoiled(format!("{text:?} does not belong in a home")));

@@ -68,11 +68,6 @@ impl Disk {
         &self.jail
     }
 
-    /// Whether `path` is a folder itself and no link to one.
-    pub(crate) fn is_real_folder(&self, path: &RelPath) -> bool {
-        self.folders.is_real(path)
-    }
-
     /// Does `job` where it may block, at most so many at once.
     pub(super) async fn job<T: Send + 'static>(
         &self,
