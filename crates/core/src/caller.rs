@@ -1,12 +1,14 @@
 //! Who asks, and what they may do.
 
 use std::fmt;
+use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::effects::Effect;
 use crate::id::TokenId;
+use crate::name::InvalidName;
 use crate::pattern::Pattern;
 use crate::spec::ToolSpec;
 
@@ -25,6 +27,9 @@ pub enum Role {
 }
 
 impl Role {
+    /// Every role there is.
+    pub const ALL: [Self; 4] = [Self::Owner, Self::Client, Self::Node, Self::ReadOnly];
+
     /// The word used on the command line and in records.
     pub fn word(self) -> &'static str {
         match self {
@@ -33,6 +38,17 @@ impl Role {
             Self::Node => "node",
             Self::ReadOnly => "read-only",
         }
+    }
+}
+
+impl FromStr for Role {
+    type Err = InvalidName;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let found = Self::ALL.into_iter().find(|role| role.word() == text);
+        found.ok_or_else(|| {
+            InvalidName::new(text, "is not a role: use owner, client, node or read-only")
+        })
     }
 }
 

@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Parser, Subcommand};
 use clap_complete::Shell;
+use manyhands_core::Role;
 
 /// Hands for AI agents: one gateway, many machines, one guarded catalogue of tools.
 #[derive(Parser)]
@@ -156,25 +158,6 @@ pub enum Config {
     Check,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-pub enum Role {
-    Owner,
-    Client,
-    Node,
-    ReadOnly,
-}
-
-impl Role {
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Owner => "owner",
-            Self::Client => "client",
-            Self::Node => "node",
-            Self::ReadOnly => "read-only",
-        }
-    }
-}
-
 #[derive(Subcommand)]
 pub enum Token {
     /// Make a token; its text is shown once.
@@ -182,7 +165,7 @@ pub enum Token {
         /// What you call it.
         name: String,
         /// What it is for.
-        #[arg(long, default_value = "client")]
+        #[arg(long, default_value = "client", value_parser = roles())]
         role: Role,
         /// Tools it may call, such as gsv__*; all when not given. May be repeated.
         #[arg(long, value_name = "PATTERN")]
@@ -199,6 +182,10 @@ pub enum Token {
         #[arg(value_name = "TOKEN")]
         which: String,
     },
+}
+
+fn roles() -> impl TypedValueParser<Value = Role> {
+    PossibleValuesParser::new(Role::ALL.map(Role::word)).try_map(|word| word.parse::<Role>())
 }
 
 fn duration(text: &str) -> Result<u64, String> {
@@ -247,7 +234,7 @@ pub enum Policy {
         #[arg(value_name = "JSON")]
         arguments: Option<String>,
         /// As which role.
-        #[arg(long, default_value = "owner")]
+        #[arg(long, default_value = "owner", value_parser = roles())]
         role: Role,
         /// Under which token name.
         #[arg(long)]

@@ -9,7 +9,7 @@ use manyhands_hands::shell::find_program;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::command::{self, CommandLine, CommandOutput, refuse_mentions};
+use super::command::{self, CommandLine, CommandOutput};
 use crate::host::{Host, SEARCH_PATH};
 
 /// Execute a local bash command. It can change the workspace, `file_cache_dir` and `file_state_dir` and nothing else, sees none
@@ -77,13 +77,7 @@ impl TypedTool for Bash {
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
         let all = self.host.settings();
         let settings = &all.tools.bash;
-        if params.cmd.trim().is_empty() || params.cmd.contains('\0') {
-            return Err(ToolError::parameter(
-                "cmd",
-                "must be a command without NUL characters",
-            ));
-        }
-        refuse_mentions(
+        command::check(
             &params.cmd,
             &settings.deny_paths,
             "tools.bash.deny_paths",

@@ -85,21 +85,7 @@ pub async fn run(
     line: CommandLine<'_>,
     context: &CallContext,
 ) -> Result<CommandOutput, ToolError> {
-    let ceiling = Duration::from_secs(line.ceiling);
-    let timeout = match line.timeout_seconds {
-        None => ceiling,
-        Some(seconds) if seconds > 0.0 && seconds.is_finite() => {
-            Duration::try_from_secs_f64(seconds)
-                .unwrap_or(ceiling)
-                .min(ceiling)
-        }
-        Some(_) => {
-            return Err(ToolError::parameter(
-                "timeout_seconds",
-                "must be more than 0",
-            ));
-        }
-    };
+    let timeout = within(line.timeout_seconds, line.ceiling)?;
     let folders = [host.workspace(), host.cache(), host.state()];
     let injected = line.injected.iter().map(String::as_str);
     let shown = usize::try_from(line.max_output).unwrap_or(usize::MAX);
@@ -140,14 +126,34 @@ pub async fn run(
     })
 }
 
-/// Refuses a command that mentions what the owner would rather it did not. A convenience: the
+/// The seconds a caller gives, never more than the owner does.
+pub fn within(seconds: Option<f64>, ceiling: u64) -> Result<Duration, ToolError> {
+    let ceiling = Duration::from_secs(ceiling);
+    match seconds {
+        None => Ok(ceiling),
+        Some(seconds) if seconds > 0.0 && seconds.is_finite() => {
+            let asked = Duration::try_from_secs_f64(seconds).unwrap_or(ceiling);
+            Ok(asked.min(ceiling))
+        }
+        Some(_) => Err(ToolError::parameter(
+            "timeout_seconds",
+            "must be more than 0",
+        )),
+    }
+}
+
+/// Refuses what is no command, and one that mentions what the owner would rather it did not. A convenience: the
 /// sandbox, not this, decides what a command can reach.
-pub fn refuse_mentions(
+pub fn check(
     command: &str,
     denied_paths: &[String],
     setting: &str,
     has_auth_profiles: bool,
 ) -> Result<(), ToolError> {
+    if command.trim().is_empty() || command.contains('\0') {
+        let message = "must be a command without NUL characters";
+        return Err(ToolError::parameter("cmd", message));
+    }
     let words: Vec<&str> = command
         .split(|c: char| c.is_whitespace() || ";|&()<>\"'`$={}".contains(c))
         .collect();
@@ -191,13 +197,13 @@ mod tests {
             ("ls private", false),
         ] {
             assert_eq!(
-                refuse_mentions(command, &denied, "x", false).is_err(),
+                check(command, &denied, "x", false).is_err(),
                 refused,
                 "{command}"
             );
         }
-        assert!(refuse_mentions("curl x", &[], "x", true).is_err());
-        assert!(refuse_mentions("curl x", &[], "x", false).is_ok());
-        assert!(refuse_mentions("man curling", &[], "x", true).is_ok());
+        assert!(check("curl x", &[], "x", true).is_err());
+        assert!(check("curl x", &[], "x", false).is_ok());
+        assert!(check("man curling", &[], "x", true).is_ok());
     }
 }

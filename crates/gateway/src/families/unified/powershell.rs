@@ -7,7 +7,7 @@ use manyhands_hands::shell::find_program;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::command::{self, CommandLine, CommandOutput, refuse_mentions};
+use super::command::{self, CommandLine, CommandOutput};
 use crate::host::{Host, SEARCH_PATH};
 
 /// Execute a local PowerShell command, confined like `bash`. A failing command is a result, not an error.
@@ -41,13 +41,7 @@ impl TypedTool for PowerShell {
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
         let all = self.0.settings();
         let settings = &all.tools.powershell;
-        if params.cmd.trim().is_empty() || params.cmd.contains('\0') {
-            return Err(ToolError::parameter(
-                "cmd",
-                "must be a command without NUL characters",
-            ));
-        }
-        refuse_mentions(
+        command::check(
             &params.cmd,
             &settings.deny_paths,
             "tools.powershell.deny_paths",

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::command::within;
 use crate::host::Host;
 use crate::web::{Link, Web};
 
@@ -125,21 +126,7 @@ impl TypedTool for UrlFetch {
     async fn run(&self, params: Params, _: &CallContext) -> Result<Outcome, ToolError> {
         let settings = self.web.settings();
         let limits = &settings.tools.url_fetch;
-        let ceiling = Duration::from_secs(limits.timeout);
-        let timeout = match params.timeout_seconds {
-            None => ceiling,
-            Some(seconds) if seconds > 0.0 && seconds.is_finite() => {
-                Duration::try_from_secs_f64(seconds)
-                    .unwrap_or(ceiling)
-                    .min(ceiling)
-            }
-            Some(_) => {
-                return Err(ToolError::parameter(
-                    "timeout_seconds",
-                    "must be more than 0",
-                ));
-            }
-        };
+        let timeout = within(params.timeout_seconds, limits.timeout)?;
         let most = if params.download_path.is_some() {
             limits.max_download_bytes
         } else {
