@@ -203,9 +203,10 @@ fn directories_are_listed_by_prefix_from_the_root() {
     }
     for path in ["memory", "memory/", "./memory", "memory//"] {
         let listed = c.gives(READ, json!({ "path": path }), &DIRECTORY);
+        let shown = path.trim_start_matches("./").replace("//", "/");
         let expect =
-            json!({ "path": path, "files": ["memory/a.md"], "directories": ["memory/2026/"] });
-        assert_eq!(listed, expect, "as it was asked for, and not memory2");
+            json!({ "path": shown, "files": ["memory/a.md"], "directories": ["memory/2026/"] });
+        assert_eq!(listed, expect, "in its one spelling, and not memory2");
     }
     c.refuses(
         READ,

@@ -179,11 +179,16 @@ impl Yard {
             .any(|(name, bytes)| name.contains(&self.canary) || holds(bytes))
     }
 
-    /// How many processes the gateway has as its children.
+    /// How many processes the gateway has as its children, beside the keeper that ends
+    /// them should it be killed.
     fn children(&self) -> usize {
         let pid = self.gateway.daemon.pid().to_string();
+        let is_keeper = |process: &PathBuf| {
+            let line = std::fs::read(process.join("cmdline")).unwrap_or_default();
+            line.ends_with(b"\0keeper\0")
+        };
         processes()
-            .filter(|process| parent(process) == Some(pid.clone()))
+            .filter(|process| parent(process) == Some(pid.clone()) && !is_keeper(process))
             .count()
     }
 
@@ -227,7 +232,7 @@ fn processes() -> impl Iterator<Item = PathBuf> {
     let entries = std::fs::read_dir("/proc").expect("the processes");
     entries
         .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.file_name().is_some_and(|name| is_number(name)))
+        .filter(|path| path.file_name().is_some_and(is_number))
 }
 
 fn is_number(name: &std::ffi::OsStr) -> bool {

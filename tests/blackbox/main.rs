@@ -11,15 +11,22 @@
 )]
 
 mod abuse;
+mod abuse_host;
 mod audit;
 mod backup;
+mod config_host;
 mod contract;
+mod contract_host;
+mod contract_url_fetch;
+mod contract_web;
+mod contract_web_search;
 mod crash;
 mod daemon;
 mod docs;
 mod doors;
 mod escape;
 mod faces;
+mod faces_host;
 mod full_disk;
 mod harness;
 mod http;
@@ -27,9 +34,13 @@ mod mcp;
 mod mcp_client;
 mod origin;
 mod path;
+mod policy_host;
 mod races;
 mod socket;
 mod sql;
 mod ssrf;
+mod ssrf_names;
+mod ssrf_redirects;
+mod ssrf_secrets;
 mod ssrf_spellings;
 mod tls;

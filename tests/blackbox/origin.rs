@@ -80,6 +80,8 @@ pub struct Reply {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     Close,
+    /// It never said how much it would be.
+    Unsaid,
     /// It promised this much more and goes.
     BreakOff(usize),
     /// It promised this much more and says nothing until the other side goes.
@@ -117,29 +119,38 @@ impl Reply {
         self
     }
 
+    /// Does not say how long the body is.
+    pub fn unsaid(mut self) -> Self {
+        self.end = End::Unsaid;
+        self
+    }
+
     /// Promises more than comes, and hangs up.
     pub fn breaks_off(mut self) -> Self {
-        self.end = End::BreakOff(1_000);
+        self.end = End::BreakOff(100);
         self
     }
 
     /// Promises more than comes, and keeps the line.
     pub fn stalls(mut self) -> Self {
-        self.end = End::Stall(1_000);
+        self.end = End::Stall(100);
         self
     }
 
     fn bytes(&self) -> Vec<u8> {
-        let missing = match self.end {
-            End::Close => 0,
-            End::BreakOff(more) | End::Stall(more) => more,
-        };
         let mut head = format!("HTTP/1.1 {} Said\r\nConnection: close\r\n", self.status);
         for (name, value) in &self.headers {
             head.push_str(&format!("{name}: {value}\r\n"));
         }
-        let length = self.body.len() + missing;
-        head.push_str(&format!("Content-Length: {length}\r\n\r\n"));
+        let length = match self.end {
+            End::Unsaid => None,
+            End::Close => Some(self.body.len()),
+            End::BreakOff(more) | End::Stall(more) => Some(self.body.len() + more),
+        };
+        if let Some(length) = length {
+            head.push_str(&format!("Content-Length: {length}\r\n"));
+        }
+        head.push_str("\r\n");
         let mut bytes = head.into_bytes();
         bytes.extend_from_slice(&self.body);
         bytes
@@ -150,11 +161,11 @@ type Answers = dyn Fn(&Heard) -> Reply + Send + Sync;
 
 #[derive(Default)]
 struct State {
-    /// Who connected, in order.
-    came: Mutex<Vec<SocketAddr>>,
+    /// Who connected to which address, in order.
+    came: Mutex<Vec<(SocketAddr, IpAddr)>>,
     grown: Condvar,
     /// Our own visits.
-    own: Mutex<Vec<SocketAddr>>,
+    own: Mutex<Vec<(SocketAddr, IpAddr)>>,
     heard: Mutex<Vec<Heard>>,
 }
 
@@ -167,7 +178,16 @@ pub struct Origin {
 impl Origin {
     /// A server on one address.
     pub fn on(ip: [u8; 4], answers: impl Fn(&Heard) -> Reply + Send + Sync + 'static) -> Self {
-        Self::listen(&[Ipv4Addr::from(ip).into()], None, Arc::new(answers))
+        Self::on_each(&[ip], answers)
+    }
+
+    /// A server on one port of several addresses.
+    pub fn on_each(
+        ips: &[[u8; 4]],
+        answers: impl Fn(&Heard) -> Reply + Send + Sync + 'static,
+    ) -> Self {
+        let ips: Vec<IpAddr> = ips.iter().map(|ip| Ipv4Addr::from(*ip).into()).collect();
+        Self::listen(&ips, None, Arc::new(answers))
     }
 
     /// A server on one address that speaks TLS.
@@ -227,19 +247,25 @@ impl Origin {
     /// How many connections came from others. A visit of our own behind them in each queue
     /// proves that none is still waiting to be seen.
     pub fn hits(&self) -> usize {
-        for address in &self.addresses {
-            let visit = TcpStream::connect(address).expect("our own server");
-            let visitor = visit.local_addr().expect("an address");
-            self.state.own.lock().expect("ours").push(visitor);
-            let came = self.state.came.lock().expect("visitors");
-            let waited = self
-                .state
-                .grown
-                .wait_timeout_while(came, PATIENCE, |came| !came.contains(&visitor));
-            assert!(!waited.expect("visitors").1.timed_out(), "it still listens");
-        }
-        let own = self.state.own.lock().expect("ours").len();
-        self.state.came.lock().expect("visitors").len() - own
+        let addresses = self.addresses.iter();
+        addresses.map(|address| self.hits_at(address.ip())).sum()
+    }
+
+    /// The same for one of its addresses.
+    pub fn hits_at(&self, ip: IpAddr) -> usize {
+        let visit = TcpStream::connect((ip, self.port())).expect("our own server");
+        let visitor = (visit.local_addr().expect("an address"), ip);
+        let mut own = self.state.own.lock().expect("ours");
+        own.push(visitor);
+        let came = self.state.came.lock().expect("visitors");
+        let waited = self
+            .state
+            .grown
+            .wait_timeout_while(came, PATIENCE, |came| !came.contains(&visitor));
+        let (came, timeout) = waited.expect("visitors");
+        assert!(!timeout.timed_out(), "it still listens");
+        let at = |visits: &[(SocketAddr, IpAddr)]| visits.iter().filter(|v| v.1 == ip).count();
+        at(&came) - at(&own)
     }
 
     /// The requests so far, in order.
@@ -271,11 +297,12 @@ fn accept(
     answers: &Arc<Answers>,
     tls: Option<&Arc<ServerConfig>>,
 ) {
+    let at = listener.local_addr().expect("an address").ip();
     for stream in listener.incoming().map_while(Result::ok) {
         let Ok(peer) = stream.peer_addr() else {
             continue;
         };
-        state.came.lock().expect("visitors").push(peer);
+        state.came.lock().expect("visitors").push((peer, at));
         state.grown.notify_all();
         let (state, answers, tls) = (state.clone(), answers.clone(), tls.cloned());
         std::thread::spawn(move || match tls {

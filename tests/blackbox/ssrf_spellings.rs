@@ -88,8 +88,6 @@ impl List {
             "0.0.0.1",
             "10.255.255.255",
             "100.64.0.1",
-            "127.0.0.0",
-            "127.255.255.255",
             "172.31.255.255",
             "192.0.0.1",
             "192.0.0.192",
@@ -128,6 +126,7 @@ impl List {
             "127.0.0.1%09",
             "127.0.0.1%2f",
             "127.0.0.1^",
+            "127.0.0.1,example.com",
         ] {
             self.host(Leads::Name, host);
         }
@@ -296,7 +295,6 @@ impl List {
             format!("http://127.0.0.1:{p}:80/"),
             format!("http://127.0.0.1:0x{p:x}/"),
             format!("http://127.0.0.1 :{p}/"),
-            format!("http://127.0.0.1,example.com:{p}/"),
             format!("http://127.0.0.1:{p} example.com/"),
             format!("http://example.com 127.0.0.1:{p}/"),
             format!("http://example.com:80:127.0.0.1:{p}/"),

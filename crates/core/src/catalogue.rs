@@ -1,6 +1,6 @@
 //! All tools there are now, and what one caller may see of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::caller::Caller;
@@ -36,6 +36,7 @@ pub struct ViewContext<'a> {
 pub struct Catalogue {
     tools: BTreeMap<ToolName, Arc<dyn Tool>>,
     wire_names: BTreeMap<String, ToolName>,
+    disabled: BTreeSet<String>,
 }
 
 impl Catalogue {
@@ -49,6 +50,17 @@ impl Catalogue {
         self.wire_names.insert(wire, name.clone());
         self.tools.insert(name, tool);
         Ok(())
+    }
+
+    /// Notes that a tool is switched off, so that whoever asks for it is told.
+    pub fn disable(&mut self, name: &str) {
+        self.disabled.insert(name.to_owned());
+        self.disabled.insert(name.replace("::", "__"));
+    }
+
+    /// Whether a tool of that name is switched off.
+    pub fn is_disabled(&self, name: &str) -> bool {
+        self.disabled.contains(name)
     }
 
     /// The tool of that canonical name or alias.

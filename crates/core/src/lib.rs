@@ -34,4 +34,4 @@ pub use outcome::{Cut, Envelope, Outcome};
 pub use pattern::Pattern;
 pub use secret::Secret;
 pub use spec::{Exposure, Group, RunsOn, ToolSpec};
-pub use tool::{Tool, Typed, TypedTool, schema_of};
+pub use tool::{Tool, Typed, TypedTool, schema_of, schema_written};

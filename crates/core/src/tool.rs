@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::call::CallContext;
+use crate::effects::Effects;
 use crate::error::{ErrorCode, ToolError};
 use crate::outcome::Outcome;
 use crate::spec::ToolSpec;
@@ -18,6 +19,15 @@ use crate::spec::ToolSpec;
 pub trait Tool: Send + Sync {
     /// What is known of it without calling it.
     fn spec(&self) -> &ToolSpec;
+    /// The one spelling of arguments that mean the same, so that rules and approvals see what
+    /// will be used. Called after the arguments were checked against the schema.
+    fn canonical(&self, arguments: Value) -> Value {
+        arguments
+    }
+    /// What a call with these arguments does to the world, where that depends on them.
+    fn effects_of(&self, _arguments: &Value) -> Effects {
+        self.spec().effects
+    }
     /// Does the work. Only the path calls this.
     async fn call(&self, arguments: Value, context: &CallContext) -> Result<Outcome, ToolError>;
 }
@@ -32,6 +42,14 @@ pub trait TypedTool: Send + Sync + 'static {
     /// Name, family, effects and the rest. The schemas are filled in, and the
     /// description is the doc comment of [`Self::Params`].
     fn spec(&self) -> ToolSpec;
+    /// See [`Tool::canonical`].
+    fn canonical(&self, arguments: Value) -> Value {
+        arguments
+    }
+    /// See [`Tool::effects_of`].
+    fn effects_of(&self, _arguments: &Value) -> Effects {
+        self.spec().effects
+    }
     /// Does the work.
     fn run(
         &self,
@@ -57,7 +75,7 @@ impl<T: TypedTool> Typed<T> {
             spec.description = text;
         }
         spec.input_schema = input;
-        spec.output_schema = Some(schema_of::<T::Output>());
+        spec.output_schema = Some(schema_written::<T::Output>());
         Self { spec, tool }
     }
 }
@@ -68,6 +86,14 @@ impl<T: TypedTool> Tool for Typed<T> {
         &self.spec
     }
 
+    fn canonical(&self, arguments: Value) -> Value {
+        self.tool.canonical(arguments)
+    }
+
+    fn effects_of(&self, arguments: &Value) -> Effects {
+        self.tool.effects_of(arguments)
+    }
+
     async fn call(&self, arguments: Value, context: &CallContext) -> Result<Outcome, ToolError> {
         let params = serde_json::from_value(arguments)
             .map_err(|e| ToolError::new(ErrorCode::InvalidArguments, e.to_string()))?;
@@ -75,9 +101,17 @@ impl<T: TypedTool> Tool for Typed<T> {
     }
 }
 
-/// The JSON Schema of a type, self-contained and without a document header.
+/// The JSON Schema of a type as it is read, self-contained and without a document header.
 pub fn schema_of<T: JsonSchema>() -> Value {
-    let mut settings = SchemaSettings::draft2020_12();
+    schema::<T>(SchemaSettings::draft2020_12())
+}
+
+/// The JSON Schema of a type as it is written: what may be left out is not required.
+pub fn schema_written<T: JsonSchema>() -> Value {
+    schema::<T>(SchemaSettings::draft2020_12().for_serialize())
+}
+
+fn schema<T: JsonSchema>(mut settings: SchemaSettings) -> Value {
     settings.inline_subschemas = true;
     settings.meta_schema = None;
     let mut schema = settings.into_generator().into_root_schema_for::<T>();

@@ -8,6 +8,7 @@ use axum_server::Handle;
 use axum_server::tls_rustls::RustlsConfig;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use manyhands_config::{ConfigFile, Settings, Tls, Watcher};
+use manyhands_core::Timestamp;
 use manyhands_store::{Holder, HomeLock};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -19,6 +20,8 @@ use crate::http::{self, Listening};
 const CONNECTION_GRACE: Duration = Duration::from_secs(2);
 /// How long a client may take to send its headers.
 const HEADERS_WITHIN: Duration = Duration::from_secs(15);
+/// How long settled questions to the owner are kept: 30 days.
+const APPROVALS_KEPT_MS: i64 = 30 * 86_400_000;
 /// How often times of last use and old artifacts are seen to.
 const UPKEEP: Duration = Duration::from_secs(60);
 
@@ -186,6 +189,10 @@ async fn upkeep(gateway: Arc<Gateway>) {
         every.tick().await;
         if let Err(error) = gateway.doorman.flush().await {
             tracing::warn!(%error, "times of last use could not be stored");
+        }
+        let old = Timestamp(gateway.clock.now().0 - APPROVALS_KEPT_MS);
+        if let Err(error) = gateway.store.approvals().sweep(old).await {
+            tracing::warn!(%error, "old approvals could not be removed");
         }
         if let Err(error) = gateway.store.artifacts().sweep(gateway.clock.now()).await {
             tracing::warn!(%error, "expired artifacts could not be removed");

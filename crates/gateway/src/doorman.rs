@@ -183,6 +183,15 @@ impl Doorman {
         Ok(())
     }
 
+    /// Whether `id` is the only owner's token that still holds.
+    pub fn is_last_owner(&self, id: TokenId) -> bool {
+        let now = self.clock.now();
+        let known = self.known.read().expect("no panic while held");
+        let holds = |found: &&Known| found.record.role == Role::Owner && found.record.is_live(now);
+        let owners: Vec<TokenId> = known.values().filter(holds).map(|k| k.record.id).collect();
+        owners == [id]
+    }
+
     /// Takes a token back: it binds the next request, and open sockets hear of it at once.
     pub async fn revoke(&self, id: TokenId) -> Result<TokenRecord, StoreError> {
         let now = self.clock.now();

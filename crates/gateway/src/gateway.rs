@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use manyhands_config::{Changes, ConfigError, ConfigFile, Settings, diff};
+use manyhands_config::{Changes, ConfigError, ConfigFile, Settings, Tools, diff};
 use manyhands_core::{
     CallRequest, Caller, Catalogue, Clock, ErrorCode, Ids, Invoke, Outcome, Secret, ToolError,
 };
@@ -14,16 +14,20 @@ use manyhands_guard::{PrivateFileError, Redactor};
 use manyhands_path::{Parts, Path};
 use manyhands_store::{AuditEntry, AuditKind, AuditStatus, Durability, Store, StoreError};
 use serde_json::Value;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::doorman::{Admitted, Doorman};
 use crate::families;
 use crate::home::{self, CONFIG_FILE};
-use crate::host::Host;
+use crate::host::{Host, HostParts};
 use crate::http::Listening;
 use crate::settings::LiveSettings;
 use crate::web::Web;
 use crate::workspace::Workspace;
+
+/// How many sockets there may be that have not said who they are.
+const MAX_STRANGERS: usize = 128;
 
 /// Why a gateway did not start.
 #[derive(Debug, thiserror::Error)]
@@ -46,6 +50,26 @@ pub enum StartError {
     /// A rule's pattern did not compile.
     #[error("a policy rule holds a wrong pattern: {0}")]
     Policy(String),
+    /// A folder for tools holds the gateway's own files, or lies among them.
+    #[error("{key}: {} holds the gateway's own files in {} or its program, or lies among them; choose a folder apart from both", .folder.display(), .home.display())]
+    Folder {
+        /// Which setting.
+        key: &'static str,
+        /// The folder.
+        folder: PathBuf,
+        /// The gateway's home.
+        home: PathBuf,
+    },
+    /// One folder for tools lies in another, and could be swapped from there.
+    #[error("{key}: {} lies in {other}, where programs could put another in its place; choose folders apart", .folder.display())]
+    Nested {
+        /// Which setting.
+        key: &'static str,
+        /// The setting of the folder around it.
+        other: &'static str,
+        /// The folder.
+        folder: PathBuf,
+    },
     /// A folder that the tools of this machine work in cannot be opened.
     #[error(
         "a folder for the tools of this machine cannot be opened: {source}; see workspace_root, file_cache_dir and file_state_dir"
@@ -94,6 +118,8 @@ pub struct Gateway {
     config: ConfigFile,
     listening: OnceLock<Listening>,
     stopping: CancellationToken,
+    /// How many sockets there may be that have not said who they are.
+    pub(crate) strangers: Arc<Semaphore>,
 }
 
 /// What the families' tools stand on.
@@ -112,6 +138,9 @@ impl Families {
         let tool = families::tool::tools(switches, &self.host, &self.web);
         let unified = families::unified::tools(switches, &self.host, &self.web, &self.ids);
         let mut catalogue = Catalogue::default();
+        for name in switched_off(switches) {
+            catalogue.disable(name);
+        }
         for tool in gsv.into_iter().chain(tool).chain(unified) {
             catalogue
                 .add(tool)
@@ -119,6 +148,86 @@ impl Families {
         }
         catalogue
     }
+}
+
+/// Refuses folders for tools that would let them at the gateway's own files.
+fn keep_apart(home: &FilePath, settings: &Settings) -> Result<(), StartError> {
+    let home = full(home);
+    let default = |chosen: &Option<PathBuf>, name: &str| {
+        full(
+            &chosen
+                .clone()
+                .unwrap_or_else(|| home.join("host").join(name)),
+        )
+    };
+    let three = [
+        (
+            "workspace_root",
+            default(&settings.workspace_root, "workspace"),
+        ),
+        ("file_cache_dir", default(&settings.file_cache_dir, "cache")),
+        ("file_state_dir", default(&settings.file_state_dir, "state")),
+    ];
+    for (key, folder) in &three {
+        let nested =
+            |(other, around): &&(&str, PathBuf)| other != key && folder.starts_with(around);
+        if let Some((other, _)) = three.iter().find(nested) {
+            return Err(StartError::Nested {
+                key,
+                other,
+                folder: folder.clone(),
+            });
+        }
+        apart(key, folder, &home)?;
+    }
+    keep_roots_apart(&home, settings)
+}
+
+/// The same for the folders that may be read beside those.
+fn keep_roots_apart(home: &FilePath, settings: &Settings) -> Result<(), StartError> {
+    let home = full(home);
+    let mut roots = settings.tools.read_file.roots.iter();
+    roots.try_for_each(|root| apart("tools.read_file.roots", &full(FilePath::new(root)), &home))
+}
+
+fn full(path: &FilePath) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
+/// Whether a folder holds neither the gateway's files nor its program, nor lies among them.
+fn apart(key: &'static str, folder: &FilePath, home: &FilePath) -> Result<(), StartError> {
+    let program = std::env::current_exe().ok();
+    let program = program.as_deref().and_then(FilePath::parent);
+    let holds = home.starts_with(folder) || program.is_some_and(|own| own.starts_with(folder));
+    let inside = folder.starts_with(home) && !folder.starts_with(home.join("host"));
+    if holds || inside {
+        return Err(StartError::Folder {
+            key,
+            folder: folder.to_owned(),
+            home: home.to_owned(),
+        });
+    }
+    Ok(())
+}
+
+/// The names of the tools that are switched off.
+fn switched_off(switches: &Tools) -> impl Iterator<Item = &'static str> {
+    let all = [
+        ("read_file", switches.read_file.enabled),
+        ("write_file", switches.write_file.enabled),
+        ("bash", switches.bash.enabled),
+        ("powershell", switches.powershell.enabled),
+        ("url_fetch", switches.url_fetch.enabled),
+        ("web_search", switches.web_search.enabled),
+        ("tool::file_read", switches.file_read.enabled),
+        ("tool::file_write", switches.file_write.enabled),
+        ("tool::file_list", switches.file_list.enabled),
+        ("tool::apply_patch", switches.apply_patch.enabled),
+        ("tool::shell_exec", switches.shell_exec.enabled),
+        ("tool::web_fetch", switches.web_fetch.enabled),
+        ("tool::web_search", switches.web_search.enabled),
+    ];
+    all.into_iter().filter(|(_, on)| !on).map(|(name, _)| name)
 }
 
 impl Gateway {
@@ -144,10 +253,19 @@ impl Gateway {
         .await?;
         let owner_token = home::owner_token(&home, &doorman, &*clock).await?;
         let live = LiveSettings::new(settings.clone());
+        keep_apart(&home, &settings)?;
         let host_failed = |source| StartError::Host { source };
         let artifacts = store.artifacts().clone();
-        let host = Host::open(&home, environment, live.clone(), artifacts, clock.clone())
-            .map_err(host_failed)?;
+        let redactor = Arc::new(ArcSwap::from_pointee(Redactor::new(&[])));
+        let host = Host::open(HostParts {
+            home: &home,
+            environment,
+            settings: live.clone(),
+            artifacts,
+            clock: clock.clone(),
+            redactor: redactor.clone(),
+        })
+        .map_err(host_failed)?;
         let families = Families {
             workspace: Workspace::new(store.blobs().clone(), live.clone()),
             web: Web::new(&live, host.clone(), store.vault().clone()),
@@ -155,7 +273,6 @@ impl Gateway {
             ids: ids.clone(),
         };
         let catalogue = Arc::new(ArcSwap::from_pointee(families.catalogue(&live)));
-        let redactor = Arc::new(ArcSwap::from_pointee(Redactor::new(&[])));
         let path = Path::new(Parts {
             catalogue: catalogue.clone(),
             store: store.clone(),
@@ -180,6 +297,7 @@ impl Gateway {
             config,
             listening: OnceLock::new(),
             stopping: CancellationToken::new(),
+            strangers: Arc::new(Semaphore::new(MAX_STRANGERS)),
         });
         gateway.learn_secrets().await?;
         gateway.close_interrupted_calls().await?;
@@ -223,6 +341,7 @@ impl Gateway {
         let vault = self.store.vault().all().await?;
         let mut secrets: Vec<Secret> = vault.into_iter().map(|(_, secret)| secret).collect();
         secrets.push(self.owner_token.clone());
+        secrets.extend(self.families.host.secrets());
         self.redactor.store(Arc::new(Redactor::new(&secrets)));
         Ok(())
     }
@@ -283,6 +402,8 @@ impl Gateway {
 
     /// Takes new settings over; what needs a restart is told, and waits for one.
     pub fn take_over(&self, settings: Settings) -> Result<Changes, ToolError> {
+        keep_roots_apart(self.home(), &settings)
+            .map_err(|e| ToolError::parameter("tools.read_file.roots", e.to_string()))?;
         let changes = diff(&self.settings.current(), &settings);
         self.path
             .reconfigure(settings.limits.clone(), &settings.policy)

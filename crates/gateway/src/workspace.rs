@@ -13,6 +13,7 @@ use object_store::{
 };
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::settings::LiveSettings;
 
@@ -374,6 +375,27 @@ impl Place {
             },
         }
     }
+}
+
+/// The one spelling of a `path` argument: no `.` and no doubled slashes. What is no path is left
+/// as it is, for the tool to refuse.
+pub fn canonical_path(mut arguments: Value) -> Value {
+    if let Some(Value::String(path)) = arguments.get_mut("path")
+        && path != "/"
+        && let Ok(parsed) = RelPath::parse(path)
+    {
+        let slash = if path.ends_with('/') && !parsed.is_root() {
+            "/"
+        } else {
+            ""
+        };
+        *path = if parsed.is_root() {
+            "/".to_owned()
+        } else {
+            format!("{}{slash}", parsed.as_str())
+        };
+    }
+    arguments
 }
 
 /// The content type a file gets, from its extension.

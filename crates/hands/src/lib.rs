@@ -2,6 +2,8 @@
 
 mod edit;
 pub mod files;
+pub mod jobs;
+pub mod local;
 pub mod patch;
 mod root;
 pub mod shell;

@@ -1,6 +1,7 @@
 //! What is printed, and how a failure ends.
 #![allow(clippy::print_stdout, clippy::print_stderr)] // the one place that prints
 
+use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
@@ -23,7 +24,7 @@ pub type Done = Result<ExitCode, Failure>;
 /// Prints a line for a person.
 pub fn say(text: impl AsRef<str>) {
     // A reader that has seen enough (`| head`) is no failure.
-    let _ = writeln!(std::io::stdout(), "{}", text.as_ref());
+    let _ = writeln!(std::io::stdout(), "{}", harmless(text.as_ref()));
 }
 
 /// Prints text as it is.
@@ -33,7 +34,27 @@ pub fn text(text: &str) {
 
 /// Prints a line beside the result.
 pub fn remark(text: impl AsRef<str>) {
-    let _ = writeln!(std::io::stderr(), "{}", text.as_ref());
+    let _ = writeln!(std::io::stderr(), "{}", harmless(text.as_ref()));
+}
+
+/// What others wrote cannot steer the terminal: control characters, and those that change the
+/// direction of writing, are shown as what they are.
+fn harmless(text: &str) -> Cow<'_, str> {
+    let steers = |c: char| {
+        (c.is_control() && c != '\n' && c != '\t')
+            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    if !text.contains(steers) {
+        return Cow::Borrowed(text);
+    }
+    let shown = text.chars().map(|c| {
+        if steers(c) {
+            c.escape_unicode().to_string()
+        } else {
+            c.to_string()
+        }
+    });
+    Cow::Owned(shown.collect())
 }
 
 /// Prints JSON: on one line for programs, indented for a person at a terminal.
@@ -49,8 +70,11 @@ pub fn json(value: &impl Serialize) {
 /// Writes bytes as they are.
 pub fn bytes(bytes: &[u8]) -> std::io::Result<()> {
     let mut out = std::io::stdout();
-    out.write_all(bytes)?;
-    out.flush()
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        // A reader that has seen enough is no failure.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        done => done,
+    }
 }
 
 /// A table without frills.
@@ -59,7 +83,11 @@ pub fn table(header: &[&str], rows: Vec<Vec<String>>) {
     table.load_style(presets::NOTHING);
     table.set_content_arrangement(ContentArrangement::Dynamic);
     table.set_header(header.iter().map(|title| title.to_uppercase()));
-    table.add_rows(rows);
+    let one_line = |cell: String| harmless(&cell).replace('\n', "\\n");
+    table.add_rows(
+        rows.into_iter()
+            .map(|row| row.into_iter().map(one_line).collect::<Vec<_>>()),
+    );
     say(table.trim_fmt());
 }
 
@@ -67,4 +95,16 @@ pub fn table(header: &[&str], rows: Vec<Vec<String>>) {
 pub fn fail(failure: &Failure) -> ExitCode {
     remark(format!("error: {}", failure.0));
     ExitCode::FAILURE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_others_wrote_cannot_steer_the_terminal() {
+        assert_eq!(harmless("a\tb\nc ü"), "a\tb\nc ü");
+        assert_eq!(harmless("\u{1b}[2J"), "\\u{1b}[2J");
+        assert_eq!(harmless("x\u{202e}y"), "x\\u{202e}y");
+    }
 }

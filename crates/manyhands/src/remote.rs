@@ -12,7 +12,7 @@ use crate::output::Failure;
 const TRIES: u32 = 3;
 
 /// Longer than any approval is waited for and any call runs.
-const PATIENCE: Duration = Duration::from_secs(1_800);
+const PATIENCE: Duration = Duration::from_secs(4_500);
 
 /// A gateway and the token to show it.
 pub struct Remote {

@@ -5,7 +5,8 @@
 //! question by fingerprint, so no client needs to know of approvals. An approval is
 //! used up by the call it lets through.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -24,6 +25,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::canonical::{canonical, digest};
 use crate::layer::{Call, CallResult, Layer, Next};
+
+/// The largest arguments that a question shows, in bytes.
+const MAX_SHOWN: usize = 64 * 1024;
+/// How many questions one caller may have open.
+const MAX_PENDING: u32 = 20;
+/// How many calls of one caller may wait for an answer at once.
+const MAX_WAITING: usize = 8;
 
 /// Where questions wait and are answered.
 #[derive(Clone)]
@@ -78,6 +86,8 @@ pub struct Approve {
     pub(crate) desk: ApprovalDesk,
     pub(crate) limits: Arc<ArcSwap<Limits>>,
     pub(crate) redactor: Arc<ArcSwap<Redactor>>,
+    /// How many calls of each caller wait for an answer.
+    pub(crate) waiting: Mutex<HashMap<String, usize>>,
     /// Fires when the gateway takes no more calls: questions stay on disk, waiting does not.
     pub(crate) draining: CancellationToken,
 }
@@ -87,27 +97,28 @@ impl Layer for Approve {
     async fn handle(&self, call: &mut Call, next: Next<'_>) -> CallResult {
         let asks = matches!(&call.verdict, Some(verdict) if verdict.decision == Decision::Ask);
         if asks {
-            self.permission(call).await?;
+            call.approval = Some(self.permission(call).await?);
         }
         next.run(call).await
     }
 }
 
 impl Approve {
-    async fn permission(&self, call: &Call) -> Result<(), ToolError> {
+    /// The owner's yes to exactly this call. It is used up when the call starts.
+    async fn permission(&self, call: &Call) -> Result<ApprovalId, ToolError> {
         // Listening before looking: an answer between the two is not missed.
         let mut decided = self.desk.decided.subscribe();
-        let until = Instant::now() + call.approval_wait;
+        let caller = call.caller.key();
+        let _waiting = Waiting::enter(&self.waiting, &caller);
+        let patience = match &_waiting {
+            Some(_) => call.approval_wait,
+            None => Duration::ZERO, // enough of this caller's calls wait already
+        };
+        let until = Instant::now() + patience;
         let mut record = self.question(call).await?;
         loop {
             match record.state {
-                ApprovalState::Approved => {
-                    let now = self.desk.clock.now();
-                    let ours = self.desk.approvals.consume(record.id, call.id, now).await;
-                    if ours.map_err(|e| unavailable(&e))? {
-                        return Ok(());
-                    }
-                }
+                ApprovalState::Approved => return Ok(record.id),
                 ApprovalState::Denied => {
                     let message = format!("the owner refused this call of {}", record.tool);
                     return Err(ToolError::new(ErrorCode::ApprovalDenied, message)
@@ -148,15 +159,17 @@ impl Approve {
         // The fingerprint is of what will run; what is kept and shown holds no known secret.
         let mut shown = call.arguments.clone();
         self.redactor.load().value(&mut shown);
+        let fingerprint = digest(&[&caller, call.agent.as_str(), spec.name.as_str(), &arguments]);
+        self.bound(&caller, &fingerprint, arguments.len()).await?;
         let new = NewApproval {
             id: self.desk.ids.next(),
-            fingerprint: digest(&[&caller, call.agent.as_str(), spec.name.as_str(), &arguments]),
+            fingerprint,
             caller,
             caller_name: call.caller.name.clone(),
             agent: call.agent.clone(),
             tool: spec.name.to_string(),
             arguments: shown,
-            effects: spec.effects,
+            effects: call.tool()?.effects_of(&call.arguments),
             rule,
             expires: now.plus(Duration::from_secs(minutes * 60)),
         };
@@ -165,6 +178,72 @@ impl Approve {
             .open_or_find(&new, now)
             .await
             .map_err(|e| unavailable(&e))
+    }
+}
+
+impl Approve {
+    /// Keeps one caller from burying the owner in questions.
+    async fn bound(&self, caller: &str, fingerprint: &str, size: usize) -> Result<(), ToolError> {
+        if size > MAX_SHOWN {
+            let message = format!(
+                "the arguments have {size} bytes; more than {MAX_SHOWN} cannot be shown to the owner for approval"
+            );
+            return Err(ToolError::new(ErrorCode::TooLarge, message).hint("make smaller calls"));
+        }
+        let filter = ApprovalFilter {
+            state: Some(ApprovalState::Pending),
+            caller: Some(caller.to_owned()),
+            limit: Some(MAX_PENDING),
+        };
+        let pending = self
+            .desk
+            .approvals
+            .list(&filter, self.desk.clock.now())
+            .await;
+        let pending = pending.map_err(|e| unavailable(&e))?;
+        let known = pending
+            .iter()
+            .any(|record| record.fingerprint == fingerprint);
+        if !known && pending.len() >= MAX_PENDING as usize {
+            let message =
+                format!("{MAX_PENDING} of this caller's questions wait for the owner already");
+            return Err(ToolError::new(ErrorCode::RateLimited, message)
+                .hint("wait for answers before asking more"));
+        }
+        Ok(())
+    }
+}
+
+/// One call that waits, counted until it is dropped.
+struct Waiting<'a> {
+    waiting: &'a Mutex<HashMap<String, usize>>,
+    caller: String,
+}
+
+impl<'a> Waiting<'a> {
+    fn enter(waiting: &'a Mutex<HashMap<String, usize>>, caller: &str) -> Option<Self> {
+        let mut counts = waiting.lock().expect("no panic while held");
+        let count = counts.entry(caller.to_owned()).or_default();
+        if *count >= MAX_WAITING {
+            return None;
+        }
+        *count += 1;
+        Some(Self {
+            waiting,
+            caller: caller.to_owned(),
+        })
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let mut counts = self.waiting.lock().expect("no panic while held");
+        if let Some(count) = counts.get_mut(&self.caller) {
+            *count -= 1;
+            if *count == 0 {
+                counts.remove(&self.caller);
+            }
+        }
     }
 }
 

@@ -11,7 +11,9 @@ use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use manyhands_core::{Clock, ErrorCode, ToolError};
 use manyhands_guard::Redactor;
-use manyhands_store::{Audit as Chain, AuditEntry, AuditKind, AuditStatus, Durability, StoreError};
+use manyhands_store::{
+    Approvals, Audit as Chain, AuditEntry, AuditKind, AuditStatus, Durability, StoreError,
+};
 
 use crate::canonical::{canonical, digest};
 use crate::layer::{Call, CallResult, Layer, Next};
@@ -28,6 +30,7 @@ pub struct Audit {
 
 /// Records that a call with effects is about to begin.
 pub struct Started {
+    pub(crate) approvals: Approvals,
     pub(crate) chain: Chain,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) redactor: Arc<ArcSwap<Redactor>>,
@@ -72,6 +75,17 @@ impl Layer for Audit {
 #[async_trait]
 impl Layer for Started {
     async fn handle(&self, call: &mut Call, next: Next<'_>) -> CallResult {
+        if let Some(approval) = call.approval {
+            let used = self
+                .approvals
+                .consume(approval, call.id, self.clock.now())
+                .await;
+            if !used.map_err(|error| storage_error(&error))? {
+                let message = "the owner's approval was used up by another call, or has expired";
+                return Err(ToolError::new(ErrorCode::ApprovalRequired, message)
+                    .hint("make the same call again to ask once more"));
+            }
+        }
         if durability(call) == Durability::OnDisk {
             let entry = entry(
                 call,

@@ -29,6 +29,11 @@ pub struct Budget {
     clock: Arc<dyn Clock>,
     chain: Chain,
     meters: Mutex<HashMap<String, Meter>>,
+}
+
+/// Bounds how many calls run at once. It stands behind the approval: a call that waits for the
+/// owner holds no place.
+pub struct Places {
     places: Semaphore,
     waiting: AtomicUsize,
 }
@@ -44,14 +49,11 @@ struct Meter {
 
 impl Budget {
     pub(crate) fn new(limits: Arc<ArcSwap<Limits>>, clock: Arc<dyn Clock>, chain: Chain) -> Self {
-        let places = limits.load().concurrent_calls as usize;
         Self {
             limits,
             clock,
             chain,
             meters: Mutex::default(),
-            places: Semaphore::new(places),
-            waiting: AtomicUsize::new(0),
         }
     }
 
@@ -121,6 +123,13 @@ impl Layer for Budget {
         if !call.caller.is_owner() {
             self.meter(call).await?;
         }
+        next.run(call).await
+    }
+}
+
+#[async_trait]
+impl Layer for Places {
+    async fn handle(&self, call: &mut Call, next: Next<'_>) -> CallResult {
         let _place = match self.places.try_acquire() {
             Ok(place) => place,
             Err(_) => self.wait_for_place(call).await?,
@@ -129,7 +138,14 @@ impl Layer for Budget {
     }
 }
 
-impl Budget {
+impl Places {
+    pub(crate) fn new(places: u32) -> Self {
+        Self {
+            places: Semaphore::new(places as usize),
+            waiting: AtomicUsize::new(0),
+        }
+    }
+
     async fn wait_for_place(
         &self,
         call: &Call,

@@ -41,6 +41,7 @@ impl Cap {
                 mime: "application/json".to_owned(),
                 agent: call.agent.clone(),
                 call: call.id,
+                caller: call.caller.key(),
                 expires: Some(self.clock.now().plus(Duration::from_secs(
                     u64::from(limits.artifact_days) * 86_400,
                 ))),

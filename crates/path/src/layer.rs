@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
-use manyhands_core::{AgentId, CallId, CallRequest, Caller, Outcome, Tool, ToolError, ToolSpec};
+use manyhands_core::{
+    AgentId, ApprovalId, CallId, CallRequest, Caller, Outcome, Tool, ToolError, ToolSpec,
+};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -36,6 +38,8 @@ pub struct Call {
     pub tool: Option<Arc<dyn Tool>>,
     /// Found by policy.
     pub verdict: Option<Verdict>,
+    /// The owner's yes that lets this call through, used up when it starts.
+    pub approval: Option<ApprovalId>,
     /// Whether the tool was (or is about to be) run, as opposed to refused.
     pub started: bool,
 }
@@ -53,6 +57,7 @@ impl Call {
             cancel,
             tool: None,
             verdict: None,
+            approval: None,
             started: false,
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! metrics > audit > cap > redact > resolve > authorise > validate > policy
-//!         > approve > budget > started > deadline > run
+//!         > approve > budget > places > started > deadline > run
 //! ```
 //!
 //! Read left to right a call goes in; read right to left its outcome comes out. The

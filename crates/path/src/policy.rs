@@ -6,7 +6,9 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use manyhands_config::{Decision, Policy, Predicate, Rule};
-use manyhands_core::{AgentId, Caller, CallerKind, Effect, ErrorCode, Role, ToolError, ToolSpec};
+use manyhands_core::{
+    AgentId, Caller, CallerKind, Effect, Effects, ErrorCode, Role, ToolError, ToolSpec,
+};
 use regex::Regex;
 use serde_json::Value;
 
@@ -23,6 +25,8 @@ pub struct PolicyInput<'a> {
     pub agent: &'a AgentId,
     /// With which arguments.
     pub arguments: &'a Value,
+    /// What the call does.
+    pub effects: Effects,
 }
 
 /// Which rule decided.
@@ -117,7 +121,7 @@ impl CompiledRule {
         rule.tools
             .iter()
             .any(|tool| tool.matches(name) || tool.matches(&wire))
-            && (rule.effects.is_empty() || rule.effects.iter().any(|e| input.spec.effects.has(*e)))
+            && (rule.effects.is_empty() || rule.effects.iter().any(|e| input.effects.has(*e)))
             && (rule.callers.is_empty() || rule.callers.iter().any(|c| c.matches(&caller)))
             && (rule.agents.is_empty()
                 || rule.agents.iter().any(|a| a.matches(input.agent.as_str())))
@@ -158,7 +162,7 @@ fn holds(predicate: &Predicate, regex: Option<&Regex>, value: &Value) -> bool {
 /// Where no rule speaks: the owner does as they like; others look and write, and
 /// ask before they run programs, speak to people, or do something undeclared.
 fn default_verdict(input: PolicyInput<'_>) -> Verdict {
-    let effects = input.spec.effects;
+    let effects = input.effects;
     let (decision, why) = if input.caller.rights.role == Role::Owner {
         (Decision::Allow, "the owner may call every tool")
     } else if effects.iter().next().is_none() {
@@ -194,6 +198,7 @@ impl Layer for PolicyLayer {
             caller: &call.caller,
             agent: &call.agent,
             arguments: &call.arguments,
+            effects: call.tool()?.effects_of(&call.arguments),
         });
         if verdict.decision == Decision::Deny {
             let why = verdict
@@ -214,7 +219,7 @@ impl Layer for PolicyLayer {
 mod tests {
     use super::*;
     use crate::testing;
-    use manyhands_core::{Effects, Pattern};
+    use manyhands_core::Pattern;
     use serde_json::json;
 
     fn rules(toml_like: Value) -> PolicyEngine {
@@ -238,6 +243,7 @@ mod tests {
             caller,
             agent: &agent,
             arguments: &arguments,
+            effects,
         });
         assert_eq!(
             (verdict.decision, verdict.rule.to_string().as_str()),

@@ -18,6 +18,11 @@ impl Layer for Resolve {
     async fn handle(&self, call: &mut Call, next: Next<'_>) -> CallResult {
         let catalogue = self.catalogue.load();
         let Some(tool) = catalogue.resolve(&call.asked) else {
+            if catalogue.is_disabled(&call.asked) {
+                let message = format!("{} tool is disabled", call.asked);
+                return Err(ToolError::new(ErrorCode::Unavailable, message)
+                    .hint("the owner can switch it on in config.toml under tools"));
+            }
             let context = ViewContext {
                 caller: &call.caller,
                 face: Face::Program,

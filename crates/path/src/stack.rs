@@ -16,7 +16,7 @@ use tokio_util::task::TaskTracker;
 use crate::approve::{ApprovalDesk, Approve};
 use crate::audit::{Audit, Started};
 use crate::authorise::Authorise;
-use crate::budget::Budget;
+use crate::budget::{Budget, Places};
 use crate::cap::Cap;
 use crate::deadline::Deadline;
 use crate::layer::{Call, CallResult, Layer, Next};
@@ -106,6 +106,7 @@ impl Path {
                 desk: desk.clone(),
                 limits: limits.clone(),
                 redactor: redactor.clone(),
+                waiting: Default::default(),
                 draining: draining.clone(),
             }),
             Arc::new(Budget::new(
@@ -113,7 +114,9 @@ impl Path {
                 clock.clone(),
                 store.audit().clone(),
             )),
+            Arc::new(Places::new(limits.load().concurrent_calls)),
             Arc::new(Started {
+                approvals: store.approvals().clone(),
                 chain: store.audit().clone(),
                 clock,
                 redactor,

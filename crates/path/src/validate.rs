@@ -77,6 +77,8 @@ impl Layer for Validate {
                 tool.spec().name
             )));
         }
+        let tool = tool.clone();
+        call.arguments = tool.canonical(std::mem::take(&mut call.arguments));
         next.run(call).await
     }
 }

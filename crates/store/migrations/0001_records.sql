@@ -43,6 +43,7 @@ CREATE TABLE artifact (
     sha256 TEXT NOT NULL,
     agent TEXT NOT NULL,
     call_id TEXT NOT NULL,
+    caller TEXT NOT NULL,
     created BIGINT NOT NULL,
     expires BIGINT
 );

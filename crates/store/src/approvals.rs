@@ -177,6 +177,12 @@ impl Approvals {
         rows.iter().map(|row| record(row, now)).collect()
     }
 
+    /// Removes what was settled or ran out before `before`; how many there were.
+    pub async fn sweep(&self, before: Timestamp) -> Result<u64, StoreError> {
+        let delete = Statement::new("DELETE FROM approval WHERE expires <= $1").bind(before);
+        self.sql.run(delete).await
+    }
+
     /// Marks what is too old; how many there were. Upkeep only: nothing depends on it.
     pub async fn expire(&self, now: Timestamp) -> Result<u64, StoreError> {
         let update = Statement::new(

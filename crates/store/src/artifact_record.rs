@@ -18,6 +18,8 @@ pub struct NewArtifact {
     pub agent: AgentId,
     /// The call that made it.
     pub call: CallId,
+    /// Whoever made that call, by key: others may not read it.
+    pub caller: String,
     /// When it may be removed.
     pub expires: Option<Timestamp>,
 }
@@ -41,6 +43,8 @@ pub struct ArtifactRecord {
     pub agent: AgentId,
     /// The call that made it.
     pub call: CallId,
+    /// Whoever made that call, by key: others may not read it.
+    pub caller: String,
     /// When it was made.
     pub created: Timestamp,
     /// When it may be removed.
@@ -48,7 +52,7 @@ pub struct ArtifactRecord {
 }
 
 pub(crate) const COLUMNS: &str =
-    "SELECT id, name, mime, size, sha256, agent, call_id, created, expires FROM artifact";
+    "SELECT id, name, mime, size, sha256, agent, call_id, caller, created, expires FROM artifact";
 
 pub(crate) fn record(row: &Row) -> Result<ArtifactRecord, StoreError> {
     Ok(ArtifactRecord {
@@ -59,6 +63,7 @@ pub(crate) fn record(row: &Row) -> Result<ArtifactRecord, StoreError> {
         sha256: row.text("sha256")?,
         agent: row.parsed("agent")?,
         call: row.parsed("call_id")?,
+        caller: row.text("caller")?,
         created: Timestamp(row.int("created")?),
         expires: row.int_or_null("expires")?.map(Timestamp),
     })

@@ -73,6 +73,7 @@ impl Artifacts {
             sha256,
             agent: new.agent,
             call: new.call,
+            caller: new.caller,
             created: self.clock.now(),
             expires: new.expires,
         };
@@ -134,8 +135,8 @@ impl Artifacts {
     async fn insert(&self, record: &ArtifactRecord) -> Result<(), StoreError> {
         let size = i64::try_from(record.size).map_err(|_| StoreError::Full)?;
         let insert = Statement::new(
-            "INSERT INTO artifact (id, name, mime, size, sha256, agent, call_id, created, expires)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+            "INSERT INTO artifact (id, name, mime, size, sha256, agent, call_id, caller, created, expires)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
         )
         .bind(record.id.to_string())
         .bind(record.name.as_str())
@@ -144,6 +145,7 @@ impl Artifacts {
         .bind(record.sha256.as_str())
         .bind(record.agent.as_str())
         .bind(record.call.to_string())
+        .bind(record.caller.as_str())
         .bind(record.created)
         .bind(record.expires);
         self.sql.run(insert).await.map(drop)
@@ -235,6 +237,7 @@ mod tests {
             mime: "image/png".to_owned(),
             agent: AgentId::main(),
             call: ids().next(),
+            caller: "client:laptop".to_owned(),
             expires: expires.map(Timestamp),
         }
     }

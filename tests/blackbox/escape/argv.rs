@@ -35,32 +35,109 @@ const TRIES: &[(&str, Does, &[&str])] = &[
     ("git", Runs, &["-c", "alias.x=!./run", "x"]),
     ("git", Runs, &["--exec-path=.", "boo"]),
     ("git", Runs, &["grep", "--no-index", "-O./run", "hello"]),
-    ("git", Runs, &["-c", "diff.external=./run", "diff", "--no-index", "--ext-diff", "in.txt", "run"]),
-    ("git", Runs, &["-c", "core.sshCommand=./run #", "ls-remote", "ssh://nowhere/x"]),
+    (
+        "git",
+        Runs,
+        &[
+            "-c",
+            "diff.external=./run",
+            "diff",
+            "--no-index",
+            "--ext-diff",
+            "in.txt",
+            "run",
+        ],
+    ),
+    (
+        "git",
+        Runs,
+        &[
+            "-c",
+            "core.sshCommand=./run #",
+            "ls-remote",
+            "ssh://nowhere/x",
+        ],
+    ),
     ("git", Runs, &["commit", "--allow-empty", "-m", "x"]),
-    ("git", Reads, &["diff", "--no-index", "/dev/null", "{secret}"]),
+    (
+        "git",
+        Reads,
+        &["diff", "--no-index", "/dev/null", "{secret}"],
+    ),
     ("git", Writes, &["config", "-f", "{mark}", "a.b", "c"]),
     ("git", Writes, &["init", "{mark}"]),
     ("git", Writes, &["--git-dir={mark}", "init"]),
-    ("node", Runs, &["-e", "require('child_process').execFileSync('./run')"]),
+    (
+        "node",
+        Runs,
+        &["-e", "require('child_process').execFileSync('./run')"],
+    ),
     ("node", Runs, &["--require", "./run.js", "-e", "0"]),
-    ("node", Reads, &["-p", "require('fs').readFileSync('{secret}', 'utf8')"]),
-    ("node", Writes, &["-e", "require('fs').writeFileSync('{mark}', 'x')"]),
+    (
+        "node",
+        Reads,
+        &["-p", "require('fs').readFileSync('{secret}', 'utf8')"],
+    ),
+    (
+        "node",
+        Writes,
+        &["-e", "require('fs').writeFileSync('{mark}', 'x')"],
+    ),
     ("npm", Runs, &["run", "x"]),
     ("npm", Runs, &["exec", "-c", "./run"]),
     ("npx", Runs, &["-c", "./run"]),
-    ("bun", Writes, &["-e", "require('fs').writeFileSync('{mark}', 'x')"]),
-    ("deno", Writes, &["eval", "Deno.writeTextFileSync('{mark}', 'x')"]),
-    ("python3", Runs, &["-c", "import subprocess; subprocess.run('./run')"]),
+    (
+        "bun",
+        Writes,
+        &["-e", "require('fs').writeFileSync('{mark}', 'x')"],
+    ),
+    (
+        "deno",
+        Writes,
+        &["eval", "Deno.writeTextFileSync('{mark}', 'x')"],
+    ),
+    (
+        "python3",
+        Runs,
+        &["-c", "import subprocess; subprocess.run('./run')"],
+    ),
     ("python3", Reads, &["-c", "print(open('{secret}').read())"]),
-    ("python3", Writes, &["-c", "import os; os.link('in.txt', '{mark}')"]),
-    ("python3", Writes, &["-c", "import os; os.rename('in.txt', '{mark}')"]),
-    ("python3", Writes, &["-c", "import os; os.mkfifo('{mark}')"]),
-    ("python3", Writes, &["-c", "import os; os.symlink('x', '{mark}')"]),
-    ("python3", Writes, &["-c", "import os; os.truncate('{secret}', 0)"]),
-    ("python3", Writes, &["-c", "import os; os.unlink('{secret}')"]),
-    ("python", Runs, &["-c", "import subprocess; subprocess.run('./run')"]),
-    ("pip", Runs, &["config", "--user", "edit", "--editor", "./run"]),
+    (
+        "python3",
+        Writes,
+        &["-c", "import os; os.link('in.txt', '{mark}')"],
+    ),
+    (
+        "python3",
+        Writes,
+        &["-c", "import os; os.rename('in.txt', '{mark}')"],
+    ),
+    ("python3", Writes, &["-c", "import os; os.mkdir('{mark}')"]),
+    (
+        "python3",
+        Writes,
+        &["-c", "import os; os.symlink('x', '{mark}')"],
+    ),
+    (
+        "python3",
+        Writes,
+        &["-c", "import os; os.truncate('{secret}', 0)"],
+    ),
+    (
+        "python3",
+        Writes,
+        &["-c", "import os; os.unlink('{secret}')"],
+    ),
+    (
+        "python",
+        Runs,
+        &["-c", "import subprocess; subprocess.run('./run')"],
+    ),
+    (
+        "pip",
+        Runs,
+        &["config", "--user", "edit", "--editor", "./run"],
+    ),
     ("pip", Writes, &["--log", "{mark}", "list"]),
     ("ls", Reads, &["{out}"]),
     ("ls", Reads, &["-R", ".."]),
@@ -70,9 +147,21 @@ const TRIES: &[(&str, Does, &[&str])] = &[
     ("cat", Reads, &["link"]),
     ("grep", Reads, &["-r", ".", "{out}"]),
     ("grep", Reads, &["-R", "canary", "."]),
-    ("find", Runs, &[".", "-maxdepth", "0", "-exec", "./run", ";"]),
-    ("find", Runs, &[".", "-maxdepth", "0", "-execdir", "./run", ";"]),
-    ("find", Writes, &[".", "-maxdepth", "0", "-fprintf", "{mark}", "x"]),
+    (
+        "find",
+        Runs,
+        &[".", "-maxdepth", "0", "-exec", "./run", ";"],
+    ),
+    (
+        "find",
+        Runs,
+        &[".", "-maxdepth", "0", "-execdir", "./run", ";"],
+    ),
+    (
+        "find",
+        Writes,
+        &[".", "-maxdepth", "0", "-fprintf", "{mark}", "x"],
+    ),
     ("find", Writes, &["{out}", "-type", "f", "-delete"]),
     ("find", Reads, &["-L", "..", "-name", "*canary*"]),
     ("mkdir", Writes, &["-p", "{mark}/x"]),
@@ -81,13 +170,21 @@ const TRIES: &[(&str, Does, &[&str])] = &[
     ("cp", Reads, &["-L", "link", "loot"]),
     ("cp", Reads, &["-l", "{secret}", "loot"]),
     ("cp", Writes, &["in.txt", "{mark}"]),
-    ("cp", Writes, &["--remove-destination", "in.txt", "{secret}"]),
+    (
+        "cp",
+        Writes,
+        &["--remove-destination", "in.txt", "{secret}"],
+    ),
     ("mv", Reads, &["{secret}", "loot"]),
     ("mv", Writes, &["in.txt", "{mark}"]),
     ("head", Reads, &["-n", "1", "{secret}"]),
     ("tail", Reads, &["-c", "+1", "{secret}"]),
     ("wc", Reads, &["--files0-from={secret}"]),
-    ("sort", Runs, &["-S", "1b", "--compress-program=./run", "big.txt"]),
+    (
+        "sort",
+        Runs,
+        &["-S", "1b", "--compress-program=./run", "big.txt"],
+    ),
     ("sort", Reads, &["{secret}"]),
     ("sort", Writes, &["-o", "{mark}", "in.txt"]),
     ("uniq", Reads, &["{secret}"]),
@@ -95,18 +192,59 @@ const TRIES: &[(&str, Does, &[&str])] = &[
     ("diff", Reads, &["in.txt", "{secret}"]),
     ("diff", Reads, &["-r", "{out}", "."]),
     ("curl", Reads, &["-s", "file://{secret}"]),
-    ("curl", Writes, &["-s", "-o", "{mark}", "file:///etc/passwd"]),
-    ("curl", Writes, &["-s", "--trace", "{mark}", "file:///etc/passwd"]),
-    ("wget", Runs, &["--use-askpass=./run", "-T", "1", "-t", "1", "http://127.0.0.1:1/"]),
-    ("wget", Writes, &["-o", "{mark}", "-T", "1", "-t", "1", "http://127.0.0.1:1/"]),
-    ("wget", Writes, &["-O", "{mark}", "-T", "1", "-t", "1", "http://127.0.0.1:1/"]),
-    ("tar", Runs, &["cf", "/dev/null", "in.txt", "--checkpoint=1", "--checkpoint-action=exec=./run"]),
+    (
+        "curl",
+        Writes,
+        &["-s", "-o", "{mark}", "file:///etc/passwd"],
+    ),
+    (
+        "curl",
+        Writes,
+        &["-s", "--trace", "{mark}", "file:///etc/passwd"],
+    ),
+    (
+        "wget",
+        Runs,
+        &[
+            "--use-askpass=./run",
+            "-T",
+            "1",
+            "-t",
+            "1",
+            "http://127.0.0.1:1/",
+        ],
+    ),
+    (
+        "wget",
+        Writes,
+        &["-o", "{mark}", "-T", "1", "-t", "1", "http://127.0.0.1:1/"],
+    ),
+    (
+        "wget",
+        Writes,
+        &["-O", "{mark}", "-T", "1", "-t", "1", "http://127.0.0.1:1/"],
+    ),
+    (
+        "tar",
+        Runs,
+        &[
+            "cf",
+            "/dev/null",
+            "in.txt",
+            "--checkpoint=1",
+            "--checkpoint-action=exec=./run",
+        ],
+    ),
     ("tar", Runs, &["xf", "in.tar", "--to-command=./run"]),
     ("tar", Runs, &["cf", "x.tar", "-I", "./run", "in.txt"]),
     ("tar", Reads, &["cPf", "-", "{secret}"]),
     ("tar", Writes, &["xf", "in.tar", "-C", "{out}"]),
     ("tar", Writes, &["cf", "{mark}", "in.txt"]),
-    ("zip", Runs, &["-q", "x.zip", "in.txt", "-T", "-TT", "./run #"]),
+    (
+        "zip",
+        Runs,
+        &["-q", "x.zip", "in.txt", "-T", "-TT", "./run #"],
+    ),
     ("zip", Reads, &["-q", "-0", "-", "{secret}"]),
     ("zip", Writes, &["-q", "{mark}.zip", "in.txt"]),
     ("unzip", Writes, &["-:", "-o", "slip.zip"]),
@@ -187,7 +325,11 @@ impl Yard {
                 }
                 self.put(".git/hooks/pre-commit", &run, 0o755);
             }
-            "node" => self.put("run.js", "require('child_process').execFileSync('./run')", 0o644),
+            "node" => self.put(
+                "run.js",
+                "require('child_process').execFileSync('./run')",
+                0o644,
+            ),
             "npm" => self.put("package.json", r#"{"scripts":{"x":"./run"}}"#, 0o644),
             "sort" => self.put("big.txt", "line\n".repeat(100_000), 0o644),
             "tar" => {
@@ -200,7 +342,8 @@ impl Yard {
             "unzip" => self.put("slip.zip", SLIP, 0o644),
             "cargo" => {
                 let manifest = "[package]\nname = \"x\"\nversion = \"0.0.0\"\n";
-                let build = format!(r#"fn main() {{ let _ = std::fs::write("{out}/marker", "x"); }}"#);
+                let build =
+                    format!(r#"fn main() {{ let _ = std::fs::write("{out}/marker", "x"); }}"#);
                 self.put("Cargo.toml", manifest, 0o644);
                 self.put("build.rs", build, 0o644);
                 self.put("src/lib.rs", "", 0o644);
@@ -223,7 +366,10 @@ impl Yard {
         let what = argv.join(" ");
         let before = tree(&self.outside());
         let confined = self.shell(&argv);
-        assert!(!confined.text.contains(&self.canary), "{what}: {confined:?}");
+        assert!(
+            !confined.text.contains(&self.canary),
+            "{what}: {confined:?}"
+        );
         assert!(tree(&self.outside()) == before, "{what}: {confined:?}");
         // The links in the workspace lead out; what a test reads through them was not taken.
         for folder in [self.work(), self.free()] {
@@ -257,13 +403,20 @@ fn no_argument_list_of_any_allowed_program_gets_out() {
             continue;
         }
         let tries: Vec<_> = TRIES.iter().filter(|(of, ..)| *of == name).collect();
-        assert_eq!(tries.is_empty(), INNOCENT.contains(&name), "{name} has no try");
+        assert_eq!(
+            tries.is_empty(),
+            INNOCENT.contains(&name),
+            "{name} has no try"
+        );
         for (_, does, args) in tries {
             yard.try_out(name, *does, args);
         }
         names.push(name);
     }
-    assert!(names.len() >= 20, "too few programs are installed: {names:?}");
+    assert!(
+        names.len() >= 20,
+        "too few programs are installed: {names:?}"
+    );
     yard.assert_well();
 }
 
@@ -271,7 +424,16 @@ fn no_argument_list_of_any_allowed_program_gets_out() {
 fn the_innocent_do_nothing_even_when_free() {
     let yard = Yard::new();
     for name in INNOCENT {
-        let argv = yard.argv(name, &["-a", "{secret}", "$(cat {secret})", "`cat {secret}`", ">{mark}"]);
+        let argv = yard.argv(
+            name,
+            &[
+                "-a",
+                "{secret}",
+                "$(cat {secret})",
+                "`cat {secret}`",
+                ">{mark}",
+            ],
+        );
         let before = tree(&yard.outside());
         for said in [yard.shell(&argv), yard.freely(&argv)] {
             yard.assert_untold(&said, name);
@@ -285,10 +447,29 @@ fn only_bare_names_of_the_list_are_run() {
     let yard = Yard::new();
     yard.furnish("");
     yard.put("git", "#!/bin/sh\necho ran > ran-here\n", 0o755);
-    let call = |argv: &[&str]| yard.gateway.call("tool::shell_exec", json!({ "argv": argv }));
+    let call = |argv: &[&str]| {
+        yard.gateway
+            .call("tool::shell_exec", json!({ "argv": argv }))
+    };
     let cat = yard.freely(&["which".to_owned(), "cat".to_owned()]).stdout;
-    for name in ["bash", "sh", "perl", "busybox", "sudo", "./git", "./run", "run", "", "-c", cat.trim(),
-        "../work/git", "cat\0", "cat ", "CAT", "\u{202e}tac"] {
+    for name in [
+        "bash",
+        "sh",
+        "perl",
+        "busybox",
+        "sudo",
+        "./git",
+        "./run",
+        "run",
+        "",
+        "-c",
+        cat.trim(),
+        "../work/git",
+        "cat\0",
+        "cat ",
+        "CAT",
+        "\u{202e}tac",
+    ] {
         let said = call(&[name, "in.txt"]);
         assert_eq!(said["ok"], false, "{name:?}: {said}");
     }

@@ -9,19 +9,23 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use manyhands_core::{Clock, Timestamp, ToolError};
-use manyhands_guard::Supervisor;
+use arc_swap::ArcSwap;
+use manyhands_core::{Clock, Secret, Timestamp, ToolError};
+use manyhands_guard::{Redactor, Supervisor};
 use manyhands_hands::Root;
 use manyhands_store::Artifacts;
 
 pub use failure::{file_failure, jail_failure, located};
-pub use places::Place;
+pub use places::{Place, Syntax};
 pub use shell::{Command, keep};
 
 use crate::settings::LiveSettings;
 
 /// The command of this binary that calls [`manyhands_guard::keep_watch`].
 pub const KEEPER_COMMAND: &str = "keeper";
+
+/// How far past a cut a text is read, so that a secret that lies across it is seen whole.
+pub const PAST_THE_CUT: u64 = 4_096;
 
 /// How many programs run at once.
 const MAX_PROGRAMS: usize = 32;
@@ -43,17 +47,36 @@ struct Inner {
     settings: LiveSettings,
     artifacts: Artifacts,
     clock: Arc<dyn Clock>,
+    redactor: Arc<ArcSwap<Redactor>>,
+}
+
+/// What the host is opened with.
+pub struct HostParts<'a> {
+    /// The gateway's home.
+    pub home: &'a Path,
+    /// The environment the gateway was started in.
+    pub environment: BTreeMap<String, String>,
+    /// The settings in force.
+    pub settings: LiveSettings,
+    /// Where what is too large to show is kept.
+    pub artifacts: Artifacts,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Known secrets.
+    pub redactor: Arc<ArcSwap<Redactor>>,
 }
 
 impl Host {
     /// Opens the folders, making those that are not there.
-    pub fn open(
-        home: &Path,
-        environment: BTreeMap<String, String>,
-        settings: LiveSettings,
-        artifacts: Artifacts,
-        clock: Arc<dyn Clock>,
-    ) -> io::Result<Self> {
+    pub fn open(parts: HostParts<'_>) -> io::Result<Self> {
+        let HostParts {
+            home,
+            environment,
+            settings,
+            artifacts,
+            clock,
+            redactor,
+        } = parts;
         let current = settings.current();
         let folder = |chosen: &Option<PathBuf>, name: &str| {
             Root::open(
@@ -76,6 +99,7 @@ impl Host {
             settings,
             artifacts,
             clock,
+            redactor,
         })))
     }
 
@@ -102,6 +126,25 @@ impl Host {
     /// The time.
     pub fn now(&self) -> Timestamp {
         self.0.clock.now()
+    }
+
+    /// Cuts known secrets out of a text, then cuts it to `limit` bytes: the other way round half a
+    /// secret could be left, which no longer looks like one.
+    pub fn redacted_cut(&self, text: String, limit: u64) -> (String, bool) {
+        let mut clean = self.0.redactor.load().text(&text).into_owned();
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let cut = clean.len() > limit;
+        clean.truncate(clean.floor_char_boundary(limit.min(clean.len())));
+        (clean, cut)
+    }
+
+    /// Secrets that came with the environment.
+    pub fn secrets(&self) -> Vec<Secret> {
+        let keys = ["TAVILY_API_KEY", "BRAVE_API_KEY"];
+        keys.iter()
+            .filter_map(|key| self.variable(key))
+            .map(Secret::new)
+            .collect()
     }
 
     /// A variable of the gateway's own environment.

@@ -5,6 +5,7 @@ use std::path::Path;
 use manyhands_core::{ErrorCode, ToolError};
 use manyhands_guard::RelPath;
 use manyhands_hands::Root;
+use serde_json::Value;
 
 use super::{Host, located};
 
@@ -49,7 +50,11 @@ impl Host {
             }
         }
         let place = self.find(asked, &roots)?;
-        refuse_denied(&place, &settings.tools.read_file.deny_paths)?;
+        let denied = settings.tools.read_file.deny_paths.iter();
+        let denied: Vec<String> = denied
+            .map(|entry| self.expand_aliases(entry, Syntax::Plain))
+            .collect();
+        refuse_denied(&place, &denied)?;
         Ok(place)
     }
 
@@ -58,9 +63,54 @@ impl Host {
         self.find(asked, &[self.cache().clone(), self.state().clone()])
     }
 
+    /// Arguments with `key` as the one spelling of a path in the workspace. What is no path there is
+    /// left as it is, for the tool to refuse.
+    pub fn canonical_in_workspace(&self, mut arguments: Value, key: &str) -> Value {
+        if let Some(Value::String(path)) = arguments.get_mut(key)
+            && let Ok(place) = self.workspace().locate(path)
+        {
+            let slash = if path.ends_with('/') { "/" } else { "" };
+            *path = if place.is_root() {
+                ".".to_owned()
+            } else {
+                format!("{}{slash}", place.as_str())
+            };
+        }
+        arguments
+    }
+
+    /// Arguments with `path` as the one spelling of a file in the folders: by alias where one fits.
+    pub fn canonical_place(&self, mut arguments: Value) -> Value {
+        let roots = [
+            self.cache().clone(),
+            self.state().clone(),
+            self.workspace().clone(),
+        ];
+        if let Some(Value::String(path)) = arguments.get_mut("path")
+            && let Ok(place) = self.find(path, &roots)
+        {
+            let alias = ALIASES
+                .into_iter()
+                .zip([self.cache(), self.state()])
+                .find(|(_, root)| root.folder() == place.root.folder());
+            *path = match alias {
+                Some((alias, _)) => format!("{alias}/{}", place.path.as_str()),
+                None => place.shown(),
+            };
+        }
+        arguments
+    }
+
     /// A file to download to: below `file_cache_dir` only.
     pub fn to_download(&self, asked: &str) -> Result<Place, ToolError> {
         let below = asked.strip_prefix("file_cache_dir/").unwrap_or(asked);
+        if ALIASES
+            .iter()
+            .any(|alias| below == *alias || below.starts_with(&format!("{alias}/")))
+        {
+            let message = "must be a path below file_cache_dir, as in pages/a.html";
+            return Err(ToolError::parameter("download_path", message));
+        }
         self.place(self.cache(), below).map_err(|e| {
             let why = e
                 .problems
@@ -126,17 +176,13 @@ impl Host {
         })
     }
 
-    /// Replaces the aliases in a command line by the folders they stand for, where they
-    /// stand at the beginning of a path.
-    pub fn expand_aliases(&self, text: &str, separators: &[char]) -> String {
+    /// Replaces the aliases in a text by the folders they stand for, where they stand at the
+    /// beginning of a path, written so that `syntax` reads them back as they are.
+    pub fn expand_aliases(&self, text: &str, syntax: Syntax) -> String {
         let mut expanded = text.to_owned();
         for (alias, root) in ALIASES.into_iter().zip([self.cache(), self.state()]) {
-            expanded = replace_alias(
-                &expanded,
-                alias,
-                &root.folder().display().to_string(),
-                separators,
-            );
+            let folder = root.folder().display().to_string();
+            expanded = replace_alias(&expanded, alias, &folder, syntax);
         }
         expanded
     }
@@ -175,38 +221,93 @@ impl Host {
     }
 }
 
-fn replace_alias(text: &str, alias: &str, folder: &str, separators: &[char]) -> String {
+/// What a text is written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Syntax {
+    /// A path, or PowerShell: a folder is written as it is, and `\\` ends a name too.
+    Plain,
+    /// A bash command line: a folder is quoted for the place it stands in.
+    Bash,
+}
+
+fn replace_alias(text: &str, alias: &str, folder: &str, syntax: Syntax) -> String {
     let mut out = String::with_capacity(text.len());
+    let mut quote = None;
     let mut rest = text;
-    while let Some(at) = rest.find(alias) {
-        let (before, from) = rest.split_at(at);
-        let after = &from[alias.len()..];
-        let begins = out
-            .chars()
-            .chain(before.chars())
-            .next_back()
-            .is_none_or(|c| !(c.is_alphanumeric() || "_-./\\".contains(c)));
-        let ends = after.chars().next().is_none_or(|c| {
-            separators.contains(&c) || !(c.is_alphanumeric() || c == '_' || c == '-')
-        });
-        out.push_str(before);
-        out.push_str(if begins && ends { folder } else { alias });
-        rest = after;
+    while let Some(next) = rest.chars().next() {
+        let before = out.chars().next_back();
+        let begins = before.is_none_or(|c| !(c.is_alphanumeric() || "_-./\\".contains(c)));
+        if begins && let Some(after) = rest.strip_prefix(alias) {
+            let ends = |c: char| !(c.is_alphanumeric() || c == '_' || c == '-' || c == '.');
+            if after.chars().next().is_none_or(ends) {
+                match syntax {
+                    Syntax::Plain => out.push_str(folder),
+                    Syntax::Bash => out.push_str(&quoted(folder, quote)),
+                }
+                rest = after;
+                continue;
+            }
+        }
+        let escaped = next == '\\' && quote != Some('\'') && syntax == Syntax::Bash;
+        match (quote, next) {
+            (None, '\'' | '"') if syntax == Syntax::Bash => quote = Some(next),
+            (Some(open), close) if open == close => quote = None,
+            _ => {}
+        }
+        let taken = next.len_utf8()
+            + if escaped {
+                rest[1..].chars().next().map_or(0, char::len_utf8)
+            } else {
+                0
+            };
+        out.push_str(&rest[..taken]);
+        rest = &rest[taken..];
     }
-    out.push_str(rest);
     out
+}
+
+/// A folder as bash reads it back: bare, or inside the quotes that are open.
+fn quoted(folder: &str, quote: Option<char>) -> String {
+    match quote {
+        Some('\'') => folder.replace('\'', "'\\''"),
+        Some(_) => {
+            let escape = |c: char| {
+                if "\"$`\\".contains(c) {
+                    format!("\\{c}")
+                } else {
+                    c.to_string()
+                }
+            };
+            folder.chars().map(escape).collect()
+        }
+        None => {
+            let plain = |c: char| c.is_alphanumeric() || "/._-+@%,:".contains(c);
+            let escape = |c: char| {
+                if plain(c) {
+                    c.to_string()
+                } else {
+                    format!("\\{c}")
+                }
+            };
+            folder.chars().map(escape).collect()
+        }
+    }
 }
 
 /// Refuses a place whose names the owner has denied.
 fn refuse_denied(place: &Place, denied: &[String]) -> Result<(), ToolError> {
-    let parts: Vec<&str> = place.path.components().collect();
+    let link = Path::new(&place.shown()).canonicalize();
+    let shown = link.map_or_else(|_| place.shown(), |real| real.display().to_string());
+    let asked = place.shown();
     for entry in denied {
         let wanted: Vec<&str> = entry.split('/').filter(|part| !part.is_empty()).collect();
-        if !wanted.is_empty()
-            && parts
+        let names = |text: &str| {
+            let parts: Vec<&str> = text.split('/').filter(|part| !part.is_empty()).collect();
+            parts
                 .windows(wanted.len())
                 .any(|window| window == wanted.as_slice())
-        {
+        };
+        if !wanted.is_empty() && (names(&shown) || names(&asked)) {
             let message = format!(
                 "{} is refused by tools.read_file.deny_paths ({entry})",
                 place.shown()
@@ -223,10 +324,9 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expect: &str) {
-        assert_eq!(
-            replace_alias(text, "file_cache_dir", "/c", &['/', '\\']),
-            expect
-        );
+        for syntax in [Syntax::Plain, Syntax::Bash] {
+            assert_eq!(replace_alias(text, "file_cache_dir", "/c", syntax), expect);
+        }
     }
 
     #[test]
@@ -245,6 +345,24 @@ mod tests {
         check("x/file_cache_dir/a", "x/file_cache_dir/a");
         check("file_cache_directory/a", "file_cache_directory/a");
         check("", "");
+    }
+
+    #[test]
+    fn a_folder_with_odd_characters_is_read_back_as_it_is() {
+        let folder = "/my home/it's $5";
+        let bash = |text: &str| replace_alias(text, "file_cache_dir", folder, Syntax::Bash);
+        assert_eq!(
+            bash("cat file_cache_dir/a"),
+            "cat /my\\ home/it\\'s\\ \\$5/a"
+        );
+        assert_eq!(
+            bash("cat \"file_cache_dir/a\""),
+            "cat \"/my home/it's \\$5/a\""
+        );
+        assert_eq!(
+            bash("cat 'file_cache_dir/a'"),
+            "cat '/my home/it'\\''s $5/a'"
+        );
     }
 
     #[test]

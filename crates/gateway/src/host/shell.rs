@@ -3,15 +3,14 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::File;
+use std::io::Read;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use futures_util::TryStreamExt;
 use manyhands_core::{CallContext, ErrorCode, ToolError};
-use manyhands_guard::SuperviseError;
+use manyhands_guard::{Jail, SuperviseError};
 use manyhands_hands::shell::{self, Job, Output, Ran};
-use manyhands_store::{NewArtifact, StoreError};
-use tokio_util::io::ReaderStream;
+use manyhands_store::NewArtifact;
 
 use super::{Host, Place, SEARCH_PATH, blocking, jail_failure};
 
@@ -26,7 +25,7 @@ pub struct Command {
     /// Its environment beside `PATH`, `HOME`, `PWD` and `TMPDIR`.
     pub env: BTreeMap<String, String>,
     /// Folders it may change.
-    pub writable: Vec<PathBuf>,
+    pub writable: Vec<Jail>,
     /// How long it may run.
     pub timeout: Duration,
     /// How much of standard output is given back.
@@ -63,9 +62,16 @@ impl Host {
             max_stderr: command.max_stderr,
             max_kept: self.settings().limits.artifact_bytes,
         };
-        shell::run(job, &self.0.supervisor, &self.0.scratch, &context.cancel)
-            .await
-            .map_err(|e| refusal(&e))
+        let ran = shell::run(job, &self.0.supervisor, &self.0.scratch, &context.cancel).await;
+        let ran = ran.map_err(|e| refusal(&e))?;
+        if context.cancel.is_cancelled() && ran.signal().is_some() {
+            // Why it was stopped, whoever stopped it says.
+            return Err(ToolError::new(
+                ErrorCode::Cancelled,
+                "the program was stopped",
+            ));
+        }
+        Ok(ran)
     }
 
     /// Variables of the gateway's own environment, of those named.
@@ -125,26 +131,26 @@ async fn store(
     name: &str,
     context: &CallContext,
 ) -> Option<String> {
-    let file = tokio::fs::File::from_std(file?);
-    let io = |e: std::io::Error| StoreError::Io {
-        what: "keeping a program's output".to_owned(),
-        kind: e.kind(),
-        detail: e.to_string(),
-    };
+    let mut file = file?;
+    let redactor = host.0.redactor.load_full();
+    let read = tokio::task::spawn_blocking(move || {
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map(|_| {
+            let text = String::from_utf8_lossy(&bytes);
+            redactor.text(&text).into_owned()
+        })
+    });
+    let text = read.await.ok()?.ok()?;
     let days = u64::from(host.settings().limits.artifact_days);
     let new = NewArtifact {
         name: name.to_owned(),
         mime: "text/plain; charset=utf-8".to_owned(),
         agent: context.agent.clone(),
         call: context.call,
+        caller: context.caller.key(),
         expires: Some(host.now().plus(Duration::from_secs(days * 86_400))),
     };
-    match host
-        .0
-        .artifacts
-        .put_stream(new, ReaderStream::new(file).map_err(io))
-        .await
-    {
+    match host.0.artifacts.put(new, text.into_bytes().into()).await {
         Ok(record) => Some(record.id.to_string()),
         Err(error) => {
             tracing::warn!(%error, "a program's output could not be kept whole");

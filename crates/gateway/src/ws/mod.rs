@@ -34,6 +34,8 @@ const DEAD: Duration = Duration::from_secs(30);
 const MAX_OPEN: usize = 64;
 /// How many answers may wait for a slow reader before the socket is given up.
 const MAX_QUEUED: usize = 128;
+/// How long a closed socket may take to go.
+const CLOSED_WITHIN: Duration = Duration::from_millis(800);
 /// How long a slow reader may hold up one answer.
 const SLOW: Duration = Duration::from_secs(30);
 
@@ -59,7 +61,20 @@ async fn serve(gateway: Arc<Gateway>, socket: WebSocket, peer: SocketAddr, token
     let (sink, mut stream) = socket.split();
     let (outbox, queued) = mpsc::channel(MAX_QUEUED);
     let writer = tokio::spawn(write(sink, queued));
-    let admitted = match timeout(manyhands_wire::CONNECT_WITHIN, stream.next()).await {
+    // What a stranger may send is large, so there are not many of them at once.
+    let Ok(stranger) = gateway.strangers.clone().try_acquire_owned() else {
+        let close = closing(
+            close_code::AGAIN,
+            "too many sockets have not said who they are",
+        );
+        let _ = outbox.try_send(Message::Close(Some(close)));
+        drop(outbox);
+        let _ = timeout(CLOSED_WITHIN, writer).await;
+        sockets.decrement(1);
+        return;
+    };
+    let greeting = timeout(manyhands_wire::CONNECT_WITHIN, stream.next());
+    let admitted = match greeting.await {
         Ok(Some(Ok(Message::Text(text)))) => connect::admit(&gateway, &text, peer, token),
         Ok(Some(Ok(_))) => Err((
             None,
@@ -74,6 +89,7 @@ async fn serve(gateway: Arc<Gateway>, socket: WebSocket, peer: SocketAddr, token
             ErrorShape::new(Code::BadConnect, "`connect` did not come within 15 seconds"),
         )),
     };
+    drop(stranger);
     match admitted {
         Ok((admitted, hello)) => {
             let _ = outbox.send(text(hello)).await;
@@ -102,7 +118,11 @@ async fn serve(gateway: Arc<Gateway>, socket: WebSocket, peer: SocketAddr, token
             let _ = outbox.try_send(Message::Close(Some(closing(code, &reason))));
         }
     }
-    let _ = writer.await;
+    // A peer that does not read does not keep a socket that was closed.
+    let mut writer = writer;
+    if timeout(CLOSED_WITHIN, &mut writer).await.is_err() {
+        writer.abort();
+    }
     sockets.decrement(1);
 }
 
@@ -141,7 +161,7 @@ impl Session {
                 message = stream.next() => {
                     heard = Instant::now();
                     match message {
-                        Some(Ok(Message::Text(text))) => self.take(&text).await,
+                        Some(Ok(Message::Text(text))) => self.take(&text),
                         Some(Ok(Message::Binary(_))) => return Some(closing(close_code::UNSUPPORTED, "no transfer was given to this socket")),
                         Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
                         Some(Ok(Message::Close(_)) | Err(_)) | None => return None,
@@ -161,18 +181,18 @@ impl Session {
         }
     }
 
-    async fn take(&mut self, frame: &str) {
+    fn take(&mut self, frame: &str) {
         let request = match Frame::decode(frame) {
             Ok(Frame::Req(request)) => request,
             Ok(Frame::Res(_) | Frame::Evt(_)) => return, // nothing was asked of this peer
-            Err(error) => return self.answer(Response::failed("", error)).await,
+            Err(error) => return self.answer(Response::failed("", error)),
         };
         if self.open.len() >= MAX_OPEN {
             let error = ErrorShape::new(
                 Code::Unavailable,
                 format!("{MAX_OPEN} requests are open on this socket; wait for one to end"),
             );
-            return self.answer(Response::failed(request.id, error)).await;
+            return self.answer(Response::failed(request.id, error));
         }
         let (gateway, admitted, outbox) = (
             self.gateway.clone(),
@@ -189,8 +209,9 @@ impl Session {
         });
     }
 
-    async fn answer(&self, response: Response) {
-        let _ = self.outbox.send(text(response)).await;
+    /// Answers at once, or not at all: a peer with a full queue reads nothing anyway.
+    fn answer(&self, response: Response) {
+        let _ = self.outbox.try_send(text(response));
     }
 }
 

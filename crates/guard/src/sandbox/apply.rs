@@ -8,6 +8,10 @@ use rustix::process::{Resource, Rlimit, setrlimit};
 use seccompiler::BpfProgram;
 use tokio::process::Command;
 
+const CLOSE_ON_EXEC: libc::c_uint = 4; // CLOSE_RANGE_CLOEXEC
+/// More than any kernel has today.
+const LAST_CAPABILITY: libc::c_ulong = 63;
+
 /// Everything a child needs to confine itself, ready before the fork. Only the
 /// supervisor can put it to use.
 #[derive(Debug)]
@@ -15,6 +19,7 @@ pub struct PreparedSandbox {
     rules: OwnedFd,
     filters: Vec<BpfProgram>,
     limits: Vec<(Resource, Rlimit)>,
+    root: bool,
 }
 
 impl PreparedSandbox {
@@ -27,6 +32,7 @@ impl PreparedSandbox {
             rules,
             filters,
             limits,
+            root: rustix::process::geteuid().is_root(),
         }
     }
 
@@ -44,6 +50,17 @@ impl PreparedSandbox {
     fn apply(&self) -> io::Result<()> {
         for (resource, limit) in &self.limits {
             setrlimit(*resource, *limit)?;
+        }
+        // What the gateway holds open is not the program's, whoever opened it.
+        // SAFETY: plain numbers as arguments; descriptors are only marked, not closed.
+        checked(unsafe {
+            libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, CLOSE_ON_EXEC)
+        })?;
+        if self.root {
+            for capability in 0..=LAST_CAPABILITY {
+                // SAFETY: plain numbers as arguments. One that the kernel does not know is none.
+                unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) };
+            }
         }
         // SAFETY: plain numbers as arguments.
         checked(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }.into())?;

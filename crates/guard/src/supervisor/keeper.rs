@@ -20,8 +20,15 @@ pub(super) struct Keeper(Arc<Inner>);
 struct Inner {
     program: PathBuf,
     args: Vec<String>,
+    link: Mutex<Link>,
+}
+
+#[derive(Debug, Default)]
+struct Link {
     /// Open once the first program was started.
-    pipe: Mutex<Option<ChildStdin>>,
+    pipe: Option<ChildStdin>,
+    /// What runs now.
+    groups: BTreeSet<u32>,
 }
 
 impl Keeper {
@@ -29,29 +36,45 @@ impl Keeper {
         Self(Arc::new(Inner {
             program,
             args,
-            pipe: Mutex::new(None),
+            link: Mutex::default(),
         }))
     }
 
-    /// Tells it of a group that has started.
-    pub(super) fn started(&self, group: u32) -> io::Result<()> {
-        let mut pipe = self.0.pipe.lock().unwrap_or_else(|held| held.into_inner());
-        if let Some(open) = pipe.as_mut()
-            && writeln!(open, "+{group}").is_ok()
-        {
+    /// Sees that it is there. Called before a program starts, so that the next step after the
+    /// start is to tell it.
+    pub(super) fn ready(&self) -> io::Result<()> {
+        let mut link = self.0.link.lock().unwrap_or_else(|held| held.into_inner());
+        let there = link
+            .pipe
+            .as_mut()
+            .is_some_and(|open| writeln!(open).is_ok());
+        if there {
             return Ok(());
         }
         let mut fresh = self.start()?;
-        writeln!(fresh, "+{group}")?;
-        *pipe = Some(fresh);
+        // One that died is replaced by one that knows what it knew.
+        for group in &link.groups {
+            writeln!(fresh, "+{group}")?;
+        }
+        link.pipe = Some(fresh);
         Ok(())
+    }
+
+    /// Tells it of a group that has started.
+    pub(super) fn started(&self, group: u32) {
+        let mut link = self.0.link.lock().unwrap_or_else(|held| held.into_inner());
+        link.groups.insert(group);
+        if let Some(open) = link.pipe.as_mut() {
+            let _ = writeln!(open, "+{group}"); // the next program that starts finds it gone
+        }
     }
 
     /// Tells it of a group that is gone.
     pub(super) fn ended(&self, group: u32) {
-        let mut pipe = self.0.pipe.lock().unwrap_or_else(|held| held.into_inner());
-        if let Some(open) = pipe.as_mut() {
-            let _ = writeln!(open, "-{group}"); // a keeper that died is started anew with the next group
+        let mut link = self.0.link.lock().unwrap_or_else(|held| held.into_inner());
+        link.groups.remove(&group);
+        if let Some(open) = link.pipe.as_mut() {
+            let _ = writeln!(open, "-{group}");
         }
     }
 

@@ -181,6 +181,13 @@ impl Supervisor {
             .try_acquire_owned()
             .map_err(|_| SuperviseError::Busy { max: self.max })?;
         let sandbox = program.sandbox.as_ref().map(|s| s.prepare()).transpose()?;
+        let start_failed = |error| SuperviseError::Start {
+            path: program.path.clone(),
+            error,
+        };
+        if let Some(watch) = &self.keeper {
+            watch.ready().map_err(start_failed)?;
+        }
         let started = spawn(&program, sandbox);
         let (mut child, group) = started.map_err(|error| SuperviseError::Start {
             path: program.path.clone(),
@@ -194,10 +201,7 @@ impl Supervisor {
         let stop = cancel.child_token();
         let id = group.id();
         if let Some(watch) = &self.keeper {
-            watch.started(id).map_err(|error| SuperviseError::Start {
-                path: program.path.clone(),
-                error,
-            })?;
+            watch.started(id);
         }
         let watch = self.keeper.clone();
         let keep = group.keep(child, program.timeout, stop.clone());

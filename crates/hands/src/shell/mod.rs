@@ -5,6 +5,7 @@
 //! was granted. When its time is up the whole process group is gone.
 
 mod find;
+mod private;
 mod spool;
 
 use std::collections::BTreeMap;
@@ -18,6 +19,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 pub use find::{Lookup, find_program};
+use private::Private;
 pub use spool::Output;
 use spool::Spool;
 
@@ -37,8 +39,8 @@ pub struct Job {
     pub cwd_shown: PathBuf,
     /// Its environment, all of it.
     pub env: BTreeMap<String, String>,
-    /// Folders it may read and change.
-    pub writable: Vec<PathBuf>,
+    /// Folders it may read and change, by their handles: what a name leads to may have been swapped.
+    pub writable: Vec<Jail>,
     /// Folders it may read beside the system's.
     pub readable: Vec<PathBuf>,
     /// Whether it may reach the network.
@@ -86,22 +88,33 @@ impl Ran {
 }
 
 fn signal_number(name: &str) -> i32 {
-    const NAMES: [(&str, i32); 12] = [
+    const NAMES: [(&str, i32); 18] = [
         ("SIGHUP", 1),
         ("SIGINT", 2),
         ("SIGQUIT", 3),
         ("SIGILL", 4),
+        ("SIGTRAP", 5),
         ("SIGABRT", 6),
         ("SIGBUS", 7),
         ("SIGFPE", 8),
         ("SIGKILL", 9),
+        ("SIGUSR1", 10),
         ("SIGSEGV", 11),
+        ("SIGUSR2", 12),
         ("SIGPIPE", 13),
+        ("SIGALRM", 14),
         ("SIGTERM", 15),
         ("SIGXCPU", 24),
+        ("SIGXFSZ", 25),
+        ("SIGSYS", 31),
     ];
     let known = NAMES.iter().find(|(known, _)| *known == name);
     known.map_or(0, |(_, number)| *number)
+}
+
+/// A folder by its handle, in this process and in one just forked from it.
+fn by_handle(folder: &Jail) -> PathBuf {
+    format!("/proc/self/fd/{}", folder.as_fd().as_raw_fd()).into()
 }
 
 /// Runs `job` to its end, or until `cancel` fires. Its temporary folder is made in `scratch`
@@ -120,12 +133,13 @@ pub async fn run(
         .prefix("run-")
         .tempdir_in(scratch)
         .map_err(start_error)?;
+    let private = Private::new(private, supervisor);
     let mut sandbox = Sandbox::system_read_only().writing(private.path());
-    sandbox.write.extend(job.writable.iter().cloned());
+    sandbox.write.extend(job.writable.iter().map(by_handle));
     sandbox.read.extend(job.readable.iter().cloned());
     sandbox.network = job.network;
     // Started through the handle: nobody can swap the folder between the check and the start.
-    let here = format!("/proc/self/fd/{}", job.cwd.as_fd().as_raw_fd());
+    let here = by_handle(&job.cwd);
     let mut program = Program::new(&job.program)
         .args(job.args.iter().cloned())
         .cwd(here)

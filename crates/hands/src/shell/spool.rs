@@ -87,7 +87,7 @@ impl Spool {
         };
         // A full disk costs the kept copy, not the run.
         if file.write_all(&bytes[..bytes.len().min(room)]).is_err() {
-            let _ = file.set_len(0);
+            self.file = None;
         }
     }
 

@@ -31,7 +31,7 @@ impl Fixture {
             cwd: self.root.jail().clone(),
             cwd_shown: self.root.folder().to_owned(),
             env: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
-            writable: vec![self.root.folder().to_owned()],
+            writable: vec![self.root.jail().clone()],
             readable: Vec::new(),
             network: false,
             timeout: Duration::from_secs(20),
@@ -125,7 +125,8 @@ async fn its_temporary_folder_is_its_own_and_goes_with_it() {
     let fixture = fixture();
     let ran = fixture.bash("echo x > $TMPDIR/t && cat $TMPDIR/t && echo $TMPDIR; echo y > /tmp/manyhands-shared-tmp").await;
     let folder = ran.stdout.text.lines().nth(1).unwrap();
-    assert!(ran.stdout.text.starts_with("x\n") && !std::path::Path::new(folder).exists());
+    assert!(ran.stdout.text.starts_with("x\n"));
+    gone(folder).await;
     assert!(!std::path::Path::new("/tmp/manyhands-shared-tmp").exists());
 }
 
@@ -207,4 +208,24 @@ async fn no_socket_opens_unless_the_network_is_granted() {
     let mut granted = fixture.job(&script);
     granted.network = true;
     assert_eq!(fixture.run(granted).await.stdout.text, "reached\n");
+}
+
+/// Waits until a folder is gone; it is removed behind the call's back.
+async fn gone(folder: &str) {
+    let going = async {
+        while std::path::Path::new(folder).exists() {
+            tokio::task::yield_now().await;
+        }
+    };
+    let waited = tokio::time::timeout(Duration::from_secs(20), going).await;
+    assert!(waited.is_ok(), "{folder} is still there");
+}
+
+#[tokio::test]
+async fn a_deep_and_closed_temporary_folder_is_removed_too() {
+    let fixture = fixture();
+    let deep =
+        "cd $TMPDIR; for i in $(seq 1 3000); do mkdir d && cd d; done 2>/dev/null; echo $TMPDIR";
+    let ran = fixture.bash(deep).await;
+    gone(ran.stdout.text.trim()).await;
 }

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use serde_json::json;
 
+use super::call::segment;
 use crate::args::Approvals;
 use crate::ground::Ground;
 use crate::output::{self, Done};
@@ -41,7 +42,7 @@ pub async fn run(approvals: Approvals, ground: &Ground) -> Done {
         Approvals::Approve { id } => {
             remote
                 .expect_post(
-                    &format!("/api/approvals/{id}"),
+                    &format!("/api/approvals/{}", segment(&id)),
                     &json!({ "decision": "approve" }),
                 )
                 .await?;
@@ -50,7 +51,7 @@ pub async fn run(approvals: Approvals, ground: &Ground) -> Done {
         Approvals::Deny { id } => {
             remote
                 .expect_post(
-                    &format!("/api/approvals/{id}"),
+                    &format!("/api/approvals/{}", segment(&id)),
                     &json!({ "decision": "deny" }),
                 )
                 .await?;

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use super::call::segment;
 use crate::args::Artifact;
 use crate::ground::Ground;
 use crate::output::{self, Done};
@@ -10,7 +11,7 @@ use crate::output::{self, Done};
 pub async fn run(artifact: Artifact, ground: &Ground) -> Done {
     let bytes = ground
         .remote()?
-        .bytes(&format!("/api/artifacts/{}", artifact.id))
+        .bytes(&format!("/api/artifacts/{}", segment(&artifact.id)))
         .await?;
     match artifact.output {
         Some(file) => std::fs::write(file, bytes)?,

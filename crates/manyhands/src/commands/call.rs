@@ -16,13 +16,13 @@ pub async fn run(call: Call, ground: &Ground) -> Done {
     if let Some(timeout) = call.timeout {
         query.push_str(&format!("&timeout={timeout}"));
     }
-    let path = format!("/api/tools/{}?{query}", encode(&call.tool));
+    let path = format!("/api/tools/{}?{query}", name(&call.tool));
     send(&path, call.arguments.as_deref(), ground).await
 }
 
 /// Calls a tool by its trigger id.
 pub async fn trigger(trigger: Trigger, ground: &Ground) -> Done {
-    let path = format!("/api/trigger/{}", encode(&trigger.id));
+    let path = format!("/api/trigger/{}", name(&trigger.id));
     send(&path, trigger.arguments.as_deref(), ground).await
 }
 
@@ -66,7 +66,17 @@ fn parse(arguments: Option<&str>) -> Result<Value, ToolError> {
     serde_json::from_str(&text).map_err(|e| wrong(format!("the arguments are not JSON: {e}")))
 }
 
-/// Percent-encodes what could end a path segment.
+/// A tool's name in a path: its slashes stay, but it does not climb.
+pub fn name(tool: &str) -> String {
+    encode(tool).replace("..", "%2E%2E")
+}
+
+/// An id as one segment of a path.
+pub fn segment(id: &str) -> String {
+    encode(id).replace('/', "%2F").replace("..", "%2E%2E")
+}
+
+/// Percent-encodes what could end a path; slashes stay, for names that hold them.
 pub fn encode(text: &str) -> String {
     let keep = |b: u8| {
         b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b'~' | b':' | b'/' | b'*')

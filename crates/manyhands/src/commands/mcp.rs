@@ -8,7 +8,7 @@ use manyhands_gateway::ToolListing;
 use manyhands_gateway::mcp::{self, ErrorData, Hands, RequestContext, RoleServer};
 use serde_json::Value;
 
-use super::call::encode;
+use super::call::name;
 use crate::ground::Ground;
 use crate::output::{Done, Failure};
 use crate::remote::Remote;
@@ -33,7 +33,7 @@ impl Hands for There {
     ) -> Result<Envelope, ErrorData> {
         Ok(self
             .0
-            .post(&format!("/api/tools/{}", encode(&tool)), &arguments)
+            .post(&format!("/api/tools/{}", name(&tool)), &arguments)
             .await)
     }
 }

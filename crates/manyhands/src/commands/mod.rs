@@ -42,12 +42,9 @@ pub async fn run(command: Command, ground: &Ground) -> Done {
         Command::Doctor => doctor::run(ground).await,
         Command::Keeper => Ok(ExitCode::SUCCESS), // handled before there is a ground to stand on
         Command::Completions { shell } => {
-            clap_complete::generate(
-                shell,
-                &mut Args::command(),
-                "manyhands",
-                &mut std::io::stdout(),
-            );
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Args::command(), "manyhands", &mut script);
+            crate::output::bytes(&script)?;
             Ok(ExitCode::SUCCESS)
         }
     }

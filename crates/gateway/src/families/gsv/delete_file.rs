@@ -3,8 +3,9 @@
 use manyhands_core::{CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, canonical_path};
 
 /// Delete a file from the agent's workspace. It cannot be brought back. Deleting under `skills/`
 /// removes the agent's own copy, so that the global skill shows again.
@@ -33,6 +34,10 @@ impl TypedTool for DeleteFile {
 
     fn spec(&self) -> ToolSpec {
         super::spec("gsv__DeleteFile").effects(Effects::WRITES)
+    }
+
+    fn canonical(&self, arguments: Value) -> Value {
+        canonical_path(arguments)
     }
 
     async fn run(

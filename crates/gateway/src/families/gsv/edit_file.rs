@@ -4,8 +4,9 @@ use manyhands_core::{CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTo
 use manyhands_hands::{EditError, Matches};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::workspace::{Source, Workspace};
+use crate::workspace::{Source, Workspace, canonical_path};
 
 /// Edit a file by replacing exact text. The text must stand in the file exactly once unless
 /// `replaceAll` is true. The replacement is literal. Editing a global skill writes the agent's own copy.
@@ -50,6 +51,10 @@ impl TypedTool for EditFile {
 
     fn spec(&self) -> ToolSpec {
         super::spec("gsv__EditFile").effects(Effects::READS.and(Effects::WRITES))
+    }
+
+    fn canonical(&self, arguments: Value) -> Value {
+        canonical_path(arguments)
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {

@@ -3,8 +3,9 @@
 use manyhands_core::{CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::workspace::{Found, Source, Workspace};
+use crate::workspace::{Found, Source, Workspace, canonical_path};
 
 /// Read a file or list a directory in the agent's workspace. Paths under `skills/` show
 /// the agent's own copy where there is one and the global skill otherwise; listings merge both.
@@ -58,6 +59,10 @@ impl TypedTool for ReadFile {
 
     fn spec(&self) -> ToolSpec {
         super::spec("gsv__ReadFile").effects(Effects::READS)
+    }
+
+    fn canonical(&self, arguments: Value) -> Value {
+        canonical_path(arguments)
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {

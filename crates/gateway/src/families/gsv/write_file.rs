@@ -3,8 +3,9 @@
 use manyhands_core::{CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, canonical_path};
 
 /// Write or create a file in the agent's workspace. Parent directories are created. Writing
 /// under `skills/` makes or updates the agent's own copy and leaves the global skill alone.
@@ -40,6 +41,10 @@ impl TypedTool for WriteFile {
 
     fn spec(&self) -> ToolSpec {
         super::spec("gsv__WriteFile").effects(Effects::WRITES)
+    }
+
+    fn canonical(&self, arguments: Value) -> Value {
+        canonical_path(arguments)
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {

@@ -7,6 +7,7 @@ use manyhands_hands::patch::{self, ApplyError, FileReport};
 use manyhands_hands::{LocateError, Root};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::host::{Host, blocking, jail_failure, located};
 
@@ -64,6 +65,10 @@ impl TypedTool for ApplyPatch {
 
     fn spec(&self) -> ToolSpec {
         super::spec("tool::apply_patch").effects(Effects::READS.and(Effects::WRITES))
+    }
+
+    fn canonical(&self, arguments: Value) -> Value {
+        self.0.canonical_in_workspace(arguments, "path")
     }
 
     async fn run(&self, params: Params, _: &CallContext) -> Result<Outcome, ToolError> {

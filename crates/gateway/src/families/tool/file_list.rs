@@ -5,6 +5,7 @@ use manyhands_guard::{Entry, Kind};
 use manyhands_hands::files::{self, Depth};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::host::{Host, blocking, jail_failure, located};
 
@@ -81,6 +82,10 @@ impl TypedTool for FileList {
 
     fn spec(&self) -> ToolSpec {
         super::spec("tool::file_list").effects(Effects::READS)
+    }
+
+    fn canonical(&self, arguments: Value) -> Value {
+        self.0.canonical_in_workspace(arguments, "path")
     }
 
     async fn run(&self, params: Params, _: &CallContext) -> Result<Outcome, ToolError> {

@@ -4,8 +4,9 @@ use manyhands_core::{CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTo
 use manyhands_hands::files;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::host::{Host, blocking, file_failure, located};
+use crate::host::{Host, PAST_THE_CUT, blocking, file_failure, located};
 
 /// Read a text file of the workspace folder. Nothing outside that folder is opened, whatever links lead there.
 #[derive(Deserialize, JsonSchema)]
@@ -43,20 +44,26 @@ impl TypedTool for FileRead {
         super::spec("tool::file_read").effects(Effects::READS)
     }
 
+    fn canonical(&self, arguments: Value) -> Value {
+        self.0.canonical_in_workspace(arguments, "path")
+    }
+
     async fn run(&self, params: Params, _: &CallContext) -> Result<Outcome, ToolError> {
         let root = self.0.workspace().clone();
         let place = located(root.locate(&params.path), "path")?;
         let ceiling = self.0.settings().limits.artifact_bytes;
         let limit = params.max_bytes.unwrap_or(ceiling).min(ceiling);
+        let host = self.0.clone();
         blocking(move || {
             let shown = root.absolute(&place);
-            let file = files::read_text(root.jail(), &place, limit)
+            let file = files::read_text(root.jail(), &place, limit.saturating_add(PAST_THE_CUT))
                 .map_err(|e| file_failure(&e, &shown))?;
+            let (content, cut) = host.redacted_cut(file.text, limit);
             Outcome::of(&Output {
-                content: file.text,
+                content,
                 path: shown,
                 size: file.size,
-                truncated: file.truncated,
+                truncated: file.truncated || cut,
             })
         })
         .await

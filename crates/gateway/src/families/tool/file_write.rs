@@ -4,6 +4,7 @@ use manyhands_core::{CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTo
 use manyhands_hands::files::{self, Mode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::host::{Host, blocking, jail_failure, located};
 
@@ -37,6 +38,10 @@ impl TypedTool for FileWrite {
 
     fn spec(&self) -> ToolSpec {
         super::spec("tool::file_write").effects(Effects::WRITES)
+    }
+
+    fn canonical(&self, arguments: Value) -> Value {
+        self.0.canonical_in_workspace(arguments, "path")
     }
 
     async fn run(&self, params: Params, _: &CallContext) -> Result<Outcome, ToolError> {

@@ -6,6 +6,7 @@ use manyhands_core::{CallContext, Effects, ErrorCode, Outcome, ToolError, ToolSp
 use manyhands_hands::shell::find_program;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::host::{Command, Host, Place, SEARCH_PATH, keep, located};
 
@@ -78,6 +79,10 @@ impl TypedTool for ShellExec {
             .deadline(Duration::from_secs(3_660))
     }
 
+    fn canonical(&self, arguments: Value) -> Value {
+        self.0.canonical_in_workspace(arguments, "cwd")
+    }
+
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
         let settings = self.0.settings();
         let (name, args) = params
@@ -109,7 +114,7 @@ impl TypedTool for ShellExec {
                 Command {
                     program,
                     args: args.iter().map(Into::into).collect(),
-                    writable: vec![root.folder().to_owned()],
+                    writable: vec![root.jail().clone()],
                     cwd: Place { root, path },
                     env: self.0.inherit(ENVIRONMENT),
                     timeout: params

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::command::{self, CommandLine, CommandOutput};
-use crate::host::{Host, SEARCH_PATH};
+use crate::host::{Host, SEARCH_PATH, Syntax};
 
 /// Execute a local bash command. It can change the workspace, `file_cache_dir` and `file_state_dir` and nothing else, sees none
 /// of your home, and has no network unless a policy rule grants it. A failing command is a result, not an error.
@@ -24,6 +24,7 @@ pub struct Params {
     /// `file_state_dir/...` aliases.
     cwd: Option<String>,
     /// Timeout in seconds, at most what `tools.bash.timeout` says.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     timeout_seconds: Option<f64>,
     /// If true, return the structured subtask envelope. Default false.
     run_in_subtask: Option<bool>,
@@ -83,7 +84,7 @@ impl TypedTool for Bash {
             "tools.bash.deny_paths",
             !all.auth_profiles.is_empty(),
         )?;
-        let mut command = self.host.expand_aliases(&params.cmd, &['/']);
+        let mut command = self.host.expand_aliases(&params.cmd, Syntax::Bash);
         if settings.rewrite.enabled && !settings.rewrite.binary.is_empty() {
             command = format!("{} {command}", settings.rewrite.binary);
         }

@@ -96,10 +96,7 @@ pub async fn run(
                 args: line.args,
                 cwd: host.directory(line.cwd)?,
                 env: host.inherit(ENVIRONMENT.into_iter().chain(injected)),
-                writable: folders
-                    .iter()
-                    .map(|root| root.folder().to_owned())
-                    .collect(),
+                writable: folders.iter().map(|root| root.jail().clone()).collect(),
                 timeout,
                 max_stdout: shown,
                 max_stderr: shown,

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::command::{self, CommandLine, CommandOutput};
-use crate::host::{Host, SEARCH_PATH};
+use crate::host::{Host, SEARCH_PATH, Syntax};
 
 /// Execute a local PowerShell command, confined like `bash`. A failing command is a result, not an error.
 #[derive(Deserialize, JsonSchema)]
@@ -22,6 +22,7 @@ pub struct Params {
     /// `file_state_dir/...` aliases.
     cwd: Option<String>,
     /// Timeout in seconds, at most what `tools.powershell.timeout` says.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     timeout_seconds: Option<f64>,
 }
 
@@ -47,7 +48,7 @@ impl TypedTool for PowerShell {
             "tools.powershell.deny_paths",
             !all.auth_profiles.is_empty(),
         )?;
-        let command = self.0.expand_aliases(&params.cmd, &['/', '\\']);
+        let command = self.0.expand_aliases(&params.cmd, Syntax::Plain);
         let shell = find_program("pwsh", SEARCH_PATH).map_err(|e| {
             ToolError::new(ErrorCode::Unavailable, format!("PowerShell (pwsh) {e}"))
                 .hint("install PowerShell, or set tools.powershell.enabled = false")

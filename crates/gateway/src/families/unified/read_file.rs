@@ -4,8 +4,9 @@ use manyhands_core::{CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTo
 use manyhands_hands::files;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::host::{Host, blocking, file_failure};
+use crate::host::{Host, PAST_THE_CUT, blocking, file_failure};
 
 /// Read a local text file. Very long files are cut, and say so.
 #[derive(Deserialize, JsonSchema)]
@@ -40,19 +41,24 @@ impl TypedTool for ReadFile {
         super::spec("read_file").effects(Effects::READS)
     }
 
+    fn canonical(&self, arguments: Value) -> Value {
+        self.0.canonical_place(arguments)
+    }
+
     async fn run(&self, params: Params, _: &CallContext) -> Result<Outcome, ToolError> {
         let limit = self.0.settings().tools.read_file.max_bytes;
         let host = self.0.clone();
         blocking(move || {
             let place = host.to_read(&params.path)?;
             let path = place.shown();
-            let file = files::read_text(place.root.jail(), &place.path, limit)
+            let file = files::read_text(place.root.jail(), &place.path, limit + PAST_THE_CUT)
                 .map_err(|e| file_failure(&e, &path))?;
+            let (content, cut) = host.redacted_cut(file.text, limit);
             Outcome::of(&Output {
                 path,
-                content: file.text,
+                content,
                 size: file.size,
-                truncated: file.truncated,
+                truncated: file.truncated || cut,
             })
         })
         .await

@@ -32,6 +32,7 @@ pub struct Params {
     /// Save the response body to this path below `file_cache_dir`.
     download_path: Option<String>,
     /// Timeout in seconds, at most what `tools.url_fetch.timeout` says.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     timeout_seconds: Option<f64>,
     /// Maximum bytes to read, at most `tools.url_fetch.max_bytes`, or the download limit.
     #[schemars(range(min = 1))]
@@ -121,6 +122,20 @@ impl TypedTool for UrlFetch {
         super::spec("url_fetch")
             .effects(effects)
             .deadline(Duration::from_secs(3_660))
+    }
+
+    /// Fetching looks; anything that carries a body, a credential or another method speaks.
+    fn effects_of(&self, arguments: &Value) -> Effects {
+        let given = |name: &str| arguments.get(name).is_some_and(|value| !value.is_null());
+        let method = arguments
+            .get("method")
+            .and_then(Value::as_str)
+            .unwrap_or("GET");
+        let effects = self.spec().effects;
+        if method != "GET" || given("body") || given("auth_profile") {
+            return effects.and(Effects::SENDS);
+        }
+        effects
     }
 
     async fn run(&self, params: Params, _: &CallContext) -> Result<Outcome, ToolError> {

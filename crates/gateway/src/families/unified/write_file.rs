@@ -4,6 +4,7 @@ use manyhands_core::{CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTo
 use manyhands_hands::files::{self, Mode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::host::{Host, blocking, jail_failure};
 
@@ -49,6 +50,10 @@ impl TypedTool for WriteFile {
 
     fn spec(&self) -> ToolSpec {
         super::spec("write_file").effects(Effects::WRITES)
+    }
+
+    fn canonical(&self, arguments: Value) -> Value {
+        self.0.canonical_place(arguments)
     }
 
     async fn run(&self, params: Params, _: &CallContext) -> Result<Outcome, ToolError> {

@@ -12,7 +12,7 @@ use crate::gateway::Gateway;
 use crate::http::asker::Asker;
 use crate::http::refusal::Refusal;
 
-/// Streams an artifact. Its id is only ever told to whoever made the call behind it.
+/// Streams an artifact to whoever made the call behind it, or to the owner.
 pub async fn get(
     State(gateway): State<Arc<Gateway>>,
     Asker(admitted): Asker,
@@ -32,6 +32,11 @@ pub async fn get(
         .get(id)
         .await?
         .ok_or_else(|| Refusal(ToolError::not_found(format!("there is no artifact {id}"))))?;
+    if !admitted.caller.is_owner() && record.caller != admitted.caller.key() {
+        return Err(Refusal(ToolError::not_found(format!(
+            "there is no artifact {id}"
+        ))));
+    }
     let stream = artifacts.open(id, None).await?;
     let headers = [
         (header::CONTENT_TYPE, record.mime),

@@ -65,11 +65,13 @@ pub async fn explain(
             tools: vec![Pattern::new("*")],
         },
     };
+    let arguments = tool.canonical(call.arguments);
     let verdict = gateway.path.policy().decide(PolicyInput {
         spec: tool.spec(),
         caller: &caller,
         agent: &agent,
-        arguments: &call.arguments,
+        arguments: &arguments,
+        effects: tool.effects_of(&arguments),
     });
     answer(json!({
         "tool": tool.spec().name,

@@ -36,8 +36,9 @@ pub async fn put(
     put: Result<Json<Put>, JsonRejection>,
 ) -> Answer {
     let secret = Secret::new(body(put)?.value);
-    if secret.expose().is_empty() {
-        return Err(Refusal(ToolError::parameter("value", "must not be empty")));
+    if secret.expose().chars().count() < 8 {
+        let message = "must have at least 8 characters: a shorter one could not be told from other text, and so not be cut out of results";
+        return Err(Refusal(ToolError::parameter("value", message)));
     }
     gateway.store.vault().set(&name, &secret).await?;
     gateway.learn_secrets().await?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
-use manyhands_core::{Pattern, Role, Timestamp, TokenId, ToolError};
+use manyhands_core::{ErrorCode, Pattern, Role, Timestamp, TokenId, ToolError};
 use manyhands_store::TokenRecord;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,6 +17,9 @@ use crate::doorman::NewToken;
 use crate::gateway::Gateway;
 use crate::http::asker::Owner;
 use crate::http::refusal::{Answer, Refusal, answer};
+
+/// A hundred years, in seconds.
+const MAX_LIFETIME: u64 = 3_153_600_000;
 
 /// What a new token is to be.
 #[derive(Deserialize, JsonSchema)]
@@ -104,6 +107,13 @@ pub async fn create(
             "must be more than 0",
         )));
     }
+    if new
+        .expires_in_seconds
+        .is_some_and(|seconds| seconds > MAX_LIFETIME)
+    {
+        let message = "must be at most 3153600000, a hundred years";
+        return Err(Refusal(ToolError::parameter("expiresInSeconds", message)));
+    }
     let tools = if new.tools.is_empty() {
         vec![Pattern::new("*")]
     } else {
@@ -146,6 +156,14 @@ pub async fn revoke(
         return Err(Refusal(ToolError::not_found(format!(
             "there is no token {id}"
         ))));
+    }
+    if gateway.doorman.is_last_owner(id) {
+        let message =
+            "this is the last owner's token; without it nobody could administer the gateway";
+        let hint = "make another first: `manyhands token create NAME --role owner`";
+        return Err(Refusal(
+            ToolError::new(ErrorCode::Conflict, message).hint(hint),
+        ));
     }
     let record = gateway.doorman.revoke(id).await?;
     gateway

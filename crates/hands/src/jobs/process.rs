@@ -1,0 +1,123 @@
+//! What `Process` does with commands that were left running.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use tokio::io::AsyncWriteExt;
+use tokio::time::{sleep, timeout};
+
+use super::session::Session;
+use super::{
+    DEFAULT_LOG_LINES, JobError, JobStatus, Jobs, LogResult, PollResult, SessionEntry, SessionId,
+    WriteResult,
+};
+
+/// How long a program may take to read what it is given.
+const READING: Duration = Duration::from_secs(5);
+/// How long a killed program may take to be gone.
+const DYING: Duration = Duration::from_secs(2);
+
+impl Jobs {
+    /// The background sessions, newest first: those that run, and those that ended lately.
+    pub fn process_list(&self) -> Vec<SessionEntry> {
+        let mut sessions = self.background().clone();
+        sessions.sort_by_key(|session| std::cmp::Reverse(session.order()));
+        sessions.iter().map(|session| session.entry()).collect()
+    }
+
+    /// How a session stands.
+    pub fn poll(&self, id: SessionId) -> Result<PollResult, JobError> {
+        Ok(self.find(id)?.poll())
+    }
+
+    /// Lines of a session's output. They are counted over all it ever printed, so a page stays
+    /// the same page while more is printed; from lines no longer kept it moves to the first that is.
+    pub fn log(
+        &self,
+        id: SessionId,
+        offset: u64,
+        limit: Option<u64>,
+    ) -> Result<LogResult, JobError> {
+        let limit = limit.unwrap_or(DEFAULT_LOG_LINES);
+        if limit == 0 {
+            return Err(JobError::LogLimit);
+        }
+        Ok(self.find(id)?.log(offset, limit))
+    }
+
+    /// Gives `data` to a session's standard input.
+    pub async fn write(&self, id: SessionId, data: &str) -> Result<WriteResult, JobError> {
+        let session = self.find(id)?;
+        feed(&session, data.as_bytes(), READING).await
+    }
+
+    /// Gives `data` and a newline to a session's standard input.
+    pub async fn submit(&self, id: SessionId, data: &str) -> Result<WriteResult, JobError> {
+        let line = format!("{data}\n");
+        let session = self.find(id)?;
+        feed(&session, line.as_bytes(), READING).await
+    }
+
+    /// Kills a session with all its processes, and tells how it stands then.
+    pub async fn kill(&self, id: SessionId) -> Result<PollResult, JobError> {
+        let session = self.find(id)?;
+        if session.has_ended() {
+            return Err(JobError::Exited(id));
+        }
+        session.kill();
+        // One that the kernel holds on to is told as running: that is what it is.
+        let _ = timeout(DYING, session.ended()).await;
+        Ok(session.poll())
+    }
+
+    pub(super) fn find(&self, id: SessionId) -> Result<Arc<Session>, JobError> {
+        let background = self.background();
+        let found = background.iter().find(|session| session.id() == id);
+        found
+            .cloned()
+            .ok_or_else(|| JobError::NotFound(id.to_string()))
+    }
+}
+
+/// Gives `bytes` to a session that takes them within `patience`.
+pub(super) async fn feed(
+    session: &Session,
+    bytes: &[u8],
+    patience: Duration,
+) -> Result<WriteResult, JobError> {
+    let written = AtomicUsize::new(0);
+    let fed = tokio::select! {
+        biased;
+        () = session.ended() => Err(JobError::Exited(session.id())),
+        fed = fill(session, bytes, &written) => fed,
+        () = sleep(patience) => Err(JobError::NotReading {
+            session: session.id(),
+            written: written.load(Ordering::Relaxed),
+            total: bytes.len(),
+        }),
+    };
+    fed.map(|()| WriteResult {
+        status: JobStatus::Running,
+        session_id: session.id(),
+        bytes_written: bytes.len(),
+    })
+}
+
+async fn fill(session: &Session, bytes: &[u8], written: &AtomicUsize) -> Result<(), JobError> {
+    let mut stdin = session.stdin.lock().await;
+    let mut rest = bytes;
+    while let Some(pipe) = stdin.as_mut() {
+        if rest.is_empty() {
+            return Ok(());
+        }
+        match pipe.write(rest).await {
+            Ok(count) => {
+                rest = &rest[count..];
+                written.fetch_add(count, Ordering::Relaxed);
+            }
+            Err(_) => *stdin = None,
+        }
+    }
+    Err(JobError::StdinClosed(session.id()))
+}

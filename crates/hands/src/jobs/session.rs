@@ -1,0 +1,362 @@
+//! One command from its start to its end, and what is known of it afterwards.
+
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use manyhands_core::{Clock, Timestamp};
+use manyhands_guard::{Exit, Running, SuperviseError};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use tokio::process::ChildStdin;
+use tokio::sync::{OwnedSemaphorePermit, broadcast};
+use tokio::time::timeout;
+use tokio_util::sync::{CancellationToken, DropGuard, WaitForCancellationFuture};
+
+use super::transcript::{Transcript, pump};
+use super::{
+    CompletedJob, JobError, JobEvent, JobEventKind, JobStatus, LAST_WORDS, LIST_CHARS, LogResult,
+    PollResult, RunningJob, SessionEntry, SessionId, TAIL_CHARS,
+};
+
+/// One command that runs or ran.
+pub(super) struct Session {
+    about: About,
+    pid: u32,
+    /// The leader itself, whoever gets its number later.
+    leader: Option<OwnedFd>,
+    stop: CancellationToken,
+    ended: CancellationToken,
+    pub(super) stdin: tokio::sync::Mutex<Option<ChildStdin>>,
+    transcript: Mutex<Transcript>,
+    state: Mutex<State>,
+    clock: Arc<dyn Clock>,
+    events: broadcast::Sender<JobEvent>,
+}
+
+/// What is known of a command before it starts.
+pub(super) struct About {
+    pub(super) id: SessionId,
+    /// Tells apart what started in the same millisecond.
+    pub(super) number: u64,
+    /// The beginning of the command, to be recognised by.
+    pub(super) command: String,
+    pub(super) workdir: PathBuf,
+    pub(super) started_at: Timestamp,
+    pub(super) started: Duration,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    backgrounded: bool,
+    ending: Option<Ending>,
+}
+
+#[derive(Debug, Clone)]
+struct Ending {
+    at: Timestamp,
+    moment: Duration,
+    exit_code: Option<i32>,
+    signal: Option<String>,
+    timed_out: bool,
+    lost: Option<String>,
+}
+
+impl Ending {
+    fn succeeded(&self) -> bool {
+        self.exit_code == Some(0) && !self.timed_out
+    }
+
+    fn kind(&self) -> JobEventKind {
+        match self {
+            _ if self.timed_out => JobEventKind::TimedOut,
+            _ if self.succeeded() => JobEventKind::Finished,
+            _ => JobEventKind::Failed,
+        }
+    }
+}
+
+impl Session {
+    /// Takes charge of a program that has just started; `stop` is what stops it.
+    pub(super) fn new(
+        about: About,
+        running: &mut Running,
+        stop: CancellationToken,
+        clock: Arc<dyn Clock>,
+        events: broadcast::Sender<JobEvent>,
+    ) -> Self {
+        let pid = running.id();
+        let leader = i32::try_from(pid).ok().and_then(Pid::from_raw);
+        Self {
+            about,
+            pid,
+            leader: leader.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()),
+            stop,
+            ended: CancellationToken::new(),
+            stdin: tokio::sync::Mutex::new(running.stdin.take()),
+            transcript: Mutex::new(Transcript::new()),
+            state: Mutex::default(),
+            clock,
+            events,
+        }
+    }
+
+    pub(super) fn id(&self) -> SessionId {
+        self.about.id
+    }
+
+    /// Sees the program through to its end. `slot` is free again before anybody hears of that.
+    pub(super) async fn keep(
+        self: Arc<Self>,
+        mut running: Running,
+        slot: Option<OwnedSemaphorePermit>,
+    ) {
+        let pumped = pump(
+            &self.transcript,
+            running.stdout.take(),
+            running.stderr.take(),
+        );
+        let ended = {
+            let mut pumped = pin!(pumped);
+            let ended = tokio::select! {
+                ended = running.wait() => Some(ended),
+                () = &mut pumped => None,
+            };
+            match ended {
+                Some(ended) => {
+                    let _ = timeout(LAST_WORDS, pumped).await;
+                    ended
+                }
+                None => running.wait().await,
+            }
+        };
+        drop(slot);
+        self.end(ended);
+        self.stdin.lock().await.take();
+    }
+
+    fn end(&self, ended: Result<(Exit, bool), SuperviseError>) {
+        let mut ending = Ending {
+            at: self.clock.now(),
+            moment: self.clock.monotonic(),
+            exit_code: None,
+            signal: None,
+            timed_out: false,
+            lost: None,
+        };
+        match ended {
+            Ok((exit, timed_out)) => {
+                ending.timed_out = timed_out;
+                match exit {
+                    Exit::Code(code) => ending.exit_code = Some(code),
+                    Exit::Signal(name) => ending.signal = Some(name),
+                }
+            }
+            Err(lost) => ending.lost = Some(lost.to_string()),
+        }
+        let mut state = self.state();
+        self.transcript().merged.settle();
+        state.ending = Some(ending);
+        if state.backgrounded {
+            self.tell(&state);
+        }
+        drop(state);
+        self.ended.cancel();
+    }
+
+    /// Leaves it running without its caller; `false` when it has ended, which its caller
+    /// then learns instead.
+    pub(super) fn go_to_background(&self) -> bool {
+        let mut state = self.state();
+        if state.ending.is_some() {
+            return false;
+        }
+        state.backgrounded = true;
+        self.transcript().merge();
+        self.tell(&state);
+        true
+    }
+
+    /// Called with the state held, so that news come in the order of what happened.
+    fn tell(&self, state: &State) {
+        let ending = state.ending.as_ref();
+        let tail = self.tail(TAIL_CHARS);
+        // Nobody listening is no failure.
+        let _ = self.events.send(JobEvent {
+            session_id: self.id(),
+            event: ending.map_or(JobEventKind::Started, Ending::kind),
+            exit_code: ending.and_then(|e| e.exit_code),
+            signal: ending.and_then(|e| e.signal.clone()),
+            output_tail: Some(tail).filter(|tail| !tail.is_empty()),
+            started_at: self.about.started_at,
+            ended_at: ending.map(|e| e.at),
+        });
+    }
+
+    /// Asks it to stop when dropped.
+    pub(super) fn leash(&self) -> DropGuard {
+        self.stop.clone().drop_guard()
+    }
+
+    /// Asks it to stop, and kills what does not.
+    pub(super) fn stop(&self) {
+        self.stop.cancel();
+    }
+
+    /// Kills it at once. The supervisor kills the rest of the group when the leader is gone.
+    pub(super) fn kill(&self) {
+        let killed = self
+            .leader
+            .as_ref()
+            .is_some_and(|leader| pidfd_send_signal(leader, Signal::KILL).is_ok());
+        if !killed {
+            self.stop();
+        }
+    }
+
+    pub(super) fn ended(&self) -> WaitForCancellationFuture<'_> {
+        self.ended.cancelled()
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.ended.is_cancelled()
+    }
+
+    /// When it ended, on the clock that never runs backwards.
+    pub(super) fn end_moment(&self) -> Option<Duration> {
+        self.state().ending.as_ref().map(|ending| ending.moment)
+    }
+
+    /// Sorts by start.
+    pub(super) fn order(&self) -> (Timestamp, u64) {
+        (self.about.started_at, self.about.number)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no panic while held")
+    }
+
+    fn transcript(&self) -> MutexGuard<'_, Transcript> {
+        self.transcript.lock().expect("no panic while held")
+    }
+
+    fn tail(&self, chars: usize) -> String {
+        self.transcript().merged.last(chars).to_owned()
+    }
+
+    fn standing(&self) -> (JobStatus, Option<Ending>) {
+        let ending = self.state().ending.clone();
+        let status = match &ending {
+            None => JobStatus::Running,
+            Some(ending) if ending.succeeded() => JobStatus::Completed,
+            Some(_) => JobStatus::Failed,
+        };
+        (status, ending)
+    }
+
+    /// What the caller of `Bash` is told once it has ended.
+    pub(super) fn completed(&self) -> Result<CompletedJob, JobError> {
+        let (status, ending) = self.standing();
+        let lost = || JobError::Lost("the command has not ended".to_owned());
+        let ending = ending.ok_or_else(lost)?;
+        if let Some(lost) = ending.lost {
+            return Err(JobError::Lost(lost));
+        }
+        let transcript = self.transcript();
+        let (stdout, stderr) = transcript.apart().unzip();
+        Ok(CompletedJob {
+            status,
+            session_id: self.id(),
+            exit_code: ending.exit_code,
+            signal: ending.signal,
+            timed_out: ending.timed_out,
+            started_at: self.about.started_at,
+            ended_at: ending.at,
+            duration_ms: millis(ending.moment.saturating_sub(self.about.started)),
+            output: transcript.merged.kept().to_owned(),
+            tail: transcript.merged.last(TAIL_CHARS).to_owned(),
+            truncated: transcript.merged.truncated(),
+            total_chars: transcript.merged.total_chars(),
+            workdir: self.about.workdir.clone(),
+            stdout: stdout.map(str::to_owned),
+            stderr: stderr.map(str::to_owned),
+        })
+    }
+
+    /// What the caller of `Bash` is told while it runs.
+    pub(super) fn running(&self) -> RunningJob {
+        RunningJob {
+            status: JobStatus::Running,
+            session_id: self.id(),
+            pid: self.pid,
+            started_at: self.about.started_at,
+            tail: self.tail(TAIL_CHARS),
+            workdir: self.about.workdir.clone(),
+        }
+    }
+
+    pub(super) fn entry(&self) -> SessionEntry {
+        let (status, ending) = self.standing();
+        let until = ending.as_ref().map(|e| e.moment);
+        let until = until.unwrap_or_else(|| self.clock.monotonic());
+        let transcript = self.transcript();
+        SessionEntry {
+            session_id: self.id(),
+            status,
+            pid: self.pid,
+            started_at: self.about.started_at,
+            ended_at: ending.as_ref().map(|e| e.at),
+            runtime_ms: millis(until.saturating_sub(self.about.started)),
+            workdir: self.about.workdir.clone(),
+            command: self.about.command.clone(),
+            tail: transcript.merged.last(LIST_CHARS).to_owned(),
+            truncated: transcript.merged.truncated(),
+            exit_code: ending.as_ref().and_then(|e| e.exit_code),
+            timed_out: ending.as_ref().is_some_and(|e| e.timed_out),
+            signal: ending.and_then(|e| e.signal),
+        }
+    }
+
+    pub(super) fn poll(&self) -> PollResult {
+        let (status, ending) = self.standing();
+        let transcript = self.transcript();
+        PollResult {
+            status,
+            session_id: self.id(),
+            running: ending.is_none(),
+            exit_code: ending.as_ref().and_then(|e| e.exit_code),
+            signal: ending.as_ref().and_then(|e| e.signal.clone()),
+            timed_out: ending.as_ref().is_some_and(|e| e.timed_out),
+            started_at: self.about.started_at,
+            ended_at: ending.as_ref().map(|e| e.at),
+            tail: transcript.merged.last(TAIL_CHARS).to_owned(),
+            truncated: transcript.merged.truncated(),
+            total_chars: transcript.merged.total_chars(),
+            error: ending.and_then(|e| e.lost),
+        }
+    }
+
+    pub(super) fn log(&self, offset: u64, limit: u64) -> LogResult {
+        let (status, ending) = self.standing();
+        let transcript = self.transcript();
+        let page = transcript.merged.page(offset, limit);
+        LogResult {
+            status,
+            session_id: self.id(),
+            log: page.text.to_owned(),
+            offset: page.first,
+            next_offset: page.next,
+            total_lines: page.total,
+            total_chars: transcript.merged.total_chars(),
+            truncated: transcript.merged.truncated(),
+            dropped_lines: Some(page.dropped).filter(|lines| *lines > 0),
+            exit_code: ending.as_ref().and_then(|e| e.exit_code),
+            signal: ending.and_then(|e| e.signal),
+        }
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

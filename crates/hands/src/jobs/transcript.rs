@@ -1,0 +1,384 @@
+//! What a job printed: the end of it in memory, and how long the whole was.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Mutex;
+use std::task::{Context, Poll};
+
+use encoding_rs::{Decoder, UTF_8};
+use tokio::io::{AsyncRead, ReadBuf};
+
+use super::MAX_CHARS;
+
+/// As much as a pipe holds: one read empties it.
+const CHUNK: usize = 64 * 1024;
+
+/// The end of a text of any length, in memory that does not grow with it.
+#[derive(Debug)]
+pub(super) struct Tail {
+    text: String,
+    chars: usize,
+    cap: usize,
+    total_chars: u64,
+    total_newlines: u64,
+    newlines_gone: u64,
+}
+
+/// Some lines of a [`Tail`].
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Page<'a> {
+    pub(super) text: &'a str,
+    pub(super) first: u64,
+    pub(super) next: Option<u64>,
+    pub(super) total: u64,
+    pub(super) dropped: u64,
+}
+
+impl Tail {
+    pub(super) fn of(cap: usize) -> Self {
+        Self {
+            text: String::new(),
+            chars: 0,
+            cap,
+            total_chars: 0,
+            total_newlines: 0,
+            newlines_gone: 0,
+        }
+    }
+
+    pub(super) fn push(&mut self, piece: &str) {
+        let chars = piece.chars().count();
+        self.text.push_str(piece);
+        self.chars += chars;
+        self.total_chars += chars as u64;
+        self.total_newlines += newlines(piece);
+        // Shortened once per half a cap, not at every piece: the work stays linear.
+        if self.chars > self.cap + self.cap / 2 {
+            self.shorten();
+        }
+    }
+
+    fn shorten(&mut self) {
+        let start = self.start();
+        self.newlines_gone += newlines(&self.text[..start]);
+        self.text.drain(..start);
+        self.chars = self.chars.min(self.cap);
+    }
+
+    /// Gives back the memory that only growth needed.
+    pub(super) fn settle(&mut self) {
+        self.shorten();
+        self.text.shrink_to_fit();
+    }
+
+    /// Where what counts as kept begins.
+    fn start(&self) -> usize {
+        after_chars(&self.text, self.chars.saturating_sub(self.cap))
+    }
+
+    pub(super) fn kept(&self) -> &str {
+        &self.text[self.start()..]
+    }
+
+    pub(super) fn last(&self, chars: usize) -> &str {
+        let chars = chars.min(self.cap);
+        let from_the_end = self.text.char_indices().rev();
+        let start = chars
+            .checked_sub(1)
+            .map(|last| from_the_end.map(|(at, _)| at).nth(last).unwrap_or(0));
+        &self.text[start.unwrap_or(self.text.len())..]
+    }
+
+    pub(super) fn total_chars(&self) -> u64 {
+        self.total_chars
+    }
+
+    pub(super) fn truncated(&self) -> bool {
+        self.total_chars > self.cap as u64
+    }
+
+    /// At most `limit` lines from line `offset` of the whole on, or from the first that is kept.
+    pub(super) fn page(&self, offset: u64, limit: u64) -> Page<'_> {
+        let start = self.start();
+        let kept = &self.text[start..];
+        let dropped = self.newlines_gone + newlines(&self.text[..start]);
+        let unfinished = !self.text.is_empty() && !self.text.ends_with('\n');
+        let total = self.total_newlines + u64::from(unfinished);
+        let first = offset.clamp(dropped, total.max(dropped));
+        let end = first.saturating_add(limit).min(total);
+        let from = after_lines(kept, first - dropped);
+        let to = from + after_lines(&kept[from..], end - first);
+        Page {
+            text: &kept[from..to],
+            first,
+            next: (end < total).then_some(end),
+            total,
+            dropped,
+        }
+    }
+
+    #[cfg(test)]
+    fn memory(&self) -> usize {
+        self.text.capacity()
+    }
+}
+
+fn newlines(text: &str) -> u64 {
+    text.bytes().filter(|byte| *byte == b'\n').count() as u64
+}
+
+/// Where in `text` its first `count` characters end.
+fn after_chars(text: &str, count: usize) -> usize {
+    if count == 0 {
+        return 0;
+    }
+    let mut starts = text.char_indices().map(|(at, _)| at);
+    starts.nth(count).unwrap_or(text.len())
+}
+
+/// Where in `text` its first `count` lines end.
+fn after_lines(text: &str, count: u64) -> usize {
+    let Some(last) = count.checked_sub(1) else {
+        return 0;
+    };
+    let mut ends = text.match_indices('\n').map(|(at, _)| at + 1);
+    let last = usize::try_from(last).unwrap_or(usize::MAX);
+    ends.nth(last).unwrap_or(text.len())
+}
+
+/// Which of its two pipes a job printed to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stream {
+    Stdout,
+    Stderr,
+}
+
+impl Stream {
+    fn other(self) -> Self {
+        match self {
+            Self::Stdout => Self::Stderr,
+            Self::Stderr => Self::Stdout,
+        }
+    }
+}
+
+/// Both streams as one, and apart as long as somebody may ask for that.
+#[derive(Debug)]
+pub(super) struct Transcript {
+    pub(super) merged: Tail,
+    apart: Option<Box<[Tail; 2]>>,
+}
+
+impl Transcript {
+    pub(super) fn new() -> Self {
+        let apart = [Tail::of(MAX_CHARS), Tail::of(MAX_CHARS)];
+        Self {
+            merged: Tail::of(MAX_CHARS),
+            apart: Some(Box::new(apart)),
+        }
+    }
+
+    fn push(&mut self, stream: Stream, piece: &str) {
+        self.merged.push(piece);
+        if let Some(apart) = &mut self.apart {
+            apart[stream as usize].push(piece);
+        }
+    }
+
+    /// From here on only both as one are kept: `Process` shows nothing else.
+    pub(super) fn merge(&mut self) {
+        self.apart = None;
+    }
+
+    /// Each stream alone, if anything came on standard error.
+    pub(super) fn apart(&self) -> Option<(&str, &str)> {
+        let [stdout, stderr] = self.apart.as_deref()?;
+        (stderr.total_chars() > 0).then(|| (stdout.kept(), stderr.kept()))
+    }
+}
+
+/// Reads both streams to their ends into `transcript`, each piece as it arrives. When both have
+/// something at once their order is not known; the one that was not read last goes first then.
+/// Safe to drop midway: what was read is kept.
+pub(super) async fn pump<O, E>(transcript: &Mutex<Transcript>, stdout: Option<O>, stderr: Option<E>)
+where
+    O: AsyncRead + Unpin,
+    E: AsyncRead + Unpin,
+{
+    let (mut stdout, mut stderr) = (Source::of(stdout), Source::of(stderr));
+    let mut chunk = vec![0; CHUNK];
+    let mut text = String::new();
+    let mut first = Stream::Stdout;
+    loop {
+        let next = poll_fn(|context| {
+            let mut all_ended = true;
+            for stream in [first, first.other()] {
+                let read = match stream {
+                    Stream::Stdout => stdout.poll(context, &mut chunk, &mut text),
+                    Stream::Stderr => stderr.poll(context, &mut chunk, &mut text),
+                };
+                match read {
+                    Some(Poll::Ready(())) => return Poll::Ready(Some(stream)),
+                    Some(Poll::Pending) => all_ended = false,
+                    None => {}
+                }
+            }
+            if all_ended {
+                Poll::Ready(None)
+            } else {
+                Poll::Pending
+            }
+        });
+        let Some(stream) = next.await else { return };
+        let mut transcript = transcript.lock().expect("no panic while held");
+        transcript.push(stream, &text);
+        drop(transcript);
+        text.clear();
+        first = stream.other();
+    }
+}
+
+/// A pipe, and the beginning of a character whose rest has not arrived.
+struct Source<R> {
+    pipe: Option<R>,
+    decoder: Decoder,
+}
+
+impl<R: AsyncRead + Unpin> Source<R> {
+    fn of(pipe: Option<R>) -> Self {
+        Self {
+            pipe,
+            decoder: UTF_8.new_decoder_without_bom_handling(),
+        }
+    }
+
+    /// Adds what there is to `text`; `None` when the pipe has ended before.
+    fn poll(
+        &mut self,
+        context: &mut Context<'_>,
+        chunk: &mut [u8],
+        text: &mut String,
+    ) -> Option<Poll<()>> {
+        let pipe = Pin::new(self.pipe.as_mut()?);
+        let mut read = ReadBuf::new(chunk);
+        let ended = match pipe.poll_read(context, &mut read) {
+            Poll::Pending => return Some(Poll::Pending),
+            Poll::Ready(Ok(())) => read.filled().is_empty(),
+            Poll::Ready(Err(_)) => true,
+        };
+        if ended {
+            self.pipe = None;
+        }
+        let room = self.decoder.max_utf8_buffer_length(read.filled().len());
+        text.reserve(room.unwrap_or(4 * CHUNK));
+        let _ = self.decoder.decode_to_string(read.filled(), text, ended);
+        Some(Poll::Ready(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use tokio::io::AsyncWriteExt;
+
+    fn tail(cap: usize, pieces: &[&str]) -> Tail {
+        let mut tail = Tail::of(cap);
+        pieces.iter().for_each(|piece| tail.push(piece));
+        tail
+    }
+
+    proptest! {
+        #[test]
+        fn a_tail_is_the_end_of_the_whole_however_it_was_cut(
+            pieces in proptest::collection::vec("[aä€😀\n]{0,9}", 0..30), cap in 1_usize..40, settled: bool,
+        ) {
+            let whole: String = pieces.concat();
+            let chars = whole.chars().count();
+            let mut tail = tail(cap, &pieces.iter().map(String::as_str).collect::<Vec<_>>());
+            if settled {
+                tail.settle();
+            }
+            let end = |count: usize| whole.chars().skip(chars.saturating_sub(count)).collect::<String>();
+            prop_assert_eq!(tail.kept(), end(cap));
+            prop_assert_eq!(tail.last(3), end(3.min(cap)));
+            prop_assert_eq!(tail.total_chars(), chars as u64);
+            prop_assert_eq!(tail.truncated(), chars > cap);
+            let page = tail.page(0, u64::MAX);
+            prop_assert_eq!(page.text, end(cap));
+            prop_assert_eq!(page.total, whole.split_inclusive('\n').count() as u64);
+            let gone: String = whole.chars().take(chars.saturating_sub(cap)).collect();
+            prop_assert_eq!(page.dropped, newlines(&gone));
+        }
+
+        #[test]
+        fn pages_put_together_are_the_whole(text in "[ab\r\n]{0,60}", limit in 1_u64..5) {
+            let tail = tail(100, &[&text]);
+            let (mut all, mut offset) = (String::new(), Some(0));
+            while let Some(at) = offset {
+                let page = tail.page(at, limit);
+                prop_assert_eq!(page.first, at);
+                all.push_str(page.text);
+                offset = page.next;
+            }
+            prop_assert_eq!(all, text);
+        }
+    }
+
+    #[test]
+    fn a_page_that_begins_before_what_is_kept_says_where_it_begins() {
+        let tail = tail(4, &["1\n2\n3\n", "4\n5"]);
+        let page = |text, first, next| Page {
+            text,
+            first,
+            next,
+            total: 5,
+            dropped: 2,
+        };
+        assert_eq!(tail.page(0, 1), page("\n", 2, Some(3)));
+        assert_eq!(tail.page(3, 1), page("4\n", 3, Some(4)));
+        assert_eq!(tail.page(4, 9), page("5", 4, None));
+        assert_eq!(tail.page(99, 9), page("", 5, None));
+    }
+
+    #[test]
+    fn memory_does_not_grow_with_what_is_printed() {
+        let mut tail = Tail::of(MAX_CHARS);
+        let piece = "x".repeat(CHUNK);
+        for _ in 0..800 {
+            tail.push(&piece);
+            assert!(tail.memory() <= 4 * MAX_CHARS);
+        }
+        assert_eq!(tail.total_chars(), 800 * CHUNK as u64);
+        tail.settle();
+        assert_eq!(tail.memory(), MAX_CHARS);
+    }
+
+    #[tokio::test]
+    async fn characters_survive_being_cut_by_chunks_and_by_the_other_stream() {
+        let transcript = Mutex::new(Transcript::new());
+        let (mut out, stdout) = tokio::io::duplex(64);
+        let (mut err, stderr) = tokio::io::duplex(64);
+        let printing = async {
+            for (byte, note) in "ä€😀".bytes().zip(b'0'..) {
+                out.write_all(&[byte]).await.unwrap();
+                tokio::task::yield_now().await;
+                err.write_all(&[note]).await.unwrap();
+                tokio::task::yield_now().await;
+            }
+            out.write_all(b"\xff|\xe2\x82").await.unwrap();
+            drop((out, err));
+        };
+        tokio::join!(pump(&transcript, Some(stdout), Some(stderr)), printing);
+        let transcript = transcript.into_inner().unwrap();
+        assert_eq!(
+            transcript.apart(),
+            Some(("ä€😀\u{fffd}|\u{fffd}", "012345678"))
+        );
+        assert_eq!(transcript.merged.total_chars(), 15);
+        assert!(
+            transcript.merged.kept().starts_with("0ä123€4"),
+            "{transcript:?}"
+        );
+    }
+}

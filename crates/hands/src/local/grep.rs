@@ -1,0 +1,487 @@
+//! Grep: lines by regular expression.
+//!
+//! Files are searched in parallel in no particular order, yet the same tree always gives the same
+//! answer: the first matches by path, then line. Each thread offers what it finds to one list that
+//! keeps only the first `limit + 1`; once it is full, files and whole directories that come after
+//! its last entry cannot change it any more and are not searched.
+
+use std::collections::BinaryHeap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use globset::{Glob, GlobMatcher};
+use grep_matcher::LineTerminator;
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::{Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
+use ignore::{DirEntry, ParallelVisitor, ParallelVisitorBuilder, WalkState};
+use serde::Serialize;
+use tokio_util::sync::CancellationToken;
+
+use super::place::open_regular;
+use super::text_only::TextOnly;
+use super::walk::{Rules, Skipped, Tree, reason};
+use super::{LocalError, LocalFiles};
+
+/// How many matches are given unless told otherwise.
+pub const DEFAULT_GREP_LIMIT: usize = 100;
+
+/// The most matches one call gives.
+pub const MAX_GREP_LIMIT: usize = 1000;
+
+/// The most lines around a match.
+pub const MAX_GREP_CONTEXT: usize = 20;
+
+/// How much of a line is shown, in characters.
+const MAX_CONTENT: usize = 200;
+
+/// The longest line that is searched, and so what a thread holds at most.
+const MAX_LINE: usize = 16 << 20;
+
+/// How far a file is looked at for binary content after its last match.
+const MAX_EXAMINED: u64 = 16 << 20;
+
+/// What a compiled pattern may take.
+const MAX_REGEX: usize = 10 << 20;
+
+/// What to search for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct GrepRequest {
+    /// A regular expression in the syntax of the `regex` crate, held against one line at a time.
+    pub pattern: String,
+    /// The directory or file to search; the workspace when absent.
+    pub path: Option<String>,
+    /// A glob that the names of files must match; a file that `path` itself names need not.
+    pub include: Option<String>,
+    /// The most matches to give; [`DEFAULT_GREP_LIMIT`] when absent.
+    pub limit: Option<usize>,
+    /// How many lines before and after each match to give.
+    pub context: usize,
+    /// Whether files that ignore files name are searched too.
+    pub no_ignore: bool,
+    /// Whether links are followed out of the directory.
+    pub follow_links: bool,
+}
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GrepResult {
+    /// The pattern as it was given.
+    pub pattern: String,
+    /// Where it was searched for.
+    pub base_path: String,
+    /// Matching lines by path, then line.
+    pub matches: Vec<GrepMatch>,
+    /// How many there are; not said when there are more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<usize>,
+    /// Whether there are more.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub truncated: bool,
+    /// What could not be searched, up to the last match given; the first ten.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub skipped: Vec<Skipped>,
+}
+
+/// A line that matches.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct GrepMatch {
+    /// The absolute path of the file.
+    pub path: String,
+    /// The line's number, from 1.
+    pub line: u64,
+    /// The line without its end, at most 200 characters of it.
+    pub content: String,
+    /// The lines before it, when asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub before: Vec<String>,
+    /// The lines after it, when asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<String>,
+}
+
+impl LocalFiles {
+    /// Searches files line by line. Files that are not UTF-8 text, or hold a NUL, are passed over;
+    /// of a file with more matches than are wanted, the 16 MiB after the last decide.
+    /// See [`walk`](super::walk) for ignore files and links.
+    pub fn grep(
+        &self,
+        request: &GrepRequest,
+        cancel: &CancellationToken,
+    ) -> Result<GrepResult, LocalError> {
+        let limit = checked(
+            "limit",
+            request.limit.unwrap_or(DEFAULT_GREP_LIMIT),
+            1,
+            MAX_GREP_LIMIT,
+        )?;
+        let context = checked("context", request.context, 0, MAX_GREP_CONTEXT)?;
+        let matcher = matcher(&request.pattern)?;
+        let include = request.include.as_deref().map(name_filter).transpose()?;
+        let place = self.locate(request.path.as_deref().unwrap_or(""))?;
+        let rules = Rules {
+            no_ignore: request.no_ignore,
+            follow_links: request.follow_links,
+        };
+        let tree = Arc::new(Tree::open(self, &place, rules)?);
+        let first = Arc::new(First::new(limit + 1));
+        let search = Search {
+            files: self,
+            tree: &tree,
+            matcher,
+            limit,
+            context,
+            cancel,
+            first: &first,
+        };
+        let still_wanted = first.clone();
+        let walker = tree.walker(move |entry| {
+            let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());
+            let included = |include: &GlobMatcher| include.is_match(entry.file_name());
+            (is_dir || include.as_ref().is_none_or(included)) && still_wanted.wants(entry.path())
+        });
+        walker.visit(&mut &search);
+        if cancel.is_cancelled() {
+            return Err(LocalError::Cancelled);
+        }
+        let mut hits = std::mem::take(&mut *first.hits()).into_sorted_vec();
+        let truncated = hits.len() > limit;
+        hits.truncate(limit);
+        let last = hits.last().filter(|_| truncated);
+        let skipped = tree.skipped(last.map(|hit| hit.path.as_path()));
+        Ok(GrepResult {
+            pattern: request.pattern.clone(),
+            base_path: tree.shown.display().to_string(),
+            count: (!truncated).then_some(hits.len()),
+            truncated,
+            matches: hits.into_iter().map(|hit| hit.shown(&tree)).collect(),
+            skipped,
+        })
+    }
+}
+
+fn checked(
+    name: &'static str,
+    value: usize,
+    least: usize,
+    most: usize,
+) -> Result<usize, LocalError> {
+    if (least..=most).contains(&value) {
+        return Ok(value);
+    }
+    let message = format!("is {value}; give a number from {least} to {most}");
+    Err(LocalError::parameter(name, message))
+}
+
+fn matcher(pattern: &str) -> Result<RegexMatcher, LocalError> {
+    RegexMatcherBuilder::new()
+        .multi_line(true)
+        .line_terminator(Some(b'\n'))
+        .crlf(true)
+        .size_limit(MAX_REGEX)
+        .dfa_size_limit(MAX_REGEX)
+        .build(pattern)
+        .map_err(|error| LocalError::parameter("pattern", error.to_string()))
+}
+
+fn name_filter(include: &str) -> Result<GlobMatcher, LocalError> {
+    let wrong = |message: &str| LocalError::parameter("include", message);
+    if include.is_empty() {
+        return Err(wrong("must not be empty; leave it out to search all files"));
+    }
+    if include.contains('/') {
+        return Err(wrong(
+            "is matched against file names only; set path to search one directory",
+        ));
+    }
+    match Glob::new(include) {
+        Ok(glob) => Ok(glob.compile_matcher()),
+        Err(error) => Err(wrong(&error.kind().to_string())),
+    }
+}
+
+/// A match before it is shown; ordered by path, then line.
+#[derive(Debug)]
+struct Hit {
+    path: Arc<PathBuf>,
+    line: u64,
+    content: String,
+    before: Vec<String>,
+    after: Vec<String>,
+}
+
+impl Hit {
+    fn key(&self) -> (&Path, u64) {
+        (&self.path, self.line)
+    }
+
+    fn shown(self, tree: &Tree) -> GrepMatch {
+        GrepMatch {
+            path: tree.show(&self.path),
+            line: self.line,
+            content: self.content,
+            before: self.before,
+            after: self.after,
+        }
+    }
+}
+
+impl PartialEq for Hit {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for Hit {}
+
+impl PartialOrd for Hit {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Hit {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+/// The first hits that were found so far, at most `most`.
+#[derive(Debug)]
+struct First {
+    most: usize,
+    full: AtomicBool,
+    hits: Mutex<BinaryHeap<Hit>>,
+}
+
+impl First {
+    fn new(most: usize) -> Self {
+        Self {
+            most,
+            full: AtomicBool::new(false),
+            hits: Mutex::default(),
+        }
+    }
+
+    fn hits(&self) -> MutexGuard<'_, BinaryHeap<Hit>> {
+        self.hits.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a hit in this file, or below this directory, could still count. What comes after
+    /// a file by name also has everything below it after that file.
+    fn wants(&self, path: &Path) -> bool {
+        if !self.full.load(Ordering::Relaxed) {
+            return true;
+        }
+        self.hits()
+            .peek()
+            .is_none_or(|last| path <= last.path.as_path())
+    }
+
+    /// Takes a file's hits, which come by line.
+    fn offer(&self, new: Vec<Hit>) {
+        let mut hits = self.hits();
+        for hit in new {
+            if hits.len() < self.most {
+                hits.push(hit);
+                continue;
+            }
+            match hits.peek_mut() {
+                Some(mut last) if hit < *last => *last = hit,
+                _ => break,
+            }
+        }
+        self.full.store(hits.len() >= self.most, Ordering::Relaxed);
+    }
+}
+
+struct Search<'a> {
+    files: &'a LocalFiles,
+    tree: &'a Tree,
+    matcher: RegexMatcher,
+    limit: usize,
+    context: usize,
+    cancel: &'a CancellationToken,
+    first: &'a First,
+}
+
+impl<'s> ParallelVisitorBuilder<'s> for &'s Search<'_> {
+    fn build(&mut self) -> Box<dyn ParallelVisitor + 's> {
+        let searcher = SearcherBuilder::new()
+            .line_terminator(LineTerminator::crlf())
+            .before_context(self.context)
+            .after_context(self.context)
+            .heap_limit(Some(MAX_LINE))
+            .build();
+        Box::new(Worker {
+            search: self,
+            matcher: self.matcher.clone(),
+            searcher,
+        })
+    }
+}
+
+struct Worker<'s> {
+    search: &'s Search<'s>,
+    matcher: RegexMatcher,
+    searcher: Searcher,
+}
+
+impl ParallelVisitor for Worker<'_> {
+    fn visit(&mut self, entry: Result<DirEntry, ignore::Error>) -> WalkState {
+        let search = self.search;
+        if search.cancel.is_cancelled() {
+            return WalkState::Quit;
+        }
+        let entry = match entry {
+            Ok(entry) => entry,
+            Err(error) => {
+                search.tree.skips.add_walk_error(&error);
+                return WalkState::Continue;
+            }
+        };
+        let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
+        if is_file && search.first.wants(entry.path()) {
+            self.search_file(entry.into_path());
+        }
+        WalkState::Continue
+    }
+}
+
+impl Worker<'_> {
+    fn search_file(&mut self, path: PathBuf) {
+        let search = self.search;
+        let opened = match search.files.root() {
+            None => open_regular(&path),
+            Some(_) => match search.tree.place(&path) {
+                Some(place) => search.files.open_file(&place),
+                None => {
+                    return search
+                        .skips
+                        .add(&path, "its name cannot be opened in the jail");
+                }
+            },
+        };
+        let (file, size) = match opened {
+            Ok(opened) => opened,
+            Err(LocalError::NotFound(_) | LocalError::NotRegular(_)) => return,
+            Err(LocalError::Denied(_)) => return search.tree.skips.add(&path, "permission denied"),
+            Err(error) => return search.tree.skips.add(&path, error),
+        };
+        let mut reader = TextOnly::new(file, size, search.cancel);
+        let mut lines = Lines::new(search.limit, search.context);
+        let searched = self
+            .searcher
+            .search_reader(&self.matcher, &mut reader, &mut lines)
+            .and_then(|()| match lines.ended_early {
+                true => reader.examine(MAX_EXAMINED),
+                false => Ok(()),
+            });
+        if reader.is_binary() {
+            return;
+        }
+        match searched {
+            Ok(()) if lines.hits > 0 => search.first.offer(lines.into_hits(path)),
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::Other => {
+                let reason = format!("has a line of more than {} MiB", MAX_LINE >> 20);
+                search.tree.skips.add(&path, reason);
+            }
+            Err(error) => search.tree.skips.add(&path, reason(&error)),
+        }
+    }
+}
+
+/// The lines of one file that matter, in order.
+#[derive(Debug)]
+struct Lines {
+    limit: usize,
+    context: usize,
+    kept: Vec<Line>,
+    hits: usize,
+    /// The last line that a hit within the limit shows around it.
+    shown_to: u64,
+    ended_early: bool,
+}
+
+#[derive(Debug)]
+struct Line {
+    number: u64,
+    text: String,
+    hit: bool,
+}
+
+impl Lines {
+    fn new(limit: usize, context: usize) -> Self {
+        Self {
+            limit,
+            context,
+            kept: Vec::new(),
+            hits: 0,
+            shown_to: 0,
+            ended_early: false,
+        }
+    }
+
+    /// Keeps a line; false when no later one matters. One hit more than the limit is kept, to
+    /// know that there are more.
+    fn keep(&mut self, number: u64, bytes: &[u8], matches: bool) -> bool {
+        let hit = matches && self.hits <= self.limit;
+        if hit {
+            self.hits += 1;
+            if self.hits <= self.limit {
+                self.shown_to = number + self.context as u64;
+            }
+        }
+        let text = cut(bytes);
+        self.kept.push(Line { number, text, hit });
+        self.ended_early = self.hits > self.limit && number >= self.shown_to;
+        !self.ended_early
+    }
+
+    fn into_hits(self, path: PathBuf) -> Vec<Hit> {
+        let path = Arc::new(path);
+        let context = self.context as u64;
+        let texts = |lines: &[Line]| lines.iter().map(|line| line.text.clone()).collect();
+        let hits = self.kept.iter().enumerate().filter(|(_, line)| line.hit);
+        hits.map(|(at, line)| {
+            let near = |other: &Line| other.number.abs_diff(line.number) <= context;
+            let from = self.kept[..at].partition_point(|other| !near(other));
+            let to = at + 1 + self.kept[at + 1..].partition_point(near);
+            Hit {
+                path: path.clone(),
+                line: line.number,
+                content: line.text.clone(),
+                before: texts(&self.kept[from..at]),
+                after: texts(&self.kept[at + 1..to]),
+            }
+        })
+        .collect()
+    }
+}
+
+impl Sink for &mut Lines {
+    type Error = io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
+        Ok(self.keep(found.line_number().unwrap_or(0), found.bytes(), true))
+    }
+
+    fn context(&mut self, _: &Searcher, found: &SinkContext<'_>) -> Result<bool, io::Error> {
+        Ok(self.keep(found.line_number().unwrap_or(0), found.bytes(), false))
+    }
+}
+
+/// A line without its end, cut between characters.
+fn cut(line: &[u8]) -> String {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    // No character is longer than four bytes.
+    let enough = &line[..line.len().min(MAX_CONTENT * 4)];
+    String::from_utf8_lossy(enough)
+        .chars()
+        .take(MAX_CONTENT)
+        .collect()
+}

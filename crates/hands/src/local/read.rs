@@ -1,0 +1,306 @@
+//! Read: numbered text, or an image as content for the model.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Seek};
+use std::path::Path;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::{LocalError, LocalFiles};
+
+/// What is read at once: the largest image, the largest text without `offset` or `limit`, and
+/// the most text that one call gives with them. 10 MB.
+pub const READ_LIMIT: u64 = 10 << 20;
+
+/// How much of a large file decides whether it is text.
+const HEAD: u64 = 64 << 10;
+
+/// What to read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReadRequest {
+    /// Where the file is.
+    pub path: String,
+    /// How many lines to pass over first.
+    pub offset: Option<u64>,
+    /// The most lines to give.
+    pub limit: Option<u64>,
+}
+
+/// What was read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum ReadResult {
+    /// Lines of text.
+    Text(TextPart),
+    /// A picture.
+    Image(ImageFile),
+}
+
+/// Numbered lines of a text file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TextPart {
+    /// The absolute path.
+    pub path: String,
+    /// The lines, each as `{number}\t{text}`, with a newline between them.
+    pub content: String,
+    /// How many lines these are.
+    pub lines: u64,
+    /// How many the file has; said when they are not all here, and known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total_lines: Option<u64>,
+    /// Whether there is more after them.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub truncated: bool,
+}
+
+/// An image, serialised as the content blocks that a model is shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImageFile {
+    /// What it is, in words.
+    pub text: String,
+    /// The bytes in base64.
+    pub data: String,
+    /// What kind of image it is.
+    pub mime: &'static str,
+}
+
+impl Serialize for ImageFile {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let blocks = json!([
+            { "type": "text", "text": self.text },
+            { "type": "image", "data": self.data, "mimeType": self.mime },
+        ]);
+        let mut shape = serializer.serialize_struct("ImageFile", 1)?;
+        shape.serialize_field("content", &blocks)?;
+        shape.end()
+    }
+}
+
+impl LocalFiles {
+    /// Reads a file. Lines end at a line feed and are otherwise given as they are: a carriage
+    /// return before it stays, so that an edit can name it. A last line without line feed counts.
+    ///
+    /// Text is UTF-8 without NUL. What is not is an image or refused, by its first bytes; for an
+    /// image `offset` and `limit` mean nothing. A text over [`READ_LIMIT`] needs one of them; it
+    /// is then streamed, and at most that much of it is given.
+    pub fn read(
+        &self,
+        request: &ReadRequest,
+        cancel: &CancellationToken,
+    ) -> Result<ReadResult, LocalError> {
+        let place = self.locate(&request.path)?;
+        let (file, size) = self.open_file(&place)?;
+        let read = Reading {
+            path: &place.path,
+            request,
+            cancel,
+        };
+        if size > READ_LIMIT {
+            return read.large(file, size);
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
+        let all = (&file).take(READ_LIMIT + 1).read_to_end(&mut bytes);
+        all.map_err(|error| LocalError::io(&place.path, error))?;
+        if bytes.len() as u64 > READ_LIMIT {
+            // It grew, or it is one of those whose size the system does not know.
+            return read.large(file, size.max(bytes.len() as u64));
+        }
+        read.small(&bytes)
+    }
+}
+
+struct Reading<'a> {
+    path: &'a Path,
+    request: &'a ReadRequest,
+    cancel: &'a CancellationToken,
+}
+
+impl Reading<'_> {
+    fn small(&self, bytes: &[u8]) -> Result<ReadResult, LocalError> {
+        let size = bytes.len() as u64;
+        if !is_text(bytes, bytes) {
+            let mime = sniff(bytes);
+            if !mime.starts_with("image/") {
+                return Err(self.binary(mime, size));
+            }
+            return Ok(ReadResult::Image(ImageFile {
+                text: format!("Image file: {} ({mime}, {size} bytes)", self.name()),
+                data: BASE64_STANDARD.encode(bytes),
+                mime,
+            }));
+        }
+        let ends = memchr::memchr_iter(b'\n', bytes).count() as u64;
+        let total = ends + u64::from(bytes.last().is_some_and(|last| *last != b'\n'));
+        let numbered = self.number(bytes, u64::MAX)?;
+        Ok(self.text(numbered, Some(total)))
+    }
+
+    fn large(&self, mut file: File, size: u64) -> Result<ReadResult, LocalError> {
+        let failed = |error| LocalError::io(self.path, error);
+        file.rewind().map_err(failed)?;
+        let mut head = Vec::new();
+        (&file).take(HEAD).read_to_end(&mut head).map_err(failed)?;
+        let mime = sniff(&head);
+        let whole_characters = match std::str::from_utf8(&head) {
+            Err(error) if error.error_len().is_none() => &head[..error.valid_up_to()],
+            _ => &head,
+        };
+        if !is_text(&head, whole_characters) {
+            if mime.starts_with("image/") {
+                return Err(LocalError::LargeImage {
+                    name: self.name(),
+                    mime,
+                    size,
+                });
+            }
+            return Err(self.binary(mime, size));
+        }
+        if self.request.offset.is_none() && self.request.limit.is_none() {
+            return Err(LocalError::LongText {
+                path: self.path.to_owned(),
+                size,
+            });
+        }
+        file.rewind().map_err(failed)?;
+        match self.number(BufReader::with_capacity(1 << 16, file), READ_LIMIT) {
+            Err(LocalError::NotText(_)) => Err(self.binary(mime, size)),
+            numbered => Ok(self.text(numbered?, None)),
+        }
+    }
+
+    /// Passes over the lines before the offset and numbers those after it, as far as the limit
+    /// and `budget` bytes reach. Holds no more than it gives.
+    fn number(&self, mut reader: impl BufRead, budget: u64) -> Result<Numbered, LocalError> {
+        let failed = |error| LocalError::io(self.path, error);
+        let (offset, limit) = (
+            self.request.offset.unwrap_or(0),
+            self.request.limit.unwrap_or(u64::MAX),
+        );
+        let mut numbered = Numbered::default();
+        while numbered.passed < offset {
+            if !self.pass_line(&mut reader)? {
+                numbered.at_end = true;
+                return Ok(numbered);
+            }
+            numbered.passed += 1;
+        }
+        let mut line = Vec::new();
+        while numbered.lines < limit {
+            self.check_cancelled()?;
+            line.clear();
+            let left = budget.saturating_sub(numbered.content.len() as u64);
+            // One more than fits, to notice that it does not.
+            let mut part = (&mut reader).take(left.saturating_add(1));
+            if part.read_until(b'\n', &mut line).map_err(failed)? == 0 {
+                break;
+            }
+            let ended = line.pop_if(|last| *last == b'\n').is_some();
+            let cut = !ended && line.len() as u64 > left;
+            let text = self.decode(&line, cut)?;
+            let number = numbered.passed + numbered.lines + 1;
+            if numbered.lines > 0 {
+                numbered.content.push('\n');
+            }
+            numbered.content.push_str(&number.to_string());
+            numbered.content.push('\t');
+            numbered.content.push_str(text);
+            numbered.lines += 1;
+            if numbered.content.len() as u64 >= budget {
+                break;
+            }
+        }
+        numbered.at_end = reader.fill_buf().map_err(failed)?.is_empty();
+        Ok(numbered)
+    }
+
+    /// A line as text; of one that was cut the last character may be in pieces.
+    fn decode<'b>(&self, line: &'b [u8], cut: bool) -> Result<&'b str, LocalError> {
+        let text = match std::str::from_utf8(line) {
+            Ok(text) => Some(text),
+            Err(error) if cut && error.error_len().is_none() => {
+                std::str::from_utf8(&line[..error.valid_up_to()]).ok()
+            }
+            Err(_) => None,
+        };
+        text.filter(|text| !text.contains('\0'))
+            .ok_or_else(|| LocalError::NotText(self.path.to_owned()))
+    }
+
+    /// Whether there was a line to pass.
+    fn pass_line(&self, reader: &mut impl BufRead) -> Result<bool, LocalError> {
+        let mut some = false;
+        loop {
+            self.check_cancelled()?;
+            let held = match reader.fill_buf() {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                held => held.map_err(|error| LocalError::io(self.path, error))?,
+            };
+            if held.is_empty() {
+                return Ok(some);
+            }
+            some = true;
+            let (used, ended) = match memchr::memchr(b'\n', held) {
+                Some(at) => (at + 1, true),
+                None => (held.len(), false),
+            };
+            reader.consume(used);
+            if ended {
+                return Ok(true);
+            }
+        }
+    }
+
+    fn text(&self, numbered: Numbered, total: Option<u64>) -> ReadResult {
+        let end = numbered.passed + numbered.lines;
+        let total = total.or(numbered.at_end.then_some(end));
+        ReadResult::Text(TextPart {
+            path: self.path.display().to_string(),
+            content: numbered.content,
+            lines: numbered.lines,
+            total_lines: total.filter(|total| *total != numbered.lines),
+            truncated: !numbered.at_end,
+        })
+    }
+
+    fn check_cancelled(&self) -> Result<(), LocalError> {
+        if self.cancel.is_cancelled() {
+            return Err(LocalError::Cancelled);
+        }
+        Ok(())
+    }
+
+    fn name(&self) -> String {
+        let name = self.path.file_name().unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    }
+
+    fn binary(&self, mime: &'static str, size: u64) -> LocalError {
+        LocalError::Binary {
+            name: self.name(),
+            mime,
+            size,
+        }
+    }
+}
+
+#[derive(Default)]
+struct Numbered {
+    passed: u64,
+    lines: u64,
+    content: String,
+    at_end: bool,
+}
+
+fn is_text(bytes: &[u8], whole_characters: &[u8]) -> bool {
+    memchr::memchr(0, bytes).is_none() && std::str::from_utf8(whole_characters).is_ok()
+}
+
+fn sniff(bytes: &[u8]) -> &'static str {
+    infer::get(bytes).map_or("application/octet-stream", |kind| kind.mime_type())
+}

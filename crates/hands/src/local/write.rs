@@ -1,0 +1,150 @@
+//! Write and Edit.
+
+use std::io::Read;
+
+use manyhands_guard::WriteMode;
+use serde::Serialize;
+
+use super::atomic::{self, Demand};
+use super::place::Place;
+use super::{LocalError, LocalFiles};
+use crate::edit::{EditError, Matches, replace_exact};
+
+/// The largest file that can be edited, in bytes.
+pub const EDIT_LIMIT: u64 = 64 << 20;
+
+/// What a write did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct WriteResult {
+    /// The absolute path.
+    pub path: String,
+    /// How many bytes the file has now.
+    pub bytes: u64,
+}
+
+/// What an edit did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct EditResult {
+    /// The absolute path.
+    pub path: String,
+    /// How many places changed.
+    pub replacements: usize,
+}
+
+impl LocalFiles {
+    /// Writes a file whole or not at all, creating the directories above it. Mode bits of an
+    /// old file stay, and a link is written through.
+    pub fn write(&self, path: &str, content: &str) -> Result<WriteResult, LocalError> {
+        let place = self.locate(path)?;
+        self.put(&place, content.as_bytes(), Demand::Nothing, || {
+            WriteMode::Overwrite
+        })?;
+        Ok(WriteResult {
+            path: place.path.display().to_string(),
+            bytes: content.len() as u64,
+        })
+    }
+
+    /// Replaces `old` by `new`, both literal; line endings and a missing final newline stay.
+    /// Fails, changing nothing, if somebody else writes the file meanwhile.
+    pub fn edit(
+        &self,
+        path: &str,
+        old: &str,
+        new: &str,
+        matches: Matches,
+    ) -> Result<EditResult, LocalError> {
+        self.edit_with(path, old, new, matches, || {})
+    }
+
+    /// `meanwhile` runs between the read and the write.
+    pub(super) fn edit_with(
+        &self,
+        path: &str,
+        old: &str,
+        new: &str,
+        matches: Matches,
+        meanwhile: impl FnOnce(),
+    ) -> Result<EditResult, LocalError> {
+        let place = self.locate(path)?;
+        let (bytes, version) = self.whole(&place)?;
+        let text =
+            std::str::from_utf8(&bytes).map_err(|_| LocalError::NotText(place.path.clone()))?;
+        let edited =
+            replace_exact(text, old, new, matches).map_err(|error| refusal(&place, &error))?;
+        meanwhile();
+        self.put(
+            &place,
+            edited.text.as_bytes(),
+            Demand::Holds(&bytes),
+            || version.map_or(WriteMode::Overwrite, WriteMode::IfVersion),
+        )?;
+        Ok(EditResult {
+            path: place.path.display().to_string(),
+            replacements: edited.replacements,
+        })
+    }
+
+    fn put(
+        &self,
+        place: &Place,
+        bytes: &[u8],
+        demand: Demand<'_>,
+        mode: impl FnOnce() -> WriteMode,
+    ) -> Result<(), LocalError> {
+        match (self.root(), &place.kept) {
+            (Some(root), Some(kept)) => root
+                .jail()
+                .write(kept, bytes, mode())
+                .map(drop)
+                .map_err(|error| LocalError::jailed(&place.path, root.folder(), error)),
+            _ => atomic::write(&place.path, bytes, demand),
+        }
+    }
+
+    /// The whole file, and inside a jail which version of it that is.
+    fn whole(
+        &self,
+        place: &Place,
+    ) -> Result<(Vec<u8>, Option<manyhands_guard::Version>), LocalError> {
+        let too_large = |size| LocalError::LargeEdit {
+            path: place.path.clone(),
+            size,
+            limit: EDIT_LIMIT,
+        };
+        let (file, size, version) = match (self.root(), &place.kept) {
+            (Some(root), Some(kept)) => {
+                let opened = root.jail().open_file(kept);
+                let (file, meta) = opened
+                    .map_err(|error| LocalError::jailed(&place.path, root.folder(), error))?;
+                (file, meta.size, Some(meta.version))
+            }
+            _ => {
+                let (file, size) = self.open_file(place)?;
+                (file, size, None)
+            }
+        };
+        if size > EDIT_LIMIT {
+            return Err(too_large(size));
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
+        file.take(EDIT_LIMIT + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|error| LocalError::io(&place.path, error))?;
+        if bytes.len() as u64 > EDIT_LIMIT {
+            return Err(too_large(bytes.len() as u64));
+        }
+        Ok((bytes, version))
+    }
+}
+
+fn refusal(place: &Place, error: &EditError) -> LocalError {
+    match *error {
+        EditError::EmptyOldString => LocalError::parameter("oldString", error.to_string()),
+        EditError::NotFound => LocalError::OldStringNotFound(place.path.clone()),
+        EditError::Ambiguous { count } => LocalError::Ambiguous {
+            path: place.path.clone(),
+            count,
+        },
+    }
+}
