@@ -116,9 +116,9 @@ fn no_temporary_folder_is_too_deep_or_too_closed_to_be_removed() {
         ("ordinary", "mkdir -p $TMPDIR/a/b; echo x > $TMPDIR/a/b/c"),
         (
             "closed",
-            "mkdir -p $TMPDIR/a/b; echo x > $TMPDIR/a/b/c; chmod 0 $TMPDIR/a/b $TMPDIR/a",
+            "mkdir -p $TMPDIR/a/b; echo x > $TMPDIR/a/b/c; chmod 0 $TMPDIR/a/b $TMPDIR/a; true",
         ),
-        ("closed itself", "echo x > $TMPDIR/a; chmod 0 $TMPDIR"),
+        ("closed itself", "echo x > $TMPDIR/a; chmod 0 $TMPDIR; true"),
         (
             "a link",
             "ln -s / $TMPDIR/root; rmdir $TMPDIR 2> /dev/null; true",
@@ -126,21 +126,14 @@ fn no_temporary_folder_is_too_deep_or_too_closed_to_be_removed() {
     ] {
         let said = yard.bash(script);
         assert_eq!(said.code, 0, "{name}: {said:?}");
-        assert_eq!(left(), 0, "{name}");
+        eventually(name, || left() == 0);
     }
     let deep =
         Request::post("/api/tools/bash", &json!({ "cmd": DEEP })).bearer(&yard.gateway.owner);
     let answer = deep.try_send(yard.gateway.addr);
-    let remains = left();
-    for entry in std::fs::read_dir(&scratch).expect("the folder") {
-        flatten(&entry.expect("an entry").path());
-    }
     let answer = answer.expect("the gateway survives").json();
-    assert_eq!(
-        (&answer["result"]["exit_code"], remains),
-        (&json!(0), 0),
-        "{answer}"
-    );
+    assert_eq!(answer["result"]["exit_code"], json!(0), "{answer}");
+    eventually("the deep folder goes", || left() == 0);
     yard.assert_well();
 }
 
