@@ -9,14 +9,15 @@ use manyhands_core::{ErrorCode, Secret, ToolError};
 use manyhands_guard::{Egress, EgressError, EgressPolicy, SystemLookup};
 use manyhands_hands::web::search::{SearchError, SearchSettings, Searchers};
 use manyhands_hands::web::{
-    self, AuthProfile, AuthProfileSettings, Downloaded, FetchError, FetchRequest, FetchResult,
+    self, AuthProfile, AuthProfileSettings, ContentKind, Downloaded, FetchError, FetchRequest,
+    FetchResult,
 };
 use manyhands_store::Vault;
 use schemars::JsonSchema;
 use serde::Serialize;
 use url::Url;
 
-use crate::host::{Host, Place};
+use crate::host::{Host, PAST_THE_CUT, Place};
 use crate::settings::LiveSettings;
 
 /// The web as the tools may use it. Cheap to clone.
@@ -61,16 +62,26 @@ impl Web {
         self.0.settings.current()
     }
 
-    /// Sends a request and reads the answer.
+    /// Sends a request and reads the answer. Known secrets are cut out before it is shortened.
     pub async fn fetch(
         &self,
-        asked: FetchRequest,
+        mut asked: FetchRequest,
         profile: Option<&AuthProfile>,
     ) -> Result<FetchResult, ToolError> {
         let (egress, url) = (self.0.egress.load_full(), asked.url.clone());
-        web::fetch(&egress, asked, profile)
-            .await
-            .map_err(|e| fetch_failure(&e, &url))
+        let (most_read, most_shown) = (asked.max_bytes, asked.max_content as u64);
+        asked.max_bytes = most_read.saturating_add(PAST_THE_CUT);
+        asked.max_content = asked.max_content.saturating_add(PAST_THE_CUT as usize);
+        let fetched = web::fetch(&egress, asked, profile).await;
+        let mut answer = fetched.map_err(|e| fetch_failure(&e, &url))?;
+        let limit = match answer.kind {
+            ContentKind::Page | ContentKind::Binary => most_shown,
+            ContentKind::Text => most_shown.min(most_read),
+        };
+        let (content, cut) = self.0.host.redacted_cut(answer.content, limit);
+        answer.content = content;
+        answer.truncated |= cut;
+        Ok(answer)
     }
 
     /// Sends a request and saves the answer.

@@ -88,7 +88,7 @@ pub struct Up {
     /// The address to listen on, instead of the one in config.toml.
     #[arg(long, value_name = "ADDRESS")]
     pub listen: Option<String>,
-    /// Do not lend this machine's own shell and files to the gateway.
+    /// Do not connect this machine as a node. There is none in this version, so nothing changes yet.
     #[arg(long)]
     pub no_node: bool,
 }

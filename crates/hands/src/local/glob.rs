@@ -152,7 +152,7 @@ impl Pattern {
             ));
         }
         let special = |name: &&str| name.contains(['*', '?', '[', ']', '{', '}', '\\']);
-        let plain = above.iter().position(|name| special(&name));
+        let plain = above.iter().position(special);
         let plain = plain.unwrap_or(above.len());
         let (base, names) = match text.starts_with('/') {
             true => (

@@ -359,6 +359,7 @@ impl Worker<'_> {
                 Some(place) => search.files.open_file(&place),
                 None => {
                     return search
+                        .tree
                         .skips
                         .add(&path, "its name cannot be opened in the jail");
                 }

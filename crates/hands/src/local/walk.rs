@@ -270,7 +270,6 @@ impl Skips {
             self.add(path, reason(cause));
         }
     }
-
 }
 
 /// What the system said, without its number.

@@ -92,14 +92,21 @@ impl LocalFiles {
         demand: Demand<'_>,
         mode: impl FnOnce() -> WriteMode,
     ) -> Result<(), LocalError> {
-        match (self.root(), &place.kept) {
-            (Some(root), Some(kept)) => root
-                .jail()
-                .write(kept, bytes, mode())
-                .map(drop)
-                .map_err(|error| LocalError::jailed(&place.path, root.folder(), error)),
-            _ => atomic::write(&place.path, bytes, demand),
+        let (Some(root), Some(kept)) = (self.root(), &place.kept) else {
+            return atomic::write(&place.path, bytes, demand);
+        };
+        let failed = |error| LocalError::jailed(&place.path, root.folder(), error);
+        // Two writes may fall into one tick of the file system's clock and look like one version.
+        if let Demand::Holds(expect) = demand
+            && let Ok((now, _)) = root.jail().read(kept, EDIT_LIMIT)
+            && now != expect
+        {
+            return Err(LocalError::Changed(place.path.clone()));
         }
+        root.jail()
+            .write(kept, bytes, mode())
+            .map(drop)
+            .map_err(failed)
     }
 
     /// The whole file, and inside a jail which version of it that is.

@@ -26,6 +26,16 @@ pub async fn backup(asked: Backup, ground: &Ground) -> Done {
         file.display()
     ));
     output::remark("It holds the keys too: keep it where only you can read it.");
+    let (settings, _) = ground.config().load()?;
+    for elsewhere in [settings.workspace_root, settings.file_state_dir]
+        .into_iter()
+        .flatten()
+    {
+        output::remark(format!(
+            "left out, because it is not in the home: {}",
+            elsewhere.display()
+        ));
+    }
     for skipped in summary.skipped {
         output::remark(format!("left out: {skipped}"));
     }

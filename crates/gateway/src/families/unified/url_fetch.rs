@@ -148,9 +148,18 @@ impl TypedTool for UrlFetch {
             limits.max_bytes
         };
         let max_bytes = params.max_bytes.unwrap_or(most).min(most);
+        let headers = params.headers.unwrap_or_default();
+        let part = headers
+            .keys()
+            .any(|name| name.eq_ignore_ascii_case("range"));
+        if params.auth_profile.is_some() && part {
+            // Piece by piece, an answer that repeats the secret could not be recognised.
+            let message = "Range cannot be used together with auth_profile";
+            return Err(ToolError::parameter("headers", message));
+        }
         let asked = FetchRequest {
             method: params.method.map_or(FetchMethod::Get, Into::into),
-            headers: params.headers.unwrap_or_default(),
+            headers,
             body: params
                 .body
                 .filter(|body| !body.is_null())
