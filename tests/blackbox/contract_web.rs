@@ -393,14 +393,14 @@ fn web_fetch_cuts_visibly_and_never_past_the_limits() {
         fetch("/said/100001", Some(200_000), &CUT),
         (100_000, Some(100_001))
     );
-    // A size that nobody said is known only when all of it was read: 500000 bytes.
+    // A size that nobody said is known only when all of it was read: 500000 bytes and a little past the cut.
     let unsaid = ["url", "status", "contentType", "content", "truncated"];
     assert_eq!(
         fetch("/unsaid/500000", None, &CUT),
         (100_000, Some(500_000))
     );
     for max in [None, Some(500_000), Some(600_000), Some(u64::MAX)] {
-        let mut arguments = json!({ "url": web.url("/unsaid/500001") });
+        let mut arguments = json!({ "url": web.url("/unsaid/510000") });
         if let Some(max) = max {
             arguments["maxSize"] = json!(max);
         }
