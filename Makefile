@@ -26,12 +26,12 @@ up: ## Build the gateway and start it on this machine
 	$(TARGET)/quick/manyhands up
 
 test: lint $(CLIENTS) ## Check everything: format, lints, all tests
+	cargo test --workspace --locked --doc
 ifneq ($(NEXTEST),)
 	cargo nextest run --workspace --locked
 else
 	cargo test --workspace --locked --lib --bins --tests
 endif
-	cargo test --workspace --locked --doc
 
 bench: ## Measure speed and size, release build
 	cargo build --release --locked -p manyhands
