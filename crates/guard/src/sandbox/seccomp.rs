@@ -1,6 +1,7 @@
 //! Which system calls a confined program may make.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use rustix::process::geteuid;
 use seccompiler::{
@@ -145,27 +146,28 @@ const NETWORK_DOMAINS: [i32; 3] = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLI
 /// Terminal requests that type in another program's name.
 const TYPING: [u64; 2] = [0x5412, 0x541C]; // TIOCSTI, TIOCLINUX
 
-/// The filters to install, in order.
+/// The filters to install, in order. They depend on nothing but the network, so each kind is
+/// built once.
 pub(super) fn filters(network: bool) -> Result<Vec<BpfProgram>, SandboxError> {
-    let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(unavailable)?;
-    let compile = |rules, errno: i32| -> Result<BpfProgram, BackendError> {
-        let refuse = SeccompAction::Errno(errno.unsigned_abs());
-        SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch)?.try_into()
-    };
-    let refused = refused(network).map_err(unavailable)?;
-    // Its flags are behind a pointer, where no filter can look: libc then uses clone.
-    let clone3 = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
-    let mut filters = vec![
-        compile(clone3, libc::ENOSYS).map_err(unavailable)?,
-        compile(refused, libc::EPERM).map_err(unavailable)?,
-    ];
-    filters.push(refuse_from(FIRST_UNKNOWN, libc::ENOSYS));
-    if cfg!(target_arch = "x86_64") {
-        // The x32 calling convention has other numbers for the same calls and the same
-        // architecture mark, so that no other filter would notice.
-        filters.push(refuse_from(0x4000_0000, libc::EPERM));
+    static WITHOUT: OnceLock<Vec<BpfProgram>> = OnceLock::new();
+    static WITH: OnceLock<Vec<BpfProgram>> = OnceLock::new();
+    let built = if network { &WITH } else { &WITHOUT };
+    if let Some(filters) = built.get() {
+        return Ok(filters.clone());
     }
-    Ok(filters)
+    let fresh = build(network)?;
+    Ok(built.get_or_init(|| fresh).clone())
+}
+
+fn build(network: bool) -> Result<Vec<BpfProgram>, SandboxError> {
+    let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(unavailable)?;
+    let rules = refused(network).map_err(unavailable)?;
+    let refuse = SeccompAction::Errno(libc::EPERM.unsigned_abs());
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch);
+    let filter: BpfProgram = filter
+        .and_then(|filter| filter.try_into())
+        .map_err(unavailable)?;
+    Ok(vec![absent(), filter])
 }
 
 fn refused(network: bool) -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
@@ -249,17 +251,26 @@ fn refused(network: bool) -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendErro
     Ok(rules)
 }
 
-/// Refuses every call with a number from `first` on.
-fn refuse_from(first: u32, errno: i32) -> BpfProgram {
+/// Answers some calls as a kernel does that does not have them: `clone3`, whose flags are behind a
+/// pointer where no filter can look (libc then uses `clone`), and every number that was not looked at
+/// when this was written. Also refuses the x32 calling convention, which has other numbers for the
+/// same calls and the same architecture mark, so that the other filter would not notice.
+fn absent() -> BpfProgram {
     const LOAD: u16 = 0x20; // BPF_LD | BPF_W | BPF_ABS
+    const IF_EQUAL: u16 = 0x15; // BPF_JMP | BPF_JEQ | BPF_K
     const IF_AT_LEAST: u16 = 0x35; // BPF_JMP | BPF_JGE | BPF_K
     const RETURN: u16 = 0x06; // BPF_RET | BPF_K
+    const CLONE3: u32 = libc::SYS_clone3 as u32;
+    const X32: u32 = 0x4000_0000;
     let step = |code, jt, jf, k| seccompiler::sock_filter { code, jt, jf, k };
-    let refuse = libc::SECCOMP_RET_ERRNO | errno.unsigned_abs();
+    let errno = |number: i32| libc::SECCOMP_RET_ERRNO | number.unsigned_abs();
     vec![
         step(LOAD, 0, 0, 0), // the call's number
-        step(IF_AT_LEAST, 0, 1, first),
-        step(RETURN, 0, 0, refuse),
+        step(IF_EQUAL, 3, 0, CLONE3),
+        step(IF_AT_LEAST, 1, 0, X32),
+        step(IF_AT_LEAST, 1, 2, FIRST_UNKNOWN),
+        step(RETURN, 0, 0, errno(libc::EPERM)),
+        step(RETURN, 0, 0, errno(libc::ENOSYS)),
         step(RETURN, 0, 0, libc::SECCOMP_RET_ALLOW),
     ]
 }
