@@ -45,8 +45,28 @@ impl Daemon {
 
     /// A connection to it, as its owner.
     pub fn client(&self) -> Result<Client, Box<dyn Error>> {
+        Ok(Client::connect(&self.host, &self.token()?)?)
+    }
+
+    /// The text of the owner's token.
+    pub fn token(&self) -> Result<String, Box<dyn Error>> {
         let token = std::fs::read_to_string(self.home.path().join("owner.token"))?;
-        Ok(Client::connect(&self.host, token.trim())?)
+        Ok(token.trim().to_owned())
+    }
+
+    /// Where its sockets are.
+    pub fn socket(&self) -> String {
+        format!("ws://{}/ws", self.host)
+    }
+
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// How much of its memory is there.
+    pub fn resident_kib(&self) -> Result<f64, Box<dyn Error>> {
+        resident_kib(self.pid(), "VmRSS:")
     }
 
     /// A file of its home.
@@ -154,14 +174,19 @@ fn cpu(daemon: &Daemon) -> Result<f64, Box<dyn Error>> {
 }
 
 fn resident(daemon: &Daemon) -> Result<String, Box<dyn Error>> {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", daemon.child.id()))?;
-    let kib: f64 = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:"))
-        .and_then(|rest| rest.split_whitespace().next())
-        .ok_or("no VmRSS")?
-        .parse()?;
+    let kib = daemon.resident_kib()?;
     Ok(format!("{:.1} MB", kib * 1024.0 / 1e6))
+}
+
+/// A line of what the system says of a process' memory.
+pub fn resident_kib(pid: u32, which: &str) -> Result<f64, Box<dyn Error>> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
+    let kib = status
+        .lines()
+        .find_map(|line| line.strip_prefix(which))
+        .and_then(|rest| rest.split_whitespace().next())
+        .ok_or("the system does not say")?;
+    Ok(kib.parse()?)
 }
 
 /// One call after another on one kept-alive connection.

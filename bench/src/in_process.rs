@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use manyhands_config::Settings;
 use manyhands_core::{
     AgentId, CallContext, CallId, CallRequest, Caller, Catalogue, Clock, Effects, Ids, Invoke,
-    OsEntropy, Outcome, SystemClock, Tool, ToolError, ToolSpec,
+    OsEntropy, Outcome, Progress, SystemClock, Tool, ToolError, ToolSpec,
 };
 use manyhands_guard::Redactor;
 use manyhands_path::{Parts, Path};
@@ -41,10 +41,10 @@ pub async fn path_cost() -> Result<(), Box<dyn Error>> {
     let ids = Ids::new(clock.clone(), Arc::new(OsEntropy));
     let store = Store::open(home.path(), clock.clone(), ids.clone(), None).await?;
     let mut spec = ToolSpec::new("bench::echo", "bench").effects(Effects::READS);
-    spec.input_schema = json!({
+    spec.input_schema = Arc::new(json!({
         "type": "object", "additionalProperties": false, "required": ["path"],
         "properties": { "path": { "type": "string" }, "lines": { "type": "integer", "minimum": 1 } },
-    });
+    }));
     let tool = Arc::new(Echo(spec));
     let mut catalogue = Catalogue::default();
     catalogue.add(tool.clone())?;
@@ -66,6 +66,7 @@ pub async fn path_cost() -> Result<(), Box<dyn Error>> {
         agent: AgentId::main(),
         cancel: CancellationToken::new(),
         network: false,
+        progress: Progress::default(),
     };
     let mut bare = Vec::with_capacity(CALLS);
     for _ in 0..CALLS {

@@ -7,17 +7,26 @@ mod client;
 mod daemon;
 mod host;
 mod in_process;
+mod nodes;
 mod stats;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let binary = PathBuf::from(
         std::env::args()
             .nth(1)
-            .ok_or("usage: manyhands-bench PATH_OF_MANYHANDS")?,
+            .ok_or("usage: manyhands-bench PATH_OF_MANYHANDS [house|nodes]")?,
     );
+    let only = std::env::args().nth(2);
+    let wanted = |part: &str| only.as_deref().is_none_or(|only| only == part);
     println!("{:<58} {:>12}   budget", "what", "measured");
+    if wanted("nodes") {
+        all_of_nodes(&binary)?;
+    }
+    if !wanted("house") {
+        return Ok(());
+    }
     daemon::size(&binary)?;
     daemon::cold_start(&binary)?;
     daemon::idle_memory(&binary)?;
@@ -28,4 +37,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     tokio::runtime::Runtime::new()?.block_on(host::sandbox())?;
     host::web(&binary)?;
     Ok(())
+}
+
+fn all_of_nodes(binary: &Path) -> Result<(), Box<dyn std::error::Error>> {
+    nodes::crowd(binary)?;
+    nodes::search(binary)?;
+    let ssh = nodes::Ssh::start()?;
+    nodes::round_trips(binary, ssh.as_ref())?;
+    nodes::transfer(binary, ssh.as_ref())
 }

@@ -747,7 +747,7 @@ fn mcp_keeps_no_sessions_and_says_what_it_does_not_speak() {
         offered.is_string() && offered != "2099-01-01",
         "an older version is offered: {future}"
     );
-    for method in ["GET", "DELETE"] {
+    for method in ["PUT", "DELETE"] {
         let request = Request::new(method, "/mcp")
             .header("Accept", "text/event-stream")
             .bearer(&gateway.owner);

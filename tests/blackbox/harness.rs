@@ -177,7 +177,7 @@ impl Log {
     }
 }
 
-/// A process that was started as `manyhands up`.
+/// A process that was started as `manyhands up` or `manyhands node`.
 pub struct Daemon {
     child: Child,
     lines: Receiver<String>,
@@ -209,13 +209,17 @@ impl Daemon {
 
     /// Waits for the line that says where it is; an early end is an error with the log.
     pub fn wait_until_up(&mut self) -> Result<String, String> {
+        let line = self.wait_for_line(" is up at ")?;
+        let (_, url) = line.split_once(" is up at ").expect("the line");
+        Ok(url.trim().to_owned())
+    }
+
+    /// Waits for a line with these words; an early end is an error with the log.
+    pub fn wait_for_line(&mut self, words: &str) -> Result<String, String> {
         loop {
             match self.lines.recv_timeout(PATIENCE) {
-                Ok(line) => {
-                    if let Some((_, url)) = line.split_once(" is up at ") {
-                        return Ok(url.trim().to_owned());
-                    }
-                }
+                Ok(line) if line.contains(words) => return Ok(line),
+                Ok(_) => {}
                 Err(RecvTimeoutError::Disconnected) => {
                     let status = self.child.wait().expect("its end");
                     // The log's last lines may still be on their way.
@@ -223,7 +227,7 @@ impl Daemon {
                     return Err(format!("{status}\n{}", self.log.text()));
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    panic!("the gateway did not start:\n{}", self.log.text());
+                    panic!("{words:?} never came:\n{}", self.log.text());
                 }
             }
         }
@@ -299,8 +303,9 @@ fn raise_file_limit() {
 
 /// A running gateway.
 pub struct Gateway {
-    pub home: Home,
+    /// Before the home, so that it is gone when its folder goes.
     pub daemon: Daemon,
+    pub home: Home,
     pub url: String,
     pub addr: SocketAddr,
     pub owner: String,

@@ -32,6 +32,7 @@ mod harness;
 mod http;
 mod mcp;
 mod mcp_client;
+mod nodes;
 mod origin;
 mod path;
 mod policy_host;

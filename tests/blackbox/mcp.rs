@@ -1,12 +1,16 @@
 //! MCP by hand: JSON-RPC over HTTP in both eras, and over a child's standard streams.
 
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+pub mod changes;
+
+use std::collections::VecDeque;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdin, Stdio};
+use std::sync::mpsc::{Receiver, sync_channel};
 
 use serde_json::{Value, json};
 
 use crate::harness::Gateway;
-use crate::http::{Request, Response};
+use crate::http::{PATIENCE, Request, Response};
 
 /// Which protocol is spoken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,11 +98,37 @@ pub fn call(gateway: &Gateway, era: Era, token: &str, tool: &str, arguments: &Va
     answer(&gateway.send(&request(era, "tools/call", params, Some(token))))
 }
 
+/// Lines of JSON that a program writes, as they come.
+pub struct Lines(Receiver<Value>);
+
+impl Lines {
+    pub fn of(output: impl Read + Send + 'static) -> Self {
+        let (sender, lines) = sync_channel(1024);
+        std::thread::spawn(move || {
+            for line in BufReader::new(output).lines().map_while(Result::ok) {
+                let said = serde_json::from_str(&line).expect("JSON on a line");
+                if sender.send(said).is_err() {
+                    break;
+                }
+            }
+        });
+        Self(lines)
+    }
+
+    /// The next one.
+    #[track_caller]
+    pub fn next(&self) -> Value {
+        self.0.recv_timeout(PATIENCE).expect("a line")
+    }
+}
+
 /// `manyhands mcp`: MCP over standard input and output.
 pub struct Pipe {
     child: Child,
     input: Option<ChildStdin>,
-    output: BufReader<ChildStdout>,
+    output: Lines,
+    /// What was told while an answer was waited for.
+    told: VecDeque<Value>,
     era: Era,
     next: u64,
 }
@@ -115,11 +145,12 @@ impl Pipe {
             .stderr(Stdio::inherit());
         let mut child = command.spawn().expect("manyhands mcp");
         let input = child.stdin.take();
-        let output = BufReader::new(child.stdout.take().expect("its output"));
+        let output = Lines::of(child.stdout.take().expect("its output"));
         let mut stdio = Self {
             child,
             input,
             output,
+            told: VecDeque::new(),
             era,
             next: 0,
         };
@@ -139,21 +170,31 @@ impl Pipe {
         input.flush().expect("a reader");
     }
 
-    /// Sends a request and reads until its answer.
-    #[track_caller]
-    pub fn request(&mut self, method: &str, params: Value) -> Value {
+    /// Sends a request and does not wait for its answer.
+    pub fn ask(&mut self, method: &str, params: Value) {
         self.next += 1;
         let message = message(self.era, self.next, method, params);
         self.write(&message);
+    }
+
+    /// Sends a request and reads until its answer.
+    #[track_caller]
+    pub fn request(&mut self, method: &str, params: Value) -> Value {
+        self.ask(method, params);
         loop {
-            let mut line = String::new();
-            let read = self.output.read_line(&mut line).expect("a line");
-            assert!(read > 0, "manyhands mcp ended");
-            let said: Value = serde_json::from_str(&line).expect("JSON on a line");
+            let said = self.output.next();
             if said["id"] == self.next {
                 return said;
             }
+            self.told.push_back(said);
         }
+    }
+
+    /// The next message that answers no request.
+    #[track_caller]
+    pub fn told(&mut self) -> Value {
+        let kept = self.told.pop_front();
+        kept.unwrap_or_else(|| self.output.next())
     }
 
     /// Calls a tool.

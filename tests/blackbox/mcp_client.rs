@@ -1,12 +1,14 @@
 //! Real MCP clients that nobody here wrote: the official TypeScript SDKs, from their registry.
 
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::Once;
 
 use serde_json::{Value, json};
 
 use crate::harness::{BINARY, Gateway, run};
+use crate::mcp::Lines;
+use crate::mcp::changes::Laptop;
 
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/mcp-client")
@@ -38,17 +40,22 @@ fn install() {
     });
 }
 
-/// What the client saw.
-fn client(gateway: &Gateway, sdk: &str, era: &str, transport: &str) -> Value {
+/// A script of the clients' folder, pointed at a gateway.
+fn script(name: &str, gateway: &Gateway, sdk: &str, era: &str, transport: &str) -> Command {
     install();
     let target = match transport {
         "stdio" => BINARY,
         _ => &gateway.url,
     };
     let mut node = gateway.home.wrap(Command::new("node"));
-    node.arg(folder().join("client.mjs"))
+    node.arg(folder().join(name))
         .args([sdk, era, transport, target, &gateway.owner]);
-    let ran = run(node, "");
+    node
+}
+
+/// What the client saw.
+fn client(gateway: &Gateway, sdk: &str, era: &str, transport: &str) -> Value {
+    let ran = run(script("client.mjs", gateway, sdk, era, transport), "");
     assert_eq!(ran.code, Some(0), "{sdk} {era} {transport}: {ran:?}");
     ran.json()
 }
@@ -140,4 +147,53 @@ fn the_current_client_speaks_over_standard_streams() {
 #[test]
 fn the_earlier_client_speaks_over_standard_streams() {
     check("v1", "2025-11-25", "stdio");
+}
+
+/// That a client is told when tools come and go, and then sees them come and go.
+fn check_changes(sdk: &str, era: &str, transport: &str) {
+    let gateway = Gateway::start();
+    let mut command = script("changes.mjs", &gateway, sdk, era, transport);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut client = command.spawn().expect("node");
+    let lines = Lines::of(client.stdout.take().expect("its output"));
+    let sees = |key: &str| {
+        let said = lines.next();
+        assert!(
+            key != "listed" || said["declared"]["listChanged"] == true,
+            "{said}"
+        );
+        let names = said[key].as_array();
+        let names = names.unwrap_or_else(|| panic!("{sdk} {era} {transport}: {said}"));
+        assert!(names.contains(&json!("gsv__ReadFile")), "{said}");
+        names.contains(&json!("laptop__Read"))
+    };
+    assert!(!sees("listed"), "nobody has connected yet");
+    let laptop = Laptop::connect(&gateway);
+    assert!(sees("told"), "{sdk} {era} {transport}: its tool came");
+    drop(laptop);
+    assert!(!sees("told"), "{sdk} {era} {transport}: its tool went");
+    drop(client.stdin.take());
+    assert!(client.wait().expect("its end").success());
+}
+
+#[test]
+fn the_current_client_is_told_of_changes_over_http() {
+    check_changes("v2", "2026-07-28", "http");
+    check_changes("v2", "2025-11-25", "http");
+}
+
+#[test]
+fn the_earlier_client_is_told_of_changes_over_http() {
+    check_changes("v1", "2025-11-25", "http");
+}
+
+#[test]
+fn the_current_client_is_told_of_changes_over_standard_streams() {
+    check_changes("v2", "2026-07-28", "stdio");
+    check_changes("v2", "2025-11-25", "stdio");
+}
+
+#[test]
+fn the_earlier_client_is_told_of_changes_over_standard_streams() {
+    check_changes("v1", "2025-11-25", "stdio");
 }

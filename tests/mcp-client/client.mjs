@@ -3,44 +3,12 @@
 //   node client.mjs SDK ERA http URL TOKEN
 //   node client.mjs SDK ERA stdio COMMAND TOKEN
 //
-// SDK is v2 (@modelcontextprotocol/client) or v1 (@modelcontextprotocol/sdk); ERA is a protocol version.
+// SDK and ERA are those of sdk.mjs.
+
+import { strangers } from './sdk.mjs';
 
 const [sdk, era, transport, target, token] = process.argv.slice(2);
-
-async function parts() {
-  if (sdk === 'v1') {
-    const [{ Client }, { StreamableHTTPClientTransport }, { StdioClientTransport }] = await Promise.all([
-      import('@modelcontextprotocol/sdk/client/index.js'),
-      import('@modelcontextprotocol/sdk/client/streamableHttp.js'),
-      import('@modelcontextprotocol/sdk/client/stdio.js'),
-    ]);
-    return { Client, StreamableHTTPClientTransport, StdioClientTransport, options: {} };
-  }
-  const [{ Client, StreamableHTTPClientTransport }, { StdioClientTransport }] = await Promise.all([
-    import('@modelcontextprotocol/client'),
-    import('@modelcontextprotocol/client/stdio'),
-  ]);
-  const mode = era === '2026-07-28' ? { pin: era } : 'legacy';
-  return { Client, StreamableHTTPClientTransport, StdioClientTransport, options: { versionNegotiation: { mode } } };
-}
-
-const { Client, StreamableHTTPClientTransport, StdioClientTransport, options } = await parts();
-
-function open(token) {
-  if (transport === 'stdio') {
-    const { PATH, HOME, MANYHANDS_HOME } = process.env;
-    return new StdioClientTransport({
-      command: target,
-      args: ['mcp'],
-      env: { PATH, HOME, MANYHANDS_HOME, MANYHANDS_TOKEN: token },
-    });
-  }
-  return new StreamableHTTPClientTransport(new URL('/mcp', target), {
-    requestInit: { headers: { Authorization: `Bearer ${token}` } },
-  });
-}
-
-const newClient = () => new Client({ name: 'a-stranger', version: '1.0.0' }, options);
+const { newClient, open } = await strangers(sdk, era, transport, target);
 
 /** What a promise came to: its value, or why not. */
 async function outcome(promise) {

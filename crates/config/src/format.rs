@@ -2,6 +2,8 @@
 
 use std::net::SocketAddr;
 
+use manyhands_core::NodeId;
+
 /// What is wrong with `text` by the check called `name`; the answer continues
 /// "`key` ...".
 pub(crate) fn flaw(name: &str, text: &str) -> Option<String> {
@@ -12,6 +14,7 @@ pub(crate) fn flaw(name: &str, text: &str) -> Option<String> {
         "regex" => regex(text),
         "level" => level(text),
         "network" => network(text),
+        "node" => node(text),
         "url" => url(text),
         "vault" => vault(text),
         _ => unreachable!("the schema names a check that does not exist: {name}"),
@@ -61,6 +64,11 @@ fn network(text: &str) -> Option<String> {
         address.is_ok() && bits.parse::<u8>().is_ok_and(|bits| bits <= width)
     });
     (!good).then(|| "must hold networks, as in `192.168.7.0/24` or `fd00::/8`".to_owned())
+}
+
+fn node(text: &str) -> Option<String> {
+    let wrong = text.parse::<NodeId>().err()?.to_string();
+    Some(wrong.trim_start_matches(&format!("{text:?} ")).to_owned())
 }
 
 fn url(text: &str) -> Option<String> {
@@ -113,6 +121,11 @@ mod tests {
             "network",
             &["10.0.0.0/8", "127.0.0.1/32", "fd00::/8"],
             &["", "10.0.0.0", "10.0.0.0/33", "x/8", "fd00::/129", "/8"],
+        );
+        check(
+            "node",
+            &["laptop", "server-2", "a"],
+            &["", "Laptop", "gsv", "a_b", "a.b"],
         );
         check(
             "url",

@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::node::Node;
 use crate::tools::{AuthProfile, EgressSettings, Tools};
 
 const MIB: u64 = 1024 * 1024;
@@ -53,6 +54,10 @@ pub struct Settings {
     pub auth_profiles: Vec<AuthProfile>,
     /// The tools one by one.
     pub tools: Tools,
+    /// The gateway's own machine as a node: `manyhands up` lends it, beside the nodes that connect
+    /// from elsewhere.
+    #[schemars(extend("x-restart" = true, "x-local" = true))]
+    pub node: Node,
     /// What the gateway writes about itself.
     pub log: Log,
 }
@@ -73,6 +78,7 @@ impl Default for Settings {
             egress: EgressSettings::default(),
             auth_profiles: Vec::new(),
             tools: Tools::default(),
+            node: Node::default(),
             log: Log::default(),
         }
     }

@@ -1,5 +1,6 @@
 //! One call: what is asked, and what the tool may know of its circumstances.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::caller::Caller;
 use crate::catalogue::Catalogue;
 use crate::error::ToolError;
-use crate::id::{AgentId, CallId};
+use crate::id::{AgentId, ApprovalId, CallId};
 use crate::outcome::Outcome;
 
 /// What a face asks of the path.
@@ -28,6 +29,12 @@ pub struct CallRequest {
     pub approval_wait: Duration,
     /// A shorter deadline than the tool's own.
     pub deadline: Option<Duration>,
+    /// Who is told how far it is.
+    pub progress: Progress,
+    /// Who is told when it waits and when it starts.
+    pub witness: Option<Arc<dyn Witness>>,
+    /// Whether whoever asks has read what came from outside, and may be doing what that said.
+    pub tainted: bool,
 }
 
 impl CallRequest {
@@ -40,6 +47,9 @@ impl CallRequest {
             agent: AgentId::main(),
             approval_wait: Duration::ZERO,
             deadline: None,
+            progress: Progress::default(),
+            witness: None,
+            tainted: false,
         }
     }
 }
@@ -57,6 +67,52 @@ pub struct CallContext {
     pub cancel: CancellationToken,
     /// Whether programs that the call starts may use the network; a rule says so.
     pub network: bool,
+    /// Who is told how far it is.
+    pub progress: Progress,
+}
+
+/// Somebody who has to know where a call stands before it goes on.
+#[async_trait]
+pub trait Witness: Send + Sync + fmt::Debug {
+    /// It waits for the owner's answer.
+    async fn waits(&self, approval: ApprovalId);
+    /// It is about to run. An error keeps it from running.
+    async fn starts(&self) -> Result<(), ToolError>;
+}
+
+/// How far a call is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Step {
+    /// How much is done.
+    pub done: u64,
+    /// Of how much, where that is known.
+    pub total: Option<u64>,
+    /// What is being done.
+    pub message: Option<String>,
+}
+
+/// Who is told how far a call is: nobody, unless a face says so. Telling never waits.
+#[derive(Clone, Default)]
+pub struct Progress(Option<Arc<dyn Fn(Step) + Send + Sync>>);
+
+impl Progress {
+    /// Tells `listener`, which must not block.
+    pub fn to(listener: impl Fn(Step) + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(listener)))
+    }
+
+    /// Tells how far it is.
+    pub fn tell(&self, step: Step) {
+        if let Some(listener) = &self.0 {
+            listener(step);
+        }
+    }
+}
+
+impl fmt::Debug for Progress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "Progress" } else { "-" })
+    }
 }
 
 /// The one door to the tools: faces, agents, jobs and scripts call through it.

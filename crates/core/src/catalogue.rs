@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use rpds::RedBlackTreeMapSync;
+
 use crate::caller::Caller;
 use crate::name::ToolName;
 use crate::spec::{Exposure, ToolSpec};
@@ -31,50 +33,109 @@ pub struct ViewContext<'a> {
     pub face: Face,
 }
 
-/// All tools there are at one moment. A change makes a new catalogue.
+/// What stands between the name of a shelf and that of a tool on it.
+const BETWEEN: &str = "__";
+
+/// All tools there are at one moment. A change makes a new catalogue, which shares all that
+/// did not change with the old one: thousands of nodes may come and go.
 #[derive(Clone, Default)]
 pub struct Catalogue {
+    built_in: Arc<BuiltIn>,
+    shelves: RedBlackTreeMapSync<Arc<str>, Arc<[Arc<dyn Tool>]>>,
+}
+
+/// The tools that are there without anybody connecting.
+#[derive(Clone, Default)]
+struct BuiltIn {
     tools: BTreeMap<ToolName, Arc<dyn Tool>>,
     wire_names: BTreeMap<String, ToolName>,
     disabled: BTreeSet<String>,
 }
 
 impl Catalogue {
-    /// Adds a tool under its canonical name and its alias.
+    /// Adds a built-in tool under its canonical name and its alias.
     pub fn add(&mut self, tool: Arc<dyn Tool>) -> Result<(), DuplicateTool> {
         let name = tool.spec().name.clone();
         let wire = name.wire();
-        if self.tools.contains_key(&name) || self.wire_names.contains_key(&wire) {
+        let built_in = Arc::make_mut(&mut self.built_in);
+        if built_in.tools.contains_key(&name) || built_in.wire_names.contains_key(&wire) {
             return Err(DuplicateTool(name.to_string()));
         }
-        self.wire_names.insert(wire, name.clone());
-        self.tools.insert(name, tool);
+        built_in.wire_names.insert(wire, name.clone());
+        built_in.tools.insert(name, tool);
         Ok(())
+    }
+
+    /// Puts up the tools of something that connected, in place of those it had; each is
+    /// called `{shelf}__` and something.
+    pub fn shelve(&mut self, shelf: &str, tools: Vec<Arc<dyn Tool>>) -> Result<(), DuplicateTool> {
+        let mut names = BTreeSet::new();
+        for tool in &tools {
+            let name = &tool.spec().name;
+            let on_it = split(name.as_str()).is_some_and(|(of, _)| of == shelf);
+            let taken = self.built_in.wire_names.contains_key(&name.wire());
+            if !on_it || taken || !names.insert(name.wire()) {
+                return Err(DuplicateTool(name.to_string()));
+            }
+        }
+        self.shelves.insert_mut(shelf.into(), tools.into());
+        Ok(())
+    }
+
+    /// Takes down what something that left had put up.
+    pub fn unshelve(&mut self, shelf: &str) {
+        self.shelves.remove_mut(shelf);
+    }
+
+    /// This catalogue with other built-in tools.
+    #[must_use]
+    pub fn with_built_in(&self, other: &Self) -> Self {
+        Self {
+            built_in: other.built_in.clone(),
+            shelves: self.shelves.clone(),
+        }
     }
 
     /// Notes that a tool is switched off, so that whoever asks for it is told.
     pub fn disable(&mut self, name: &str) {
-        self.disabled.insert(name.to_owned());
-        self.disabled.insert(name.replace("::", "__"));
+        let disabled = &mut Arc::make_mut(&mut self.built_in).disabled;
+        disabled.insert(name.to_owned());
+        disabled.insert(name.replace("::", "__"));
     }
 
     /// Whether a tool of that name is switched off.
     pub fn is_disabled(&self, name: &str) -> bool {
-        self.disabled.contains(name)
+        self.built_in.disabled.contains(name)
     }
 
     /// The tool of that canonical name or alias.
     pub fn resolve(&self, name: &str) -> Option<&Arc<dyn Tool>> {
-        let by_name = |name: &ToolName| self.tools.get(name);
+        let built_in = &self.built_in;
+        let by_name = |name: &ToolName| built_in.tools.get(name);
         name.parse()
             .ok()
             .and_then(|name| by_name(&name))
-            .or_else(|| self.wire_names.get(name).and_then(by_name))
+            .or_else(|| built_in.wire_names.get(name).and_then(by_name))
+            .or_else(|| self.on_shelf(name))
     }
 
-    /// Every tool, by name.
+    fn on_shelf(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+        let (shelf, _) = split(name)?;
+        let tools = self.shelves.get(shelf)?;
+        let by_name = tools.iter().find(|tool| tool.spec().name.as_str() == name);
+        by_name.or_else(|| tools.iter().find(|tool| tool.spec().name.wire() == name))
+    }
+
+    /// Whether something put tools up under this name.
+    pub fn has_shelf(&self, shelf: &str) -> bool {
+        self.shelves.contains_key(shelf)
+    }
+
+    /// Every tool: the built-in ones by name, then shelf by shelf.
     pub fn specs(&self) -> impl Iterator<Item = &ToolSpec> {
-        self.tools.values().map(|tool| tool.spec())
+        let shelved = self.shelves.values().flat_map(|tools| tools.iter());
+        let all = self.built_in.tools.values().chain(shelved);
+        all.map(|tool| tool.spec())
     }
 
     /// What one caller may see in one context: a pure function of the two.
@@ -97,6 +158,11 @@ impl Catalogue {
             .max_by(|a, b| a.0.total_cmp(&b.0))
             .map(|(_, spec)| &spec.name)
     }
+}
+
+/// The shelf a name points to, and the rest.
+fn split(name: &str) -> Option<(&str, &str)> {
+    name.split_once(BETWEEN)
 }
 
 fn letters(name: &str) -> Vec<u8> {
@@ -234,6 +300,42 @@ mod tests {
         let mut all = catalogue();
         let clash = ToolSpec::new("tool__file_write", "x");
         assert!(all.add(Arc::new(Named(clash))).is_err());
+    }
+
+    #[test]
+    fn what_connects_puts_tools_up_and_takes_them_down() {
+        let named = |name: &str| -> Arc<dyn Tool> { Arc::new(Named(ToolSpec::new(name, "node"))) };
+        let before = catalogue();
+        let mut all = before.clone();
+        let up = vec![named("laptop__Read"), named("laptop__Write")];
+        all.shelve("laptop", up).unwrap();
+        assert!(all.resolve("laptop__Read").is_some() && all.has_shelf("laptop"));
+        assert!(all.resolve("laptop__Edit").is_none());
+        assert!(before.resolve("laptop__Read").is_none());
+        all.shelve("laptop", vec![named("laptop__Edit")]).unwrap();
+        assert!(all.resolve("laptop__Edit").is_some());
+        assert!(all.resolve("laptop__Read").is_none(), "it was replaced");
+        let swapped = all.with_built_in(&Catalogue::default());
+        assert!(swapped.resolve("laptop__Edit").is_some());
+        assert!(swapped.resolve("gsv__ReadFile").is_none());
+        all.unshelve("laptop");
+        assert!(all.resolve("laptop__Edit").is_none() && !all.has_shelf("laptop"));
+    }
+
+    #[test]
+    fn nothing_is_put_up_under_somebody_elses_name() {
+        let named = |name: &str| -> Arc<dyn Tool> { Arc::new(Named(ToolSpec::new(name, "node"))) };
+        let mut all = catalogue();
+        for (shelf, tools) in [
+            ("laptop", vec!["server__Read"]),
+            ("laptop", vec!["laptop__Read", "laptop__Read"]),
+            ("gsv", vec!["gsv__ReadFile"]),
+            ("tool", vec!["tool__file_write"]),
+        ] {
+            let tools = tools.into_iter().map(named).collect();
+            assert!(all.shelve(shelf, tools).is_err(), "{shelf}");
+            assert!(!all.has_shelf(shelf));
+        }
     }
 
     #[test]

@@ -191,25 +191,77 @@ impl FromStr for AgentId {
     }
 }
 
-impl TryFrom<String> for AgentId {
-    type Error = InvalidName;
+/// The name of a node: 1-32 of `a-z0-9-`, and none that stands before other tools' names.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct NodeId(String);
 
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        text.parse()
+impl NodeId {
+    /// The longest name.
+    pub const MAX: usize = 32;
+    const TAKEN: [&str; 3] = ["gsv", "tool", "gateway"];
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The nearest name to what a machine is called: `Ada's Laptop.local` is `ada-s-laptop-local`.
+    pub fn nearest(machine: &str) -> Self {
+        let lower = machine.to_ascii_lowercase();
+        let words = lower.split(|c: char| !c.is_ascii_alphanumeric());
+        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+        let mut name = words.join("-");
+        name.truncate(Self::MAX);
+        let name = name.trim_end_matches('-');
+        name.parse().unwrap_or_else(|_| Self("local".to_owned()))
     }
 }
 
-impl From<AgentId> for String {
-    fn from(id: AgentId) -> Self {
-        id.0
+impl FromStr for NodeId {
+    type Err = InvalidName;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if Self::TAKEN.contains(&text) {
+            let why = "cannot be a node's name: the gateway's own tools begin with it";
+            return Err(InvalidName::new(text, why));
+        }
+        let legal = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
+        if (1..=Self::MAX).contains(&text.len()) && text.bytes().all(legal) {
+            Ok(Self(text.to_owned()))
+        } else {
+            let why = "is not a node's name: use 1-32 of a-z, 0-9 and -";
+            Err(InvalidName::new(text, why))
+        }
     }
 }
 
-impl fmt::Display for AgentId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
+macro_rules! text_id {
+    ($name:ident) => {
+        impl TryFrom<String> for $name {
+            type Error = InvalidName;
+
+            fn try_from(text: String) -> Result<Self, Self::Error> {
+                text.parse()
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(id: $name) -> Self {
+                id.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
 }
+
+text_id!(AgentId);
+text_id!(NodeId);
 
 #[cfg(test)]
 mod tests {
@@ -236,6 +288,41 @@ mod tests {
         }
         for bad in ["", "Main", "../main", "a/b", "-a", "a b", &"a".repeat(65)] {
             assert!(bad.parse::<AgentId>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_node_is_not_called_like_the_gateways_own_tools() {
+        for good in ["laptop", "a", "server-2", "gsv2", &"a".repeat(32)] {
+            assert!(good.parse::<NodeId>().is_ok(), "{good}");
+        }
+        for bad in [
+            "",
+            "gsv",
+            "tool",
+            "gateway",
+            "Laptop",
+            "a__b",
+            "a_b",
+            "a.b",
+            "ü",
+            &"a".repeat(33),
+        ] {
+            assert!(bad.parse::<NodeId>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_machine_gives_its_node_a_name() {
+        for (machine, node) in [
+            ("laptop", "laptop"),
+            ("Ada's Laptop.local", "ada-s-laptop-local"),
+            ("gsv", "local"),
+            ("", "local"),
+            ("___", "local"),
+            (&"x".repeat(40), &"x".repeat(32)),
+        ] {
+            assert_eq!(NodeId::nearest(machine).as_str(), node);
         }
     }
 }

@@ -19,15 +19,16 @@ mod secret;
 mod spec;
 mod tool;
 
-pub use call::{CallContext, CallRequest, Invoke};
+pub use call::{CallContext, CallRequest, Invoke, Progress, Step, Witness};
 pub use caller::{Caller, CallerKind, Rights, Role};
 pub use catalogue::{Catalogue, DuplicateTool, Face, ViewContext};
 pub use clock::{Clock, ManualClock, SystemClock, Timestamp};
-pub use content::ContentBlock;
+pub use content::{ContentBlock, content_of};
 pub use effects::{Effect, Effects};
 pub use error::{ErrorCode, Problem, ToolError};
 pub use id::{
-    AgentId, ApprovalId, ArtifactId, CallId, Entropy, Ids, OsEntropy, SeededEntropy, TokenId,
+    AgentId, ApprovalId, ArtifactId, CallId, Entropy, Ids, NodeId, OsEntropy, SeededEntropy,
+    TokenId,
 };
 pub use name::{InvalidName, ToolName};
 pub use outcome::{Cut, Envelope, Outcome};

@@ -1,5 +1,6 @@
 //! What is known of a tool without calling it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -63,9 +64,9 @@ pub struct ToolSpec {
     /// How listings group it.
     pub group: Group,
     /// What it does, for models and people.
-    pub description: String,
-    /// The JSON Schema of its parameters.
-    pub input_schema: Value,
+    pub description: Arc<str>,
+    /// The JSON Schema of its parameters. Shared: many nodes offer the same tools.
+    pub input_schema: Arc<Value>,
     /// The JSON Schema of its result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<Value>,
@@ -91,8 +92,8 @@ impl ToolSpec {
             name: name.parse().expect("a literal tool name"),
             family: family.to_owned(),
             group: Group::Core,
-            description: String::new(),
-            input_schema: json!({ "type": "object", "additionalProperties": false }),
+            description: "".into(),
+            input_schema: Arc::new(json!({ "type": "object", "additionalProperties": false })),
             output_schema: None,
             effects: Effects::default(),
             exposure: Exposure::Direct,

@@ -1,6 +1,8 @@
 //! What a tool is: a spec and a call.
 
 use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
@@ -27,6 +29,10 @@ pub trait Tool: Send + Sync {
     /// What a call with these arguments does to the world, where that depends on them.
     fn effects_of(&self, _arguments: &Value) -> Effects {
         self.spec().effects
+    }
+    /// How long a call with these arguments may take, where that depends on them.
+    fn deadline_of(&self, _arguments: &Value) -> Duration {
+        self.spec().deadline
     }
     /// Does the work. Only the path calls this.
     async fn call(&self, arguments: Value, context: &CallContext) -> Result<Outcome, ToolError>;
@@ -72,9 +78,9 @@ impl<T: TypedTool> Typed<T> {
         if let Some(Value::String(text)) =
             input.as_object_mut().and_then(|o| o.remove("description"))
         {
-            spec.description = text;
+            spec.description = text.into();
         }
-        spec.input_schema = input;
+        spec.input_schema = Arc::new(input);
         spec.output_schema = Some(schema_written::<T::Output>());
         Self { spec, tool }
     }

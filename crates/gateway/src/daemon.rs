@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum_server::Handle;
+use axum_server::accept::NoDelayAcceptor;
 use axum_server::tls_rustls::RustlsConfig;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use manyhands_config::{ConfigFile, Settings, Tls, Watcher};
@@ -81,6 +82,7 @@ pub async fn run(
         tokio::spawn(stop_on_signal(gateway.clone(), handle.clone())),
         tokio::spawn(upkeep(gateway.clone())),
         tokio::spawn(follow_settings(gateway.clone(), watcher)),
+        tokio::spawn(keep_nodes(gateway.clone())),
     ];
     ready(&Ready {
         gateway: gateway.clone(),
@@ -106,12 +108,16 @@ async fn serve(
     let failed = |e: std::io::Error| StartError::Listen(format!("the listener failed: {e}"));
     match tls {
         Some(tls) => {
-            let mut server = axum_server::from_tcp_rustls(listener, tls).map_err(failed)?;
+            let mut server = axum_server::from_tcp_rustls(listener, tls)
+                .map_err(failed)?
+                .map(|tls| tls.acceptor(NoDelayAcceptor::new()));
             bound_headers(server.http_builder());
             server.handle(handle).serve(app).await.map_err(failed)
         }
         None => {
-            let mut server = axum_server::from_tcp(listener).map_err(failed)?;
+            let mut server = axum_server::from_tcp(listener)
+                .map_err(failed)?
+                .acceptor(NoDelayAcceptor::new());
             bound_headers(server.http_builder());
             server.handle(handle).serve(app).await.map_err(failed)
         }
@@ -197,7 +203,14 @@ async fn upkeep(gateway: Arc<Gateway>) {
         if let Err(error) = gateway.store.artifacts().sweep(gateway.clock.now()).await {
             tracing::warn!(%error, "expired artifacts could not be removed");
         }
+        if let Err(error) = gateway.nodes.sweep().await {
+            tracing::warn!(%error, "old news of nodes could not be removed");
+        }
     }
+}
+
+async fn keep_nodes(gateway: Arc<Gateway>) {
+    gateway.nodes.keep_records().await;
 }
 
 async fn follow_settings(gateway: Arc<Gateway>, mut watcher: Watcher) {

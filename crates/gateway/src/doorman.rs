@@ -10,7 +10,7 @@ use manyhands_core::{
     ToolError,
 };
 use manyhands_guard::{LoginThrottle, canonical};
-use manyhands_store::{StoreError, TokenRecord, Tokens, mint_token, parse_token};
+use manyhands_store::{NodeRecord, StoreError, TokenRecord, Tokens, mint_token, parse_token};
 use tokio_util::sync::CancellationToken;
 
 /// How many (address, token) pairs that proved themselves are remembered.
@@ -44,6 +44,8 @@ pub struct NewToken {
 
 struct Known {
     record: TokenRecord,
+    /// It is on no record, and not shown.
+    passing: bool,
     caller: Arc<Caller>,
     revoked: CancellationToken,
 }
@@ -98,13 +100,8 @@ impl Doorman {
                 .expect("no panic while held")
                 .contains(&(address, *id))
         });
-        if !proven && let Err(wait) = self.throttle.check(peer) {
-            return Err(ToolError::new(
-                ErrorCode::RateLimited,
-                "too many failed logins from this address",
-            )
-            .hint("wait, then show a valid token")
-            .retry_after(wait));
+        if !proven {
+            self.may_guess(peer)?;
         }
         let Some(admitted) = parsed.and_then(|(id, hash)| self.check(id, &hash)) else {
             self.throttle.failed(peer);
@@ -114,6 +111,21 @@ impl Doorman {
         };
         self.remember(address, admitted.token);
         Ok(admitted)
+    }
+
+    /// Refuses an address that failed too often.
+    pub fn may_guess(&self, peer: IpAddr) -> Result<(), ToolError> {
+        self.throttle.check(peer).map_err(|wait| {
+            let message = "too many failed logins from this address";
+            ToolError::new(ErrorCode::RateLimited, message)
+                .hint("wait, then show a valid token")
+                .retry_after(wait)
+        })
+    }
+
+    /// What somebody at this address showed was wrong.
+    pub fn guessed_wrong(&self, peer: IpAddr) {
+        self.throttle.failed(peer);
     }
 
     fn check(&self, id: TokenId, hash: &[u8; 32]) -> Option<Admitted> {
@@ -173,6 +185,41 @@ impl Doorman {
         Ok((record, minted.text))
     }
 
+    /// Makes a token that is on no record and ends with this process.
+    pub fn create_passing(&self, name: &str, role: Role) -> Secret {
+        let minted = mint_token(&self.ids);
+        let record = TokenRecord {
+            id: minted.id,
+            name: name.to_owned(),
+            role,
+            tools: Vec::new(),
+            hash: minted.hash,
+            created: self.clock.now(),
+            expires: None,
+            revoked: None,
+            last_used: None,
+        };
+        let mut known = self.known.write().expect("no panic while held");
+        known.insert(minted.id, Known::passing(record));
+        minted.text
+    }
+
+    /// The tokens that are a node's own and still hold.
+    pub fn of_node(&self, node: &NodeRecord) -> Vec<TokenId> {
+        let now = self.clock.now();
+        let known = self.known.read().expect("no panic while held");
+        let own = |found: &&Known| {
+            let named = found.record.name == node.id.as_str();
+            let bound = node.token == Some(found.record.id);
+            found.record.role == Role::Node && found.record.is_live(now) && (named || bound)
+        };
+        known
+            .values()
+            .filter(own)
+            .map(|found| found.record.id)
+            .collect()
+    }
+
     /// Registers a token whose text is already with its bearer.
     pub async fn register(&self, record: TokenRecord) -> Result<(), StoreError> {
         self.store.insert(&record).await?;
@@ -195,7 +242,9 @@ impl Doorman {
     /// Takes a token back: it binds the next request, and open sockets hear of it at once.
     pub async fn revoke(&self, id: TokenId) -> Result<TokenRecord, StoreError> {
         let now = self.clock.now();
-        self.store.revoke(id, now).await?;
+        if !self.is_passing(id) {
+            self.store.revoke(id, now).await?;
+        }
         let record = {
             let mut known = self.known.write().expect("no panic while held");
             known.get_mut(&id).map(|found| {
@@ -213,12 +262,19 @@ impl Doorman {
     pub fn list(&self) -> Vec<TokenRecord> {
         let used = self.used.lock().expect("no panic while held").clone();
         let known = self.known.read().expect("no panic while held");
-        let mut all: Vec<TokenRecord> = known.values().map(|found| found.record.clone()).collect();
+        let recorded = known.values().filter(|found| !found.passing);
+        let mut all: Vec<TokenRecord> = recorded.map(|found| found.record.clone()).collect();
         for record in &mut all {
             record.last_used = used.get(&record.id).copied().or(record.last_used);
         }
         all.sort_by_key(|record| std::cmp::Reverse((record.created, record.id)));
         all
+    }
+
+    /// Whether a token is on no record and ends with this process.
+    pub fn is_passing(&self, id: TokenId) -> bool {
+        let known = self.known.read().expect("no panic while held");
+        known.get(&id).is_some_and(|found| found.passing)
     }
 
     /// Whether `id` is on record.
@@ -250,6 +306,15 @@ impl Doorman {
     }
 }
 
+impl Known {
+    fn passing(record: TokenRecord) -> Self {
+        Self {
+            passing: true,
+            ..Self::from(record)
+        }
+    }
+}
+
 impl From<TokenRecord> for Known {
     fn from(record: TokenRecord) -> Self {
         let caller = Arc::new(Caller {
@@ -262,6 +327,7 @@ impl From<TokenRecord> for Known {
         });
         Self {
             record,
+            passing: false,
             caller,
             revoked: CancellationToken::new(),
         }

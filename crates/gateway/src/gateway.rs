@@ -8,11 +8,15 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use manyhands_config::{Changes, ConfigError, ConfigFile, Settings, Tools, diff};
 use manyhands_core::{
-    CallRequest, Caller, Catalogue, Clock, ErrorCode, Ids, Invoke, Outcome, Secret, ToolError,
+    CallRequest, Caller, Catalogue, Clock, ErrorCode, Ids, Invoke, NodeId, Outcome, Role, Secret,
+    ToolError,
 };
 use manyhands_guard::{PrivateFileError, Redactor};
 use manyhands_path::{Parts, Path};
-use manyhands_store::{AuditEntry, AuditKind, AuditStatus, Durability, Store, StoreError};
+use manyhands_store::{
+    AuditEntry, AuditKind, AuditStatus, Durability, NodeRecord, Store, StoreError,
+};
+use manyhands_wire::NodeForgetResult;
 use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -22,6 +26,8 @@ use crate::families;
 use crate::home::{self, CONFIG_FILE};
 use crate::host::{Host, HostParts};
 use crate::http::Listening;
+use crate::nodes::Nodes;
+use crate::nodes::transfer::Transfers;
 use crate::settings::LiveSettings;
 use crate::web::Web;
 use crate::workspace::Workspace;
@@ -112,6 +118,8 @@ pub struct Gateway {
     /// Ids.
     pub ids: Ids,
     families: Families,
+    /// Machines that lend their hands.
+    pub(crate) nodes: Arc<Nodes>,
     catalogue: Arc<ArcSwap<Catalogue>>,
     redactor: Arc<ArcSwap<Redactor>>,
     owner_token: Secret,
@@ -125,6 +133,8 @@ pub struct Gateway {
 /// What the families' tools stand on.
 struct Families {
     workspace: Workspace,
+    nodes: Arc<Nodes>,
+    transfers: Transfers,
     host: Host,
     web: Web,
     ids: Ids,
@@ -132,9 +142,15 @@ struct Families {
 
 impl Families {
     /// All tools that are switched on.
-    fn catalogue(&self, settings: &LiveSettings) -> Catalogue {
+    fn catalogue(&self, settings: &LiveSettings, all: &Arc<ArcSwap<Catalogue>>) -> Catalogue {
         let switches = &settings.current().tools;
-        let gsv = families::gsv::tools(&self.workspace, settings);
+        let gsv = families::gsv::tools(&families::gsv::Ground {
+            workspace: &self.workspace,
+            settings,
+            nodes: &self.nodes,
+            transfers: &self.transfers,
+            catalogue: all,
+        });
         let tool = families::tool::tools(switches, &self.host, &self.web);
         let unified = families::unified::tools(switches, &self.host, &self.web, &self.ids);
         let mut catalogue = Catalogue::default();
@@ -266,13 +282,24 @@ impl Gateway {
             redactor: redactor.clone(),
         })
         .map_err(host_failed)?;
+        let catalogue: Arc<ArcSwap<Catalogue>> = Arc::default();
+        let nodes = Nodes::open(
+            store.nodes().clone(),
+            catalogue.clone(),
+            clock.clone(),
+            ids.clone(),
+        );
+        let nodes = Arc::new(nodes.await?);
+        let workspace = Workspace::new(store.blobs().clone(), live.clone());
         let families = Families {
-            workspace: Workspace::new(store.blobs().clone(), live.clone()),
+            transfers: Transfers::new(nodes.clone(), workspace.clone()),
+            workspace,
+            nodes: nodes.clone(),
             web: Web::new(&live, host.clone(), store.vault().clone()),
             host,
             ids: ids.clone(),
         };
-        let catalogue = Arc::new(ArcSwap::from_pointee(families.catalogue(&live)));
+        catalogue.store(Arc::new(families.catalogue(&live, &catalogue)));
         let path = Path::new(Parts {
             catalogue: catalogue.clone(),
             store: store.clone(),
@@ -291,6 +318,7 @@ impl Gateway {
             clock,
             ids,
             families,
+            nodes,
             catalogue,
             redactor,
             owner_token,
@@ -334,6 +362,48 @@ impl Gateway {
             lapsed = self.doorman.lapsed(asker) => Err(lapsed),
             outcome = self.path.invoke(request) => outcome,
         }
+    }
+
+    /// A token for this machine's own node: it holds as long as this gateway runs.
+    pub fn own_node_token(&self, node: &NodeId) -> Secret {
+        let name = self.nodes.present_name(node);
+        self.doorman.create_passing(name.as_str(), Role::Node)
+    }
+
+    /// Forgets a node, and takes its own token back.
+    pub(crate) async fn forget_node(
+        &self,
+        caller: &Caller,
+        id: &str,
+        force: bool,
+    ) -> Result<NodeForgetResult, ToolError> {
+        let (forgotten, record) = self.nodes.forget(id, force).await?;
+        self.revoke_node_token(&record).await?;
+        self.note(caller, "node.forget", id)
+            .await
+            .map_err(|e| ToolError::internal(e.to_string()))?;
+        Ok(forgotten)
+    }
+
+    /// Takes a node's own token back; whether it was connected.
+    pub(crate) async fn revoke_node(&self, caller: &Caller, id: &str) -> Result<bool, ToolError> {
+        let record = self.nodes.on_record(id)?;
+        self.revoke_node_token(&record).await?;
+        let disconnected = self
+            .nodes
+            .disconnect(&record.id, "its token was taken back");
+        self.note(caller, "node.revoke", id)
+            .await
+            .map_err(|e| ToolError::internal(e.to_string()))?;
+        Ok(disconnected)
+    }
+
+    async fn revoke_node_token(&self, record: &NodeRecord) -> Result<(), ToolError> {
+        for token in self.doorman.of_node(record) {
+            let revoked = self.doorman.revoke(token).await;
+            revoked.map_err(|e| ToolError::internal(e.to_string()))?;
+        }
+        Ok(())
     }
 
     /// Tells the redactor every secret there is.
@@ -410,8 +480,9 @@ impl Gateway {
             .map_err(|e| ToolError::parameter("policy.rules", e.to_string()))?;
         self.settings.replace(settings);
         if changes.keys.iter().any(|key| key.starts_with("tools.")) {
-            let catalogue = self.families.catalogue(&self.settings);
-            self.catalogue.store(Arc::new(catalogue));
+            let built_in = self.families.catalogue(&self.settings, &self.catalogue);
+            self.catalogue.rcu(|all| all.with_built_in(&built_in));
+            self.nodes.note_change();
         }
         self.families.web.reconfigure();
         if !changes.is_empty() {
@@ -436,7 +507,7 @@ impl Gateway {
     pub async fn close(&self) -> Result<(), StoreError> {
         self.stopping.cancel();
         self.path.drain(Duration::ZERO).await;
-        let flushed = self.doorman.flush().await;
+        let flushed = self.doorman.flush().await.and(self.nodes.flush().await);
         self.store.close().await.and(flushed)
     }
 }

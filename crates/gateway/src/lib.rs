@@ -15,6 +15,7 @@ mod host;
 pub mod http;
 mod listing;
 pub mod mcp;
+mod nodes;
 mod reference;
 mod settings;
 mod web;

@@ -24,10 +24,12 @@ pub use egress::{
     Body, Egress, EgressError, EgressPolicy, FetchLimits, GatewayClient, Lookup, Request, Response,
     SystemLookup, is_public,
 };
-pub use jail::{Entry, Jail, JailError, Kind, Meta, PendingFile, Version, WriteMode};
+pub use jail::{
+    Entry, Jail, JailError, Kind, Meta, NewFile, PartFile, PendingFile, Version, WriteMode,
+};
 pub use private_file::{PrivateFileError, create_private, read_private};
 pub use redact::Redactor;
-pub use rel_path::{PathError, RelPath};
+pub use rel_path::{PART_PREFIX, PathError, RelPath};
 /// The words requests are written in.
 pub use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 pub use reqwest::{Method, StatusCode};

@@ -9,6 +9,9 @@ const MAX_COMPONENT_BYTES: usize = 255;
 /// How names of half-written files begin; callers cannot name them.
 pub(crate) const TEMPORARY_PREFIX: &str = ".mh-tmp-";
 
+/// How names of parts of files begin, that may be taken up again; listings leave them out.
+pub const PART_PREFIX: &str = ".mh-part-";
+
 /// Why a text is not a path inside a jail. Shown to models as the problem of a
 /// parameter, so each says what would be right.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -32,7 +35,7 @@ pub enum PathError {
     #[error("is {0} levels deep; keep it within {MAX_COMPONENTS}")]
     Deep(usize),
     /// It names a half-written file.
-    #[error("uses the reserved prefix {TEMPORARY_PREFIX}; choose another name")]
+    #[error("uses a reserved prefix, {TEMPORARY_PREFIX} or {PART_PREFIX}; choose another name")]
     Reserved,
 }
 
@@ -123,7 +126,7 @@ fn check_name(name: &str) -> Result<(), PathError> {
         Err(PathError::Climbs)
     } else if name.len() > MAX_COMPONENT_BYTES {
         Err(PathError::LongName(name.len()))
-    } else if name.starts_with(TEMPORARY_PREFIX) {
+    } else if name.starts_with(TEMPORARY_PREFIX) || name.starts_with(PART_PREFIX) {
         Err(PathError::Reserved)
     } else {
         Ok(())
@@ -211,6 +214,7 @@ mod tests {
         check("a\u{7f}", Err(PathError::Control('\u{7f}')));
         check("a\u{85}", Err(PathError::Control('\u{85}')));
         check("d/.mh-tmp-1", Err(PathError::Reserved));
+        check("d/.mh-part-1", Err(PathError::Reserved));
     }
 
     #[test]

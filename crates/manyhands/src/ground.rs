@@ -56,6 +56,40 @@ impl Ground {
         std::env::var("MANYHANDS_PASSPHRASE").ok().map(Secret::new)
     }
 
+    /// The gateway that was named, when one was.
+    pub fn named_url(&self) -> Option<&str> {
+        self.url.as_deref()
+    }
+
+    /// The token that was given, when one was.
+    pub fn given_token(&self) -> Option<&Secret> {
+        self.token.as_ref()
+    }
+
+    /// What this machine is called.
+    pub fn machine(&self) -> String {
+        let name = rustix::system::uname();
+        name.nodename().to_string_lossy().into_owned()
+    }
+
+    /// This very program.
+    pub fn program(&self) -> Result<PathBuf, Failure> {
+        Ok(std::env::current_exe()?)
+    }
+
+    /// Where the user stands.
+    pub fn here(&self) -> Result<PathBuf, Failure> {
+        std::env::current_dir()
+            .map_err(|e| Failure(format!("the current directory cannot be used: {e}")))
+    }
+
+    /// The user's own folder.
+    pub fn user_folder(&self) -> Result<PathBuf, Failure> {
+        std::env::home_dir()
+            .filter(|folder| folder.is_absolute())
+            .ok_or_else(|| Failure("there is no home directory; set HOME".to_owned()))
+    }
+
     /// The environment this was started in.
     pub fn environment(&self) -> BTreeMap<String, String> {
         // A variable that is no text is none a tool could be given.
@@ -92,7 +126,8 @@ impl Ground {
         Remote::new(&url, token)
     }
 
-    fn owner_token(&self) -> Result<Secret, Failure> {
+    /// The owner's token of this home.
+    pub fn owner_token(&self) -> Result<Secret, Failure> {
         let file = self.home.join(OWNER_TOKEN_FILE);
         if !file.exists() {
             return Err(Failure(format!(

@@ -2,9 +2,14 @@
 
 mod args;
 mod commands;
+mod enrolment;
 mod ground;
+mod lending;
 mod output;
+mod own_node;
+mod progress;
 mod remote;
+mod socket;
 
 use std::process::ExitCode;
 
@@ -24,9 +29,11 @@ fn main() -> ExitCode {
     };
     // A daemon wants every core; one question to a daemon wants none.
     let runtime = match args.command {
-        Command::Up(_) => tokio::runtime::Builder::new_multi_thread()
-            .enable_all()
-            .build(),
+        Command::Up(_) | Command::Node(args::Node { service: None, .. }) => {
+            tokio::runtime::Builder::new_multi_thread()
+                .enable_all()
+                .build()
+        }
         _ => tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build(),

@@ -37,6 +37,23 @@ pub fn remark(text: impl AsRef<str>) {
     let _ = writeln!(std::io::stderr(), "{}", harmless(text.as_ref()));
 }
 
+/// How wide the terminal is that standard error goes to, when it is one.
+pub fn terminal_width() -> Option<usize> {
+    let error = std::io::stderr();
+    if !error.is_terminal() {
+        return None;
+    }
+    let size = rustix::termios::tcgetwinsize(&error).map(|size| usize::from(size.ws_col));
+    Some(size.ok().filter(|columns| *columns > 0).unwrap_or(80))
+}
+
+/// Draws over the last line of the terminal; nothing drawn leaves it empty.
+pub fn redraw(line: &str) {
+    let mut error = std::io::stderr();
+    let _ = write!(error, "\r{}\u{1b}[K", harmless(line));
+    let _ = error.flush();
+}
+
 /// What others wrote cannot steer the terminal: control characters, and those that change the
 /// direction of writing, are shown as what they are.
 fn harmless(text: &str) -> Cow<'_, str> {

@@ -17,19 +17,38 @@ const PATIENCE: Duration = Duration::from_secs(4_500);
 /// A gateway and the token to show it.
 pub struct Remote {
     client: GatewayClient,
-    token: Secret,
+    token: Option<Secret>,
     url: String,
 }
 
 impl Remote {
-    /// A gateway at `url`.
+    /// A gateway at `url`, and the token to show it.
     pub fn new(url: &str, token: Secret) -> Result<Self, Failure> {
+        Self::open(url, Some(token))
+    }
+
+    /// A gateway at `url` that is shown no token.
+    pub fn stranger(url: &str) -> Result<Self, Failure> {
+        Self::open(url, None)
+    }
+
+    fn open(url: &str, token: Option<Secret>) -> Result<Self, Failure> {
         let client = Egress::gateway(url).map_err(|e| Failure(format!("{url}: {e}")))?;
         Ok(Self {
             client,
             token,
             url: url.to_owned(),
         })
+    }
+
+    /// Where it is.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The token that it is shown.
+    pub fn token(&self) -> Option<&Secret> {
+        self.token.as_ref()
     }
 
     /// Asks and gives back the envelope, whatever it says.
@@ -118,27 +137,34 @@ impl Remote {
     }
 
     fn headers(&self) -> Result<HeaderMap, ToolError> {
-        let mut bearer =
-            HeaderValue::try_from(format!("Bearer {}", self.token.expose())).map_err(|_| {
+        let mut headers = HeaderMap::new();
+        if let Some(token) = &self.token {
+            let bearer = HeaderValue::try_from(format!("Bearer {}", token.expose()));
+            let mut bearer = bearer.map_err(|_| {
                 ToolError::new(
                     ErrorCode::Unauthenticated,
                     "the token holds characters that no token has",
                 )
             })?;
-        bearer.set_sensitive(true);
-        let mut headers = HeaderMap::new();
-        headers.insert("authorization", bearer);
+            bearer.set_sensitive(true);
+            headers.insert("authorization", bearer);
+        }
         headers.insert("content-type", HeaderValue::from_static("application/json"));
         Ok(headers)
     }
 
     fn absent(&self, error: &impl std::fmt::Display) -> ToolError {
-        ToolError::new(
-            ErrorCode::Unavailable,
-            format!("no gateway answers at {}: {error}", self.url),
-        )
-        .hint("start it with `manyhands up`, or set MANYHANDS_URL")
+        absent(&self.url, error)
     }
+}
+
+/// No gateway answers at `url`.
+pub fn absent(url: &str, error: &impl std::fmt::Display) -> ToolError {
+    ToolError::new(
+        ErrorCode::Unavailable,
+        format!("no gateway answers at {url}: {error}"),
+    )
+    .hint("start it with `manyhands up`, or set MANYHANDS_URL")
 }
 
 fn result(envelope: Envelope) -> Result<Value, Failure> {

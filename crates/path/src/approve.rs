@@ -116,6 +116,11 @@ impl Approve {
         };
         let until = Instant::now() + patience;
         let mut record = self.question(call).await?;
+        if record.state == ApprovalState::Pending
+            && let Some(witness) = &call.witness
+        {
+            witness.waits(record.id).await;
+        }
         loop {
             match record.state {
                 ApprovalState::Approved => return Ok(record.id),

@@ -100,6 +100,9 @@ impl Layer for Started {
                     storage_error(&error).hint("nothing was run: free some space and call again")
                 })?;
         }
+        if let Some(witness) = &call.witness {
+            witness.starts().await?;
+        }
         call.started = true;
         next.run(call).await
     }

@@ -6,11 +6,14 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use manyhands_config::Limits;
-use manyhands_core::{Clock, ContentBlock, Cut, Outcome};
+use manyhands_core::{Clock, ContentBlock, Cut, Outcome, content_of};
 use manyhands_store::{Artifacts, NewArtifact};
 use serde_json::{Value, json};
 
 use crate::layer::{Call, CallResult, Layer, Next};
+
+/// The largest value that shows a picture: 10 MiB in base64, and what is said of it.
+const MAX_PICTURE: u64 = 14 * 1024 * 1024;
 
 /// Bounds what comes back.
 pub struct Cap {
@@ -24,7 +27,7 @@ impl Layer for Cap {
     async fn handle(&self, call: &mut Call, next: Next<'_>) -> CallResult {
         let outcome = next.run(call).await?;
         let limits = self.limits.load_full();
-        if fits(&outcome.value, limits.result_bytes) {
+        if fits(&outcome.value, room_for(&outcome.value, &limits)) {
             return Ok(outcome);
         }
         self.spill(call, outcome, &limits).await
@@ -76,6 +79,15 @@ impl Cap {
             artifact,
         });
         Ok(outcome)
+    }
+}
+
+/// How many bytes the value may have: a picture is of no use in part.
+fn room_for(value: &Value, limits: &Limits) -> u64 {
+    let picture = |block: &ContentBlock| matches!(block, ContentBlock::Image { .. });
+    match content_of(value) {
+        Some(blocks) if blocks.iter().any(picture) => limits.result_bytes.max(MAX_PICTURE),
+        _ => limits.result_bytes,
     }
 }
 

@@ -23,9 +23,8 @@ pub struct Deadline {
 impl Layer for Deadline {
     async fn handle(&self, call: &mut Call, next: Next<'_>) -> CallResult {
         let spec = call.spec()?;
-        let limit = call
-            .deadline
-            .map_or(spec.deadline, |asked| asked.min(spec.deadline));
+        let own = call.tool()?.deadline_of(&call.arguments);
+        let limit = call.deadline.map_or(own, |asked| asked.min(own));
         let harmless = spec.effects.only_reads();
         let name = spec.name.clone();
         let cancel = call.cancel.clone();

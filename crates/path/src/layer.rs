@@ -6,7 +6,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use manyhands_core::{
-    AgentId, ApprovalId, CallId, CallRequest, Caller, Outcome, Tool, ToolError, ToolSpec,
+    AgentId, ApprovalId, CallId, CallRequest, Caller, Outcome, Progress, Tool, ToolError, ToolSpec,
+    Witness,
 };
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -32,6 +33,12 @@ pub struct Call {
     pub approval_wait: Duration,
     /// How long the asker will wait for the outcome, when shorter than the tool's own limit.
     pub deadline: Option<Duration>,
+    /// Who is told how far it is.
+    pub progress: Progress,
+    /// Who is told when it waits and when it starts.
+    pub witness: Option<Arc<dyn Witness>>,
+    /// Whether whoever asks may be doing what a text from outside said.
+    pub tainted: bool,
     /// Fires when the call should stop.
     pub cancel: CancellationToken,
     /// Found by resolve.
@@ -54,6 +61,9 @@ impl Call {
             agent: request.agent,
             approval_wait: request.approval_wait,
             deadline: request.deadline,
+            progress: request.progress,
+            witness: request.witness,
+            tainted: request.tainted,
             cancel,
             tool: None,
             verdict: None,

@@ -27,6 +27,8 @@ pub struct PolicyInput<'a> {
     pub arguments: &'a Value,
     /// What the call does.
     pub effects: Effects,
+    /// Whether whoever asks may be doing what a text from outside said.
+    pub tainted: bool,
 }
 
 /// Which rule decided.
@@ -159,11 +161,18 @@ fn holds(predicate: &Predicate, regex: Option<&Regex>, value: &Value) -> bool {
         && regex.is_none_or(|regex| regex.is_match(&text))
 }
 
-/// Where no rule speaks: the owner does as they like; others look and write, and
-/// ask before they run programs, speak to people, or do something undeclared.
+/// Where no rule speaks: the owner does as they like; others look and write, and ask before
+/// they run programs, speak to people, or do something undeclared. Whoever has read text from
+/// outside asks before that too, the owner's own agents included.
 fn default_verdict(input: PolicyInput<'_>) -> Verdict {
     let effects = input.effects;
-    let (decision, why) = if input.caller.rights.role == Role::Owner {
+    let acts = effects.has(Effect::Runs) || effects.has(Effect::Sends);
+    let (decision, why) = if input.tainted && (acts || effects.iter().next().is_none()) {
+        (
+            Decision::Ask,
+            "text from outside was read before, and may be what asks for this",
+        )
+    } else if input.caller.rights.role == Role::Owner {
         (Decision::Allow, "the owner may call every tool")
     } else if effects.iter().next().is_none() {
         (Decision::Ask, "the tool does not declare what it does")
@@ -199,6 +208,7 @@ impl Layer for PolicyLayer {
             agent: &call.agent,
             arguments: &call.arguments,
             effects: call.tool()?.effects_of(&call.arguments),
+            tainted: call.tainted,
         });
         if verdict.decision == Decision::Deny {
             let why = verdict
@@ -244,11 +254,37 @@ mod tests {
             agent: &agent,
             arguments: &arguments,
             effects,
+            tainted: false,
         });
         assert_eq!(
             (verdict.decision, verdict.rule.to_string().as_str()),
             expect
         );
+    }
+
+    #[test]
+    fn after_text_from_outside_even_the_owner_is_asked_unless_a_rule_says_otherwise() {
+        let (owner, agent, arguments) = (testing::owner(), AgentId::main(), json!({}));
+        let decide = |engine: &PolicyEngine, effects, tainted| {
+            let spec = ToolSpec::new("x", "test").effects(effects);
+            let input = PolicyInput {
+                spec: &spec,
+                caller: &owner,
+                agent: &agent,
+                arguments: &arguments,
+                effects,
+                tainted,
+            };
+            engine.decide(input).decision
+        };
+        let open = rules(json!([{ "decision": "allow", "tools": ["x"] }]));
+        let none = rules(json!([]));
+        for effects in [Effects::RUNS, Effects::SENDS, Effects::default()] {
+            assert_eq!(decide(&none, effects, true), Decision::Ask);
+            assert_eq!(decide(&none, effects, false), Decision::Allow);
+            assert_eq!(decide(&open, effects, true), Decision::Allow);
+        }
+        assert_eq!(decide(&none, Effects::WRITES, true), Decision::Allow);
     }
 
     #[test]

@@ -21,6 +21,7 @@ impl Layer for Run {
             agent: call.agent.clone(),
             cancel: call.cancel.clone(),
             network: call.verdict.as_ref().is_some_and(|verdict| verdict.network),
+            progress: call.progress.clone(),
         };
         let work = tool.call(call.arguments.clone(), &context);
         match AssertUnwindSafe(work).catch_unwind().await {

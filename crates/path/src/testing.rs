@@ -208,12 +208,12 @@ impl TestTool {
         }
         let takes_text = !matches!(act, Act::Hang(..) | Act::Panic) && name != "test::count";
         if takes_text {
-            spec.input_schema = json!({
+            spec.input_schema = Arc::new(json!({
                 "type": "object",
                 "additionalProperties": false,
                 "required": ["text"],
                 "properties": { "text": { "type": "string" } },
-            });
+            }));
         }
         Self { spec, act }
     }

@@ -6,7 +6,7 @@ use std::sync::{Arc, RwLock};
 use async_trait::async_trait;
 use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::{ValidationError, Validator};
-use manyhands_core::{ErrorCode, Problem, Tool, ToolError, ToolName};
+use manyhands_core::{ErrorCode, Problem, Tool, ToolError};
 use serde_json::{Map, Value};
 
 use crate::layer::{Call, CallResult, Layer, Next};
@@ -17,40 +17,53 @@ const MAX_PROBLEMS: usize = 20;
 /// Checks arguments before any rule or tool sees them.
 #[derive(Default)]
 pub struct Validate {
-    /// One compiled schema per tool name, replaced when the tool is.
-    compiled: RwLock<HashMap<ToolName, Compiled>>,
+    /// One validator per schema, by its address; tools that share a schema share it.
+    compiled: RwLock<HashMap<usize, Compiled>>,
 }
 
-#[derive(Clone)]
 struct Compiled {
-    tool: Arc<dyn Tool>,
+    /// Held, so that no other schema gets this address.
+    _schema: Arc<Value>,
     validator: Arc<Validator>,
 }
 
-/// Past this many tools the cache starts again: nodes and servers come and go.
-const MAX_COMPILED: usize = 20_000;
+/// Past this many schemas the cache starts again: nodes and servers come and go.
+const MAX_COMPILED: usize = 4_096;
 
 impl Validate {
     fn validator(&self, tool: &Arc<dyn Tool>) -> Result<Arc<Validator>, ToolError> {
-        let name = &tool.spec().name;
-        if let Some(found) = self.compiled.read().expect("no panic while held").get(name)
-            && Arc::ptr_eq(&found.tool, tool)
-        {
+        let schema = &tool.spec().input_schema;
+        let address = Arc::as_ptr(schema).addr();
+        let compiled = self.compiled.read().expect("no panic while held");
+        if let Some(found) = compiled.get(&address) {
             return Ok(found.validator.clone());
         }
-        let validator = jsonschema::validator_for(&tool.spec().input_schema)
+        drop(compiled);
+        let name = &tool.spec().name;
+        let validator = jsonschema::validator_for(schema)
             .map_err(|e| ToolError::internal(format!("the schema of {name} is not valid: {e}")))?;
-        let fresh = Compiled {
-            tool: tool.clone(),
-            validator: Arc::new(validator),
-        };
+        let validator = Arc::new(validator);
         let mut compiled = self.compiled.write().expect("no panic while held");
         if compiled.len() >= MAX_COMPILED {
             compiled.clear();
         }
-        compiled.insert(name.clone(), fresh.clone());
-        Ok(fresh.validator)
+        let fresh = Compiled {
+            _schema: schema.clone(),
+            validator: validator.clone(),
+        };
+        compiled.insert(address, fresh);
+        Ok(validator)
     }
+}
+
+/// Whether arguments can be checked against `schema`: a JSON Schema of an object.
+pub fn check_schema(schema: &Value) -> Result<(), String> {
+    if !schema.is_object() {
+        return Err("it is not a JSON object".to_owned());
+    }
+    jsonschema::validator_for(schema)
+        .map(drop)
+        .map_err(|e| e.to_string())
 }
 
 #[async_trait]

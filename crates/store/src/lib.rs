@@ -2,7 +2,7 @@
 //!
 //! Nothing here knows why a thing is kept. [`Store`] opens a home and hands out:
 //!
-//! - [`Tokens`], [`Approvals`], [`Artifacts`]: records in one SQL text for SQLite and PostgreSQL
+//! - [`Tokens`], [`Nodes`], [`Approvals`], [`Artifacts`]: records in one SQL text for SQLite and PostgreSQL
 //! - [`Blobs`]: bytes under a path, in a folder today and in S3 tomorrow
 //! - [`Vault`]: secrets, encrypted at rest
 //! - [`Audit`]: what was done, append-only and hash-chained
@@ -22,6 +22,8 @@ mod error;
 mod hex;
 mod home;
 mod lock;
+mod nodes;
+mod sessions;
 mod sql;
 mod store;
 #[cfg(test)]
@@ -42,6 +44,11 @@ pub use backup::{Backup, BackupSummary, Overwrite, Restore, RestoreSummary, back
 pub use blobs::{Blobs, Disk, blob_path};
 pub use error::StoreError;
 pub use lock::{Holder, HomeLock};
+pub use nodes::{NodeNews, NodeRecord, Nodes};
+pub use sessions::{
+    Act, AgentMail, AgentMessage, CallRecord, CallState, Entry, Full, SessionRecord, Sessions,
+    TurnRecord, TurnState, Usage, UsageRow,
+};
 pub use store::Store;
 pub use token_text::{MintedToken, TokenHash, mint_token, parse_token};
 pub use tokens::{TokenRecord, Tokens};

@@ -11,6 +11,8 @@ use crate::audit::Audit;
 use crate::blobs::{Blobs, Disk};
 use crate::error::StoreError;
 use crate::home::{self, BLOBS, DATABASE};
+use crate::nodes::Nodes;
+use crate::sessions::{AgentMail, Sessions};
 use crate::sql::{Sql, Statement};
 use crate::tokens::Tokens;
 use crate::vault::{FirstUse, Vault, VaultKey};
@@ -26,6 +28,9 @@ struct Inner {
     home: PathBuf,
     sql: Sql,
     tokens: Tokens,
+    nodes: Nodes,
+    sessions: Sessions,
+    mail: AgentMail,
     approvals: Approvals,
     artifacts: Artifacts,
     blobs: Blobs,
@@ -67,6 +72,9 @@ impl Store {
         let inner = Inner {
             home: home.to_owned(),
             tokens: Tokens::new(sql.clone()),
+            nodes: Nodes::new(sql.clone()),
+            sessions: Sessions::new(sql.clone()),
+            mail: AgentMail::new(sql.clone()),
             approvals: Approvals::new(sql.clone()),
             artifacts: Artifacts::new(sql.clone(), blobs.clone(), clock, ids),
             blobs,
@@ -87,6 +95,21 @@ impl Store {
     /// Access tokens.
     pub fn tokens(&self) -> &Tokens {
         &self.inner.tokens
+    }
+
+    /// Machines that lend their hands.
+    pub fn nodes(&self) -> &Nodes {
+        &self.inner.nodes
+    }
+
+    /// Conversations and their turns.
+    pub fn sessions(&self) -> &Sessions {
+        &self.inner.sessions
+    }
+
+    /// Messages between agents.
+    pub fn mail(&self) -> &AgentMail {
+        &self.inner.mail
     }
 
     /// Questions to the owner.

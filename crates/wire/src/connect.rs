@@ -11,6 +11,13 @@ use serde_json::Value;
 /// The protocol version spoken here.
 pub const PROTOCOL: u32 = 1;
 
+/// An addition: a node stops a call when it is told `tool.cancel`.
+pub const ADDITION_CANCEL: &str = "tool.cancel";
+
+/// An addition: transfers carry a SHA-256, are taken up again where they broke off, and wait
+/// for `transfer.ack` when 4 MiB are on their way.
+pub const ADDITION_CHECKED: &str = "transfer.checked";
+
 /// How long a socket may take to send `connect`.
 pub const CONNECT_WITHIN: Duration = Duration::from_secs(15);
 
@@ -33,6 +40,9 @@ pub struct ConnectParams {
     /// For a node: what it and its tools can do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_runtime: Option<NodeRuntime>,
+    /// Additions to the protocol that the client knows; see `features.additions`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub additions: Vec<String>,
 }
 
 /// Who connects.
@@ -118,6 +128,9 @@ pub struct HelloOk {
     pub server: Server,
     /// What may be asked, and what may be told.
     pub features: Features,
+    /// For a node: the name it has here, which is another than its own after a renaming.
+    #[serde(rename = "nodeId", default, skip_serializing_if = "Option::is_none")]
+    pub node_id: Option<String>,
 }
 
 impl HelloOk {
@@ -128,6 +141,7 @@ impl HelloOk {
             protocol: PROTOCOL,
             server,
             features,
+            node_id: None,
         }
     }
 }
@@ -157,6 +171,9 @@ pub struct Features {
     pub methods: Vec<String>,
     /// The events it may be sent.
     pub events: Vec<String>,
+    /// The additions to the protocol that the gateway knows: `tool.cancel`, `transfer.checked`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub additions: Vec<String>,
 }
 
 #[cfg(test)]
@@ -215,6 +232,7 @@ mod tests {
         let features = Features {
             methods: vec!["tools.list".into()],
             events: vec![],
+            additions: vec![],
         };
         let hello = HelloOk::new(server, features);
         let text = to_string(&hello).unwrap();

@@ -9,10 +9,20 @@ use serde_json::Value;
 
 use crate::code::{Code, ErrorShape};
 use crate::connect::ConnectParams;
+use crate::event::{Payload, ToolProgressEvent, ToolsChangedEvent};
 use crate::method::Params;
+use crate::node::{
+    LogsGetEvent, LogsGetParams, LogsResultParams, NodeExecEventParams, NodeExecNotice,
+    NodeForgetParams, NodesListParams, ToolCancelEvent, ToolInvokeEvent, ToolResultParams,
+};
 use crate::params::{
     ConfigGetParams, ConfigSetParams, ToolInvokeParams, ToolsListParams, WorkspaceDeleteParams,
     WorkspaceListParams, WorkspaceReadParams, WorkspaceWriteParams,
+};
+use crate::transfer::{
+    TransferAcceptParams, TransferAckEvent, TransferCancelEvent, TransferCompleteParams,
+    TransferDoneParams, TransferEndEvent, TransferMetaParams, TransferReceiveEvent,
+    TransferSendEvent, TransferStartEvent,
 };
 
 const HEAD: &str = "\
@@ -32,7 +42,14 @@ The first frame is a `connect` request, within 15 seconds. Fields that are not
 listed here are ignored when they come in, and absent fields are left out.
 
 A binary frame is a transfer id (u32, little-endian) and then at most 256 KiB of
-that transfer's bytes.
+that transfer's bytes. It counts only for a transfer that this socket was given.
+
+A transfer goes `transfer.send`, `transfer.meta`, `transfer.receive`,
+`transfer.accept`, `transfer.start`, frames, `transfer.complete`, `transfer.end`,
+`transfer.done`; an end that is the workspace leaves out its half. Where both ends
+announced the addition `transfer.checked`, at most 4 MiB are on their way beyond the
+last `transfer.ack`, and the file's SHA-256 travels with `transfer.complete` and
+`transfer.end`.
 ";
 
 /// The whole reference: frames, methods with their parameters and results, codes.
@@ -48,6 +65,31 @@ pub fn protocol_markdown() -> String {
     method::<WorkspaceReadParams>(&mut text);
     method::<WorkspaceWriteParams>(&mut text);
     method::<WorkspaceDeleteParams>(&mut text);
+    method::<LogsGetParams>(&mut text);
+    method::<NodesListParams>(&mut text);
+    method::<NodeForgetParams>(&mut text);
+    text.push_str("\n## What only nodes say\n");
+    method::<ToolResultParams>(&mut text);
+    method::<LogsResultParams>(&mut text);
+    method::<NodeExecEventParams>(&mut text);
+    method::<TransferMetaParams>(&mut text);
+    method::<TransferAcceptParams>(&mut text);
+    method::<TransferCompleteParams>(&mut text);
+    method::<TransferDoneParams>(&mut text);
+    text.push_str("\n## Events for clients\n");
+    event::<ToolsChangedEvent>(&mut text);
+    event::<ToolProgressEvent>(&mut text);
+    event::<NodeExecNotice>(&mut text);
+    text.push_str("\n## Events for nodes\n");
+    event::<ToolInvokeEvent>(&mut text);
+    event::<ToolCancelEvent>(&mut text);
+    event::<LogsGetEvent>(&mut text);
+    event::<TransferSendEvent>(&mut text);
+    event::<TransferReceiveEvent>(&mut text);
+    event::<TransferStartEvent>(&mut text);
+    event::<TransferAckEvent>(&mut text);
+    event::<TransferEndEvent>(&mut text);
+    event::<TransferCancelEvent>(&mut text);
     text.push_str("\n## Errors\n");
     table(&mut text, "Fields", &schema::<ErrorShape>());
     text.push_str("\n| code | meaning |\n| --- | --- |\n");
@@ -68,6 +110,12 @@ fn method<P: Params>(text: &mut String) {
     text.push_str(&format!("\n### `{name}`\n\n{summary}{open}\n"));
     table(text, "Parameters", &schema::<P>());
     table(text, "Result", &schema::<P::Result>());
+}
+
+fn event<P: Payload>(text: &mut String) {
+    let (name, summary) = (P::EVENT.name(), P::EVENT.summary());
+    text.push_str(&format!("\n### `evt {name}`\n\n{summary}\n"));
+    table(text, "Payload", &schema::<P>());
 }
 
 fn schema<T: JsonSchema>() -> Value {
@@ -149,6 +197,7 @@ fn kind(field: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::EventKind;
     use crate::method::Method;
 
     #[test]
@@ -173,6 +222,9 @@ mod tests {
         let text = protocol_markdown();
         for method in Method::ALL {
             assert!(text.contains(&format!("### `{method}`\n")), "{method}");
+        }
+        for event in EventKind::ALL {
+            assert!(text.contains(&format!("### `evt {event}`\n")), "{event}");
         }
         for code in Code::ALL {
             assert!(text.contains(&format!("| {} |", code.number())));

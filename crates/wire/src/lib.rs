@@ -9,22 +9,36 @@ mod binary;
 mod code;
 mod connect;
 mod document;
+mod event;
 mod frame;
 mod method;
+mod node;
 mod params;
+mod transfer;
 
 pub use binary::{BinaryFrame, CHUNK, HEADER, TooShort};
 pub use code::{CLOSE_UNAUTHENTICATED, Code, ErrorShape};
 pub use connect::{
-    Auth, CONNECT_WITHIN, Client, ClientMode, ConnectParams, Features, HelloKind, HelloOk,
-    NodeRuntime, PROTOCOL, Server, ToolDefinition,
+    ADDITION_CANCEL, ADDITION_CHECKED, Auth, CONNECT_WITHIN, Client, ClientMode, ConnectParams,
+    Features, HelloKind, HelloOk, NodeRuntime, PROTOCOL, Server, ToolDefinition,
 };
 pub use document::protocol_markdown;
+pub use event::{EventKind, Payload, ToolProgressEvent, ToolsChangedEvent};
 pub use frame::{Event, Frame, Request, Response};
 pub use method::{Method, Params};
+pub use node::{
+    CAPABILITIES, ExecEvent, LogsGetEvent, LogsGetParams, LogsGetResult, LogsResultParams,
+    NodeEntry, NodeExecEventParams, NodeExecNotice, NodeForgetParams, NodeForgetResult,
+    NodesListParams, NodesListResult, Taken, ToolCancelEvent, ToolInvokeEvent, ToolResultParams,
+};
 pub use params::{
     ConfigGetParams, ConfigGetResult, ConfigSetParams, ConfigSetResult, ToolInvokeParams,
     ToolInvokeResult, ToolsListParams, ToolsListResult, WorkspaceDeleteParams,
     WorkspaceDeleteResult, WorkspaceListParams, WorkspaceListResult, WorkspaceReadParams,
     WorkspaceReadResult, WorkspaceWriteParams, WorkspaceWriteResult,
+};
+pub use transfer::{
+    TransferAcceptParams, TransferAckEvent, TransferCancelEvent, TransferCompleteParams,
+    TransferDoneParams, TransferEndEvent, TransferMetaParams, TransferReceiveEvent,
+    TransferSendEvent, TransferStartEvent, WINDOW,
 };

@@ -9,11 +9,19 @@ use serde_json::Value;
 
 use crate::code::{Code, ErrorShape};
 use crate::connect::{ConnectParams, HelloOk};
+use crate::frame::{Frame, Request};
+use crate::node::{
+    LogsGetParams, LogsGetResult, LogsResultParams, NodeExecEventParams, NodeForgetParams,
+    NodeForgetResult, NodesListParams, NodesListResult, Taken, ToolResultParams,
+};
 use crate::params::{
     ConfigGetParams, ConfigGetResult, ConfigSetParams, ConfigSetResult, ToolInvokeParams,
     ToolInvokeResult, ToolsListParams, ToolsListResult, WorkspaceDeleteParams,
     WorkspaceDeleteResult, WorkspaceListParams, WorkspaceListResult, WorkspaceReadParams,
     WorkspaceReadResult, WorkspaceWriteParams, WorkspaceWriteResult,
+};
+use crate::transfer::{
+    TransferAcceptParams, TransferCompleteParams, TransferDoneParams, TransferMetaParams,
 };
 
 /// What a request can ask for. Only methods that are served are listed.
@@ -37,11 +45,31 @@ pub enum Method {
     WorkspaceWrite,
     /// Deletes a file of a workspace.
     WorkspaceDelete,
+    /// What came of a call.
+    ToolResult,
+    /// The end of a node's log, from the node.
+    LogsResult,
+    /// News of a program in the background.
+    NodeExecEvent,
+    /// What a file is.
+    TransferMeta,
+    /// Whether a node takes a file.
+    TransferAccept,
+    /// Everything was sent.
+    TransferComplete,
+    /// The file is in its place, or not.
+    TransferDone,
+    /// The end of a node's log, for a client.
+    LogsGet,
+    /// Every node on record.
+    NodesList,
+    /// Forgets a node.
+    NodeForget,
 }
 
 impl Method {
     /// Every method there is.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 19] = [
         Self::Connect,
         Self::ToolsList,
         Self::ToolInvoke,
@@ -51,6 +79,16 @@ impl Method {
         Self::WorkspaceRead,
         Self::WorkspaceWrite,
         Self::WorkspaceDelete,
+        Self::ToolResult,
+        Self::LogsResult,
+        Self::NodeExecEvent,
+        Self::TransferMeta,
+        Self::TransferAccept,
+        Self::TransferComplete,
+        Self::TransferDone,
+        Self::LogsGet,
+        Self::NodesList,
+        Self::NodeForget,
     ];
 
     /// The name on the wire.
@@ -65,6 +103,16 @@ impl Method {
             Self::WorkspaceRead => "workspace.read",
             Self::WorkspaceWrite => "workspace.write",
             Self::WorkspaceDelete => "workspace.delete",
+            Self::ToolResult => "tool.result",
+            Self::LogsResult => "logs.result",
+            Self::NodeExecEvent => "node.exec.event",
+            Self::TransferMeta => "transfer.meta",
+            Self::TransferAccept => "transfer.accept",
+            Self::TransferComplete => "transfer.complete",
+            Self::TransferDone => "transfer.done",
+            Self::LogsGet => "logs.get",
+            Self::NodesList => "nodes.list",
+            Self::NodeForget => "node.forget",
         }
     }
 
@@ -80,6 +128,18 @@ impl Method {
             Self::WorkspaceRead => "Reads a file of an agent's workspace.",
             Self::WorkspaceWrite => "Writes a file of an agent's workspace.",
             Self::WorkspaceDelete => "Deletes a file of an agent's workspace.",
+            Self::ToolResult => "What came of a call; only the node that was asked may answer.",
+            Self::LogsResult => "The end of a node's log.",
+            Self::NodeExecEvent => {
+                "News of a program that runs in the background; the same `eventId` counts once."
+            }
+            Self::TransferMeta => "What the file is that a node was asked for.",
+            Self::TransferAccept => "Whether a node takes the file it was offered.",
+            Self::TransferComplete => "The sending node has sent everything.",
+            Self::TransferDone => "The file is in its place, or not.",
+            Self::LogsGet => "The end of a node's log.",
+            Self::NodesList => "Every node on record.",
+            Self::NodeForget => "Forgets a node and takes its own token back.",
         }
     }
 
@@ -90,7 +150,21 @@ impl Method {
 
     /// Whether a node may call it; anything else it asks for is answered 403.
     pub fn open_to_nodes(self) -> bool {
-        matches!(self, Self::Connect | Self::ToolsList)
+        matches!(self, Self::Connect | Self::ToolsList) || self.only_for_nodes()
+    }
+
+    /// Whether only a node has anything to say by it.
+    pub fn only_for_nodes(self) -> bool {
+        matches!(
+            self,
+            Self::ToolResult
+                | Self::LogsResult
+                | Self::NodeExecEvent
+                | Self::TransferMeta
+                | Self::TransferAccept
+                | Self::TransferComplete
+                | Self::TransferDone
+        )
     }
 }
 
@@ -120,6 +194,17 @@ pub trait Params: Serialize + DeserializeOwned + JsonSchema {
             ErrorShape::new(code, format!("{method}: the parameters do not fit: {e}"))
         })
     }
+
+    /// The text frame that asks for it.
+    fn encode(&self, id: &str) -> String {
+        let params = serde_json::to_value(self).expect("parameters are plain data with text keys");
+        Frame::Req(Request {
+            id: id.to_owned(),
+            method: Self::METHOD.name().to_owned(),
+            params: Some(params),
+        })
+        .encode()
+    }
 }
 
 macro_rules! methods {
@@ -141,6 +226,16 @@ methods! {
     WorkspaceReadParams -> WorkspaceReadResult: WorkspaceRead,
     WorkspaceWriteParams -> WorkspaceWriteResult: WorkspaceWrite,
     WorkspaceDeleteParams -> WorkspaceDeleteResult: WorkspaceDelete,
+    ToolResultParams -> Taken: ToolResult,
+    LogsResultParams -> Taken: LogsResult,
+    NodeExecEventParams -> Taken: NodeExecEvent,
+    TransferMetaParams -> Taken: TransferMeta,
+    TransferAcceptParams -> Taken: TransferAccept,
+    TransferCompleteParams -> Taken: TransferComplete,
+    TransferDoneParams -> Taken: TransferDone,
+    LogsGetParams -> LogsGetResult: LogsGet,
+    NodesListParams -> NodesListResult: NodesList,
+    NodeForgetParams -> NodeForgetResult: NodeForget,
 }
 
 #[cfg(test)]
@@ -158,13 +253,26 @@ mod tests {
     }
 
     #[test]
-    fn a_node_may_connect_and_list_and_nothing_more() {
+    fn a_node_may_connect_list_and_answer_and_nothing_more() {
         let open: Vec<&str> = Method::ALL
             .into_iter()
             .filter(|method| method.open_to_nodes())
             .map(Method::name)
             .collect();
-        assert_eq!(open, ["connect", "tools.list"]);
+        assert_eq!(
+            open,
+            [
+                "connect",
+                "tools.list",
+                "tool.result",
+                "logs.result",
+                "node.exec.event",
+                "transfer.meta",
+                "transfer.accept",
+                "transfer.complete",
+                "transfer.done",
+            ]
+        );
     }
 
     #[test]

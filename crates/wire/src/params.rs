@@ -29,6 +29,9 @@ pub struct ToolInvokeParams {
     /// The agent on whose workspace and behalf; `main` when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
+    /// Whether to be told how far it is, by `tool.progress`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<bool>,
 }
 
 /// What the tool gave back, in the shape that the tool itself documents.
@@ -200,6 +203,7 @@ mod tests {
                 tool: "gsv__ReadFile".into(),
                 args: json!({ "path": "a.md" }).as_object().cloned(),
                 agent_id: None,
+                progress: None,
             },
             r#"{"tool":"gsv__ReadFile","args":{"path":"a.md"}}"#,
         );

@@ -10,10 +10,9 @@ use axum::{Json, Router, extract::State, middleware};
 use http::header;
 use manyhands_core::{ErrorCode, Invoke, ToolError};
 use serde_json::Value;
-use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
 
-use super::admin::{approvals, artifacts, audit, config, policy, secrets, tokens};
+use super::admin::{approvals, artifacts, audit, config, nodes, policy, secrets, tokens};
 use super::asker::Asker;
 use super::openapi::{Access, Operation, document};
 use super::refusal::Refusal;
@@ -155,6 +154,59 @@ fn table() -> Vec<Route> {
             delete(secrets::remove),
         ),
         (
+            op("get", "/api/nodes", Token, "Every node on record"),
+            get(nodes::list),
+        ),
+        (
+            op(
+                "post",
+                "/api/nodes/codes",
+                Owner,
+                "Make a code by which a machine becomes a node, once",
+            )
+            .request::<nodes::Invite>(),
+            post(nodes::invite),
+        ),
+        (
+            op(
+                "post",
+                "/api/enrol",
+                Open,
+                "Use a code up: the bearer gets the node's own token",
+            )
+            .request::<nodes::Enrol>(),
+            post(nodes::enrol),
+        ),
+        (
+            op(
+                "post",
+                "/api/nodes/{id}/rename",
+                Owner,
+                "Give a node another name",
+            )
+            .request::<nodes::Rename>(),
+            post(nodes::rename),
+        ),
+        (
+            op(
+                "post",
+                "/api/nodes/{id}/revoke",
+                Owner,
+                "Take a node's own token back and disconnect it",
+            ),
+            post(nodes::revoke),
+        ),
+        (
+            op(
+                "delete",
+                "/api/nodes/{id}",
+                Owner,
+                "Forget a node and take its own token back",
+            )
+            .query::<nodes::How>(),
+            delete(nodes::forget),
+        ),
+        (
             op(
                 "get",
                 "/api/artifacts/{id}",
@@ -210,11 +262,10 @@ pub fn router(gateway: Arc<Gateway>) -> Router {
     router
         .route("/", get(probes::greeting))
         .route("/ws", any(ws::upgrade))
-        .route_service(
+        .route(
             "/mcp",
-            ServiceBuilder::new()
-                .layer(middleware::from_fn_with_state(gateway.clone(), admit))
-                .service(mcp::service(&gateway)),
+            mcp::route(&gateway, Refusal)
+                .layer(middleware::from_fn_with_state(gateway.clone(), admit)),
         )
         .fallback(nowhere)
         .layer(DefaultBodyLimit::max(limit))

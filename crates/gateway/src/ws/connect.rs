@@ -2,18 +2,27 @@
 
 use std::net::SocketAddr;
 
-use manyhands_core::{CallId, ErrorCode, Role};
+use manyhands_core::{CallId, ErrorCode, NodeId, Role};
 use manyhands_wire::{
-    ClientMode, Code, ConnectParams, ErrorShape, Features, Frame, HelloOk, Method, PROTOCOL,
-    Response, Server,
+    ADDITION_CANCEL, ADDITION_CHECKED, ClientMode, Code, ConnectParams, ErrorShape, EventKind,
+    Features, Frame, HelloOk, Method, PROTOCOL, Response, Server,
 };
 
 use super::methods::shape;
 use crate::doorman::Admitted;
 use crate::gateway::Gateway;
+use crate::nodes::Offer;
 
 /// A refusal, with the id of the request when there was one.
 pub(super) type Refused = (Option<String>, ErrorShape);
+
+/// Who was let in.
+pub(super) enum Guest {
+    /// Somebody who asks.
+    Client,
+    /// A machine that is asked.
+    Node(NodeId, Box<Offer>),
+}
 
 /// Lets the peer in and greets it, or says why not. The token may come in the frame or in
 /// the HTTP request before it.
@@ -22,7 +31,7 @@ pub(super) fn admit(
     text: &str,
     peer: SocketAddr,
     token: Option<String>,
-) -> Result<(Admitted, Response), Refused> {
+) -> Result<(Admitted, Guest, Response), Refused> {
     let request = match Frame::decode(text) {
         Ok(Frame::Req(request)) => request,
         Ok(_) => {
@@ -51,32 +60,66 @@ pub(super) fn admit(
             format!("this gateway speaks protocol {PROTOCOL}"),
         ));
     }
-    let shown = params.auth.and_then(|auth| auth.token).or(token);
+    let shown = params.auth.as_ref().and_then(|auth| auth.token.clone());
+    let shown = shown.or(token);
+    let refused = |error| (Some(request.id.clone()), shape(error));
     let admitted = gateway
         .doorman
         .admit(peer.ip(), shown.as_deref())
-        .map_err(|error| (Some(request.id.clone()), shape(error)))?;
-    if params.client.mode != ClientMode::Client || admitted.caller.rights.role == Role::Node {
-        return Err(refuse(
-            Code::Forbidden,
-            "only clients connect here: use mode `client` and a token that is not a node's"
-                .to_owned(),
-        ));
-    }
+        .map_err(refused)?;
+    let guest = match params.client.mode {
+        ClientMode::Node => {
+            let name = gateway.nodes.name_for(&admitted, &params.client.id);
+            let name = name.map_err(|error| match error.code {
+                ErrorCode::InvalidArguments => refuse(Code::BadConnect, error.text()),
+                _ => refused(error),
+            })?;
+            let offer = Offer::read(params).map_err(|e| refuse(Code::BadConnect, e.text()))?;
+            Guest::Node(name, Box::new(offer))
+        }
+        ClientMode::Client if admitted.caller.rights.role != Role::Node => Guest::Client,
+        ClientMode::Client => {
+            let message = "a node's token connects a node: use mode `node`";
+            return Err(refuse(Code::Forbidden, message.to_owned()));
+        }
+        ClientMode::Channel => {
+            let message = "no channel connects here: use mode `client` or `node`";
+            return Err(refuse(Code::Forbidden, message.to_owned()));
+        }
+    };
+    let hello = hello(gateway, &guest);
+    let payload = serde_json::to_value(hello).map_err(|e| refuse(Code::Internal, e.to_string()))?;
+    Ok((admitted, guest, Response::ok(request.id, payload)))
+}
+
+/// The greeting: what this peer may ask, and what it may be told.
+fn hello(gateway: &Gateway, guest: &Guest) -> HelloOk {
     let server = Server {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         connection_id: gateway.ids.next::<CallId>().to_string(),
     };
-    let features = Features {
-        methods: Method::ALL
-            .iter()
-            .map(|method| method.name().to_owned())
-            .collect(),
-        events: Vec::new(),
+    let is_node = matches!(guest, Guest::Node(..));
+    let open = |method: &Method| match is_node {
+        true => method.open_to_nodes(),
+        false => !method.only_for_nodes(),
     };
-    let hello = HelloOk::new(server, features);
-    let payload = serde_json::to_value(hello).map_err(|e| refuse(Code::Internal, e.to_string()))?;
-    Ok((admitted, Response::ok(request.id, payload)))
+    let told = |event: &EventKind| event.is_for_nodes() == is_node;
+    let methods = Method::ALL.into_iter().filter(open);
+    let events = EventKind::ALL.into_iter().filter(told);
+    let mut hello = HelloOk::new(
+        server,
+        Features {
+            methods: methods.map(|method| method.name().to_owned()).collect(),
+            events: events.map(|event| event.name().to_owned()).collect(),
+            additions: [ADDITION_CANCEL, ADDITION_CHECKED]
+                .map(str::to_owned)
+                .into(),
+        },
+    );
+    if let Guest::Node(name, _) = guest {
+        hello.node_id = Some(name.to_string());
+    }
+    hello
 }
 
 /// The wire's number for one of our codes.

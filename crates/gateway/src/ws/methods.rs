@@ -1,14 +1,19 @@
 //! The methods a client may call. Whatever touches tools or files goes down the path.
 
-use manyhands_core::{AgentId, CallRequest, Envelope, ErrorCode, Invoke, Outcome, ToolError};
+use axum::extract::ws::Message;
+use manyhands_core::{
+    AgentId, CallRequest, Envelope, ErrorCode, Invoke, Outcome, Progress, Step, ToolError,
+};
 use manyhands_wire::{
-    Code, ConfigGetParams, ConfigSetParams, ConfigSetResult, ErrorShape, Method, Request,
-    ToolDefinition, ToolInvokeParams, ToolsListResult, WorkspaceDeleteParams, WorkspaceListParams,
+    Code, ConfigGetParams, ConfigSetParams, ConfigSetResult, ErrorShape, LogsGetParams, Method,
+    NodeForgetParams, NodesListResult, Payload, Request, ToolDefinition, ToolInvokeParams,
+    ToolProgressEvent, ToolsListResult, WorkspaceDeleteParams, WorkspaceListParams,
     WorkspaceReadParams, WorkspaceWriteParams,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use tokio::sync::mpsc;
 
 use super::connect::number;
 use crate::doorman::Admitted;
@@ -20,6 +25,7 @@ pub(super) async fn answer(
     gateway: &Gateway,
     asker: &Admitted,
     request: Request,
+    outbox: &mpsc::Sender<Message>,
 ) -> Result<Value, ErrorShape> {
     let Some(method) = Method::from_name(&request.method) else {
         let message = format!(
@@ -35,11 +41,17 @@ pub(super) async fn answer(
             Code::BadConnect,
             "this socket is connected already",
         )),
-        Method::ToolsList => value(&asked.tools()),
+        Method::ToolsList => value(&tools(gateway, asker)),
         Method::ToolInvoke => {
             let params: ToolInvokeParams = parse(params)?;
             let arguments = json!(params.args.unwrap_or_default());
-            let outcome = asked.call(&params.tool, arguments, params.agent_id).await?;
+            let progress = match params.progress {
+                Some(true) => tell_progress(request.id, outbox.clone()),
+                _ => Progress::default(),
+            };
+            let outcome = asked
+                .call_telling(&params.tool, arguments, params.agent_id, progress)
+                .await?;
             value(&Envelope::from(Ok(outcome)))
         }
         Method::ConfigGet => {
@@ -98,6 +110,59 @@ pub(super) async fn answer(
                 )
                 .await
         }
+        Method::LogsGet => {
+            let params: LogsGetParams = parse(params)?;
+            asked.tool("gsv__LogsGet", value(&params)?, None).await
+        }
+        Method::NodesList => {
+            let nodes = gateway.nodes.list();
+            let count = nodes.len();
+            value(&NodesListResult { nodes, count })
+        }
+        Method::NodeForget => {
+            let NodeForgetParams { node_id, force } = parse(params)?;
+            asked.must_be_owner()?;
+            let force = force.unwrap_or(false);
+            let forgotten = gateway.forget_node(&asker.caller, &node_id, force).await;
+            value(&forgotten.map_err(shape)?)
+        }
+        Method::ToolResult
+        | Method::LogsResult
+        | Method::NodeExecEvent
+        | Method::TransferMeta
+        | Method::TransferAccept
+        | Method::TransferComplete
+        | Method::TransferDone => {
+            let message = format!("only a node says {method}");
+            Err(ErrorShape::new(Code::Forbidden, message))
+        }
+    }
+}
+
+/// Tells the asker how far its call is; a step that finds no room is left out, for the next
+/// one says more.
+fn tell_progress(request_id: String, outbox: mpsc::Sender<Message>) -> Progress {
+    Progress::to(move |step: Step| {
+        let told = ToolProgressEvent {
+            request_id: request_id.clone(),
+            done: step.done,
+            total: step.total,
+            message: step.message,
+        };
+        let _ = outbox.try_send(Message::Text(told.encode().into()));
+    })
+}
+
+/// The tools somebody may call; a node may call none.
+pub(super) fn tools(gateway: &Gateway, asker: &Admitted) -> ToolsListResult {
+    let tools = listing::for_caller(&gateway.path.catalogue(), &asker.caller);
+    let define = |tool: listing::ToolListing| ToolDefinition {
+        name: tool.name,
+        description: tool.description,
+        input_schema: tool.input_schema,
+    };
+    ToolsListResult {
+        tools: tools.into_iter().map(define).collect(),
     }
 }
 
@@ -107,18 +172,6 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    fn tools(&self) -> ToolsListResult {
-        let tools = listing::for_caller(&self.gateway.path.catalogue(), &self.asker.caller);
-        let define = |tool: listing::ToolListing| ToolDefinition {
-            name: tool.name,
-            description: tool.description,
-            input_schema: tool.input_schema,
-        };
-        ToolsListResult {
-            tools: tools.into_iter().map(define).collect(),
-        }
-    }
-
     async fn tool(
         &self,
         tool: &str,
@@ -136,7 +189,19 @@ impl Asked<'_> {
         arguments: Value,
         agent: Option<String>,
     ) -> Result<Outcome, ErrorShape> {
+        self.call_telling(tool, arguments, agent, Progress::default())
+            .await
+    }
+
+    async fn call_telling(
+        &self,
+        tool: &str,
+        arguments: Value,
+        agent: Option<String>,
+        progress: Progress,
+    ) -> Result<Outcome, ErrorShape> {
         let mut request = CallRequest::new(tool, arguments, self.asker.caller.clone());
+        request.progress = progress;
         if let Some(agent) = agent {
             let parsed = agent.parse::<AgentId>();
             request.agent =
@@ -164,7 +229,7 @@ fn parse<T: DeserializeOwned>(params: Value) -> Result<T, ErrorShape> {
         .map_err(|e| ErrorShape::new(Code::BadRequest, format!("params: {e}")))
 }
 
-fn value(result: &impl Serialize) -> Result<Value, ErrorShape> {
+pub(super) fn value(result: &impl Serialize) -> Result<Value, ErrorShape> {
     serde_json::to_value(result).map_err(|e| ErrorShape::new(Code::Internal, e.to_string()))
 }
 

@@ -5,6 +5,7 @@
 
 mod connect;
 mod methods;
+mod node;
 
 use std::net::SocketAddr;
 use std::pin::pin;
@@ -17,7 +18,10 @@ use axum::response::Response as HttpResponse;
 use futures_util::stream::SplitSink;
 use futures_util::{SinkExt, StreamExt};
 use http::request::Parts;
-use manyhands_wire::{CLOSE_UNAUTHENTICATED, Code, ErrorShape, Frame, Response};
+use manyhands_wire::{
+    CLOSE_UNAUTHENTICATED, Code, ErrorShape, Frame, NodeExecNotice, Payload, Response,
+    ToolsChangedEvent,
+};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
@@ -25,7 +29,12 @@ use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use crate::doorman::Admitted;
 use crate::gateway::Gateway;
 use crate::http::bearer;
+use crate::nodes::{News, Outbox};
+use connect::Guest;
 
+/// What is read at a time. Each socket holds as much, and there may be thousands: what a node
+/// says of itself fits.
+const READ_BUFFER: usize = 16 * 1024;
 /// How often a silent peer is asked whether it is still there.
 const PING: Duration = Duration::from_secs(10);
 /// A peer that says nothing for this long is gone.
@@ -34,6 +43,8 @@ const DEAD: Duration = Duration::from_secs(30);
 const MAX_OPEN: usize = 64;
 /// How many answers may wait for a slow reader before the socket is given up.
 const MAX_QUEUED: usize = 128;
+/// How many pieces of files may wait for it.
+const MAX_PIECES: usize = 8;
 /// How long a closed socket may take to go.
 const CLOSED_WITHIN: Duration = Duration::from_millis(800);
 /// How long a slow reader may hold up one answer.
@@ -52,6 +63,7 @@ pub async fn upgrade(
     socket
         .max_message_size(limit)
         .max_frame_size(limit)
+        .read_buffer_size(READ_BUFFER)
         .on_upgrade(move |socket| serve(gateway, socket, peer, token))
 }
 
@@ -59,15 +71,17 @@ async fn serve(gateway: Arc<Gateway>, socket: WebSocket, peer: SocketAddr, token
     let sockets = gateway.path.metrics().gauge("websocket_connections");
     sockets.increment(1);
     let (sink, mut stream) = socket.split();
-    let (outbox, queued) = mpsc::channel(MAX_QUEUED);
-    let writer = tokio::spawn(write(sink, queued));
+    let (words, queued) = mpsc::channel(MAX_QUEUED);
+    let (bulk, pieces) = mpsc::channel(MAX_PIECES);
+    let outbox = Outbox { words, bulk };
+    let writer = tokio::spawn(write(sink, queued, pieces));
     // What a stranger may send is large, so there are not many of them at once.
     let Ok(stranger) = gateway.strangers.clone().try_acquire_owned() else {
         let close = closing(
             close_code::AGAIN,
             "too many sockets have not said who they are",
         );
-        let _ = outbox.try_send(Message::Close(Some(close)));
+        let _ = outbox.words.try_send(Message::Close(Some(close)));
         drop(outbox);
         let _ = timeout(CLOSED_WITHIN, writer).await;
         sockets.decrement(1);
@@ -91,19 +105,17 @@ async fn serve(gateway: Arc<Gateway>, socket: WebSocket, peer: SocketAddr, token
     };
     drop(stranger);
     match admitted {
-        Ok((admitted, hello)) => {
-            let _ = outbox.send(text(hello)).await;
-            let mut session = Session {
-                gateway,
-                admitted,
-                outbox,
-                open: JoinSet::new(),
+        Ok((admitted, guest, hello)) => {
+            let _ = outbox.words.send(text(hello)).await;
+            let words = outbox.words.clone();
+            let close = match guest {
+                Guest::Client => client(gateway, admitted, outbox, &mut stream).await,
+                Guest::Node(name, offer) => {
+                    node::serve(&gateway, &admitted, name, *offer, outbox, &mut stream).await
+                }
             };
-            let close = session.run(&mut stream).await;
-            let Session { outbox, open, .. } = session;
-            drop(open); // every call this socket asked for ends here
             if let Some(close) = close {
-                let _ = outbox.try_send(Message::Close(Some(close)));
+                let _ = words.try_send(Message::Close(Some(close)));
             }
         }
         Err((id, error)) => {
@@ -114,8 +126,10 @@ async fn serve(gateway: Arc<Gateway>, socket: WebSocket, peer: SocketAddr, token
             };
             let reason = error.message.clone();
             let response = Response::failed(id.unwrap_or_default(), error);
-            let _ = outbox.try_send(text(response));
-            let _ = outbox.try_send(Message::Close(Some(closing(code, &reason))));
+            let _ = outbox.words.try_send(text(response));
+            let _ = outbox
+                .words
+                .try_send(Message::Close(Some(closing(code, &reason))));
         }
     }
     // A peer that does not read does not keep a socket that was closed.
@@ -126,9 +140,37 @@ async fn serve(gateway: Arc<Gateway>, socket: WebSocket, peer: SocketAddr, token
     sockets.decrement(1);
 }
 
-/// Writes what is queued; a reader too slow for one answer is given up.
-async fn write(mut sink: SplitSink<WebSocket, Message>, mut queued: mpsc::Receiver<Message>) {
-    while let Some(message) = queued.recv().await {
+/// Serves a client until it goes, or says why its socket is closed. Every call that the socket
+/// asked for ends with it.
+async fn client(
+    gateway: Arc<Gateway>,
+    admitted: Admitted,
+    outbox: Outbox,
+    stream: &mut (impl StreamExt<Item = Result<Message, axum::Error>> + Unpin),
+) -> Option<CloseFrame> {
+    let mut session = Session {
+        gateway,
+        admitted,
+        outbox: outbox.words,
+        open: JoinSet::new(),
+    };
+    session.run(stream).await
+}
+
+/// Writes what is queued, words before pieces of files; a reader too slow for one of them is
+/// given up.
+async fn write(
+    mut sink: SplitSink<WebSocket, Message>,
+    mut words: mpsc::Receiver<Message>,
+    mut pieces: mpsc::Receiver<Message>,
+) {
+    loop {
+        let message = tokio::select! {
+            biased;
+            word = words.recv() => word,
+            Some(piece) = pieces.recv() => Some(piece),
+        };
+        let Some(message) = message else { break };
         let last = matches!(message, Message::Close(_));
         let sent = timeout(SLOW, sink.send(message)).await;
         if last || !matches!(sent, Ok(Ok(()))) {
@@ -156,6 +198,7 @@ impl Session {
         let (gateway, admitted) = (self.gateway.clone(), self.admitted.clone());
         let mut lapsed = pin!(gateway.doorman.lapsed(&admitted));
         let stopping = gateway.stopping();
+        let (mut changes, mut news) = (gateway.nodes.changes(), gateway.nodes.news());
         loop {
             tokio::select! {
                 message = stream.next() => {
@@ -176,6 +219,12 @@ impl Session {
                 ended = &mut lapsed => return Some(closing(CLOSE_UNAUTHENTICATED, &ended.message)),
                 Some(_) = self.open.join_next(), if !self.open.is_empty() => {}
                 () = stopping.cancelled(), if self.open.is_empty() => return Some(closing(close_code::RESTART, "the gateway is stopping")),
+                Ok(()) = changes.changed() => self.tell(&ToolsChangedEvent {}),
+                told = news.recv() => {
+                    if let Ok(told) = told {
+                        self.announce(&told);
+                    }
+                }
                 () = self.outbox.closed() => return None,
             }
         }
@@ -201,12 +250,31 @@ impl Session {
         );
         self.open.spawn(async move {
             let id = request.id.clone();
-            let response = match methods::answer(&gateway, &admitted, request).await {
+            let response = match methods::answer(&gateway, &admitted, request, &outbox).await {
                 Ok(payload) => Response::ok(id, payload),
                 Err(error) => Response::failed(id, error),
             };
             let _ = outbox.send(text(response)).await; // the peer may have gone
         });
+    }
+
+    /// Tells the peer something, if it has room for it.
+    fn tell<P: Payload>(&self, payload: &P) {
+        let _ = self.outbox.try_send(Message::Text(payload.encode().into()));
+    }
+
+    /// Tells of a program in the background: to the owner, and to whoever started it.
+    fn announce(&self, news: &News) {
+        let caller = &self.admitted.caller;
+        let started = news.origin.as_ref();
+        let own = started.is_some_and(|origin| origin.caller == caller.key());
+        if own || caller.is_owner() {
+            self.tell(&NodeExecNotice {
+                node_id: news.node.to_string(),
+                agent_id: started.map(|origin| origin.agent.clone()),
+                news: news.told.clone(),
+            });
+        }
     }
 
     /// Answers at once, or not at all: a peer with a full queue reads nothing anyway.

@@ -8,6 +8,7 @@ mod error;
 #[cfg(test)]
 mod hostile;
 mod meta;
+mod part;
 mod pending;
 mod sweep;
 mod write;
@@ -22,10 +23,11 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, DirEntry, OpenOptions, OpenOptionsExt};
 use rustix::fs::{AtFlags, OFlags, statat, unlinkat};
 
-use crate::rel_path::{RelPath, TEMPORARY_PREFIX};
+use crate::rel_path::{PART_PREFIX, RelPath, TEMPORARY_PREFIX};
 
 pub use error::JailError;
 pub use meta::{Entry, Kind, Meta, Version};
+pub use part::{NewFile, PartFile};
 pub use pending::PendingFile;
 pub use write::WriteMode;
 
@@ -128,11 +130,11 @@ impl Jail {
         Ok(Some(entries))
     }
 
-    /// One listed name; `None` for half-written files and for what vanished meanwhile.
+    /// One listed name; `None` for half-written files and parts, and for what vanished meanwhile.
     fn entry(&self, parent: &RelPath, dir: &Dir, entry: &DirEntry) -> Option<Entry> {
         let raw = entry.file_name();
         let name = raw.to_string_lossy().into_owned();
-        if name.starts_with(TEMPORARY_PREFIX) {
+        if name.starts_with(TEMPORARY_PREFIX) || name.starts_with(PART_PREFIX) {
             return None;
         }
         let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());

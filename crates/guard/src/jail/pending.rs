@@ -67,7 +67,7 @@ impl PendingFile {
                 None if matches!(mode, WriteMode::IfVersion(_)) => return Err(JailError::Changed),
                 None => {}
             }
-            self.make_newer_than(&mut newest)?;
+            make_newer_than(&self.file, &mut newest)?;
             if mode == WriteMode::CreateNew {
                 self.place_without_replacing()?;
             } else {
@@ -77,27 +77,6 @@ impl PendingFile {
         self.temporary.forget();
         sync_dir(&self.dir)?;
         Ok(Meta::of(&self.file)?)
-    }
-
-    /// Clocks of file systems tick every few milliseconds and inode numbers come back,
-    /// so two versions could look alike; each commit is dated after the one before.
-    fn make_newer_than(&self, newest: &mut i128) -> Result<(), JailError> {
-        let modified = modified_ns(&fstat(&self.file)?);
-        if modified > *newest {
-            *newest = modified;
-            return Ok(());
-        }
-        *newest += 1;
-        let second = 1_000_000_000;
-        let time = Timespec {
-            tv_sec: i64::try_from(newest.div_euclid(second)).unwrap_or(i64::MAX),
-            tv_nsec: i64::try_from(newest.rem_euclid(second)).unwrap_or(0),
-        };
-        let times = Timestamps {
-            last_access: time,
-            last_modification: time,
-        };
-        Ok(futimens(&self.file, &times)?)
     }
 
     fn place_without_replacing(&self) -> Result<(), JailError> {
@@ -121,6 +100,27 @@ impl Drop for PendingFile {
             self.temporary.forget();
         }
     }
+}
+
+/// Clocks of file systems tick every few milliseconds and inode numbers come back,
+/// so two versions could look alike; each commit is dated after the one before.
+pub(super) fn make_newer_than(file: &File, newest: &mut i128) -> Result<(), JailError> {
+    let modified = modified_ns(&fstat(file)?);
+    if modified > *newest {
+        *newest = modified;
+        return Ok(());
+    }
+    *newest += 1;
+    let second = 1_000_000_000;
+    let time = Timespec {
+        tv_sec: i64::try_from(newest.div_euclid(second)).unwrap_or(i64::MAX),
+        tv_nsec: i64::try_from(newest.rem_euclid(second)).unwrap_or(0),
+    };
+    let times = Timestamps {
+        last_access: time,
+        last_modification: time,
+    };
+    Ok(futimens(file, &times)?)
 }
 
 fn check_replaceable(there: &Stat, mode: &WriteMode) -> Result<(), JailError> {

@@ -23,6 +23,15 @@ pub enum WriteMode {
     IfVersion(Version),
 }
 
+/// Where a file goes.
+pub(super) struct Destination {
+    pub(super) dir: Dir,
+    /// The way there, without a link at its end.
+    pub(super) path: RelPath,
+    /// The regular file that is there.
+    pub(super) old: Option<Stat>,
+}
+
 impl Jail {
     /// Writes `bytes` to `path` in one step, creating the directories above it.
     pub fn write(&self, path: &RelPath, bytes: &[u8], mode: WriteMode) -> Result<Meta, JailError> {
@@ -55,25 +64,28 @@ impl Jail {
     }
 
     fn try_begin(&self, path: &RelPath) -> Result<PendingFile, JailError> {
+        let Destination { dir, path, old } = self.destination(path)?;
+        let mode = old.map_or(NEW_FILE, |stat| stat.st_mode & 0o777);
+        let name = path.file_name().unwrap_or_default();
+        PendingFile::create(dir, name.to_owned(), mode)
+    }
+
+    /// Where a file written to `path` goes, with the directories above it created.
+    pub(super) fn destination(&self, path: &RelPath) -> Result<Destination, JailError> {
         let parent = path.parent().ok_or(JailError::IsDirectory)?;
         let mut dir = self.open_or_create(&parent)?;
-        let mut name = path.file_name().unwrap_or_default().to_owned();
-        let mut old = stat_if_there(&dir, &name)?;
+        let mut path = path.clone();
+        let mut old = stat_if_there(&dir, path.file_name().unwrap_or_default())?;
         if old.as_ref().is_some_and(is_link) {
-            let target = self.link_target(path)?;
-            dir = self.open_parent(&target)?;
-            target.file_name().unwrap_or_default().clone_into(&mut name);
-            old = stat_if_there(&dir, &name)?;
+            path = self.link_target(&path)?;
+            dir = self.open_parent(&path)?;
+            old = stat_if_there(&dir, path.file_name().unwrap_or_default())?;
         }
-        let mode = match &old {
-            None => NEW_FILE,
-            Some(stat) => match kind_of(stat) {
-                Kind::File => stat.st_mode & 0o777,
-                Kind::Dir => return Err(JailError::IsDirectory),
-                Kind::Other => return Err(JailError::NotRegular),
-            },
-        };
-        PendingFile::create(dir, name, mode)
+        match old.as_ref().map(kind_of) {
+            None | Some(Kind::File) => Ok(Destination { dir, path, old }),
+            Some(Kind::Dir) => Err(JailError::IsDirectory),
+            Some(Kind::Other) => Err(JailError::NotRegular),
+        }
     }
 
     /// Where a link leads, as a path without links.

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use manyhands_guard::SuperviseError;
+use manyhands_core::{ErrorCode, ToolError};
+use manyhands_guard::{SandboxError, SuperviseError};
 
 use super::SessionId;
 
@@ -81,7 +82,85 @@ pub enum JobError {
     /// It ran, and the system would not tell how it ended.
     #[error("{0}")]
     Lost(String),
+    /// It has no folder of its own to work in.
+    #[error("cannot make a folder for temporary files in {}: {error}", path.display())]
+    Scratch {
+        /// Where.
+        path: PathBuf,
+        /// What the system said.
+        error: std::io::Error,
+    },
     /// It could not be started.
     #[error(transparent)]
     Start(#[from] SuperviseError),
+}
+
+impl JobError {
+    /// The stable code.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::EmptyCommand
+            | Self::NulInCommand
+            | Self::CommandTooLong { .. }
+            | Self::Workdir { .. }
+            | Self::Timeout { .. }
+            | Self::LogLimit => ErrorCode::InvalidArguments,
+            Self::NotFound(_) => ErrorCode::NotFound,
+            Self::Exited(_) | Self::StdinClosed(_) | Self::NotReading { .. } => ErrorCode::Conflict,
+            Self::Cancelled => ErrorCode::Cancelled,
+            Self::TooManyJobs { .. }
+            | Self::Start(SuperviseError::Busy { .. } | SuperviseError::Sandbox(_)) => {
+                ErrorCode::Unavailable
+            }
+            Self::Scratch { .. } | Self::Lost(_) | Self::Start(_) => ErrorCode::Failed,
+        }
+    }
+}
+
+impl From<JobError> for ToolError {
+    fn from(error: JobError) -> Self {
+        let code = error.code();
+        if let JobError::Start(SuperviseError::Sandbox(SandboxError::Unavailable {
+            what,
+            remedy,
+        })) = error
+        {
+            let why = format!("the sandbox cannot start, so nothing was run: {what}");
+            return Self::new(code, why).hint(remedy);
+        }
+        let text = error.to_string();
+        match text.split_once('\n') {
+            Some((message, hint)) => Self::new(code, message).hint(hint),
+            None => Self::new(code, text),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sandbox_that_cannot_start_is_told_with_its_remedy() {
+        let error = JobError::Start(SuperviseError::Sandbox(SandboxError::Unavailable {
+            what: "landlock is not switched on".to_owned(),
+            remedy: "use Linux 6.2 or newer".to_owned(),
+        }));
+        let told = ToolError::from(error);
+        assert_eq!(told.code, ErrorCode::Unavailable);
+        assert_eq!(
+            told.text(),
+            "the sandbox cannot start, so nothing was run: landlock is not switched on\n\
+             hint: use Linux 6.2 or newer"
+        );
+    }
+
+    #[test]
+    fn advice_that_follows_on_a_line_is_the_hint() {
+        let told = ToolError::from(JobError::TooManyJobs { max: 3 });
+        assert_eq!(told.message, "3 background jobs run already");
+        assert!(told.hint.unwrap().contains("kill"));
+        let told = ToolError::from(JobError::EmptyCommand);
+        assert_eq!((told.code, told.hint), (ErrorCode::InvalidArguments, None));
+    }
 }

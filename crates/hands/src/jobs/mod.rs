@@ -26,6 +26,7 @@ use manyhands_guard::{Program, Sandbox, Stdin, Supervisor};
 use tokio::sync::{Semaphore, broadcast};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use crate::shell::private::Private;
 use session::{About, Session};
 
 pub use error::JobError;
@@ -84,6 +85,9 @@ pub struct JobSettings {
     /// Where commands are confined; `None` leaves them the rights of the node's user. The
     /// system's own login files may be read beside what it grants.
     pub sandbox: Option<Sandbox>,
+    /// Where each command gets a folder of its own as home and for temporary files, which goes
+    /// with it; `None` leaves it those of the environment.
+    pub scratch: Option<PathBuf>,
     /// How many background jobs may run at a time.
     pub max_jobs: usize,
 }
@@ -97,6 +101,7 @@ impl JobSettings {
             shell: shell.unwrap_or_else(|| PathBuf::from("/bin/sh")),
             env,
             sandbox: None,
+            scratch: None,
             max_jobs: DEFAULT_MAX_JOBS,
         }
     }
@@ -213,20 +218,17 @@ impl Jobs {
             let slot = slot.map_err(|_| JobError::TooManyJobs { max })?;
             (Some(slot), Stdin::Piped)
         };
-        let mut program = Program::new(&inner.settings.shell)
-            .args(["-lc", &request.command])
-            .cwd(&request.workdir)
+        let private = self.private_folder()?;
+        let program = self
+            .program(&request, private.as_ref())
             .stdin(stdin)
-            .sandbox(inner.settings.sandbox.clone())
             .timeout(timeout);
-        for (name, value) in &inner.settings.env {
-            program = program.env(name, value);
-        }
         let about = About {
             id: inner.ids.next(),
             number: inner.started.fetch_add(1, Ordering::Relaxed),
             command: beginning(&request.command),
             workdir: request.workdir,
+            origin: request.origin,
             started_at: inner.clock.now(),
             started: inner.clock.monotonic(),
         };
@@ -238,8 +240,40 @@ impl Jobs {
             // Before anybody can see it end: its start is told first, however short it is.
             self.leave_running(&session);
         }
-        tokio::spawn(Arc::clone(&session).keep(running, slot));
+        tokio::spawn(Arc::clone(&session).keep(running, slot, private));
         Ok(session)
+    }
+
+    fn program(&self, request: &BashRequest, private: Option<&Private>) -> Program {
+        let settings = &self.inner.settings;
+        let mut program = Program::new(&settings.shell)
+            .args(["-lc", &request.command])
+            .cwd(&request.workdir);
+        for (name, value) in &settings.env {
+            program = program.env(name, value);
+        }
+        let mut sandbox = settings.sandbox.clone();
+        if let Some(private) = private {
+            sandbox = sandbox.map(|sandbox| sandbox.writing(private.path()));
+            program = program
+                .env("HOME", private.path())
+                .env("TMPDIR", private.path());
+        }
+        program.sandbox(sandbox)
+    }
+
+    fn private_folder(&self) -> Result<Option<Private>, JobError> {
+        let Some(scratch) = &self.inner.settings.scratch else {
+            return Ok(None);
+        };
+        let made = tempfile::Builder::new()
+            .prefix("mh-job-")
+            .tempdir_in(scratch);
+        let folder = made.map_err(|error| JobError::Scratch {
+            path: scratch.clone(),
+            error,
+        })?;
+        Ok(Some(Private::new(folder, &self.inner.supervisor)))
     }
 
     /// Whether it now runs in the background; not when it has ended.

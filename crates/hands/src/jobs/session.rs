@@ -14,6 +14,8 @@ use tokio::sync::{OwnedSemaphorePermit, broadcast};
 use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard, WaitForCancellationFuture};
 
+use crate::shell::private::Private;
+
 use super::transcript::{Transcript, pump};
 use super::{
     CompletedJob, JobError, JobEvent, JobEventKind, JobStatus, LAST_WORDS, LIST_CHARS, LogResult,
@@ -43,6 +45,7 @@ pub(super) struct About {
     /// The beginning of the command, to be recognised by.
     pub(super) command: String,
     pub(super) workdir: PathBuf,
+    pub(super) origin: Option<String>,
     pub(super) started_at: Timestamp,
     pub(super) started: Duration,
 }
@@ -106,11 +109,13 @@ impl Session {
         self.about.id
     }
 
-    /// Sees the program through to its end. `slot` is free again before anybody hears of that.
+    /// Sees the program through to its end. `slot` is free again before anybody hears of that,
+    /// and its folder is gone or going.
     pub(super) async fn keep(
         self: Arc<Self>,
         mut running: Running,
         slot: Option<OwnedSemaphorePermit>,
+        private: Option<Private>,
     ) {
         let pumped = pump(
             &self.transcript,
@@ -131,7 +136,7 @@ impl Session {
                 None => running.wait().await,
             }
         };
-        drop(slot);
+        drop((slot, private));
         self.end(ended);
         self.stdin.lock().await.take();
     }
@@ -186,6 +191,7 @@ impl Session {
         let _ = self.events.send(JobEvent {
             session_id: self.id(),
             event: ending.map_or(JobEventKind::Started, Ending::kind),
+            origin: self.about.origin.clone(),
             exit_code: ending.and_then(|e| e.exit_code),
             signal: ending.and_then(|e| e.signal.clone()),
             output_tail: Some(tail).filter(|tail| !tail.is_empty()),

@@ -51,6 +51,8 @@ pub struct BashRequest {
     pub background: bool,
     /// How long to wait before leaving it running; brought into 10 to 120,000 ms.
     pub yield_ms: Option<u64>,
+    /// Who asked for it, in words of the caller's own; news of the job carry them.
+    pub origin: Option<String>,
 }
 
 /// Where a job stands.
@@ -261,6 +263,9 @@ pub struct JobEvent {
     pub session_id: SessionId,
     /// What became of it.
     pub event: JobEventKind,
+    /// Who asked for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
     /// Its exit code, once it ended by itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use manyhands_guard::PART_PREFIX;
 use rustix::fs::OFlags;
 
 use super::LocalError;
@@ -74,7 +75,7 @@ pub(super) fn write(path: &Path, bytes: &[u8], demand: Demand<'_>) -> Result<(),
 }
 
 /// The file a path really names, even where a link leads to nothing yet.
-fn through_links(path: &Path) -> Result<PathBuf, LocalError> {
+pub(super) fn through_links(path: &Path) -> Result<PathBuf, LocalError> {
     let mut path = path.to_owned();
     for _ in 0..MAX_LINKS {
         match fs::read_link(&path) {
@@ -87,7 +88,7 @@ fn through_links(path: &Path) -> Result<PathBuf, LocalError> {
 }
 
 /// Renaming over a file asks only for rights on its directory; we ask for those on the file too.
-fn writable(path: &Path) -> io::Result<Metadata> {
+pub(super) fn writable(path: &Path) -> io::Result<Metadata> {
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::NOFOLLOW;
     OpenOptions::new()
         .write(true)
@@ -178,6 +179,6 @@ fn next_name() -> String {
 
 /// Whether a name is one that a write uses before its end.
 pub(super) fn is_temporary(name: &OsStr) -> bool {
-    name.as_encoded_bytes()
-        .starts_with(TEMPORARY_PREFIX.as_bytes())
+    let name = name.as_encoded_bytes();
+    name.starts_with(TEMPORARY_PREFIX.as_bytes()) || name.starts_with(PART_PREFIX.as_bytes())
 }

@@ -38,6 +38,23 @@ pub enum LocalError {
     /// Somebody else wrote it between our read and our write.
     #[error("{}: changed while it was being edited; read it again and repeat the edit", .0.display())]
     Changed(PathBuf),
+    /// It is not any more what was announced.
+    #[error("{}: changed while it was being sent; send it again", .0.display())]
+    ChangedOnTheWay(PathBuf),
+    /// More came than was announced.
+    #[error("{}: more than the {size} bytes came that were announced", .path.display())]
+    Surplus {
+        /// Where it was to go.
+        path: PathBuf,
+        /// What was announced.
+        size: u64,
+    },
+    /// More is on its way than was asked for.
+    #[error("{}: bytes came faster than they were acknowledged", .0.display())]
+    Flooded(PathBuf),
+    /// Somebody else is sending the same there.
+    #[error("{}: is being received already; wait for that to end", .0.display())]
+    Busy(PathBuf),
     /// A text too long to be read at once.
     #[error("{}: is a text of {size} bytes, over 10 MB; read it in parts with offset and limit", .path.display())]
     LongText {
@@ -163,7 +180,10 @@ impl LocalError {
             Self::NotFound(_) => ErrorCode::NotFound,
             Self::Outside { .. } | Self::Denied(_) => ErrorCode::Forbidden,
             Self::Full(_) => ErrorCode::StorageFull,
-            Self::Changed(_) => ErrorCode::Conflict,
+            Self::Busy(_) => ErrorCode::Unavailable,
+            Self::Changed(_) | Self::ChangedOnTheWay(_) | Self::Surplus { .. } => {
+                ErrorCode::Conflict
+            }
             Self::LongText { .. } | Self::LargeImage { .. } | Self::LargeEdit { .. } => {
                 ErrorCode::TooLarge
             }
@@ -174,7 +194,9 @@ impl LocalError {
             | Self::Ambiguous { .. }
             | Self::Parameter { .. } => ErrorCode::InvalidArguments,
             Self::Cancelled => ErrorCode::Cancelled,
-            Self::Binary { .. } | Self::NotText(_) | Self::Io { .. } => ErrorCode::Failed,
+            Self::Binary { .. } | Self::NotText(_) | Self::Flooded(_) | Self::Io { .. } => {
+                ErrorCode::Failed
+            }
         }
     }
 }

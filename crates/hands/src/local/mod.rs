@@ -1,4 +1,5 @@
-//! The file tools of a node on its own machine: reading, writing, editing, finding and searching.
+//! The file tools of a node on its own machine: reading, writing, editing, finding and searching;
+//! and files on their way from it and to it.
 //!
 //! Relative paths start at the node's workspace. Absolute paths are used as they are, unless the
 //! node's owner set a jail: then every open goes beneath its handle and everything else is refused.
@@ -9,6 +10,8 @@ mod atomic;
 mod error;
 mod glob;
 mod grep;
+mod incoming;
+mod outgoing;
 mod place;
 mod read;
 mod text_only;
@@ -23,6 +26,8 @@ pub use glob::{GlobRequest, GlobResult, MAX_GLOB_MATCHES};
 pub use grep::{
     DEFAULT_GREP_LIMIT, GrepMatch, GrepRequest, GrepResult, MAX_GREP_CONTEXT, MAX_GREP_LIMIT,
 };
+pub use incoming::Incoming;
+pub use outgoing::Outgoing;
 pub use place::LocalFiles;
 pub use read::{ImageFile, READ_LIMIT, ReadRequest, ReadResult, TextPart};
 pub use walk::Skipped;

@@ -5,7 +5,7 @@
 //! was granted. When its time is up the whole process group is gone.
 
 mod find;
-mod private;
+pub(crate) mod private;
 mod spool;
 
 use std::collections::BTreeMap;

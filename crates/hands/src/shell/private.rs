@@ -12,20 +12,20 @@ const REMOVED_WITHIN: Duration = Duration::from_secs(120);
 
 /// A folder of a program's own. Dropped, it is removed in the background: a program can leave a
 /// tree so deep or so closed that removing it takes long, and recursion would not survive it.
-pub(super) struct Private {
+pub(crate) struct Private {
     folder: PathBuf,
     supervisor: Supervisor,
 }
 
 impl Private {
-    pub(super) fn new(folder: TempDir, supervisor: &Supervisor) -> Self {
+    pub(crate) fn new(folder: TempDir, supervisor: &Supervisor) -> Self {
         Self {
             folder: folder.keep(),
             supervisor: supervisor.clone(),
         }
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.folder
     }
 }

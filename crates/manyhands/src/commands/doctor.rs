@@ -6,10 +6,12 @@ use std::process::ExitCode;
 
 use manyhands_gateway::OWNER_TOKEN_FILE;
 use manyhands_guard::{Supervisor, probe, read_private, self_test};
-use manyhands_store::HomeLock;
+use manyhands_store::{HomeLock, StoreError};
+use serde_json::Value;
 
 use crate::ground::Ground;
 use crate::output::{self, Done};
+use crate::own_node::OwnNode;
 
 /// Less room than this and writes will soon fail.
 const LOW_SPACE: u64 = 256 * 1024 * 1024;
@@ -40,7 +42,8 @@ impl Finding {
 pub async fn run(ground: &Ground) -> Done {
     let mut findings = vec![home(&ground.home), settings(ground), owner_token(ground)];
     findings.push(space(&ground.home));
-    findings.push(gateway(ground).await);
+    findings.extend(gateway(ground).await);
+    findings.extend(own_node(ground));
     findings.extend(sandbox().await);
     let mut wrong = 0;
     for finding in &findings {
@@ -139,36 +142,81 @@ fn space(home: &Path) -> Finding {
 }
 
 /// A running gateway is asked; without one its store is opened and looked at.
-async fn gateway(ground: &Ground) -> Finding {
+async fn gateway(ground: &Ground) -> Vec<Finding> {
     if let Some(holder) = HomeLock::holder(&ground.home) {
         let asked = match ground.remote() {
-            Ok(remote) => remote.get("/api/tools").await,
+            Ok(remote) => remote.get("/api/nodes").await,
             Err(failure) => Err(failure),
         };
         return match asked {
-            Ok(_) => Finding::fine("gateway", format!("{holder}")),
-            Err(failure) => Finding::wrong(
+            Ok(listed) => vec![
+                Finding::fine("gateway", format!("{holder}")),
+                nodes(&listed),
+            ],
+            Err(failure) => vec![Finding::wrong(
                 "gateway",
                 format!("{holder} does not answer: {}", failure.0),
                 "look at its log; restart it",
-            ),
+            )],
         };
     }
     if !ground.home.join(OWNER_TOKEN_FILE).exists() {
-        return Finding::fine("gateway", "not started yet: `manyhands up`");
+        return vec![Finding::fine("gateway", "not started yet: `manyhands up`")];
     }
-    let looked = match ground.store().await {
-        Ok((_lock, store)) => store.close().await,
-        Err(error) => Err(error),
-    };
-    match looked {
-        Ok(()) => Finding::fine("gateway", "not running; its store opens"),
-        Err(error) => Finding::wrong(
+    match look(ground).await {
+        Ok(on_record) => vec![
+            Finding::fine("gateway", "not running; its store opens"),
+            Finding::fine("nodes", format!("{on_record} on record")),
+        ],
+        Err(error) => vec![Finding::wrong(
             "gateway",
             error.to_string(),
             "follow the message, or bring a backup back with `manyhands restore`",
-        ),
+        )],
     }
+}
+
+/// Opens the store, and counts the nodes on record.
+async fn look(ground: &Ground) -> Result<usize, StoreError> {
+    let (_lock, store) = ground.store().await?;
+    let nodes = store.nodes().list().await;
+    store.close().await?;
+    Ok(nodes?.len())
+}
+
+fn nodes(listed: &Value) -> Finding {
+    let nodes = listed["nodes"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    let online = nodes.iter().filter(|node| node["online"] == true).count();
+    Finding::fine(
+        "nodes",
+        format!("{} on record, {online} online", nodes.len()),
+    )
+}
+
+/// How this machine is lent by the settings; wrong settings are told of elsewhere.
+fn own_node(ground: &Ground) -> Option<Finding> {
+    let (settings, _) = ground.config().load().ok()?;
+    if !settings.node.enabled {
+        let about = "this machine is not lent: node.enabled = false";
+        return Some(Finding::fine("own node", about));
+    }
+    Some(match OwnNode::of(&settings, ground) {
+        Ok(own) => {
+            let mut about = format!("{} ({})", own.id, own.lending);
+            if let Some(warning) = own.warning() {
+                about.push_str(&format!("; {warning}"));
+            }
+            Finding::fine("own node", about)
+        }
+        Err(failure) => Finding::wrong(
+            "own node",
+            failure.0,
+            "mend [node] in config.toml, or start with `manyhands up --no-node`",
+        ),
+    })
 }
 
 async fn sandbox() -> Vec<Finding> {

@@ -6,8 +6,11 @@ mod audit;
 mod backup;
 mod call;
 mod config;
+mod cp;
 mod doctor;
 mod mcp;
+mod node;
+mod nodes;
 mod policy;
 mod secret;
 mod token;
@@ -26,6 +29,9 @@ use crate::output::Done;
 pub async fn run(command: Command, ground: &Ground) -> Done {
     match command {
         Command::Up(up) => up::run(up, ground).await,
+        Command::Node(node) => node::run(node, ground).await,
+        Command::Nodes(nodes) => nodes::run(nodes, ground).await,
+        Command::Cp(cp) => cp::run(cp, ground).await,
         Command::Call(call) => call::run(call, ground).await,
         Command::Trigger(trigger) => call::trigger(trigger, ground).await,
         Command::Tools(tools) => tools::run(tools, ground).await,

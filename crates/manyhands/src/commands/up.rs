@@ -11,6 +11,7 @@ use tracing_subscriber::EnvFilter;
 use crate::args::Up;
 use crate::ground::Ground;
 use crate::output::{self, Done, Failure};
+use crate::own_node::{Lent, OwnNode};
 
 /// Starts the gateway and serves until a signal ends it.
 pub async fn run(up: Up, ground: &Ground) -> Done {
@@ -30,6 +31,14 @@ pub async fn run(up: Up, ground: &Ground) -> Done {
         LogFormat::Json => log.json().init(),
         LogFormat::Text => log.init(),
     }
+    let own = if up.no_node || !settings.node.enabled {
+        None
+    } else {
+        Some(OwnNode::of(&settings, ground)?)
+    };
+    if let Some(warning) = own.as_ref().and_then(OwnNode::warning) {
+        output::remark(warning);
+    }
     let options = Options {
         home: ground.home.clone(),
         clock: ground.clock.clone(),
@@ -37,11 +46,32 @@ pub async fn run(up: Up, ground: &Ground) -> Done {
         passphrase: ground.passphrase(),
         environment: ground.environment(),
     };
-    daemon::run(options, up.listen, greet).await?;
+    let mut lent = None;
+    let served = daemon::run(options, up.listen, |ready| {
+        let started = own
+            .as_ref()
+            .map(|own| own.start(ready, settings.tls.as_ref(), ground));
+        greet(ready, &node_line(own.as_ref(), started.as_ref()));
+        lent = started.and_then(Result::ok);
+    });
+    let served = served.await;
+    if let Some(lent) = lent {
+        lent.stop().await;
+    }
+    served?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn greet(ready: &Ready) {
+/// This machine as a node, in words.
+fn node_line(own: Option<&OwnNode>, started: Option<&Result<Lent, Failure>>) -> String {
+    match (own, started) {
+        (Some(own), Some(Ok(_))) => format!("{} ({})", own.id, own.lending),
+        (Some(own), Some(Err(failure))) => format!("{} is not lent: {}", own.id, failure.0),
+        _ => "none: this machine is not lent".to_owned(),
+    }
+}
+
+fn greet(ready: &Ready, node: &str) {
     let home = ready.gateway.home();
     let url = &ready.url;
     output::say(format!(
@@ -54,6 +84,7 @@ fn greet(ready: &Ready) {
         "  token     {} (the owner's; keep it to yourself)",
         home.join(manyhands_gateway::OWNER_TOKEN_FILE).display()
     ));
+    output::say(format!("  node      {node}"));
     output::say(format!(
         "  MCP       {url}/mcp, or `manyhands mcp` over standard input and output"
     ));

@@ -11,13 +11,19 @@ use super::sqlite::refusal;
 use crate::error::StoreError;
 
 /// Steps are appended and never edited once released.
-const STEPS: [(i64, &str, &str); 2] = [
+const STEPS: [(i64, &str, &str); 4] = [
     (
         1,
         "records",
         include_str!("../../migrations/0001_records.sql"),
     ),
     (2, "audit", include_str!("../../migrations/0002_audit.sql")),
+    (3, "nodes", include_str!("../../migrations/0003_nodes.sql")),
+    (
+        4,
+        "sessions",
+        include_str!("../../migrations/0004_sessions.sql"),
+    ),
 ];
 
 /// Applies what is missing, each step in its own transaction.
@@ -97,8 +103,10 @@ mod tests {
         for _ in 0..2 {
             Sql::open(&file).await.unwrap().close().await;
         }
-        assert_eq!(steps(&file).await, 2);
+        assert_eq!(steps(&file).await, KNOWN);
     }
+
+    const KNOWN: i64 = STEPS.len() as i64;
 
     #[track_caller]
     fn says(error: StoreError, words: &str) {
@@ -117,7 +125,7 @@ mod tests {
         .await;
         let error = Sql::open(&file).await.unwrap_err();
         says(error, "schema step 1");
-        assert_eq!(steps(&file).await, 2, "nothing was applied");
+        assert_eq!(steps(&file).await, KNOWN, "nothing was applied");
     }
 
     #[tokio::test]
@@ -130,8 +138,15 @@ mod tests {
         )
         .await;
         let error = Sql::open(&file).await.unwrap_err();
-        says(error, "newer version (schema 99, this one knows 2)");
-        assert_eq!(steps(&file).await, 3, "the record of the newer step stays");
+        says(
+            error,
+            &format!("newer version (schema 99, this one knows {KNOWN})"),
+        );
+        assert_eq!(
+            steps(&file).await,
+            KNOWN + 1,
+            "the record of the newer step stays"
+        );
     }
 
     #[tokio::test]

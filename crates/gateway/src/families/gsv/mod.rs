@@ -3,24 +3,51 @@
 mod config_get;
 mod delete_file;
 mod edit_file;
+mod logs_get;
 mod read_file;
+mod transfer;
 mod write_file;
 
 use std::sync::Arc;
 
-use manyhands_core::{Tool, ToolSpec, Typed};
+use arc_swap::ArcSwap;
+use manyhands_core::{Catalogue, Tool, ToolSpec, Typed};
 
+use crate::nodes::Nodes;
+use crate::nodes::transfer::Transfers;
 use crate::settings::LiveSettings;
 use crate::workspace::Workspace;
 
+/// What the tools of the family stand on.
+pub(crate) struct Ground<'a> {
+    pub(crate) workspace: &'a Workspace,
+    pub(crate) settings: &'a LiveSettings,
+    pub(crate) nodes: &'a Arc<Nodes>,
+    pub(crate) transfers: &'a Transfers,
+    pub(crate) catalogue: &'a Arc<ArcSwap<Catalogue>>,
+}
+
 /// Every tool of the family.
-pub fn tools(workspace: &Workspace, settings: &LiveSettings) -> Vec<Arc<dyn Tool>> {
+pub(crate) fn tools(ground: &Ground<'_>) -> Vec<Arc<dyn Tool>> {
+    let Ground {
+        workspace,
+        settings,
+        nodes,
+        transfers,
+        catalogue,
+    } = ground;
     vec![
-        Arc::new(Typed::new(read_file::ReadFile(workspace.clone()))),
-        Arc::new(Typed::new(write_file::WriteFile(workspace.clone()))),
-        Arc::new(Typed::new(edit_file::EditFile(workspace.clone()))),
-        Arc::new(Typed::new(delete_file::DeleteFile(workspace.clone()))),
-        Arc::new(Typed::new(config_get::ConfigGet(settings.clone()))),
+        Arc::new(Typed::new(read_file::ReadFile((*workspace).clone()))),
+        Arc::new(Typed::new(write_file::WriteFile((*workspace).clone()))),
+        Arc::new(Typed::new(edit_file::EditFile((*workspace).clone()))),
+        Arc::new(Typed::new(delete_file::DeleteFile((*workspace).clone()))),
+        Arc::new(Typed::new(config_get::ConfigGet((*settings).clone()))),
+        Arc::new(Typed::new(logs_get::LogsGet(Arc::clone(nodes)))),
+        Arc::new(Typed::new(transfer::Transfer {
+            nodes: Arc::clone(nodes),
+            transfers: (*transfers).clone(),
+            catalogue: Arc::clone(catalogue),
+        })),
     ]
 }
 

@@ -4,6 +4,7 @@ pub mod approvals;
 pub mod artifacts;
 pub mod audit;
 pub mod config;
+pub mod nodes;
 pub mod policy;
 pub mod secrets;
 pub mod tokens;

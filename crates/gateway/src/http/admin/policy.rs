@@ -72,6 +72,7 @@ pub async fn explain(
         agent: &agent,
         arguments: &arguments,
         effects: tool.effects_of(&arguments),
+        tainted: false,
     });
     answer(json!({
         "tool": tool.spec().name,

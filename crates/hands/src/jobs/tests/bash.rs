@@ -373,3 +373,23 @@ async fn a_sandbox_confines_the_command() {
         "mine\n"
     );
 }
+
+#[tokio::test]
+async fn a_confined_command_has_a_folder_of_its_own_that_goes_with_it() {
+    let scratch = tempfile::tempdir().unwrap();
+    let at = scratch.path().to_owned();
+    let fixture = fixture_with(|settings| {
+        settings.sandbox = Some(Sandbox::system_read_only());
+        settings.scratch = Some(at.clone());
+    });
+    let request = BashRequest {
+        workdir: "/".into(),
+        ..fixture.request("echo x > $TMPDIR/f && cat ~/f && echo $TMPDIR; echo y > /tmp/mh-leak")
+    };
+    let job = fixture.run(request).await;
+    let shown = format!("x\n{}/mh-job-", at.display());
+    let stdout = job.stdout.as_deref().unwrap_or_default();
+    assert!(stdout.starts_with(&shown), "{}", job.output);
+    assert_eq!(job.exit_code, Some(1), "{}", job.output);
+    until(|| std::fs::read_dir(&at).unwrap().count() == 0).await;
+}

@@ -49,6 +49,7 @@ impl Fixture {
             timeout_ms: None,
             background: false,
             yield_ms: None,
+            origin: None,
         }
     }
 

@@ -113,12 +113,14 @@ async fn news_tell_how_each_background_job_went() {
     ] {
         let request = BashRequest {
             timeout_ms: (kind == JobEventKind::TimedOut).then_some(100),
+            origin: Some("call 7".to_owned()),
             ..fixture.in_background(command)
         };
         let session_id = fixture.leave(request).await.session_id;
         let started = JobEvent {
             session_id,
             event: JobEventKind::Started,
+            origin: Some("call 7".to_owned()),
             exit_code: None,
             signal: None,
             output_tail: None,
@@ -416,6 +418,7 @@ async fn everything_ends_with_the_last_handle() {
         timeout_ms: None,
         background: true,
         yield_ms: None,
+        origin: None,
     };
     let mut pids = Vec::new();
     for command in [

@@ -4,6 +4,7 @@ mod glob;
 mod grep;
 mod jail;
 mod read;
+mod transfer;
 mod write;
 
 use std::fs;

@@ -3,28 +3,51 @@
 //! One handler serves both transports. Over HTTP it asks the path in this process; over
 //! stdio it asks a gateway elsewhere. Requests are served without sessions, so no state is
 //! shared between clients and a request means the same whichever replica it reaches.
+//!
+//! Tools come and go, and clients are told: since 2026-07-28 by `subscriptions/listen`, before
+//! that on the stream of `GET /mcp`, and over stdio without asking.
+
+mod changes;
+mod stream;
 
 use std::future::Future;
 use std::sync::Arc;
 
-use manyhands_core::{CallRequest, ContentBlock as Block, Effect, Envelope, ErrorCode, Invoke};
+use axum::Extension;
+use axum::response::IntoResponse;
+use axum::routing::{MethodRouter, get};
+use futures_util::StreamExt;
+use futures_util::stream::BoxStream;
+use http::HeaderMap;
+use manyhands_core::{
+    CallRequest, ContentBlock as Block, Effect, Envelope, ErrorCode, Invoke, ToolError, content_of,
+};
 pub use rmcp::ErrorData;
 use rmcp::ServiceExt;
 use rmcp::handler::server::ServerHandler;
+pub use rmcp::model::Extensions;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
     JsonObject, ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesRequestMethod,
     ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, Resource, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+    PaginatedRequestParams, Resource, ServerCapabilities, ServerConfig, SubscriptionFilter, Tool,
+    ToolAnnotations,
 };
+use rmcp::service::{Peer, SubscriptionContext};
 pub use rmcp::service::{RequestContext, RoleServer};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::Value;
+use tokio::io::{AsyncRead, DuplexStream, copy, duplex, stdin, stdout};
+use tokio_util::sync::CancellationToken;
 
 use crate::doorman::Admitted;
 use crate::gateway::Gateway;
 use crate::listing::{self, ToolListing};
+use changes::Audience;
+
+/// Comes up with something each time the asker may call other tools than before.
+pub type Changes = BoxStream<'static, ()>;
 
 /// What the face asks: the catalogue and the path, here or elsewhere.
 pub trait Hands: Clone + Send + Sync + 'static {
@@ -40,15 +63,26 @@ pub trait Hands: Clone + Send + Sync + 'static {
         arguments: Value,
         context: &RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<Envelope, ErrorData>> + Send;
+    /// What the asker of a request with these extensions is told of changes, until it ends.
+    fn changes(&self, extensions: &Extensions) -> Result<Changes, ErrorData>;
 }
 
 /// The handler over some hands.
 #[derive(Clone)]
-pub struct McpFace<H>(pub H);
+struct McpFace<H> {
+    hands: H,
+    /// Fires when the client is about to be gone.
+    leaving: CancellationToken,
+}
 
 impl<H: Hands> ServerHandler for McpFace<H> {
     fn get_info(&self) -> ServerConfig {
-        let mut info = ServerConfig::new(ServerCapabilities::builder().enable_tools().build());
+        let mut info = ServerConfig::new(
+            ServerCapabilities::builder()
+                .enable_tools()
+                .enable_tool_list_changed()
+                .build(),
+        );
         info.server_info = Implementation::new("manyhands", env!("CARGO_PKG_VERSION"));
         info.instructions = Some("Tools of a Manyhands gateway. A call that needs the owner's approval says so; make the same call again once it is given.".to_owned());
         info
@@ -59,7 +93,7 @@ impl<H: Hands> ServerHandler for McpFace<H> {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let tools = self.0.list(&context).await?;
+        let tools = self.hands.list(&context).await?;
         Ok(ListToolsResult::with_all_items(
             tools.into_iter().map(describe).collect(),
         ))
@@ -101,7 +135,7 @@ impl<H: Hands> ServerHandler for McpFace<H> {
         let name = request.name.into_owned();
         let cancelled = context.ct.clone();
         let envelope = tokio::select! {
-            envelope = self.0.call(name.clone(), arguments, &context) => envelope?,
+            envelope = self.hands.call(name.clone(), arguments, &context) => envelope?,
             () = cancelled.cancelled() => return Err(ErrorData::internal_error("cancelled", None)),
         };
         if envelope.code == Some(ErrorCode::UnknownTool) {
@@ -109,6 +143,38 @@ impl<H: Hands> ServerHandler for McpFace<H> {
             return Err(ErrorData::invalid_params(message, None));
         }
         Ok(CallToolResponse::from(outcome(envelope)))
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        Some(requested.clone()) // what is not declared is taken out of it by the caller
+    }
+
+    async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
+        let extensions = &subscription.request_context().extensions;
+        let mut changes = self.hands.changes(extensions)?;
+        let wanted = subscription.accepted().tools_list_changed == Some(true);
+        loop {
+            let change = tokio::select! {
+                change = changes.next() => change,
+                () = subscription.cancelled() => None,
+                () = self.leaving.cancelled() => None,
+            };
+            if change.is_none() {
+                return Ok(());
+            }
+            if wanted
+                && subscription
+                    .sink()
+                    .notify_tool_list_changed()
+                    .await
+                    .is_err()
+            {
+                return Ok(()); // it is gone
+            }
+        }
     }
 }
 
@@ -150,6 +216,9 @@ fn outcome(envelope: Envelope) -> CallToolResult {
         return CallToolResult::error(vec![ContentBlock::text(error)]);
     }
     let value = envelope.result.unwrap_or_default();
+    if let Some(shown) = content_of(&value) {
+        return CallToolResult::success(shown.into_iter().map(block).collect());
+    }
     let mut content = vec![ContentBlock::text(value.to_string())];
     content.extend(envelope.content.into_iter().map(block));
     let mut result = CallToolResult::success(content);
@@ -179,11 +248,26 @@ fn block(block: Block) -> ContentBlock {
 
 /// The path of this process.
 #[derive(Clone)]
-pub(crate) struct Here(Arc<Gateway>);
+struct Here {
+    audience: Arc<Audience>,
+    /// The last change of the catalogue before the request came.
+    change: u64,
+}
 
 impl Here {
-    fn asker(context: &RequestContext<RoleServer>) -> Result<Admitted, ErrorData> {
-        let parts = context.extensions.get::<http::request::Parts>();
+    fn now(audience: &Arc<Audience>) -> Self {
+        Self {
+            change: audience.change(),
+            audience: audience.clone(),
+        }
+    }
+
+    fn gateway(&self) -> &Gateway {
+        &self.audience.gateway
+    }
+
+    fn asker(extensions: &Extensions) -> Result<Admitted, ErrorData> {
+        let parts = extensions.get::<http::request::Parts>();
         let admitted = parts.and_then(|parts| parts.extensions.get::<Admitted>());
         admitted
             .cloned()
@@ -196,8 +280,9 @@ impl Hands for Here {
         &self,
         context: &RequestContext<RoleServer>,
     ) -> Result<Vec<ToolListing>, ErrorData> {
-        let asker = Self::asker(context)?;
-        Ok(listing::for_caller(&self.0.path.catalogue(), &asker.caller))
+        let asker = Self::asker(&context.extensions)?;
+        let catalogue = self.gateway().path.catalogue();
+        Ok(listing::for_caller(&catalogue, &asker.caller))
     }
 
     async fn call(
@@ -206,33 +291,100 @@ impl Hands for Here {
         arguments: Value,
         context: &RequestContext<RoleServer>,
     ) -> Result<Envelope, ErrorData> {
-        let asker = Self::asker(context)?;
+        let asker = Self::asker(&context.extensions)?;
         let request = CallRequest::new(tool, arguments, asker.caller.clone());
-        Ok(Envelope::from(self.0.invoke(&asker, request).await))
+        Ok(Envelope::from(self.gateway().invoke(&asker, request).await))
+    }
+
+    fn changes(&self, extensions: &Extensions) -> Result<Changes, ErrorData> {
+        let asker = Self::asker(extensions)?;
+        let view = self.audience.view(&asker.caller);
+        // The asker was promised to be told before this: a change since then is told.
+        let known = (self.audience.change() == self.change).then_some(view);
+        let views = self.audience.follow(asker, known);
+        let views = views.map_err(|e| ErrorData::internal_error(e.text(), None))?;
+        Ok(views.map(drop).boxed())
     }
 }
 
-/// The Streamable HTTP transport. Host and Origin were checked at the door.
-pub(crate) type HttpService = StreamableHttpService<McpFace<Here>, NeverSessionManager>;
+/// Serves `/mcp` to those who were let in. Host and Origin were checked at the door.
+pub(crate) fn route<R: IntoResponse + 'static>(
+    gateway: &Arc<Gateway>,
+    refuse: fn(ToolError) -> R,
+) -> MethodRouter<Arc<Gateway>> {
+    let audience = Audience::new(gateway.clone());
+    let service = service(&audience);
+    let listen = async move |Extension(asker): Extension<Admitted>, headers: HeaderMap| {
+        let opened = stream::open(&audience, asker, &headers);
+        opened.map_err(refuse)
+    };
+    get(listen).post_service(service)
+}
 
-/// Serves `/mcp`.
-pub(crate) fn service(gateway: &Arc<Gateway>) -> HttpService {
-    let face = McpFace(Here(gateway.clone()));
-    let limit =
-        usize::try_from(gateway.settings.current().limits.request_bytes).unwrap_or(usize::MAX);
+/// The Streamable HTTP transport. It would answer GET with 405, having no sessions.
+fn service(audience: &Arc<Audience>) -> StreamableHttpService<McpFace<Here>, NeverSessionManager> {
+    let limits = &audience.gateway.settings.current().limits;
+    let limit = usize::try_from(limits.request_bytes).unwrap_or(usize::MAX);
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
         .disable_allowed_hosts()
         .with_max_request_body_bytes(limit);
-    StreamableHttpService::new(move || Ok(face.clone()), Arc::default(), config)
+    let audience = audience.clone();
+    let face = move || {
+        Ok(McpFace {
+            hands: Here::now(&audience),
+            leaving: CancellationToken::new(),
+        })
+    };
+    StreamableHttpService::new(face, Arc::default(), config)
 }
 
 /// Serves MCP over standard input and output until the client closes them.
 pub async fn serve_stdio<H: Hands>(hands: H) -> Result<(), String> {
-    let running = McpFace(hands)
-        .serve(rmcp::transport::stdio())
+    let changes = hands.changes(&Extensions::new());
+    let leaving = CancellationToken::new();
+    let face = McpFace {
+        hands,
+        leaving: leaving.clone(),
+    };
+    let input = until_closed(stdin(), leaving);
+    let running = face
+        .serve((input, stdout()))
         .await
         .map_err(|e| e.to_string())?;
-    running.waiting().await.map(drop).map_err(|e| e.to_string())
+    // Whoever shook hands is told without asking; since 2026-07-28 nobody does.
+    let shook_hands = running.peer().peer_info().is_some();
+    let telling = changes
+        .ok()
+        .filter(|_| shook_hands)
+        .map(|changes| tokio::spawn(tell(running.peer().clone(), changes)));
+    let ended = running.waiting().await;
+    if let Some(telling) = telling {
+        telling.abort();
+    }
+    ended.map(drop).map_err(|e| e.to_string())
+}
+
+async fn tell(client: Peer<RoleServer>, mut changes: Changes) {
+    while changes.next().await.is_some() {
+        if client.notify_tool_list_changed().await.is_err() {
+            return;
+        }
+    }
+}
+
+/// What comes in, and word when nothing more will: the server waits for the requests that are
+/// open then, and a subscription would stay open.
+fn until_closed(
+    mut input: impl AsyncRead + Unpin + Send + 'static,
+    leaving: CancellationToken,
+) -> DuplexStream {
+    const AHEAD: usize = 64 * 1024;
+    let (mut here, there) = duplex(AHEAD);
+    tokio::spawn(async move {
+        let _ = copy(&mut input, &mut here).await; // either way nothing more comes
+        leaving.cancel();
+    });
+    there
 }

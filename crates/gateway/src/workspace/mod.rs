@@ -1,6 +1,8 @@
 //! The agents' workspaces: one tree of files per agent in the blob store, with the
 //! global skills showing through under `skills/`.
 
+mod stream;
+
 use std::collections::BTreeSet;
 
 use manyhands_core::{AgentId, ErrorCode, Timestamp, ToolError};
@@ -16,6 +18,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::settings::LiveSettings;
+
+pub use stream::{Opened, Upload};
 
 /// The directory whose global entries show through.
 const SKILLS: &str = "skills";

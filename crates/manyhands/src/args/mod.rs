@@ -1,11 +1,15 @@
 //! What can be typed.
 
+mod nodes;
+
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
 use clap_complete::Shell;
 use manyhands_core::Role;
+
+pub use nodes::{Cp, Lend, Node, Nodes, NodesCommand, SandboxWord, Service};
 
 /// Hands for AI agents: one gateway, many machines, one guarded catalogue of tools.
 #[derive(Parser)]
@@ -39,6 +43,12 @@ pub struct Args {
 pub enum Command {
     /// Start the gateway.
     Up(Up),
+    /// Lend this machine to a gateway, until a signal ends it.
+    Node(Node),
+    /// List the nodes; enrol, rename, revoke and forget them.
+    Nodes(Nodes),
+    /// Copy a file between nodes and workspaces.
+    Cp(Cp),
     /// Call a tool; prints {ok, result} or {ok, error}.
     Call(Call),
     /// Call a tool by its trigger id.
@@ -88,7 +98,7 @@ pub struct Up {
     /// The address to listen on, instead of the one in config.toml.
     #[arg(long, value_name = "ADDRESS")]
     pub listen: Option<String>,
-    /// Do not connect this machine as a node. There is none in this version, so nothing changes yet.
+    /// Do not lend this machine as a node.
     #[arg(long)]
     pub no_node: bool,
 }

@@ -1,0 +1,177 @@
+//! Keeping the records of nodes: what was seen, and what the owner changes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use manyhands_core::{ErrorCode, NodeId, ToolError};
+use manyhands_store::{NodeNews, NodeRecord, StoreError};
+use manyhands_wire::{NodeExecEventParams, NodeForgetResult};
+
+use super::origins::Origin;
+use super::{News, Nodes};
+
+/// How long what was seen may wait for more of it before it is put on disk.
+const GATHER: Duration = Duration::from_millis(200);
+
+impl Nodes {
+    /// Puts what was seen on disk, many nodes at a time, for as long as it is polled.
+    pub(crate) async fn keep_records(&self) {
+        loop {
+            self.unkept.notified().await;
+            tokio::time::sleep(GATHER).await;
+            if let Err(error) = self.flush().await {
+                tracing::warn!(%error, "what was seen of nodes could not be put on disk");
+            }
+        }
+    }
+
+    /// Puts what was seen on disk.
+    pub(crate) async fn flush(&self) -> Result<(), StoreError> {
+        let (names, records) = {
+            let mut state = self.state();
+            let names = std::mem::take(&mut state.unkept);
+            let known = |id: &NodeId| state.known.get(id).cloned();
+            let records: Vec<NodeRecord> = names.iter().filter_map(known).collect();
+            (names, records)
+        };
+        let kept = self.records.put(&records).await;
+        if kept.is_err() {
+            self.state().unkept.extend(names);
+        }
+        kept
+    }
+
+    /// Forgets what nobody needs any more.
+    pub(crate) async fn sweep(&self) -> Result<(), StoreError> {
+        self.records.sweep(self.now()).await
+    }
+
+    fn record(&self, id: &NodeId) -> Result<NodeRecord, ToolError> {
+        let known = self.state().known.get(id).cloned();
+        known.ok_or_else(|| {
+            ToolError::not_found(format!("there is no node {id} on record"))
+                .hint("`manyhands nodes` lists them")
+        })
+    }
+
+    /// What is on record of a node.
+    pub(crate) fn on_record(&self, id: &str) -> Result<NodeRecord, ToolError> {
+        let id = id
+            .parse()
+            .map_err(|e| ToolError::parameter("nodeId", format!("{e}")))?;
+        self.record(&id)
+    }
+
+    /// Gives a node another name. It has to connect again, and does.
+    pub(crate) async fn rename(&self, old: &str, new: &str) -> Result<NodeId, ToolError> {
+        let old = self.on_record(old)?;
+        let new: NodeId = new
+            .parse()
+            .map_err(|e| ToolError::parameter("to", format!("{e}")))?;
+        let record = {
+            let mut state = self.state();
+            let another = |node: &&NodeRecord| {
+                node.id != old.id && (node.id == new || node.former.contains(&new))
+            };
+            if let Some(taken) = state.known.values().find(another) {
+                let message = format!("{new} is, or was, the name of node {}", taken.id);
+                return Err(ToolError::new(ErrorCode::Conflict, message)
+                    .hint("choose another name, or forget that node first"));
+            }
+            if new == old.id {
+                return Ok(new);
+            }
+            let mut record = old.clone();
+            record.former.retain(|name| *name != new);
+            record.former.push(old.id.clone());
+            record.id = new.clone();
+            state.known.remove(&old.id);
+            state.unkept.remove(&old.id);
+            state.known.insert(new.clone(), record.clone());
+            record
+        };
+        let renamed = self.records.rename(&old.id, &record).await;
+        if let Err(error) = renamed {
+            let mut state = self.state();
+            state.known.remove(&new);
+            state.known.insert(old.id.clone(), old);
+            return Err(ToolError::internal(error.to_string()));
+        }
+        self.disconnect(&old.id, "it was given another name, and connects again");
+        Ok(new)
+    }
+
+    /// Forgets a node. One that is connected only when told to.
+    pub(crate) async fn forget(
+        &self,
+        id: &str,
+        force: bool,
+    ) -> Result<(NodeForgetResult, NodeRecord), ToolError> {
+        let record = self.on_record(id)?;
+        if !force && self.find(id).is_ok() {
+            let message = format!("node {id} is connected");
+            return Err(ToolError::new(ErrorCode::Conflict, message)
+                .hint("stop it first, or use force, which disconnects it"));
+        }
+        // It may be on record here and not on disk yet.
+        self.records
+            .remove(&record.id)
+            .await
+            .map_err(|e| ToolError::internal(e.to_string()))?;
+        {
+            let mut state = self.state();
+            state.known.remove(&record.id);
+            state.unkept.remove(&record.id);
+        }
+        let disconnected = self.disconnect(&record.id, "the owner forgot it");
+        let result = NodeForgetResult {
+            ok: true,
+            node_id: record.id.to_string(),
+            removed: true,
+            disconnected,
+        };
+        Ok((result, record))
+    }
+
+    /// Ends a node's connection; whether there was one.
+    pub(crate) fn disconnect(&self, id: &NodeId, why: &str) -> bool {
+        let node = self.state().online.get(id).cloned();
+        match node {
+            Some(node) => {
+                node.end(why);
+                self.leave(&node);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Takes news of a program in the background: kept, and told to whom it concerns, once.
+    pub(crate) async fn tell(
+        &self,
+        node: &NodeId,
+        told: NodeExecEventParams,
+    ) -> Result<bool, StoreError> {
+        let call = told.call_id.as_deref();
+        let origin = call.and_then(|call| self.origins.of(node, call));
+        let mut news = NodeNews {
+            node: node.clone(),
+            event_id: told.event_id.clone(),
+            session_id: told.session_id.clone(),
+            event: told.event.word().to_owned(),
+            caller: origin.as_ref().map(|origin| origin.caller.clone()),
+            agent: origin.map(|origin| origin.agent),
+            payload: serde_json::to_string(&told).unwrap_or_default(),
+            at: self.now(),
+        };
+        let new = self.records.tell(&mut news).await?;
+        if new {
+            let origin = news.caller.zip(news.agent);
+            let origin = origin.map(|(caller, agent)| Origin { caller, agent });
+            let node = node.clone();
+            // Nobody listening is no failure: it is kept.
+            let _ = self.news.send(Arc::new(News { node, origin, told }));
+        }
+        Ok(new)
+    }
+}

@@ -1,0 +1,321 @@
+//! One node that is connected: what it is asked, and what it answers.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::time::Duration;
+
+use axum::extract::ws::Message;
+use bytes::Bytes;
+use manyhands_core::{CallContext, ErrorCode, NodeId, ToolError};
+use manyhands_wire::{
+    BinaryFrame, LogsGetEvent, LogsResultParams, Payload, ToolCancelEvent, ToolInvokeEvent,
+    ToolResultParams, TransferAcceptParams, TransferCompleteParams, TransferDoneParams,
+    TransferMetaParams,
+};
+use serde_json::Value;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+/// How long a node may take to send its log.
+const LOGS_WITHIN: Duration = Duration::from_secs(20);
+/// What of one transfer may wait for whoever carries it on: a whole window and its talk.
+const MAX_WAITING: usize = 32;
+
+/// The two ways to a peer: words first, then what is large.
+#[derive(Clone)]
+pub(crate) struct Outbox {
+    /// Words: requests, answers, events.
+    pub(crate) words: mpsc::Sender<Message>,
+    /// Pieces of files, and the words that must not overtake them.
+    pub(crate) bulk: mpsc::Sender<Message>,
+}
+
+/// What a node is, as it said when it connected.
+pub(crate) struct About {
+    /// Its name here.
+    pub(crate) id: NodeId,
+    /// Whether it stops a call when it is told.
+    pub(crate) cancels: bool,
+    /// Whether it knows hashes, offsets and windows of transfers.
+    pub(crate) checked: bool,
+    /// Its tools that read files.
+    pub(crate) readers: Box<[String]>,
+    /// Its tools that write files.
+    pub(crate) writers: Box<[String]>,
+}
+
+/// A node that is connected.
+pub(crate) struct Node {
+    about: About,
+    outbox: Outbox,
+    waiting: Mutex<Waiting>,
+    gone: CancellationToken,
+    why: OnceLock<String>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    calls: HashMap<String, oneshot::Sender<ToolResultParams>>,
+    logs: HashMap<String, oneshot::Sender<LogsResultParams>>,
+    transfers: HashMap<u32, mpsc::Sender<FromNode>>,
+}
+
+/// What a node says about a transfer it was given.
+#[derive(Debug)]
+pub(crate) enum FromNode {
+    Meta(TransferMetaParams),
+    Accept(TransferAcceptParams),
+    /// A whole binary frame, header and all.
+    Frame(Bytes),
+    Ack(u64),
+    Complete(TransferCompleteParams),
+    Done(TransferDoneParams),
+}
+
+impl Node {
+    pub(crate) fn new(about: About, outbox: Outbox) -> Self {
+        Self {
+            about,
+            outbox,
+            waiting: Mutex::default(),
+            gone: CancellationToken::new(),
+            why: OnceLock::new(),
+        }
+    }
+
+    pub(crate) fn id(&self) -> &NodeId {
+        &self.about.id
+    }
+
+    /// Whether it knows hashes, offsets and windows of transfers.
+    pub(crate) fn is_checked(&self) -> bool {
+        self.about.checked
+    }
+
+    /// The names of its tools that read files.
+    pub(crate) fn readers(&self) -> &[String] {
+        &self.about.readers
+    }
+
+    /// The names of its tools that write files.
+    pub(crate) fn writers(&self) -> &[String] {
+        &self.about.writers
+    }
+
+    /// Fires when the connection is no more.
+    pub(crate) fn gone(&self) -> &CancellationToken {
+        &self.gone
+    }
+
+    /// Why it was ended from this side.
+    pub(crate) fn why(&self) -> Option<&str> {
+        self.why.get().map(String::as_str)
+    }
+
+    /// Ends it: everything that waits for an answer is told at once.
+    pub(crate) fn end(&self, why: &str) {
+        let _ = self.why.set(why.to_owned()); // the first reason stands
+        self.gone.cancel();
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().expect("no panic while held")
+    }
+
+    /// Whether nobody waits for anything of it.
+    pub(crate) fn is_idle(&self) -> bool {
+        let waiting = self.waiting();
+        waiting.calls.is_empty() && waiting.logs.is_empty() && waiting.transfers.is_empty()
+    }
+
+    /// The error of whoever waited for it.
+    pub(crate) fn lost(&self) -> ToolError {
+        let id = self.id();
+        let why = self.why().unwrap_or("its connection broke");
+        ToolError::new(ErrorCode::Unavailable, format!("node {id} is gone: {why}"))
+            .hint("call again when it is back: `manyhands nodes` shows who is connected")
+    }
+
+    /// Tells it something; waits while its queue is full.
+    pub(crate) async fn tell<P: Payload>(&self, payload: &P) -> Result<(), ToolError> {
+        self.send(&self.outbox.words, Message::Text(payload.encode().into()))
+            .await
+    }
+
+    /// Tells it something behind the pieces of files that are on their way.
+    pub(crate) async fn tell_after<P: Payload>(&self, payload: &P) -> Result<(), ToolError> {
+        self.send(&self.outbox.bulk, Message::Text(payload.encode().into()))
+            .await
+    }
+
+    /// Sends it a piece of a file: a whole binary frame.
+    pub(crate) async fn give(&self, frame: Bytes) -> Result<(), ToolError> {
+        self.send(&self.outbox.bulk, Message::Binary(frame)).await
+    }
+
+    /// Tells it something if there is room: for those who cannot wait.
+    pub(crate) fn mention<P: Payload>(&self, payload: &P) {
+        let _ = self
+            .outbox
+            .words
+            .try_send(Message::Text(payload.encode().into()));
+    }
+
+    async fn send(&self, to: &mpsc::Sender<Message>, message: Message) -> Result<(), ToolError> {
+        tokio::select! {
+            biased;
+            () = self.gone.cancelled() => Err(self.lost()),
+            sent = to.send(message) => sent.map_err(|_| {
+                // Whoever writes to it has stopped: it is gone before its reader notices.
+                self.end("its connection broke");
+                self.lost()
+            }),
+        }
+    }
+
+    /// Runs one of its tools.
+    pub(crate) async fn call(
+        &self,
+        tool: &str,
+        args: Value,
+        context: &CallContext,
+    ) -> Result<ToolResultParams, ToolError> {
+        let call_id = context.call.to_string();
+        let (answer, mut answered) = oneshot::channel();
+        self.waiting().calls.insert(call_id.clone(), answer);
+        let asked = Asked {
+            node: self,
+            call_id: &call_id,
+        };
+        let event = ToolInvokeEvent {
+            call_id: call_id.clone(),
+            tool: tool.to_owned(),
+            args,
+        };
+        self.tell(&event).await?;
+        tokio::select! {
+            biased;
+            answer = &mut answered => return answer.map_err(|_| self.lost()),
+            () = self.gone.cancelled() => return Err(self.lost()),
+            () = context.cancel.cancelled() => asked.take_back(),
+        }
+        // Told to stop, it may still say how far it came; whoever asked decides how long to wait.
+        tokio::select! {
+            biased;
+            answer = answered => answer.map_err(|_| self.lost()),
+            () = self.gone.cancelled() => Err(self.lost()),
+        }
+    }
+
+    /// The end of its log.
+    pub(crate) async fn logs(
+        &self,
+        call_id: String,
+        lines: u32,
+    ) -> Result<LogsResultParams, ToolError> {
+        let (answer, answered) = oneshot::channel();
+        self.waiting().logs.insert(call_id.clone(), answer);
+        let _forget = Forget(|| {
+            self.waiting().logs.remove(&call_id);
+        });
+        let event = LogsGetEvent {
+            call_id: call_id.clone(),
+            lines,
+        };
+        self.tell(&event).await?;
+        let answered = async {
+            tokio::select! {
+                biased;
+                answer = answered => answer.map_err(|_| self.lost()),
+                () = self.gone.cancelled() => Err(self.lost()),
+            }
+        };
+        timeout(LOGS_WITHIN, answered).await.unwrap_or_else(|_| {
+            let message = format!("node {} did not send its log within 20 seconds", self.id());
+            Err(ToolError::new(ErrorCode::DeadlineExceeded, message))
+        })
+    }
+
+    /// Gives it a transfer: what it says about it comes out of the receiver.
+    pub(crate) fn give_transfer(self: &Arc<Self>, id: u32) -> (mpsc::Receiver<FromNode>, Given) {
+        let (said, hear) = mpsc::channel(MAX_WAITING);
+        self.waiting().transfers.insert(id, said);
+        let node = self.clone();
+        (hear, Given { node, id })
+    }
+
+    /// Takes an answer; whether anybody waited for it.
+    pub(crate) fn answered(&self, answer: ToolResultParams) -> bool {
+        let waited = self.waiting().calls.remove(&answer.call_id);
+        waited.is_some_and(|waited| waited.send(answer).is_ok())
+    }
+
+    /// Takes its log; whether anybody waited for it.
+    pub(crate) fn logged(&self, answer: LogsResultParams) -> bool {
+        let waited = self.waiting().logs.remove(&answer.call_id);
+        waited.is_some_and(|waited| waited.send(answer).is_ok())
+    }
+
+    /// Takes what it says about a transfer; whether it was given that transfer. Waits while
+    /// whoever carries it on is behind.
+    pub(crate) async fn said(&self, transfer: u32, what: FromNode) -> bool {
+        let given = self.waiting().transfers.get(&transfer).cloned();
+        match given {
+            Some(given) => given.send(what).await.is_ok(),
+            None => false,
+        }
+    }
+
+    /// Takes a binary frame; one of a transfer that it was not given is nobody's.
+    pub(crate) async fn sent(&self, frame: Bytes) {
+        if let Ok(BinaryFrame { transfer, .. }) = BinaryFrame::decode(&frame) {
+            self.said(transfer, FromNode::Frame(frame)).await;
+        }
+    }
+}
+
+/// A call that was asked and is not answered yet.
+struct Asked<'a> {
+    node: &'a Node,
+    call_id: &'a str,
+}
+
+impl Asked<'_> {
+    fn take_back(&self) {
+        if self.node.about.cancels {
+            self.node.mention(&ToolCancelEvent {
+                call_id: self.call_id.to_owned(),
+            });
+        }
+    }
+}
+
+impl Drop for Asked<'_> {
+    fn drop(&mut self) {
+        let unanswered = self.node.waiting().calls.remove(self.call_id).is_some();
+        if unanswered && !self.node.gone.is_cancelled() {
+            self.take_back();
+        }
+    }
+}
+
+/// A transfer that a node was given; dropped, what it says of it is nobody's.
+pub(crate) struct Given {
+    node: Arc<Node>,
+    id: u32,
+}
+
+impl Drop for Given {
+    fn drop(&mut self) {
+        self.node.waiting().transfers.remove(&self.id);
+    }
+}
+
+struct Forget<F: FnMut()>(F);
+
+impl<F: FnMut()> Drop for Forget<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}

@@ -1,0 +1,122 @@
+//! Files of a workspace too large to be held: read and written piece by piece.
+
+use bytes::{Bytes, BytesMut};
+use futures_util::stream::BoxStream;
+use manyhands_core::{AgentId, ToolError};
+use object_store::path::Path as Key;
+use object_store::{Attribute, AttributeValue, MultipartUpload, ObjectMeta, PutMultipartOptions};
+
+use super::{Place, Workspace, content_type};
+
+/// What is written at a time: the least that every store takes as a part.
+const PART: usize = 5 * 1024 * 1024;
+
+/// A file that is being read.
+pub struct Opened {
+    /// Its size in bytes.
+    pub size: u64,
+    /// What kind of file it is, by its name.
+    pub content_type: &'static str,
+    /// Changes when the file does.
+    pub version: String,
+    /// Its bytes, in pieces.
+    pub bytes: BoxStream<'static, object_store::Result<Bytes>>,
+    place: Place,
+}
+
+impl Opened {
+    /// The error of a piece that could not be read.
+    pub fn failed(&self, error: object_store::Error) -> ToolError {
+        self.place.failed(error)
+    }
+}
+
+/// A file that is being written. Nobody sees it before it is finished.
+pub struct Upload {
+    upload: Box<dyn MultipartUpload>,
+    part: BytesMut,
+    place: Place,
+}
+
+impl Workspace {
+    /// Opens a file for reading, the agent's own or a global skill.
+    pub async fn open(&self, agent: &AgentId, path: &str) -> Result<Opened, ToolError> {
+        let place = Place::of_file(agent, path)?;
+        let own = place.own_key()?;
+        let mut found = self.get(&place, &own).await?;
+        if found.is_none()
+            && let Some(global) = place.global_key()?
+        {
+            found = self.get(&place, &global).await?;
+        }
+        let found = found.ok_or_else(|| place.missing())?;
+        let ObjectMeta {
+            size,
+            e_tag,
+            last_modified,
+            ..
+        } = found.meta.clone();
+        let version = e_tag.unwrap_or_else(|| last_modified.timestamp_millis().to_string());
+        Ok(Opened {
+            size,
+            content_type: content_type(&place.path),
+            version,
+            bytes: found.into_stream(),
+            place,
+        })
+    }
+
+    /// Begins a file of the agent's own tree.
+    pub async fn begin(
+        &self,
+        agent: &AgentId,
+        path: &str,
+        mime: Option<&str>,
+    ) -> Result<Upload, ToolError> {
+        let place = Place::of_file(agent, path)?;
+        let key: Key = place.own_key()?;
+        let kind = mime.unwrap_or_else(|| content_type(&place.path)).to_owned();
+        let mut options = PutMultipartOptions::default();
+        let kind = AttributeValue::from(kind);
+        options.attributes.insert(Attribute::ContentType, kind);
+        let begun = self.blobs.put_multipart_opts(&key, options).await;
+        Ok(Upload {
+            upload: begun.map_err(|e| place.failed(e))?,
+            part: BytesMut::new(),
+            place,
+        })
+    }
+}
+
+impl Upload {
+    /// Adds bytes.
+    pub async fn put(&mut self, bytes: Bytes) -> Result<(), ToolError> {
+        self.part.extend_from_slice(&bytes);
+        if self.part.len() < PART {
+            return Ok(());
+        }
+        self.put_part().await
+    }
+
+    async fn put_part(&mut self) -> Result<(), ToolError> {
+        let part = self.part.split().freeze();
+        let put = self.upload.put_part(part.into()).await;
+        put.map_err(|e| self.place.failed(e))
+    }
+
+    /// Puts the file in its place.
+    pub async fn finish(mut self) -> Result<(), ToolError> {
+        if !self.part.is_empty() {
+            self.put_part().await?;
+        }
+        let finished = self.upload.complete().await;
+        finished.map(drop).map_err(|e| self.place.failed(e))
+    }
+
+    /// Throws away what has come.
+    pub async fn abandon(mut self) {
+        if let Err(error) = self.upload.abort().await {
+            tracing::warn!(%error, "a part of a file could not be removed");
+        }
+    }
+}

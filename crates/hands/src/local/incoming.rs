@@ -1,0 +1,198 @@
+//! A file on its way to this machine.
+
+use std::fs;
+use std::io::{self, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+
+use manyhands_guard::{Jail, JailError, NewFile, PART_PREFIX, PartFile, RelPath};
+use sha2::{Digest, Sha256};
+
+use super::atomic::{self, is_temporary};
+use super::outgoing::hex;
+use super::place::{Place, regular};
+use super::{LocalError, LocalFiles};
+
+/// How much is hashed at a time.
+const STEP: usize = 256 << 10;
+
+/// A file that is written from one end to the other, hashed on the way, and in its place only
+/// when it is whole. Dropped before that it can be taken up again, if it has a key for that, and
+/// otherwise leaves nothing behind.
+#[derive(Debug)]
+pub struct Incoming {
+    part: PartFile,
+    /// Where it goes.
+    path: PathBuf,
+    /// Where the part is.
+    part_path: PathBuf,
+    size: u64,
+    taken: u64,
+    hash: Sha256,
+}
+
+impl LocalFiles {
+    /// Readies the place for a file of `size` bytes, creating the directories above it. What
+    /// came earlier under the same key is taken up again.
+    pub fn incoming(
+        &self,
+        path: &str,
+        size: u64,
+        resume: Option<&str>,
+    ) -> Result<Incoming, LocalError> {
+        let place = self.locate(path)?;
+        let name = place.path.file_name().unwrap_or_default();
+        let part = resume.map(|key| part_name(name.as_encoded_bytes(), key));
+        let (mut part, part_path) = self.begin(&place, part.as_deref())?;
+        let failed = |error| LocalError::io(&place.path, error);
+        let (taken, hash) = take_up(&mut part, size).map_err(failed)?;
+        Ok(Incoming {
+            part,
+            path: place.path,
+            part_path,
+            size,
+            taken,
+            hash,
+        })
+    }
+
+    fn begin(&self, place: &Place, part: Option<&str>) -> Result<(PartFile, PathBuf), LocalError> {
+        let busy = |error: JailError, folder: &Path| match error {
+            JailError::Exists => LocalError::Busy(place.path.clone()),
+            other => LocalError::jailed(&place.path, folder, other),
+        };
+        if let (Some(root), Some(kept)) = (self.root(), &place.kept) {
+            let begun = root.jail().begin_part(kept, part, NewFile::Private);
+            let begun = begun.map_err(|error| busy(error, root.folder()))?;
+            let at = root.folder().join(begun.place());
+            return Ok((begun, at));
+        }
+        let (folder, name) = free_place(place)?;
+        let failed = |error| LocalError::io(&place.path, error);
+        let jail = Jail::open(&folder).map_err(failed)?;
+        let begun = jail.begin_part(&name, part, NewFile::Ordinary);
+        let begun = begun.map_err(|error| busy(error, &folder))?;
+        let at = folder.join(begun.place());
+        Ok((begun, at))
+    }
+
+    /// Removes a part that nobody comes back for, and nothing else. Whether it is gone.
+    pub fn remove_part(&self, part: &Path) -> bool {
+        if !part.file_name().is_some_and(is_temporary) {
+            return true;
+        }
+        let jailed = self.root().and_then(|root| {
+            let kept = root.locate(part.to_str()?).ok()?;
+            Some(root.jail().remove_file(&kept).is_ok())
+        });
+        jailed.unwrap_or_else(|| match fs::remove_file(part) {
+            Err(error) => error.kind() == io::ErrorKind::NotFound,
+            Ok(()) => true,
+        })
+    }
+}
+
+impl Incoming {
+    /// How much of the file is here, from its beginning.
+    pub fn taken(&self) -> u64 {
+        self.taken
+    }
+
+    #[cfg(test)]
+    pub(super) fn part_file(&mut self) -> &mut fs::File {
+        self.part.file()
+    }
+
+    /// Where what has come is kept.
+    pub fn part(&self) -> &Path {
+        &self.part_path
+    }
+
+    /// Adds `bytes`.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), LocalError> {
+        if self.taken + bytes.len() as u64 > self.size {
+            return Err(LocalError::Surplus {
+                path: self.path.clone(),
+                size: self.size,
+            });
+        }
+        let written = self.part.file().write_all(bytes);
+        written.map_err(|error| LocalError::io(&self.path, error))?;
+        self.hash.update(bytes);
+        self.taken += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Puts the file in its place, if it is whole and has this SHA-256, and returns its size once
+    /// it is on disk. Otherwise what has come is removed and what was there stays.
+    pub fn finish(self, sha256: Option<&str>) -> Result<u64, LocalError> {
+        let ours = hex(&self.hash.finalize());
+        if self.taken != self.size
+            || sha256.is_some_and(|wanted| !wanted.eq_ignore_ascii_case(&ours))
+        {
+            self.part.discard();
+            return Err(LocalError::ChangedOnTheWay(self.path));
+        }
+        let folder = self.part_path.parent().unwrap_or(Path::new("/"));
+        let placed = self.part.commit();
+        placed.map_err(|error| LocalError::jailed(&self.path, folder, error))?;
+        Ok(self.size)
+    }
+
+    /// What to say when more comes than there is room for.
+    pub fn flooded(&self) -> LocalError {
+        LocalError::Flooded(self.path.clone())
+    }
+
+    /// Removes what has come.
+    pub fn discard(self) {
+        self.part.discard();
+    }
+}
+
+/// The directory and the name of a place that no jail holds, through links as a write goes.
+fn free_place(place: &Place) -> Result<(PathBuf, RelPath), LocalError> {
+    let failed = |error| LocalError::io(&place.path, error);
+    let target = atomic::through_links(&place.path)?;
+    let (Some(folder), Some(name)) = (target.parent(), target.file_name()) else {
+        return Err(LocalError::IsDirectory(place.path.clone()));
+    };
+    match fs::symlink_metadata(&target) {
+        Ok(there) => {
+            regular(&place.path, &there)?;
+            atomic::writable(&target).map_err(failed)?;
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            fs::create_dir_all(folder).map_err(failed)?;
+        }
+        Err(error) => return Err(failed(error)),
+    }
+    let name = RelPath::parse(&name.to_string_lossy());
+    let name = name.map_err(|error| LocalError::parameter("path", error.to_string()))?;
+    Ok((folder.to_owned(), name))
+}
+
+/// What is there already of a file of `size` bytes; more than that is of another file.
+fn take_up(part: &mut PartFile, size: u64) -> io::Result<(u64, Sha256)> {
+    let file = part.file();
+    let mut hash = Sha256::new();
+    if file.metadata()?.len() > size {
+        file.set_len(0)?;
+    }
+    file.rewind()?;
+    let mut step = vec![0; STEP];
+    loop {
+        match file.read(&mut step) {
+            Ok(0) => break,
+            Ok(count) => hash.update(&step[..count]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok((file.stream_position()?, hash))
+}
+
+/// One word for where it goes and one for what it will hold.
+fn part_name(name: &[u8], key: &str) -> String {
+    let word = |bytes: &[u8]| hex(&Sha256::digest(bytes)[..8]);
+    format!("{PART_PREFIX}{}-{}", word(name), word(key.as_bytes()))
+}

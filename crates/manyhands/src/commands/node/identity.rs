@@ -1,0 +1,228 @@
+//! Which node this is, of which gateway, and the token that proves it.
+
+use manyhands_core::{NodeId, Secret};
+use serde_json::json;
+
+use crate::enrolment::{Enrolment, Enrolments};
+use crate::ground::Ground;
+use crate::output::Failure;
+use crate::remote::{Remote, text};
+
+/// Which node this is.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// Its name.
+    pub id: NodeId,
+    /// Its gateway.
+    pub url: String,
+    /// The token to show.
+    pub token: Secret,
+    /// Where that came from.
+    pub proof: Proof,
+}
+
+/// Where a token came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Proof {
+    /// It was given on the command line or in the environment.
+    Given,
+    /// It is kept since the enrolment.
+    Kept,
+    /// It is the owner's of this home.
+    Owner,
+}
+
+/// Finds out; a code is turned into a token, which is kept.
+pub async fn of(
+    id: Option<&NodeId>,
+    code: Option<&str>,
+    ground: &Ground,
+) -> Result<Identity, Failure> {
+    match code {
+        Some(code) => enrol(id, code, ground).await,
+        None => known(&name(id, ground), ground),
+    }
+}
+
+/// The name that was given, that of the only node enrolled here, or that of the machine.
+pub fn name(id: Option<&NodeId>, ground: &Ground) -> NodeId {
+    if let Some(id) = id {
+        return id.clone();
+    }
+    match Enrolments::of(&ground.home).names().as_slice() {
+        [only] => only.clone(),
+        _ => NodeId::nearest(&ground.machine()),
+    }
+}
+
+/// What is known without a code.
+fn known(id: &NodeId, ground: &Ground) -> Result<Identity, Failure> {
+    let kept = Enrolments::of(&ground.home).read(id)?;
+    let here = ground.running();
+    let named = ground.named_url().map(web);
+    let kept_url = kept.as_ref().map(|kept| kept.url.clone());
+    let Some(url) = named.or(kept_url).or_else(|| here.clone()) else {
+        return Err(unknown(id, ground));
+    };
+    let (token, proof) = match (ground.given_token(), kept) {
+        (Some(token), _) => (token.clone(), Proof::Given),
+        (None, Some(kept)) => (kept.token, Proof::Kept),
+        // The owner's token is shown to nobody but the gateway it belongs to.
+        (None, None) if here.as_deref() == Some(url.as_str()) => {
+            (ground.owner_token()?, Proof::Owner)
+        }
+        (None, None) => return Err(unknown(id, ground)),
+    };
+    Ok(Identity {
+        id: id.clone(),
+        url,
+        token,
+        proof,
+    })
+}
+
+fn unknown(id: &NodeId, ground: &Ground) -> Failure {
+    let others = Enrolments::of(&ground.home).names();
+    let others: Vec<&str> = others.iter().map(NodeId::as_str).collect();
+    let others = match others.as_slice() {
+        [] => String::new(),
+        names => format!("; enrolled here: {}", names.join(", ")),
+    };
+    Failure(format!(
+        "{id} is not enrolled on this machine{others}\nhint: on the gateway's machine run `manyhands nodes code {id}`, and here the command it prints; or give --url and --token"
+    ))
+}
+
+/// Turns a code into a token, and keeps it.
+async fn enrol(id: Option<&NodeId>, code: &str, ground: &Ground) -> Result<Identity, Failure> {
+    let kept = Enrolments::of(&ground.home);
+    let url = match (ground.named_url(), id) {
+        (Some(url), _) => Some(web(url)),
+        (None, Some(id)) => kept.read(id)?.map(|kept| kept.url),
+        (None, None) => None,
+    };
+    let Some(url) = url.or_else(|| ground.running()) else {
+        return Err(Failure(
+            "which gateway is the code for?\nhint: give its address with --url".to_owned(),
+        ));
+    };
+    let answer = Remote::stranger(&url)?
+        .expect_post("/api/enrol", &json!({ "code": code }))
+        .await?;
+    let enrolled: NodeId = text(&answer["nodeId"])
+        .parse()
+        .map_err(|_| Failure(format!("{url} does not answer like a gateway")))?;
+    let enrolment = Enrolment {
+        token: Secret::new(text(&answer["token"])),
+        url,
+    };
+    kept.write(&enrolled, &enrolment)?;
+    if let Some(id) = id.filter(|id| **id != enrolled) {
+        return Err(Failure(format!(
+            "the code is for {enrolled}, not for {id}\nhint: {enrolled} is enrolled here now; run it with `--id {enrolled}`"
+        )));
+    }
+    Ok(Identity {
+        id: enrolled,
+        url: enrolment.url,
+        token: enrolment.token,
+        proof: Proof::Kept,
+    })
+}
+
+/// A gateway's address as it is asked over HTTP.
+fn web(url: &str) -> String {
+    let url = url.trim().trim_end_matches('/');
+    let (url, socket) = match url.split_once("://") {
+        Some(("ws", rest)) => (format!("http://{rest}"), true),
+        Some(("wss", rest)) => (format!("https://{rest}"), true),
+        _ => (url.to_owned(), false),
+    };
+    match url.strip_suffix("/ws") {
+        Some(base) if socket => base.to_owned(),
+        _ => url,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::Args;
+    use clap::Parser;
+
+    fn ground(home: &std::path::Path, more: &[&str]) -> Ground {
+        let home = home.to_str().unwrap();
+        let words = ["manyhands", "--home", home, "node"]
+            .into_iter()
+            .chain(more.iter().copied());
+        Ground::new(&Args::try_parse_from(words).unwrap()).unwrap()
+    }
+
+    fn id(name: &str) -> NodeId {
+        name.parse().unwrap()
+    }
+
+    fn keep(home: &std::path::Path, name: &str) {
+        let enrolment = Enrolment {
+            url: format!("http://{name}:1"),
+            token: Secret::new(format!("token-of-{name}")),
+        };
+        Enrolments::of(home).write(&id(name), &enrolment).unwrap();
+    }
+
+    #[test]
+    fn the_only_enrolled_node_is_meant_when_none_is_named() {
+        let home = tempfile::tempdir().unwrap();
+        let machine = ground(home.path(), &[]).machine();
+        assert_eq!(
+            name(None, &ground(home.path(), &[])),
+            NodeId::nearest(&machine)
+        );
+        keep(home.path(), "laptop");
+        assert_eq!(name(None, &ground(home.path(), &[])), id("laptop"));
+        assert_eq!(
+            name(Some(&id("desk")), &ground(home.path(), &[])),
+            id("desk")
+        );
+        keep(home.path(), "server");
+        assert_eq!(
+            name(None, &ground(home.path(), &[])),
+            NodeId::nearest(&machine)
+        );
+    }
+
+    #[test]
+    fn what_is_given_comes_before_what_is_kept() {
+        let home = tempfile::tempdir().unwrap();
+        keep(home.path(), "laptop");
+        let found = known(&id("laptop"), &ground(home.path(), &[])).unwrap();
+        assert_eq!(
+            (found.url.as_str(), found.proof),
+            ("http://laptop:1", Proof::Kept)
+        );
+        assert_eq!(found.token.expose(), "token-of-laptop");
+        let flags = ["--url", "wss://new.example/ws", "--token", "given"];
+        let found = known(&id("laptop"), &ground(home.path(), &flags)).unwrap();
+        assert_eq!(
+            (found.url.as_str(), found.proof),
+            ("https://new.example", Proof::Given)
+        );
+        assert_eq!(found.token.expose(), "given");
+    }
+
+    #[test]
+    fn a_node_without_a_token_is_told_how_to_get_one() {
+        let home = tempfile::tempdir().unwrap();
+        keep(home.path(), "laptop");
+        for flags in [&[][..], &["--url", "http://elsewhere:1"]] {
+            let why = known(&id("desk"), &ground(home.path(), flags))
+                .unwrap_err()
+                .0;
+            assert!(
+                why.starts_with("desk is not enrolled on this machine; enrolled here: laptop\n"),
+                "{why}"
+            );
+            assert!(why.contains("`manyhands nodes code desk`"), "{why}");
+        }
+    }
+}

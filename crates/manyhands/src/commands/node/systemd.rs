@@ -1,0 +1,246 @@
+//! A node as a systemd unit of the user's own.
+
+use std::path::{Path, PathBuf};
+
+use manyhands_core::NodeId;
+
+use super::service::{Blueprint, plain};
+use super::session::Session;
+use crate::output::{self, Failure};
+
+/// What the unit is called.
+pub fn unit(id: &NodeId) -> String {
+    format!("manyhands-node-{id}.service")
+}
+
+/// Where the unit's file is.
+pub fn file(id: &NodeId, user: &Path) -> PathBuf {
+    user.join(".config/systemd/user").join(unit(id))
+}
+
+/// The unit's file.
+pub fn text(service: &Blueprint) -> Result<String, Failure> {
+    let (program, arguments) = service.command.split_first().unwrap_or((&service.id, &[]));
+    // The program's own name is not searched for variables, so a dollar cannot be written there.
+    if program.contains('$') {
+        return Err(Failure(format!(
+            "{program} holds a $, which systemd cannot start\nhint: put the program elsewhere"
+        )));
+    }
+    let mut command = quoted(program)?;
+    for argument in arguments {
+        command.push(' ');
+        command.push_str(&quoted(argument)?.replace('$', "$$"));
+    }
+    let mut environment = String::new();
+    for (name, value) in &service.environment {
+        let set = quoted(&format!("{name}={value}"))?;
+        environment.push_str(&format!("Environment={set}\n"));
+    }
+    Ok(format!(
+        "[Unit]\n\
+         Description=Manyhands node {}\n\
+         \n\
+         [Service]\n\
+         ExecStart={command}\n\
+         {environment}\
+         Restart=always\n\
+         RestartSec=3\n\
+         \n\
+         [Install]\n\
+         WantedBy=default.target\n",
+        service.id
+    ))
+}
+
+/// A word as systemd reads it back: in quotes, with what it would expand written as itself.
+fn quoted(word: &str) -> Result<String, Failure> {
+    let word = plain(word)?.replace('\\', "\\\\").replace('"', "\\\"");
+    Ok(format!("\"{}\"", word.replace('%', "%%")))
+}
+
+/// The user's own systemd.
+pub struct Systemd<'a> {
+    session: &'a Session,
+}
+
+impl<'a> Systemd<'a> {
+    /// The one that answers; where none does, `foreground` is advised.
+    pub async fn here(session: &'a Session, foreground: &str) -> Result<Self, Failure> {
+        let asked = session.run("systemctl", &["--user", "show", "--property=Version"]);
+        match asked.await {
+            Ok(_) => Ok(Self { session }),
+            Err(failure) => Err(Failure(format!(
+                "there is no systemd user session here, and a service needs one: {}\nhint: log in at the machine or over ssh (a container or `su` has none), or run it in the foreground: {foreground}",
+                failure.0.replace('\n', "; ")
+            ))),
+        }
+    }
+
+    async fn ctl(&self, args: &[&str]) -> Result<String, Failure> {
+        let args: Vec<&str> = std::iter::once(&"--user").chain(args).copied().collect();
+        self.session.run("systemctl", &args).await
+    }
+
+    /// Takes the new unit over and starts it, now and with every login.
+    pub async fn enable(&self, id: &NodeId, changed: bool) -> Result<(), Failure> {
+        let unit = unit(id);
+        self.ctl(&["daemon-reload"]).await?;
+        self.ctl(&["enable", "--now", &unit]).await?;
+        if changed {
+            self.ctl(&["restart", &unit]).await?;
+        }
+        self.remind_of_linger().await;
+        Ok(())
+    }
+
+    /// Stops the unit, and does not start it again; its file may go then.
+    pub async fn disable(&self, id: &NodeId) -> Result<(), Failure> {
+        self.ctl(&["disable", "--now", &unit(id)]).await.map(drop)
+    }
+
+    /// Forgets what is no longer there.
+    pub async fn reload(&self) -> Result<(), Failure> {
+        self.ctl(&["daemon-reload"]).await.map(drop)
+    }
+
+    /// Starts the unit.
+    pub async fn start(&self, id: &NodeId) -> Result<(), Failure> {
+        self.ctl(&["start", &unit(id)]).await.map(drop)
+    }
+
+    /// Stops the unit.
+    pub async fn stop(&self, id: &NodeId) -> Result<(), Failure> {
+        self.ctl(&["stop", &unit(id)]).await.map(drop)
+    }
+
+    /// How the unit is, in systemd's words.
+    pub async fn state(&self, id: &NodeId) -> Result<String, Failure> {
+        let properties = "--property=ActiveState,SubState,UnitFileState";
+        let shown = self.ctl(&["show", properties, &unit(id)]).await?;
+        let of = |key: &str| {
+            let line = shown.lines().find_map(|line| line.strip_prefix(key));
+            line.and_then(|rest| rest.strip_prefix('='))
+                .unwrap_or("unknown")
+                .to_owned()
+        };
+        Ok(format!(
+            "{} ({}), {}",
+            of("ActiveState"),
+            of("SubState"),
+            of("UnitFileState")
+        ))
+    }
+
+    async fn remind_of_linger(&self) {
+        let us = rustix::process::getuid().as_raw().to_string();
+        let asked = ["show-user", &us, "--property=Linger"];
+        let linger = self.session.run("loginctl", &asked).await;
+        if linger.is_ok_and(|said| said.trim() == "Linger=no") {
+            output::remark("it stops when you log out; to keep it running: loginctl enable-linger");
+        }
+    }
+}
+
+/// The end of the unit's log.
+pub async fn logs(session: &Session, id: &NodeId, lines: u32) -> Result<String, Failure> {
+    let (unit, lines) = (unit(id), lines.to_string());
+    let args = [
+        "--user",
+        "-u",
+        &unit,
+        "-n",
+        &lines,
+        "--no-pager",
+        "-o",
+        "short-iso",
+    ];
+    session.run("journalctl", &args).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn service(program: &str, workspace: &str) -> Blueprint {
+        let words = [program, "node", "--id", "laptop", "--workspace", workspace];
+        Blueprint {
+            id: "laptop".to_owned(),
+            command: words.map(str::to_owned).to_vec(),
+            environment: vec![
+                ("PATH".to_owned(), "/opt/100% mine/bin:/usr/bin".to_owned()),
+                ("MANYHANDS_HOME".to_owned(), "/home/a/.manyhands".to_owned()),
+            ],
+            log: PathBuf::from("/unused"),
+        }
+    }
+
+    #[test]
+    fn the_unit_has_its_golden_text() {
+        let text = text(&service("/usr/bin/manyhands", "/home/a/work")).unwrap();
+        assert_eq!(
+            text,
+            r#"[Unit]
+Description=Manyhands node laptop
+
+[Service]
+ExecStart="/usr/bin/manyhands" "node" "--id" "laptop" "--workspace" "/home/a/work"
+Environment="PATH=/opt/100%% mine/bin:/usr/bin"
+Environment="MANYHANDS_HOME=/home/a/.manyhands"
+Restart=always
+RestartSec=3
+
+[Install]
+WantedBy=default.target
+"#
+        );
+    }
+
+    #[test]
+    fn hostile_names_are_written_as_themselves_or_refused() {
+        let started = |workspace: &str| {
+            let text = text(&service("/m", workspace))?;
+            let line = text.lines().find(|line| line.starts_with("ExecStart="));
+            let line = line
+                .unwrap()
+                .rsplit_once("\"--workspace\" ")
+                .unwrap()
+                .1
+                .to_owned();
+            Ok::<_, Failure>(line)
+        };
+        for (workspace, written) in [
+            ("/a b", r#""/a b""#),
+            (r#"/a"b'c"#, r#""/a\"b'c""#),
+            (r"/a\b", r#""/a\\b""#),
+            ("/100%h", r#""/100%%h""#),
+            ("/$HOME/${X}", r#""/$$HOME/$${X}""#),
+            ("/a ; rm -rf /", r#""/a ; rm -rf /""#),
+            ("/ä", r#""/ä""#),
+        ] {
+            assert_eq!(started(workspace).unwrap(), written);
+        }
+        for refused in [
+            "/a\nExecStart=/bin/sh",
+            "/a\r",
+            "/a\0",
+            "/a\tb",
+            "/a\u{85}b",
+        ] {
+            let why = started(refused).unwrap_err().0;
+            assert!(why.contains("cannot be written into a service"), "{why}");
+        }
+        assert!(text(&service("/opt/$x/m", "/a")).is_err());
+    }
+
+    #[test]
+    fn a_variable_keeps_its_dollars_and_percents() {
+        let mut service = service("/m", "/a");
+        service.environment = vec![("PATH".to_owned(), "/a$b/100%:/c\"d".to_owned())];
+        let text = text(&service).unwrap();
+        assert!(
+            text.contains("Environment=\"PATH=/a$b/100%%:/c\\\"d\"\n"),
+            "{text}"
+        );
+    }
+}

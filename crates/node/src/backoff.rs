@@ -1,0 +1,104 @@
+//! How long to wait before dialing again.
+
+use std::time::Duration;
+
+use manyhands_core::Ids;
+
+/// How long to wait before dialing again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BackoffPlan {
+    /// The first wait; it doubles from there.
+    pub first: Duration,
+    /// The longest wait.
+    pub longest: Duration,
+    /// The least wait after another process has taken this node's place: two nodes of one name
+    /// must not push each other out all day.
+    pub replaced: Duration,
+    /// How long a connection must hold for the next outage to start from the beginning.
+    pub held: Duration,
+}
+
+impl Default for BackoffPlan {
+    fn default() -> Self {
+        Self {
+            first: Duration::from_secs(3),
+            longest: Duration::from_secs(300),
+            replaced: Duration::from_secs(60),
+            held: Duration::from_secs(60),
+        }
+    }
+}
+
+/// Waits that double, each shortened by up to a third at random so that many nodes do not come
+/// back at once.
+pub(crate) struct Backoff {
+    plan: BackoffPlan,
+    next: Duration,
+    ids: Ids,
+}
+
+impl Backoff {
+    pub(crate) fn new(plan: BackoffPlan, ids: Ids) -> Self {
+        Self {
+            next: plan.first,
+            plan,
+            ids,
+        }
+    }
+
+    /// A connection has ended that lasted for `lasted`.
+    pub(crate) fn connected(&mut self, lasted: Duration) {
+        if lasted >= self.plan.held {
+            self.next = self.plan.first;
+        }
+    }
+
+    pub(crate) fn wait(&mut self) -> Duration {
+        let full = self.next;
+        self.next = (full * 2).min(self.plan.longest);
+        let [random] = self.ids.random::<1>();
+        full - full.mul_f64(f64::from(random) / 255.0 / 3.0)
+    }
+
+    pub(crate) fn wait_after_replacement(&mut self) -> Duration {
+        self.wait().max(self.plan.replaced)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use manyhands_core::{ManualClock, SeededEntropy, Timestamp};
+    use std::sync::Arc;
+
+    fn backoff(plan: BackoffPlan) -> Backoff {
+        let clock = Arc::new(ManualClock::at(Timestamp(0)));
+        Backoff::new(plan, Ids::new(clock, Arc::new(SeededEntropy::new(3))))
+    }
+
+    #[test]
+    fn waits_double_up_to_five_minutes_and_are_jittered() {
+        let plan = BackoffPlan::default();
+        let mut backoff = backoff(plan);
+        let mut full = Duration::from_secs(3);
+        let mut jittered = 0;
+        for _ in 0..12 {
+            let wait = backoff.wait();
+            assert!(wait <= full && wait >= full.mul_f64(0.66), "{wait:?}");
+            jittered += usize::from(wait < full);
+            full = (full * 2).min(Duration::from_secs(300));
+        }
+        assert!(jittered > 6);
+        backoff.connected(plan.held / 2);
+        assert!(backoff.wait() > Duration::from_secs(100), "it did not hold");
+        backoff.connected(plan.held);
+        assert!(backoff.wait() <= plan.first);
+    }
+
+    #[test]
+    fn a_node_that_was_replaced_waits_a_minute_at_least() {
+        let mut backoff = backoff(BackoffPlan::default());
+        assert_eq!(backoff.wait_after_replacement(), Duration::from_secs(60));
+        assert!(backoff.wait() <= Duration::from_secs(6));
+    }
+}

@@ -1,0 +1,134 @@
+//! The node's recent log, as structured lines that the gateway can ask for.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Mutex};
+
+use manyhands_core::Clock;
+use serde_json::{Value, json};
+
+/// How many lines are kept.
+const KEPT: usize = 5_000;
+/// How many characters of one text a line shows.
+const LONGEST: usize = 500;
+/// How much is given at once: less than a frame holds.
+const MOST: usize = 4 * 1024 * 1024;
+
+/// The node's recent log. Clones are the same.
+#[derive(Clone)]
+pub struct NodeLog {
+    lines: Arc<Mutex<VecDeque<String>>>,
+    clock: Arc<dyn Clock>,
+}
+
+impl fmt::Debug for NodeLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("NodeLog")
+    }
+}
+
+impl NodeLog {
+    /// An empty log.
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
+        Self {
+            lines: Arc::default(),
+            clock,
+        }
+    }
+
+    /// Writes a line about what goes as it should.
+    pub fn info(&self, message: &str, about: Value) {
+        tracing::info!(target: "manyhands_node", %about, "{message}");
+        self.write("info", message, about);
+    }
+
+    /// Writes a line about what somebody should know.
+    pub fn warn(&self, message: &str, about: Value) {
+        tracing::warn!(target: "manyhands_node", %about, "{message}");
+        self.write("warn", message, about);
+    }
+
+    fn write(&self, level: &str, message: &str, about: Value) {
+        let mut line = json!({ "at": self.clock.now().rfc3339(), "level": level });
+        line["message"] = cut(message).into();
+        if let Value::Object(fields) = about {
+            for (name, value) in fields {
+                line[name] = match value {
+                    Value::String(text) => cut(&text).into(),
+                    other => other,
+                };
+            }
+        }
+        let mut lines = self.lines.lock().expect("no panic while held");
+        if lines.len() == KEPT {
+            lines.pop_front();
+        }
+        lines.push_back(line.to_string());
+    }
+
+    /// The last lines, oldest first, and whether there were more.
+    pub fn last(&self, count: usize) -> (Vec<String>, bool) {
+        let lines = self.lines.lock().expect("no panic while held");
+        let mut room = MOST;
+        let fits = |line: &&String| {
+            let left = room.checked_sub(line.len());
+            room = left.unwrap_or(0);
+            left.is_some()
+        };
+        let newest = lines.iter().rev().take(count).take_while(fits);
+        let mut last: Vec<String> = newest.cloned().collect();
+        last.reverse();
+        let more = last.len() < lines.len();
+        (last, more)
+    }
+}
+
+fn cut(text: &str) -> &str {
+    let end = text.char_indices().nth(LONGEST);
+    end.map_or(text, |(at, _)| &text[..at])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use manyhands_core::{ManualClock, Timestamp};
+
+    #[test]
+    fn the_last_lines_are_kept_and_no_more() {
+        let log = NodeLog::new(Arc::new(ManualClock::at(Timestamp(0))));
+        assert_eq!(log.last(9), (Vec::new(), false));
+        for number in 0..KEPT + 5 {
+            log.info("call", json!({ "number": number }));
+        }
+        let (lines, more) = log.last(2);
+        assert!(more && lines.len() == 2);
+        let last: Value = serde_json::from_str(&lines[1]).unwrap();
+        let expect = json!({
+            "at": "1970-01-01T00:00:00Z", "level": "info", "message": "call", "number": KEPT + 4,
+        });
+        assert_eq!(last, expect);
+        let (all, more) = log.last(100_000);
+        assert!(all.len() == KEPT && !more);
+    }
+
+    #[test]
+    fn a_long_text_is_cut_and_the_line_stays_json() {
+        let log = NodeLog::new(Arc::new(ManualClock::at(Timestamp(0))));
+        log.warn(&"ä".repeat(10_000), json!({ "why": "\"".repeat(10_000) }));
+        let line: Value = serde_json::from_str(&log.last(1).0[0]).unwrap();
+        for field in ["message", "why"] {
+            assert_eq!(line[field].as_str().unwrap().chars().count(), LONGEST);
+        }
+    }
+
+    #[test]
+    fn what_is_given_at_once_fits_into_a_frame() {
+        let log = NodeLog::new(Arc::new(ManualClock::at(Timestamp(0))));
+        let long = "\u{1}".repeat(LONGEST);
+        for _ in 0..KEPT {
+            log.info(&long, json!({}));
+        }
+        let (lines, more) = log.last(KEPT);
+        assert!(more && lines.iter().map(String::len).sum::<usize>() <= MOST);
+    }
+}

@@ -1,0 +1,205 @@
+//! Holds arguments against a tool's schema, and says everything that is wrong at once.
+//!
+//! A gateway does the same before it asks; a node does not rely on that.
+
+use manyhands_core::{Problem, ToolError};
+use serde_json::{Map, Value};
+
+/// The arguments as the tool reads them: a whole number that was written with a fraction of
+/// zero is a whole number.
+pub(super) fn check(schema: &Value, arguments: Value) -> Result<Value, ToolError> {
+    let mut arguments = match arguments {
+        Value::Object(arguments) => arguments,
+        Value::Null => Map::new(),
+        other => {
+            let kind = kind_of(&other);
+            let message = format!("must be an object of parameters, not {kind}");
+            return Err(ToolError::parameter("args", message));
+        }
+    };
+    let nothing = Map::new();
+    let known = schema["properties"].as_object().unwrap_or(&nothing);
+    let mut problems = Vec::new();
+    for (name, value) in &mut arguments {
+        let message = match known.get(name) {
+            Some(rule) => wrong(rule, value),
+            None => Some(unknown(name, known)),
+        };
+        problems.extend(message.map(|message| problem(name, message)));
+    }
+    let required = schema["required"].as_array().into_iter().flatten();
+    for name in required.filter_map(Value::as_str) {
+        if !arguments.contains_key(name) {
+            problems.push(problem(name, "is required".to_owned()));
+        }
+    }
+    if problems.is_empty() {
+        Ok(Value::Object(arguments))
+    } else {
+        Err(ToolError::problems(problems))
+    }
+}
+
+fn problem(name: &str, message: String) -> Problem {
+    Problem {
+        parameter: name.to_owned(),
+        message,
+    }
+}
+
+fn unknown(name: &str, known: &Map<String, Value>) -> String {
+    let names: Vec<&str> = known.keys().map(String::as_str).collect();
+    let near = names
+        .iter()
+        .map(|known| {
+            (
+                strsim::jaro_winkler(&name.to_lowercase(), &known.to_lowercase()),
+                known,
+            )
+        })
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .filter(|(likeness, _)| *likeness > 0.8);
+    match near {
+        Some((_, near)) => format!("is not a parameter; did you mean `{near}`?"),
+        None => format!(
+            "is not a parameter; the parameters are {}",
+            names.join(", ")
+        ),
+    }
+}
+
+/// What is wrong with one value.
+fn wrong(rule: &Value, value: &mut Value) -> Option<String> {
+    let types = match &rule["type"] {
+        Value::Array(types) => types.iter().filter_map(Value::as_str).collect(),
+        one => one.as_str().into_iter().collect::<Vec<_>>(),
+    };
+    if types.contains(&"integer") {
+        as_whole_number(value);
+    }
+    let choices = choices(rule);
+    if types.is_empty() && choices.is_empty() {
+        return None;
+    }
+    let fits = |wanted: &&str| match *wanted {
+        "null" => value.is_null(),
+        "string" => value.is_string(),
+        "boolean" => value.is_boolean(),
+        "integer" => value.is_i64() || value.is_u64(),
+        "number" => value.is_number(),
+        _ => true,
+    };
+    if !types.is_empty() && !types.iter().any(fits) {
+        let wanted: Vec<&str> = types.iter().copied().filter(|t| *t != "null").collect();
+        let wanted = wanted.join(" or ").replace("integer", "whole number");
+        return Some(format!("must be a {wanted}, not {}", kind_of(value)));
+    }
+    if !choices.is_empty() && !choices.contains(&&*value) {
+        let words: Vec<String> = choices.iter().map(ToString::to_string).collect();
+        return Some(format!("is {value}; give one of {}", words.join(", ")));
+    }
+    bounds(rule, value)
+}
+
+fn bounds(rule: &Value, value: &Value) -> Option<String> {
+    let least = rule["minimum"].as_i64();
+    let below = |least: &i64| value.as_i64().is_some_and(|given| given < *least);
+    if let Some(least) = least.filter(below) {
+        return Some(format!("is {value}; it must be at least {least}"));
+    }
+    let short = rule["minLength"].as_u64().is_some_and(|least| least > 0);
+    (short && value.as_str() == Some("")).then(|| "must not be empty".to_owned())
+}
+
+/// The words a value may be, however the schema spells them.
+fn choices(rule: &Value) -> Vec<&Value> {
+    let listed = rule["enum"].as_array().into_iter().flatten();
+    let described = rule["oneOf"].as_array().into_iter().flatten();
+    listed
+        .chain(described.filter_map(|choice| choice.get("const")))
+        .collect()
+}
+
+#[allow(clippy::cast_possible_truncation)] // whole, and within what a double tells exactly
+fn as_whole_number(value: &mut Value) {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    let whole = value
+        .as_f64()
+        .filter(|number| value.is_f64() && number.fract() == 0.0 && number.abs() < EXACT);
+    if let Some(number) = whole {
+        *value = Value::from(number as i64);
+    }
+}
+
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(number) if number.is_f64() => "a number with a fraction",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn schema() -> Value {
+        json!({
+            "properties": {
+                "path": { "type": "string", "minLength": 1 },
+                "limit": { "type": ["integer", "null"], "minimum": 1 },
+                "replaceAll": { "type": ["boolean", "null"] },
+                "action": { "type": "string", "enum": ["list", "poll"] },
+            },
+            "required": ["path"],
+        })
+    }
+
+    #[track_caller]
+    fn refused(arguments: Value, expect: &str) {
+        assert_eq!(check(&schema(), arguments).unwrap_err().message, expect);
+    }
+
+    #[test]
+    fn what_fits_is_taken_and_whole_numbers_are_whole() {
+        let given = json!({ "path": "a", "limit": 5.0, "replaceAll": null, "action": "poll" });
+        let taken = check(&schema(), given).unwrap();
+        assert_eq!(taken["limit"], 5);
+    }
+
+    #[test]
+    fn every_problem_is_named_with_what_would_be_right() {
+        refused(json!({}), "path: is required");
+        refused(json!({ "path": "" }), "path: must not be empty");
+        refused(json!({ "path": 7 }), "path: must be a string, not a number");
+        refused(
+            json!({ "path": "a", "replaceall": true }),
+            "replaceall: is not a parameter; did you mean `replaceAll`?",
+        );
+        refused(
+            json!({ "path": "a", "zzz": true }),
+            "zzz: is not a parameter; the parameters are action, limit, path, replaceAll",
+        );
+        refused(
+            json!({ "path": "a", "limit": 0, "replaceAll": "yes" }),
+            "limit: is 0; it must be at least 1; replaceAll: must be a boolean, not a string",
+        );
+        refused(
+            json!({ "path": "a", "limit": 1.5 }),
+            "limit: must be a whole number, not a number with a fraction",
+        );
+        refused(
+            json!({ "path": "a", "action": "stop" }),
+            "action: is \"stop\"; give one of \"list\", \"poll\"",
+        );
+        refused(
+            json!([]),
+            "args: must be an object of parameters, not a list",
+        );
+    }
+}

@@ -1,0 +1,117 @@
+//! Notes of the parts of files that were received, so that those nobody comes back for can be
+//! removed: one small file for each part, which holds its path.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use manyhands_core::Timestamp;
+use manyhands_hands::local::LocalFiles;
+use sha2::{Digest, Sha256};
+
+/// How long a part is kept.
+const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Notes of parts, if there is a place for them. All calls block.
+#[derive(Debug, Clone)]
+pub(crate) struct Notes {
+    folder: Option<PathBuf>,
+}
+
+impl Notes {
+    pub(crate) fn new(state: Option<&Path>) -> Self {
+        Self {
+            folder: state.map(|state| state.join("parts")),
+        }
+    }
+
+    /// Notes a part. Without a note it stays until somebody comes back for it, which is no
+    /// reason to refuse the file.
+    pub(super) fn add(&self, part: &Path) {
+        let Some(folder) = &self.folder else { return };
+        let made = fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(folder);
+        let noted = made.and_then(|()| fs::write(name(folder, part), part.as_os_str().as_bytes()));
+        if let Err(error) = noted {
+            tracing::warn!(%error, folder = %folder.display(), "a part could not be noted");
+        }
+    }
+
+    pub(super) fn remove(&self, part: &Path) {
+        if let Some(folder) = &self.folder {
+            let _ = fs::remove_file(name(folder, part));
+        }
+    }
+
+    /// Removes parts that were not added to for a day, and says how many.
+    pub(crate) fn sweep(&self, files: &LocalFiles, now: Timestamp) -> usize {
+        let notes = self.folder.as_ref().map(fs::read_dir);
+        let Some(Ok(notes)) = notes else { return 0 };
+        let mut removed = 0;
+        for note in notes.flatten() {
+            let Ok(path) = fs::read(note.path()) else {
+                continue;
+            };
+            let part = Path::new(OsStr::from_bytes(&path));
+            match fs::symlink_metadata(part) {
+                Ok(found) if now.since(written(&found)) < KEPT => {}
+                Ok(_) => {
+                    if files.remove_part(part) {
+                        removed += 1;
+                        let _ = fs::remove_file(note.path());
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    let _ = fs::remove_file(note.path());
+                }
+                Err(_) => {}
+            }
+        }
+        removed
+    }
+}
+
+fn name(folder: &Path, part: &Path) -> PathBuf {
+    let hash = Sha256::digest(part.as_os_str().as_bytes());
+    let name: String = hash[..16].iter().map(|b| format!("{b:02x}")).collect();
+    folder.join(name)
+}
+
+fn written(found: &fs::Metadata) -> Timestamp {
+    Timestamp(found.mtime().saturating_mul(1_000) + found.mtime_nsec() / 1_000_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_go_after_a_day_and_nothing_else_does() {
+        let state = tempfile::tempdir().unwrap();
+        let work = tempfile::tempdir().unwrap();
+        let files = LocalFiles::open(work.path(), None).unwrap();
+        let notes = Notes::new(Some(state.path()));
+        let at = |name: &str| work.path().join(name);
+        for name in [".mh-part-a-1", "precious"] {
+            fs::write(at(name), "x").unwrap();
+            notes.add(&at(name));
+        }
+        notes.add(&at(".mh-part-gone-1"));
+        let left = || fs::read_dir(state.path().join("parts")).unwrap().count();
+        assert_eq!(left(), 3);
+        let now = written(&fs::metadata(at("precious")).unwrap());
+        assert_eq!(notes.sweep(&files, now.plus(KEPT / 2)), 0);
+        assert!(at(".mh-part-a-1").exists());
+        assert_eq!(left(), 2, "what is gone needs no note");
+        notes.sweep(&files, now.plus(KEPT * 2));
+        assert!(!at(".mh-part-a-1").exists() && at("precious").exists());
+        assert_eq!(left(), 0);
+        assert_eq!(Notes::new(None).sweep(&files, now), 0);
+    }
+}

@@ -1,0 +1,294 @@
+//! Files that a node sends.
+
+use std::io::Write;
+
+use manyhands_node::Confinement;
+use manyhands_wire::{CHUNK, WINDOW};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::fake::{Gateway, Machine, OURS, Peer, Said};
+
+pub fn sha256(bytes: &[u8]) -> String {
+    let hash = Sha256::digest(bytes);
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Bytes of which no two pieces are alike.
+pub fn content(size: usize) -> Vec<u8> {
+    let numbers = (0_u32..).flat_map(|number| number.wrapping_mul(2_654_435_761).to_le_bytes());
+    numbers.take(size).collect()
+}
+
+async fn meta(peer: &mut Peer, id: u32, path: &str) -> Value {
+    peer.tell("transfer.send", json!({ "transferId": id, "path": path }))
+        .await;
+    let meta = peer.asked("transfer.meta").await;
+    assert_eq!(meta["transferId"], id);
+    meta
+}
+
+/// Takes frames and acknowledges each until the node says that it has sent everything.
+async fn take_all(peer: &mut Peer, id: u32, mut taken: Vec<u8>) -> (Vec<u8>, Value) {
+    loop {
+        match peer.next().await {
+            Said::Bytes(of, bytes) => {
+                assert!(of == id && bytes.len() <= CHUNK);
+                taken.extend(bytes);
+                let ack = json!({ "transferId": id, "bytes": taken.len() });
+                peer.tell("transfer.ack", ack).await;
+            }
+            Said::Text(text) => {
+                assert_eq!(text["method"], "transfer.complete", "{text}");
+                return (taken, text["params"].clone());
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_file_is_sent_whole_with_what_it_is_and_its_hash() {
+    let (gateway, machine) = (Gateway::open().await, Machine::new());
+    let mut peer = machine.at_work(&gateway, OURS).await;
+    for size in [0, 1, CHUNK, 5 * CHUNK + 7, 40 * CHUNK] {
+        let bytes = content(size);
+        std::fs::write(machine.at("f"), &bytes).unwrap();
+        let told = meta(&mut peer, 1, "f").await;
+        assert_eq!(told["size"], size);
+        assert!(told["version"].is_string());
+        peer.tell("transfer.start", json!({ "transferId": 1 }))
+            .await;
+        let (taken, complete) = take_all(&mut peer, 1, Vec::new()).await;
+        assert!(taken == bytes, "{size}");
+        assert_eq!(
+            complete,
+            json!({ "transferId": 1, "sha256": sha256(&bytes) })
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_a_file_is_shows_in_its_first_bytes_or_its_name() {
+    let (gateway, machine) = (Gateway::open().await, Machine::new());
+    let mut peer = machine.at_work(&gateway, OURS).await;
+    let files: [(&str, &[u8], Value); 9] = [
+        ("a.md", b"# A", json!("text/markdown")),
+        ("a.json", b"{}", json!("application/json")),
+        ("a.yml", b"a: 1", json!("text/yaml")),
+        ("a.HTML", b"<p>", json!("text/html")),
+        ("a.csv", b"a,b", json!("text/csv")),
+        ("Makefile", b"all:", json!("text/plain")),
+        ("a.txt", b"\x89PNG\r\n\x1a\n", json!("image/png")),
+        ("a.bin", b"\x00\x01", Value::Null),
+        ("latin.txt", b"\xe4", Value::Null),
+    ];
+    for (id, (name, bytes, mime)) in (0..).zip(files) {
+        std::fs::write(machine.at(name), bytes).unwrap();
+        assert_eq!(meta(&mut peer, id, name).await["mime"], mime, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn the_version_changes_when_the_file_does() {
+    let (gateway, machine) = (Gateway::open().await, Machine::new());
+    let mut peer = machine.at_work(&gateway, OURS).await;
+    std::fs::write(machine.at("f"), "one").unwrap();
+    let first = meta(&mut peer, 1, "f").await;
+    assert_eq!(meta(&mut peer, 2, "f").await["version"], first["version"]);
+    std::fs::write(machine.at("f"), "three").unwrap();
+    assert_ne!(meta(&mut peer, 3, "f").await["version"], first["version"]);
+}
+
+#[tokio::test]
+async fn a_transfer_goes_on_where_it_broke_off() {
+    let (gateway, machine) = (Gateway::open().await, Machine::new());
+    let mut peer = machine.at_work(&gateway, OURS).await;
+    let bytes = content(6 * CHUNK + 5);
+    std::fs::write(machine.at("f"), &bytes).unwrap();
+    meta(&mut peer, 1, "f").await;
+    peer.tell("transfer.start", json!({ "transferId": 1 }))
+        .await;
+    let Said::Bytes(_, first) = peer.next().await else {
+        panic!("no frame");
+    };
+    drop(peer);
+    let mut peer = gateway.greet(OURS).await;
+    meta(&mut peer, 2, "f").await;
+    let start = json!({ "transferId": 2, "offset": first.len() });
+    peer.tell("transfer.start", start).await;
+    let (taken, complete) = take_all(&mut peer, 2, first).await;
+    assert!(taken == bytes);
+    assert_eq!(complete["sha256"], sha256(&bytes), "of the whole file");
+}
+
+#[tokio::test]
+async fn no_more_than_a_window_is_on_its_way() {
+    let (gateway, machine) = (Gateway::open().await, Machine::new());
+    let mut peer = machine.at_work(&gateway, OURS).await;
+    let bytes = content(40 * CHUNK);
+    std::fs::write(machine.at("f"), &bytes).unwrap();
+    meta(&mut peer, 1, "f").await;
+    peer.tell("transfer.start", json!({ "transferId": 1 }))
+        .await;
+    let window = usize::try_from(WINDOW).unwrap();
+    let mut taken = Vec::new();
+    while taken.len() < window {
+        let Said::Bytes(_, bytes) = peer.next().await else {
+            panic!("no frame");
+        };
+        taken.extend(bytes);
+    }
+    // A call is answered before anything more of the file comes.
+    let told = peer.call("1", "Glob", json!({ "pattern": "*" })).await;
+    assert_eq!(told["result"]["count"], 1);
+    assert_eq!(taken.len(), window);
+    peer.tell(
+        "transfer.ack",
+        json!({ "transferId": 1, "bytes": taken.len() }),
+    )
+    .await;
+    let (taken, complete) = take_all(&mut peer, 1, taken).await;
+    assert!(taken == bytes && complete["sha256"].is_string());
+}
+
+#[tokio::test]
+async fn a_gateway_without_additions_is_sent_the_file_and_nothing_it_does_not_know() {
+    let (gateway, machine) = (Gateway::open().await, Machine::new());
+    let mut peer = machine.at_work(&gateway, &[]).await;
+    let bytes = content(40 * CHUNK);
+    std::fs::write(machine.at("f"), &bytes).unwrap();
+    let told = meta(&mut peer, 1, "f").await;
+    assert_eq!(told, json!({ "transferId": 1, "size": bytes.len() }));
+    peer.tell("transfer.start", json!({ "transferId": 1 }))
+        .await;
+    let mut taken = Vec::new();
+    let complete = loop {
+        match peer.next().await {
+            Said::Bytes(_, bytes) => taken.extend(bytes),
+            Said::Text(text) => break text["params"].clone(),
+        }
+    };
+    assert!(taken == bytes);
+    assert_eq!(complete, json!({ "transferId": 1 }));
+    let told = meta(&mut peer, 2, "nothing").await;
+    assert!(told["error"].is_string() && told.get("code").is_none());
+}
+
+#[tokio::test]
+async fn a_file_that_changes_on_the_way_is_told() {
+    for change in ["shrink", "grow", "touch"] {
+        let (gateway, machine) = (Gateway::open().await, Machine::new());
+        let mut peer = machine.at_work(&gateway, OURS).await;
+        let bytes = content(24 * CHUNK);
+        std::fs::write(machine.at("f"), &bytes).unwrap();
+        meta(&mut peer, 1, "f").await;
+        let mut file = std::fs::File::options()
+            .append(true)
+            .open(machine.at("f"))
+            .unwrap();
+        match change {
+            "shrink" => file.set_len(20 * CHUNK as u64).unwrap(),
+            "grow" => file.write_all(b"more").unwrap(),
+            _ => file.set_modified(std::time::UNIX_EPOCH).unwrap(),
+        }
+        peer.tell("transfer.start", json!({ "transferId": 1 }))
+            .await;
+        let (_, complete) = take_all(&mut peer, 1, Vec::new()).await;
+        assert_eq!(complete["code"], "conflict", "{change}");
+        let error = complete["error"].as_str().unwrap();
+        assert!(error.contains("changed while it was being sent"), "{error}");
+        assert!(complete.get("sha256").is_none());
+    }
+}
+
+#[tokio::test]
+async fn a_transfer_that_is_off_sends_nothing_more() {
+    let (gateway, machine) = (Gateway::open().await, Machine::new());
+    let mut peer = machine.at_work(&gateway, OURS).await;
+    std::fs::write(machine.at("f"), content(40 * CHUNK)).unwrap();
+    meta(&mut peer, 1, "f").await;
+    peer.tell("transfer.start", json!({ "transferId": 1 }))
+        .await;
+    peer.tell("transfer.cancel", json!({ "transferId": 1 }))
+        .await;
+    let told = meta_past_frames(&mut peer, 2).await;
+    assert_eq!(told["size"], 40 * CHUNK);
+    peer.tell(
+        "transfer.ack",
+        json!({ "transferId": 1, "bytes": 40 * CHUNK }),
+    )
+    .await;
+    meta(&mut peer, 3, "f").await;
+}
+
+/// As `meta`, past frames that were on their way.
+async fn meta_past_frames(peer: &mut Peer, id: u32) -> Value {
+    peer.tell("transfer.send", json!({ "transferId": id, "path": "f" }))
+        .await;
+    loop {
+        if let Said::Text(text) = peer.next().await {
+            assert_eq!(text["method"], "transfer.meta", "{text}");
+            return text["params"].clone();
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_file_inside_is_not_sent() {
+    let gateway = Gateway::open().await;
+    let machine = Machine::confined(|work| Confinement {
+        jail: Some(work.to_owned()),
+        ..Confinement::default()
+    });
+    let mut peer = machine.at_work(&gateway, OURS).await;
+    std::fs::write(machine.dir.path().join("secret"), "s").unwrap();
+    std::fs::create_dir(machine.at("d")).unwrap();
+    std::fs::write(machine.at("d/f"), "x").unwrap();
+    std::os::unix::fs::symlink("../secret", machine.at("link")).unwrap();
+    let secret = machine.dir.path().join("secret");
+    let cases = [
+        ("nothing", "not_found"),
+        ("d", "invalid_arguments"),
+        ("link", "forbidden"),
+        ("/etc/passwd", "forbidden"),
+        (secret.to_str().unwrap(), "forbidden"),
+        ("/dev/zero", "forbidden"),
+    ];
+    for (id, (path, code)) in (0..).zip(cases) {
+        let told = meta(&mut peer, id, path).await;
+        assert_eq!(told["code"], code, "{path}: {told}");
+        assert!(told.get("size").is_none());
+    }
+    assert_eq!(meta(&mut peer, 99, "d/f").await["size"], 1);
+}
+
+#[tokio::test]
+async fn the_65th_transfer_at_once_is_refused() {
+    let (gateway, machine) = (Gateway::open().await, Machine::new());
+    let mut peer = machine.at_work(&gateway, OURS).await;
+    std::fs::write(machine.at("f"), "x").unwrap();
+    for id in 0..64 {
+        assert_eq!(meta(&mut peer, id, "f").await["size"], 1);
+    }
+    let told = meta(&mut peer, 64, "f").await;
+    assert_eq!(told["code"], "unavailable", "{told}");
+    let twice = meta(&mut peer, 7, "f").await;
+    assert_eq!(twice["code"], "conflict", "{twice}");
+    peer.tell("transfer.start", json!({ "transferId": 7 }))
+        .await;
+    let (taken, _) = take_all(&mut peer, 7, Vec::new()).await;
+    assert_eq!(taken, b"x");
+}
+
+#[tokio::test]
+async fn a_transfer_the_gateway_knows_nothing_of_is_forgotten() {
+    let (gateway, machine) = (Gateway::open().await, Machine::new());
+    let mut peer = machine.at_work(&gateway, OURS).await;
+    std::fs::write(machine.at("f"), "x").unwrap();
+    peer.tell("transfer.send", json!({ "transferId": 1, "path": "f" }))
+        .await;
+    let (id, _, _) = peer.request().await;
+    peer.refuse(&id, 404, "no such transfer").await;
+    let told = meta(&mut peer, 1, "f").await;
+    assert_eq!(told["size"], 1, "its number is free again: {told}");
+}

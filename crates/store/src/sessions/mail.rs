@@ -1,0 +1,124 @@
+//! Messages between agents: kept until they are read.
+
+use manyhands_core::{AgentId, Timestamp};
+
+use crate::error::StoreError;
+use crate::sql::{Row, Sql, Statement};
+
+/// A message from one agent to another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentMessage {
+    /// Its id, which sorts by time.
+    pub id: String,
+    /// Who wrote it.
+    pub sender: AgentId,
+    /// To whom.
+    pub recipient: AgentId,
+    /// What it says.
+    pub body: String,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// The messages between agents.
+#[derive(Debug, Clone)]
+pub struct AgentMail {
+    sql: Sql,
+}
+
+impl AgentMail {
+    pub(crate) fn new(sql: Sql) -> Self {
+        Self { sql }
+    }
+
+    /// Keeps a message unless `queued_max` wait for the recipient already, or the sender wrote
+    /// it `pair_max` since `since`; the error says which.
+    pub async fn send(
+        &self,
+        message: &AgentMessage,
+        queued_max: i64,
+        pair_max: i64,
+        since: Timestamp,
+    ) -> Result<Result<(), Full>, StoreError> {
+        let mut tx = self.sql.begin().await?;
+        let waiting =
+            Statement::new("SELECT COUNT(*) AS count FROM agent_message WHERE read_at IS NULL")
+                .then_with(" AND recipient = ", message.recipient.as_str());
+        let waiting = tx
+            .one(waiting)
+            .await?
+            .map_or(Ok(0), |row| row.int("count"))?;
+        let pair = Statement::new("SELECT COUNT(*) AS count FROM agent_message")
+            .then_with(" WHERE sender = ", message.sender.as_str())
+            .then_with(" AND recipient = ", message.recipient.as_str())
+            .then_with(" AND at > ", since);
+        let pair = tx.one(pair).await?.map_or(Ok(0), |row| row.int("count"))?;
+        let full = match (waiting >= queued_max, pair >= pair_max) {
+            (true, _) => Some(Full::Queue),
+            (_, true) => Some(Full::Pair),
+            _ => None,
+        };
+        if let Some(full) = full {
+            tx.abandon().await;
+            return Ok(Err(full));
+        }
+        let insert = Statement::new(
+            "INSERT INTO agent_message (id, sender, recipient, body, at) VALUES ($1, $2, $3, $4, $5)",
+        )
+        .bind(message.id.as_str())
+        .bind(message.sender.as_str())
+        .bind(message.recipient.as_str())
+        .bind(message.body.as_str())
+        .bind(message.at);
+        tx.run(insert).await?;
+        tx.commit().await?;
+        Ok(Ok(()))
+    }
+
+    /// What waits for an agent, oldest first.
+    pub async fn waiting(
+        &self,
+        agent: &AgentId,
+        limit: u32,
+    ) -> Result<Vec<AgentMessage>, StoreError> {
+        let select = Statement::new(
+            "SELECT id, sender, recipient, body, at FROM agent_message WHERE read_at IS NULL",
+        )
+        .then_with(" AND recipient = ", agent.as_str())
+        .then(" ORDER BY at, id")
+        .then_with(" LIMIT ", i64::from(limit));
+        let rows = self.sql.all(select).await?;
+        rows.iter().map(read).collect()
+    }
+
+    /// Notes that messages were read.
+    pub async fn read(&self, ids: &[String], now: Timestamp) -> Result<(), StoreError> {
+        let mut tx = self.sql.begin().await?;
+        for id in ids {
+            let update = Statement::new("UPDATE agent_message SET read_at = $1 WHERE id = $2")
+                .bind(now)
+                .bind(id.as_str());
+            tx.run(update).await?;
+        }
+        tx.commit().await
+    }
+}
+
+/// Why a message is not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Full {
+    /// Too many wait for the recipient.
+    Queue,
+    /// The sender wrote to it too often.
+    Pair,
+}
+
+fn read(row: &Row) -> Result<AgentMessage, StoreError> {
+    Ok(AgentMessage {
+        id: row.text("id")?,
+        sender: row.parsed("sender")?,
+        recipient: row.parsed("recipient")?,
+        body: row.text("body")?,
+        at: Timestamp(row.int("at")?),
+    })
+}

@@ -1,0 +1,200 @@
+//! Conversations and their turns, kept so that a crash between any two steps loses nothing.
+//!
+//! Every step of a turn is one transaction over the session, its entries, the turn and the
+//! tools it asked for: see [`Sessions::commit`].
+
+mod mail;
+mod record;
+mod step;
+mod usage;
+
+pub use mail::{AgentMail, AgentMessage, Full};
+pub use record::{CallRecord, CallState, Entry, SessionRecord, TurnRecord, TurnState};
+pub use step::Act;
+pub use usage::{Usage, UsageRow};
+
+use manyhands_core::{AgentId, Timestamp};
+
+use crate::error::StoreError;
+use crate::sql::{Sql, Statement};
+use record::{CALL_COLUMNS, ENTRY_COLUMNS, SESSION_COLUMNS, TURN_COLUMNS};
+
+/// The records of conversations.
+#[derive(Debug, Clone)]
+pub struct Sessions {
+    sql: Sql,
+}
+
+impl Sessions {
+    pub(crate) fn new(sql: Sql) -> Self {
+        Self { sql }
+    }
+
+    /// One session.
+    pub async fn get(&self, key: &str) -> Result<Option<SessionRecord>, StoreError> {
+        let select = Statement::new(SESSION_COLUMNS).then_with(" WHERE key = ", key);
+        let row = self.sql.one(select).await?;
+        row.as_ref().map(SessionRecord::read).transpose()
+    }
+
+    /// Keeps a new session; one that is there already stays as it is.
+    pub async fn create(&self, session: &SessionRecord) -> Result<(), StoreError> {
+        self.sql.run(session.insert()?).await.map(drop)
+    }
+
+    /// Sessions with the latest active first, of one agent or of all.
+    pub async fn list(
+        &self,
+        agent: Option<&AgentId>,
+        limit: u32,
+        offset: u32,
+    ) -> Result<Vec<SessionRecord>, StoreError> {
+        let mut select = Statement::new(SESSION_COLUMNS);
+        if let Some(agent) = agent {
+            select = select.then_with(" WHERE agent = ", agent.as_str());
+        }
+        let select = select
+            .then(" ORDER BY last_active DESC, key")
+            .then_with(" LIMIT ", i64::from(limit))
+            .then_with(" OFFSET ", i64::from(offset));
+        let rows = self.sql.all(select).await?;
+        rows.iter().map(SessionRecord::read).collect()
+    }
+
+    /// How many sessions there are.
+    pub async fn count(&self) -> Result<u64, StoreError> {
+        let row = self
+            .sql
+            .one(Statement::new("SELECT COUNT(*) AS count FROM session"))
+            .await?;
+        let count = row.map(|row| row.int("count")).transpose()?;
+        Ok(u64::try_from(count.unwrap_or(0)).unwrap_or(0))
+    }
+
+    /// Entries from `from` on, oldest first.
+    pub async fn entries(
+        &self,
+        session_id: &str,
+        from: i64,
+        limit: u32,
+    ) -> Result<Vec<Entry>, StoreError> {
+        let select = Statement::new(ENTRY_COLUMNS)
+            .then_with(" WHERE session_id = ", session_id)
+            .then_with(" AND seq >= ", from)
+            .then(" ORDER BY seq")
+            .then_with(" LIMIT ", i64::from(limit));
+        let rows = self.sql.all(select).await?;
+        rows.iter().map(Entry::read).collect()
+    }
+
+    /// The last entries before `before`, oldest first.
+    pub async fn entries_before(
+        &self,
+        session_id: &str,
+        before: i64,
+        limit: u32,
+    ) -> Result<Vec<Entry>, StoreError> {
+        let select = Statement::new(ENTRY_COLUMNS)
+            .then_with(" WHERE session_id = ", session_id)
+            .then_with(" AND seq < ", before)
+            .then(" ORDER BY seq DESC")
+            .then_with(" LIMIT ", i64::from(limit));
+        let rows = self.sql.all(select).await?;
+        let mut entries: Vec<Entry> = rows.iter().map(Entry::read).collect::<Result<_, _>>()?;
+        entries.reverse();
+        Ok(entries)
+    }
+
+    /// Keeps an input as a turn that waits for its place. The same run asked again is the turn
+    /// that is there, with `false`.
+    pub async fn enqueue(&self, turn: &TurnRecord) -> Result<(TurnRecord, bool), StoreError> {
+        let mut tx = self.sql.begin().await?;
+        let new = tx.run(turn.insert()).await? > 0;
+        if new {
+            tx.commit().await?;
+            return Ok((turn.clone(), true));
+        }
+        let select = Statement::new(TURN_COLUMNS)
+            .then_with(" WHERE session_key = ", turn.session_key.as_str())
+            .then_with(" AND run_id = ", turn.run_id.as_str());
+        let row = tx.one(select).await?;
+        tx.abandon().await;
+        let there = row.as_ref().map(TurnRecord::read).transpose()?;
+        let gone = || StoreError::not_found(format!("the turn {}", turn.run_id));
+        there.map(|there| (there, false)).ok_or_else(gone)
+    }
+
+    /// One turn.
+    pub async fn turn(&self, id: &str) -> Result<Option<TurnRecord>, StoreError> {
+        let select = Statement::new(TURN_COLUMNS).then_with(" WHERE id = ", id);
+        let row = self.sql.one(select).await?;
+        row.as_ref().map(TurnRecord::read).transpose()
+    }
+
+    /// Ends a turn that cannot be worked on.
+    pub async fn fail_turn(&self, id: &str, why: &str, now: Timestamp) -> Result<(), StoreError> {
+        let outcome = serde_json::json!({ "error": why }).to_string();
+        let update = Statement::new(
+            "UPDATE turn SET state = 'failed', outcome = $2, ended = $3
+             WHERE id = $1 AND state IN ('queued', 'running', 'waiting')",
+        )
+        .bind(id)
+        .bind(outcome)
+        .bind(now);
+        self.sql.run(update).await.map(drop)
+    }
+
+    /// The turns of a session that have not ended, in the order they came.
+    pub async fn open_turns(&self, key: &str) -> Result<Vec<TurnRecord>, StoreError> {
+        let select = Statement::new(TURN_COLUMNS)
+            .then_with(" WHERE session_key = ", key)
+            .then(" AND state IN ('queued', 'running', 'waiting') ORDER BY place");
+        let rows = self.sql.all(select).await?;
+        rows.iter().map(TurnRecord::read).collect()
+    }
+
+    /// The sessions with turns that have not ended: what goes on after a restart.
+    pub async fn unfinished(&self) -> Result<Vec<String>, StoreError> {
+        let select = Statement::new(
+            "SELECT DISTINCT session_key FROM turn
+             WHERE state IN ('queued', 'running', 'waiting') ORDER BY session_key",
+        );
+        let rows = self.sql.all(select).await?;
+        rows.iter().map(|row| row.text("session_key")).collect()
+    }
+
+    /// The tools that a step of a turn asked for, in order.
+    pub async fn calls(&self, turn: &str, step: i64) -> Result<Vec<CallRecord>, StoreError> {
+        let select = Statement::new(CALL_COLUMNS)
+            .then_with(" WHERE turn = ", turn)
+            .then_with(" AND step = ", step)
+            .then(" ORDER BY place");
+        let rows = self.sql.all(select).await?;
+        rows.iter().map(CallRecord::read).collect()
+    }
+
+    /// Removes what a session no longer shows: its entries before `before`. They must be in an
+    /// archive by then.
+    pub async fn drop_entries(&self, session_id: &str, before: i64) -> Result<u64, StoreError> {
+        let delete = Statement::new("DELETE FROM session_entry")
+            .then_with(" WHERE session_id = ", session_id)
+            .then_with(" AND seq < ", before);
+        self.sql.run(delete).await
+    }
+
+    /// Removes turns that ended before `before`, with what they asked for.
+    pub async fn sweep(&self, before: Timestamp) -> Result<(), StoreError> {
+        let mut tx = self.sql.begin().await?;
+        let calls = Statement::new(
+            "DELETE FROM turn_call WHERE turn IN (SELECT id FROM turn WHERE ended < $1)",
+        )
+        .bind(before);
+        tx.run(calls).await?;
+        tx.run(Statement::new("DELETE FROM turn WHERE ended < $1").bind(before))
+            .await?;
+        tx.commit().await
+    }
+}
+
+#[cfg(test)]
+mod tests;

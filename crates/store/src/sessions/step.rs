@@ -1,0 +1,173 @@
+//! One step of a conversation: everything it changes, in one transaction.
+
+use manyhands_core::Timestamp;
+
+use super::Sessions;
+use super::record::{CallRecord, CallState, SESSION_COLUMNS, SessionRecord, TurnState};
+use super::usage::Usage;
+use crate::error::StoreError;
+use crate::sql::{Statement, Tx};
+
+/// A part of a step.
+#[derive(Debug, Clone)]
+pub enum Act {
+    /// Something was said or done.
+    Append {
+        /// The turn it belongs to.
+        turn: Option<String>,
+        /// What it is.
+        kind: &'static str,
+        /// What was said, as JSON.
+        body: String,
+    },
+    /// A turn came to another state.
+    Turn {
+        /// The turn.
+        id: String,
+        /// Where it stands now.
+        state: TurnState,
+        /// How far it is, when that changed.
+        work: Option<String>,
+        /// What came of it.
+        outcome: Option<String>,
+    },
+    /// A reply asked for a tool.
+    Ask(CallRecord),
+    /// A call came to another state.
+    Call {
+        /// The turn.
+        turn: String,
+        /// Which reply of the turn.
+        step: i64,
+        /// Which of the reply's calls.
+        place: i64,
+        /// Where it stands now.
+        state: CallState,
+        /// What came of it.
+        outcome: Option<String>,
+    },
+    /// A model was used.
+    Spend(Usage),
+    /// The session itself changed; its number of the next entry is not touched by this.
+    Session(Box<SessionRecord>),
+}
+
+impl Sessions {
+    /// Does all of it or nothing. The session must still have the id `session_id`: a step of a
+    /// conversation that was reset meanwhile is refused as changed. Answers with the session as
+    /// it is then.
+    pub async fn commit(
+        &self,
+        key: &str,
+        session_id: &str,
+        acts: Vec<Act>,
+        now: Timestamp,
+    ) -> Result<SessionRecord, StoreError> {
+        let mut tx = self.sql.begin().await?;
+        let select = Statement::new(SESSION_COLUMNS).then_with(" WHERE key = ", key);
+        let row = tx.one(select).await?;
+        let Some(row) = row else {
+            tx.abandon().await;
+            return Err(StoreError::not_found(format!("the session {key}")));
+        };
+        let mut session = SessionRecord::read(&row)?;
+        if session.id != session_id {
+            tx.abandon().await;
+            return Err(StoreError::Changed {
+                what: format!("the session {key}"),
+            });
+        }
+        for act in acts {
+            act.apply(&mut tx, &mut session, now).await?;
+        }
+        session.updated = now;
+        tx.run(session.update()?).await?;
+        tx.commit().await?;
+        Ok(session)
+    }
+}
+
+impl Act {
+    async fn apply(
+        self,
+        tx: &mut Tx,
+        session: &mut SessionRecord,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        match self {
+            Self::Append { turn, kind, body } => {
+                let insert = Statement::new(
+                    "INSERT INTO session_entry (session_id, seq, turn, kind, body, at)
+                     VALUES ($1, $2, $3, $4, $5, $6)",
+                )
+                .bind(session.id.as_str())
+                .bind(session.next_seq)
+                .bind(turn)
+                .bind(kind)
+                .bind(body)
+                .bind(now);
+                session.next_seq += 1;
+                tx.run(insert).await.map(drop)
+            }
+            Self::Turn {
+                id,
+                state,
+                work,
+                outcome,
+            } => {
+                let started = (state == TurnState::Running).then_some(now);
+                let ended = state.has_ended().then_some(now);
+                let update = Statement::new(
+                    "UPDATE turn SET state = $2, work = COALESCE($3, work),
+                         outcome = COALESCE($4, outcome), started = COALESCE(started, $5), ended = $6
+                     WHERE id = $1 AND state IN ('queued', 'running', 'waiting')",
+                )
+                .bind(id.as_str())
+                .bind(state.word())
+                .bind(work)
+                .bind(outcome)
+                .bind(started)
+                .bind(ended);
+                match tx.run(update).await? {
+                    0 => Err(StoreError::Changed {
+                        what: format!("the turn {id}"),
+                    }),
+                    _ => Ok(()),
+                }
+            }
+            Self::Ask(call) => tx.run(call.insert()).await.map(drop),
+            Self::Call {
+                turn,
+                step,
+                place,
+                state,
+                outcome,
+            } => {
+                let update = Statement::new(
+                    "UPDATE turn_call SET state = $4, outcome = COALESCE($5, outcome)
+                     WHERE turn = $1 AND step = $2 AND place = $3",
+                )
+                .bind(turn)
+                .bind(step)
+                .bind(place)
+                .bind(state.word())
+                .bind(outcome);
+                tx.run(update).await.map(drop)
+            }
+            Self::Spend(usage) => {
+                session.input_tokens += usage.input_tokens;
+                session.output_tokens += usage.output_tokens;
+                session.cost_micros += usage.cost_micros;
+                tx.run(usage.add(&session.agent, &session.key))
+                    .await
+                    .map(drop)
+            }
+            Self::Session(changed) => {
+                let next_seq = session.next_seq;
+                *session = *changed;
+                session.next_seq = session.next_seq.max(next_seq);
+                Ok(())
+            }
+        }
+    }
+}

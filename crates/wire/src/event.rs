@@ -1,0 +1,216 @@
+//! The events that exist, each with the type of its payload.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::frame::{Event, Frame};
+use crate::node::{LogsGetEvent, NodeExecNotice, ToolCancelEvent, ToolInvokeEvent};
+use crate::transfer::{
+    TransferAckEvent, TransferCancelEvent, TransferEndEvent, TransferReceiveEvent,
+    TransferSendEvent, TransferStartEvent,
+};
+
+/// What can be told. Only events that are sent are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum EventKind {
+    /// Asks a node to run a tool.
+    ToolInvoke,
+    /// Takes a call back.
+    ToolCancel,
+    /// Asks a node for its log.
+    LogsGet,
+    /// Asks a node for a file.
+    TransferSend,
+    /// Offers a node a file.
+    TransferReceive,
+    /// Tells the sending node to begin.
+    TransferStart,
+    /// How much has been taken.
+    TransferAck,
+    /// Everything has come.
+    TransferEnd,
+    /// A transfer is off.
+    TransferCancel,
+    /// Tools came or went.
+    ToolsChanged,
+    /// How far a call is.
+    ToolProgress,
+    /// News of a program in the background.
+    NodeExec,
+}
+
+impl EventKind {
+    /// Every event there is.
+    pub const ALL: [Self; 12] = [
+        Self::ToolInvoke,
+        Self::ToolCancel,
+        Self::LogsGet,
+        Self::TransferSend,
+        Self::TransferReceive,
+        Self::TransferStart,
+        Self::TransferAck,
+        Self::TransferEnd,
+        Self::TransferCancel,
+        Self::ToolsChanged,
+        Self::ToolProgress,
+        Self::NodeExec,
+    ];
+
+    /// The name on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ToolInvoke => "tool.invoke",
+            Self::ToolCancel => "tool.cancel",
+            Self::LogsGet => "logs.get",
+            Self::TransferSend => "transfer.send",
+            Self::TransferReceive => "transfer.receive",
+            Self::TransferStart => "transfer.start",
+            Self::TransferAck => "transfer.ack",
+            Self::TransferEnd => "transfer.end",
+            Self::TransferCancel => "transfer.cancel",
+            Self::ToolsChanged => "tools.changed",
+            Self::ToolProgress => "tool.progress",
+            Self::NodeExec => "node.exec.event",
+        }
+    }
+
+    /// What it tells, for the reference.
+    pub fn summary(self) -> &'static str {
+        match self {
+            Self::ToolInvoke => "Asks a node to run one of its tools; answered by `tool.result`.",
+            Self::ToolCancel => "Tells a node that nobody waits for a call any more.",
+            Self::LogsGet => "Asks a node for the end of its log; answered by `logs.result`.",
+            Self::TransferSend => "Asks a node for a file; answered by `transfer.meta`.",
+            Self::TransferReceive => "Offers a node a file; answered by `transfer.accept`.",
+            Self::TransferStart => {
+                "Tells the sending node to begin; frames follow, then `transfer.complete`."
+            }
+            Self::TransferAck => {
+                "How much of a transfer has been taken: sent by the receiving node, and to the sending one."
+            }
+            Self::TransferEnd => {
+                "Tells the receiving node that everything has come; answered by `transfer.done`."
+            }
+            Self::TransferCancel => "Tells a node that a transfer is off.",
+            Self::ToolsChanged => "Tools came or went; `tools.list` gives the new list.",
+            Self::ToolProgress => "How far a call is whose `tool.invoke` asked for `progress`.",
+            Self::NodeExec => "News of a program that runs in the background of a node.",
+        }
+    }
+
+    /// The event called `name`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|event| event.name() == name)
+    }
+
+    /// Whether nodes are sent it; clients are sent the others.
+    pub fn is_for_nodes(self) -> bool {
+        !matches!(
+            self,
+            Self::ToolsChanged | Self::ToolProgress | Self::NodeExec
+        )
+    }
+}
+
+impl fmt::Display for EventKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The payload of one event, which names it.
+pub trait Payload: Serialize + DeserializeOwned + JsonSchema {
+    /// The event.
+    const EVENT: EventKind;
+
+    /// The payload of an event that came in, if it fits.
+    fn read(event: Event) -> Option<Self> {
+        serde_json::from_value(event.payload.unwrap_or_default()).ok()
+    }
+
+    /// The text frame that tells it.
+    fn encode(&self) -> String {
+        let payload = serde_json::to_value(self).expect("a payload is plain data with text keys");
+        Frame::Evt(Event {
+            event: Self::EVENT.name().to_owned(),
+            payload: Some(payload),
+            seq: None,
+        })
+        .encode()
+    }
+}
+
+/// Tools came or went.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct ToolsChangedEvent {}
+
+/// How far a call is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolProgressEvent {
+    /// The id of the `tool.invoke` request.
+    pub request_id: String,
+    /// How much is done.
+    pub done: u64,
+    /// Of how much, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<u64>,
+    /// What is being done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+macro_rules! events {
+    ($($payload:ident: $event:ident,)*) => {
+        $(impl Payload for $payload {
+            const EVENT: EventKind = EventKind::$event;
+        })*
+    };
+}
+
+events! {
+    ToolInvokeEvent: ToolInvoke,
+    ToolCancelEvent: ToolCancel,
+    LogsGetEvent: LogsGet,
+    TransferSendEvent: TransferSend,
+    TransferReceiveEvent: TransferReceive,
+    TransferStartEvent: TransferStart,
+    TransferAckEvent: TransferAck,
+    TransferEndEvent: TransferEnd,
+    TransferCancelEvent: TransferCancel,
+    ToolsChangedEvent: ToolsChanged,
+    ToolProgressEvent: ToolProgress,
+    NodeExecNotice: NodeExec,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_lead_back_to_their_events() {
+        for event in EventKind::ALL {
+            assert_eq!(EventKind::from_name(event.name()), Some(event));
+        }
+        assert_eq!(EventKind::from_name("chat"), None);
+    }
+
+    #[test]
+    fn an_event_has_its_golden_text_and_is_read_back() {
+        let payload = ToolCancelEvent {
+            call_id: "c".into(),
+        };
+        let text = payload.encode();
+        assert_eq!(
+            text,
+            r#"{"type":"evt","event":"tool.cancel","payload":{"callId":"c"}}"#
+        );
+        let Ok(Frame::Evt(event)) = Frame::decode(&text) else {
+            panic!("{text}");
+        };
+        assert_eq!(ToolCancelEvent::read(event), Some(payload));
+    }
+}

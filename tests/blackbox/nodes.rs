@@ -1,0 +1,26 @@
+//! Nodes: other machines' shell and files, through the real gateway and real nodes.
+//!
+//! A *machine* is a process of `manyhands node`. A *foreign* node is played by the test itself
+//! and speaks the protocol as it was published, without our additions.
+
+mod background;
+mod bash;
+mod confined;
+mod contract;
+mod cuts;
+mod enrolment;
+mod faces;
+mod foreign;
+mod foreign_files;
+mod kills;
+mod logs;
+mod lost;
+mod names;
+mod player;
+mod pressure;
+mod proxy;
+mod refusals;
+mod stage;
+mod storm;
+mod tampering;
+mod transfers;
