@@ -29,6 +29,8 @@ struct State {
     down: usize,
     plan: Option<Plan>,
     happened: bool,
+    /// The test is over.
+    closed: bool,
     /// How many connections there were, and how many of them pass nothing on any more.
     connections: usize,
     silent: usize,
@@ -51,6 +53,9 @@ impl Proxy {
         let shared = state.clone();
         std::thread::spawn(move || {
             for node in listener.incoming().map_while(Result::ok) {
+                if shared.lock().expect("no panic while held").closed {
+                    return;
+                }
                 let Ok(gateway) = TcpStream::connect(to) else {
                     continue; // it is being restarted; the node dials again
                 };
@@ -100,6 +105,16 @@ impl Proxy {
         for end in self.state().open.drain(..) {
             let _ = end.shutdown(Shutdown::Both);
         }
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        if let Ok(mut state) = self.state.lock() {
+            state.closed = true;
+        }
+        self.cut_now();
+        let _ = TcpStream::connect(self.address); // wakes whoever waits for connections
     }
 }
 

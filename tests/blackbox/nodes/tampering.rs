@@ -18,6 +18,8 @@ struct Halfway {
     server: Machine,
     source: String,
     asked: Asked,
+    /// Kept, since the machine comes back through it.
+    _proxy: Proxy,
 }
 
 impl Halfway {
@@ -42,6 +44,7 @@ impl Halfway {
             server,
             source,
             asked,
+            _proxy: proxy,
         }
     }
 
