@@ -3,8 +3,8 @@
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 NEXTEST := $(shell command -v cargo-nextest 2>/dev/null)
 
-# Real MCP clients for the black-box tests, exactly as the lock file names them.
-CLIENTS := tests/mcp-client/node_modules/.package-lock.json
+# Real clients of MCP and of OpenAI's format for the black-box tests, exactly as the lock files name them.
+CLIENTS := tests/mcp-client/node_modules/.package-lock.json tests/openai-client/node_modules/.package-lock.json
 
 # The official MCP suite. It needs a newer Node than most machines have.
 CONFORMANCE_VERSION := 0.2.0-alpha.12
@@ -52,8 +52,8 @@ deny: ## Check licences and banned crates
 	@command -v cargo-deny >/dev/null || { echo "cargo-deny is missing; install it with: cargo install --locked cargo-deny" >&2; exit 1; }
 	cargo deny --locked check licenses bans sources
 
-$(CLIENTS): tests/mcp-client/package-lock.json
-	cd tests/mcp-client && npm ci --no-audit --no-fund
+$(CLIENTS): tests/%/node_modules/.package-lock.json: tests/%/package-lock.json
+	cd tests/$* && npm ci --no-audit --no-fund
 	touch $@
 
 $(SUITE)/.ready-$(CONFORMANCE_VERSION):

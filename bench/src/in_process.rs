@@ -67,6 +67,8 @@ pub async fn path_cost() -> Result<(), Box<dyn Error>> {
         cancel: CancellationToken::new(),
         network: false,
         progress: Progress::default(),
+        lineage: Default::default(),
+        tainted: false,
     };
     let mut bare = Vec::with_capacity(CALLS);
     for _ in 0..CALLS {

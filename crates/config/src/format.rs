@@ -15,6 +15,7 @@ pub(crate) fn flaw(name: &str, text: &str) -> Option<String> {
         "level" => level(text),
         "network" => network(text),
         "node" => node(text),
+        "timezone" => timezone(text),
         "url" => url(text),
         "vault" => vault(text),
         _ => unreachable!("the schema names a check that does not exist: {name}"),
@@ -69,6 +70,11 @@ fn network(text: &str) -> Option<String> {
 fn node(text: &str) -> Option<String> {
     let wrong = text.parse::<NodeId>().err()?.to_string();
     Some(wrong.trim_start_matches(&format!("{text:?} ")).to_owned())
+}
+
+fn timezone(text: &str) -> Option<String> {
+    let known = jiff::tz::TimeZone::get(text).is_ok();
+    (!known).then(|| "must be a zone of the IANA list, as in `Europe/Berlin` or `UTC`".to_owned())
 }
 
 fn url(text: &str) -> Option<String> {
@@ -126,6 +132,11 @@ mod tests {
             "node",
             &["laptop", "server-2", "a"],
             &["", "Laptop", "gsv", "a_b", "a.b"],
+        );
+        check(
+            "timezone",
+            &["Europe/Berlin", "UTC", "America/New_York"],
+            &["", "Berlin", "Mars/Olympus", "../etc/passwd"],
         );
         check(
             "url",

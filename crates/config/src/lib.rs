@@ -5,6 +5,7 @@
 //! suggestions, masking, the commented default file and the reference all walk
 //! the schema made from them, so a new key needs one documented field and no more.
 
+mod agents;
 mod change;
 mod check;
 mod document;
@@ -14,6 +15,7 @@ mod file;
 mod format;
 mod line;
 mod mask;
+pub mod models;
 mod nearest;
 mod node;
 mod path;
@@ -26,6 +28,7 @@ mod tools;
 mod watch;
 mod write;
 
+pub use agents::{Agent, Reset, ResetMode, Sessions, ThinkingLevel};
 pub use change::{Changes, diff};
 pub use check::{Provenance, Source};
 pub use document::default_file;

@@ -175,8 +175,8 @@ mod tests {
             "there is no setting `policy.rules.0.when.\"a.c\"`; did you mean `policy.rules.0.when.\"a.b\"`?",
         );
         check_refused(
-            "session.dmScope",
-            "there is no setting `session.dmScope`; see docs/config.md for all of them",
+            "zzz.dmScope",
+            "there is no setting `zzz.dmScope`; see docs/config.md for all of them",
         );
         check_refused(
             "listen.port",

@@ -5,11 +5,13 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use manyhands_core::{Effect, Pattern};
+use manyhands_core::{AgentId, Effect, Pattern};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::agents::{Agent, Sessions};
+use crate::models::ModelSettings;
 use crate::node::Node;
 use crate::tools::{AuthProfile, EgressSettings, Tools};
 
@@ -58,6 +60,16 @@ pub struct Settings {
     /// from elsewhere.
     #[schemars(extend("x-restart" = true, "x-local" = true))]
     pub node: Node,
+    /// The models that agents think with.
+    pub models: ModelSettings,
+    /// Agents by name: 1-64 of a-z, 0-9, - and _.
+    #[schemars(with = "BTreeMap<String, Agent>")]
+    pub agents: BTreeMap<AgentId, Agent>,
+    /// Conversations of agents, and how far one turn of them may go.
+    pub sessions: Sessions,
+    /// The zone of the user's days and hours, such as `Europe/Berlin`; the machine's unless said.
+    #[schemars(extend("x-check" = "timezone"))]
+    pub timezone: Option<String>,
     /// What the gateway writes about itself.
     pub log: Log,
 }
@@ -79,6 +91,10 @@ impl Default for Settings {
             auth_profiles: Vec::new(),
             tools: Tools::default(),
             node: Node::default(),
+            models: ModelSettings::default(),
+            agents: BTreeMap::new(),
+            sessions: Sessions::default(),
+            timezone: None,
             log: Log::default(),
         }
     }

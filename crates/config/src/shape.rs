@@ -235,7 +235,13 @@ mod tests {
 
     #[test]
     fn every_key_outside_lists_has_a_default_or_is_optional() {
-        const OPTIONAL: [&str; 4] = ["tls", "workspace_root", "file_cache_dir", "file_state_dir"];
+        const OPTIONAL: [&str; 5] = [
+            "tls",
+            "workspace_root",
+            "file_cache_dir",
+            "file_state_dir",
+            "timezone",
+        ];
         for (key, shape) in root().keys() {
             assert!(
                 shape.default.is_some() || OPTIONAL.contains(&key.as_str()),

@@ -43,6 +43,14 @@ pub struct Tools {
     pub shell_exec: ShellExec,
     /// `tool::web_fetch`.
     pub web_fetch: WebFetch,
+    /// `spawn`: sub-agents for single tasks.
+    pub spawn: Switch,
+    /// `plan_create`: plans made by a model.
+    pub plan_create: PlanCreate,
+    /// `tool::agent_spawn`: agents made from templates.
+    pub agent_spawn: Switch,
+    /// `tool::agent_send`: messages between agents.
+    pub agent_send: Switch,
 }
 
 /// A tool that can only be switched on and off.
@@ -56,6 +64,26 @@ pub struct Switch {
 impl Default for Switch {
     fn default() -> Self {
         Self { enabled: true }
+    }
+}
+
+/// `plan_create`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PlanCreate {
+    /// Whether the tool is there.
+    pub enabled: bool,
+    /// The most steps of a plan; a call may ask for fewer.
+    #[schemars(range(min = 1, max = 100))]
+    pub max_steps: u32,
+}
+
+impl Default for PlanCreate {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            max_steps: 6,
+        }
     }
 }
 

@@ -35,6 +35,8 @@ pub struct CallRequest {
     pub witness: Option<Arc<dyn Witness>>,
     /// Whether whoever asks has read what came from outside, and may be doing what that said.
     pub tainted: bool,
+    /// The sessions in whose turns this is asked, the first asker's first: each waits for the next.
+    pub lineage: Arc<[String]>,
 }
 
 impl CallRequest {
@@ -50,6 +52,7 @@ impl CallRequest {
             progress: Progress::default(),
             witness: None,
             tainted: false,
+            lineage: Arc::default(),
         }
     }
 }
@@ -69,6 +72,10 @@ pub struct CallContext {
     pub network: bool,
     /// Who is told how far it is.
     pub progress: Progress,
+    /// Whether whoever asks has read what came from outside, and may be doing what that said.
+    pub tainted: bool,
+    /// The sessions in whose turns this is asked, the first asker's first.
+    pub lineage: Arc<[String]>,
 }
 
 /// Somebody who has to know where a call stands before it goes on.

@@ -26,6 +26,8 @@ pub struct Outcome {
     pub blocks: Vec<ContentBlock>,
     /// Set by the path when the value is only a part.
     pub cut: Option<Cut>,
+    /// The tool vouches that no words from outside are in it, whatever its effects suggest.
+    pub clean: bool,
 }
 
 impl Outcome {
@@ -35,6 +37,13 @@ impl Outcome {
             value,
             ..Self::default()
         }
+    }
+
+    /// The same, known to hold no words from outside.
+    #[must_use]
+    pub fn clean(mut self, clean: bool) -> Self {
+        self.clean = clean;
+        self
     }
 
     /// An outcome that is a typed value.

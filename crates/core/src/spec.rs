@@ -79,6 +79,9 @@ pub struct ToolSpec {
     /// How long a call may take.
     #[serde(skip)]
     pub deadline: Duration,
+    /// It waits for turns whose calls take places of their own, so it takes none itself.
+    #[serde(skip)]
+    pub waits: bool,
 }
 
 impl ToolSpec {
@@ -99,6 +102,7 @@ impl ToolSpec {
             exposure: Exposure::Direct,
             runs_on: RunsOn::Gateway,
             deadline: Duration::from_secs(60),
+            waits: false,
         }
     }
 
@@ -113,6 +117,20 @@ impl ToolSpec {
     #[must_use]
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.deadline = deadline;
+        self
+    }
+
+    /// Says that it waits for turns, whose calls take places of their own.
+    #[must_use]
+    pub fn waits(mut self) -> Self {
+        self.waits = true;
+        self
+    }
+
+    /// Says how listings group it.
+    #[must_use]
+    pub fn group(mut self, group: Group) -> Self {
+        self.group = group;
         self
     }
 

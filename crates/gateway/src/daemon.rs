@@ -83,7 +83,12 @@ pub async fn run(
         tokio::spawn(upkeep(gateway.clone())),
         tokio::spawn(follow_settings(gateway.clone(), watcher)),
         tokio::spawn(keep_nodes(gateway.clone())),
+        tokio::spawn(gateway.post().clone().go_round()),
     ];
+    let resumed = gateway.minds().resume().await?;
+    if resumed > 0 {
+        tracing::info!(sessions = resumed, "turns go on where they were");
+    }
     ready(&Ready {
         gateway: gateway.clone(),
         address,

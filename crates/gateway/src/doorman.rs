@@ -151,6 +151,16 @@ impl Doorman {
             .insert(token, self.clock.now());
     }
 
+    /// Whoever a token stands for, while it is good.
+    pub fn caller(&self, id: TokenId) -> Option<Arc<Caller>> {
+        let known = self.known.read().expect("no panic while held");
+        let found = known.get(&id)?;
+        found
+            .record
+            .is_live(self.clock.now())
+            .then(|| found.caller.clone())
+    }
+
     /// Waits until the token of somebody who was let in is taken back or expires.
     pub async fn lapsed(&self, admitted: &Admitted) -> ToolError {
         let expired = async {

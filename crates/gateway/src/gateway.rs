@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use manyhands_agent::Minds;
 use manyhands_config::{Changes, ConfigError, ConfigFile, Settings, Tools, diff};
 use manyhands_core::{
     CallRequest, Caller, Catalogue, Clock, ErrorCode, Ids, Invoke, NodeId, Outcome, Role, Secret,
@@ -14,9 +15,9 @@ use manyhands_core::{
 use manyhands_guard::{PrivateFileError, Redactor};
 use manyhands_path::{Parts, Path};
 use manyhands_store::{
-    AuditEntry, AuditKind, AuditStatus, Durability, NodeRecord, Store, StoreError,
+    AuditEntry, AuditKind, AuditStatus, Blobs, Durability, NodeRecord, Store, StoreError,
 };
-use manyhands_wire::NodeForgetResult;
+use manyhands_wire::{NodeExecEventParams, NodeForgetResult};
 use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -26,6 +27,7 @@ use crate::families;
 use crate::home::{self, CONFIG_FILE};
 use crate::host::{Host, HostParts};
 use crate::http::Listening;
+use crate::minds::{self, Kin, Post, Thinkers};
 use crate::nodes::Nodes;
 use crate::nodes::transfer::Transfers;
 use crate::settings::LiveSettings;
@@ -120,6 +122,9 @@ pub struct Gateway {
     families: Families,
     /// Machines that lend their hands.
     pub(crate) nodes: Arc<Nodes>,
+    /// The models there are now.
+    pub(crate) thinkers: Arc<Thinkers>,
+    minds: Arc<OnceLock<Minds>>,
     catalogue: Arc<ArcSwap<Catalogue>>,
     redactor: Arc<ArcSwap<Redactor>>,
     owner_token: Secret,
@@ -133,26 +138,38 @@ pub struct Gateway {
 /// What the families' tools stand on.
 struct Families {
     workspace: Workspace,
+    minds: Arc<OnceLock<Minds>>,
     nodes: Arc<Nodes>,
     transfers: Transfers,
     host: Host,
     web: Web,
     ids: Ids,
+    blobs: Blobs,
+    post: Post,
 }
 
 impl Families {
     /// All tools that are switched on.
     fn catalogue(&self, settings: &LiveSettings, all: &Arc<ArcSwap<Catalogue>>) -> Catalogue {
         let switches = &settings.current().tools;
+        let minds = families::MindGround {
+            minds: self.minds.clone(),
+            settings: settings.clone(),
+            ids: self.ids.clone(),
+            workspace: self.workspace.clone(),
+            blobs: self.blobs.clone(),
+            post: self.post.clone(),
+        };
         let gsv = families::gsv::tools(&families::gsv::Ground {
             workspace: &self.workspace,
             settings,
             nodes: &self.nodes,
             transfers: &self.transfers,
             catalogue: all,
+            minds: &minds,
         });
-        let tool = families::tool::tools(switches, &self.host, &self.web);
-        let unified = families::unified::tools(switches, &self.host, &self.web, &self.ids);
+        let tool = families::tool::tools(switches, &self.host, &self.web, &minds);
+        let unified = families::unified::tools(switches, &self.host, &self.web, &minds);
         let mut catalogue = Catalogue::default();
         for name in switched_off(switches) {
             catalogue.disable(name);
@@ -242,6 +259,10 @@ fn switched_off(switches: &Tools) -> impl Iterator<Item = &'static str> {
         ("tool::shell_exec", switches.shell_exec.enabled),
         ("tool::web_fetch", switches.web_fetch.enabled),
         ("tool::web_search", switches.web_search.enabled),
+        ("spawn", switches.spawn.enabled),
+        ("plan_create", switches.plan_create.enabled),
+        ("tool::agent_spawn", switches.agent_spawn.enabled),
+        ("tool::agent_send", switches.agent_send.enabled),
     ];
     all.into_iter().filter(|(_, on)| !on).map(|(name, _)| name)
 }
@@ -291,7 +312,21 @@ impl Gateway {
         );
         let nodes = Arc::new(nodes.await?);
         let workspace = Workspace::new(store.blobs().clone(), live.clone());
+        let minds: Arc<OnceLock<Minds>> = Arc::default();
+        let kin = Arc::new(Kin::open(store.blobs().clone()).await?);
+        let thinkers = Thinkers::open(&settings, &store, &kin, clock.clone(), ids.clone()).await?;
+        let post = Post {
+            mail: store.mail().clone(),
+            minds: minds.clone(),
+            settings: live.clone(),
+            kin,
+            clock: clock.clone(),
+            ids: ids.clone(),
+        };
         let families = Families {
+            minds: minds.clone(),
+            blobs: store.blobs().clone(),
+            post,
             transfers: Transfers::new(nodes.clone(), workspace.clone()),
             workspace,
             nodes: nodes.clone(),
@@ -319,6 +354,8 @@ impl Gateway {
             ids,
             families,
             nodes,
+            thinkers: Arc::new(thinkers),
+            minds,
             catalogue,
             redactor,
             owner_token,
@@ -329,7 +366,20 @@ impl Gateway {
         });
         gateway.learn_secrets().await?;
         gateway.close_interrupted_calls().await?;
+        let (thinkers, workspace) = (&gateway.thinkers, &gateway.families.workspace);
+        let minds = minds::minds(&gateway, thinkers.clone(), workspace.clone());
+        let _ = gateway.minds.set(minds); // set here and nowhere else
         Ok(gateway)
+    }
+
+    /// The post between agents.
+    pub(crate) fn post(&self) -> &Post {
+        &self.families.post
+    }
+
+    /// The minds of this gateway.
+    pub(crate) fn minds(&self) -> &Minds {
+        self.minds.get().expect("an open gateway has its minds")
     }
 
     /// Where everything is kept.
@@ -368,6 +418,26 @@ impl Gateway {
     pub fn own_node_token(&self, node: &NodeId) -> Secret {
         let name = self.nodes.present_name(node);
         self.doorman.create_passing(name.as_str(), Role::Node)
+    }
+
+    /// Takes news of a program in the background of a node. What has ended is told in the
+    /// conversation that started it, once, before the node hears that it was taken.
+    pub(crate) async fn take_news(
+        &self,
+        node: &NodeId,
+        told: NodeExecEventParams,
+    ) -> Result<bool, ToolError> {
+        let kept = self.nodes.tell(node, told).await;
+        let (new, news) = kept.map_err(|e| ToolError::internal(e.to_string()))?;
+        if let Some(announcement) = minds::announcement(&news) {
+            let (key, run, input, origin) = announcement;
+            let sent = self.minds().send(&key, Some(run), input, &origin).await;
+            if let Err(error) = sent {
+                // The conversation may be full, or its token gone: the news are kept all the same.
+                tracing::warn!(%node, session = %key, %error, "news of a program were not told in its conversation");
+            }
+        }
+        Ok(new)
     }
 
     /// Forgets a node, and takes its own token back.
@@ -485,6 +555,9 @@ impl Gateway {
             self.nodes.note_change();
         }
         self.families.web.reconfigure();
+        if changes.keys.iter().any(|key| key.starts_with("models.")) {
+            self.thinkers.reconfigure(&self.settings.current());
+        }
         if !changes.is_empty() {
             tracing::info!(keys = ?changes.keys, needs_restart = ?changes.needs_restart, "settings changed");
         }
@@ -501,12 +574,14 @@ impl Gateway {
         self.stopping.cancel();
         let grace = Duration::from_secs(self.settings.current().limits.shutdown_seconds.into());
         self.path.drain(grace).await;
+        self.minds().rest().await;
     }
 
     /// Puts everything on disk. Nothing can be asked afterwards.
     pub async fn close(&self) -> Result<(), StoreError> {
         self.stopping.cancel();
         self.path.drain(Duration::ZERO).await;
+        self.minds().rest().await;
         let flushed = self.doorman.flush().await.and(self.nodes.flush().await);
         self.store.close().await.and(flushed)
     }

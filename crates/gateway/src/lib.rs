@@ -15,6 +15,7 @@ mod host;
 pub mod http;
 mod listing;
 pub mod mcp;
+mod minds;
 mod nodes;
 mod reference;
 mod settings;

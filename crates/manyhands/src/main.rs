@@ -2,6 +2,7 @@
 
 mod args;
 mod commands;
+mod editor;
 mod enrolment;
 mod ground;
 mod lending;

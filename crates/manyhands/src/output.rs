@@ -54,24 +54,72 @@ pub fn redraw(line: &str) {
     let _ = error.flush();
 }
 
-/// What others wrote cannot steer the terminal: control characters, and those that change the
-/// direction of writing, are shown as what they are.
-fn harmless(text: &str) -> Cow<'_, str> {
-    let steers = |c: char| {
-        (c.is_control() && c != '\n' && c != '\t')
-            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+/// Prints more of a text that comes in pieces.
+pub fn piece(text: &str) {
+    let mut out = std::io::stdout();
+    let _ = write!(out, "{}", harmless(text));
+    let _ = out.flush();
+}
+
+/// Prints a line beside the result that does not ask for attention.
+pub fn aside(text: &str) {
+    let mut error = std::io::stderr();
+    let text = one_line(text);
+    let _ = match error.is_terminal() {
+        true => writeln!(error, "\u{1b}[2m{text}\u{1b}[22m"),
+        false => writeln!(error, "{text}"),
     };
+}
+
+/// Asks something beside the result, on a line that is left open for the answer.
+pub fn ask(text: &str) {
+    let mut error = std::io::stderr();
+    let _ = write!(error, "{}", harmless(text));
+    let _ = error.flush();
+}
+
+/// What others wrote cannot steer the terminal. Colours are left out; every other control
+/// character, those that change the direction of writing and those that hide letters are shown as
+/// what they are. Newlines and tabs stay.
+pub fn harmless(text: &str) -> Cow<'_, str> {
     if !text.contains(steers) {
         return Cow::Borrowed(text);
     }
-    let shown = text.chars().map(|c| {
-        if steers(c) {
-            c.escape_unicode().to_string()
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        if let Some(after) = rest.strip_prefix("\r\n") {
+            shown.push('\n');
+            rest = after;
+        } else if let Some(after) = without_colour(rest) {
+            rest = after;
         } else {
-            c.to_string()
+            match steers(c) {
+                true => shown.extend(c.escape_unicode()),
+                false => shown.push(c),
+            }
+            rest = &rest[c.len_utf8()..];
         }
-    });
-    Cow::Owned(shown.collect())
+    }
+    Cow::Owned(shown)
+}
+
+/// Text on one line, harmless.
+pub fn one_line(text: &str) -> String {
+    harmless(text).replace('\n', "\\n").replace('\t', " ")
+}
+
+fn steers(c: char) -> bool {
+    (c.is_control() && c != '\n' && c != '\t')
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || matches!(c, '\u{e0000}'..='\u{e007f}')
+}
+
+/// What follows a whole sequence that only sets how letters look.
+fn without_colour(text: &str) -> Option<&str> {
+    let inside = text.strip_prefix("\u{1b}[")?;
+    let end = inside.find(|c: char| !c.is_ascii_digit() && c != ';' && c != ':')?;
+    inside[end..].strip_prefix('m')
 }
 
 /// Prints JSON: on one line for programs, indented for a person at a terminal.
@@ -81,7 +129,24 @@ pub fn json(value: &impl Serialize) {
     } else {
         serde_json::to_string(value)
     };
-    say(text.unwrap_or_default());
+    say(escaped(&text.unwrap_or_default()));
+}
+
+/// JSON that says the same in characters that do not steer a terminal.
+fn escaped(json: &str) -> String {
+    let mut shown = String::with_capacity(json.len());
+    for c in json.chars() {
+        match steers(c) {
+            // Only texts can hold such characters.
+            true => {
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    shown.push_str(&format!("\\u{unit:04x}"));
+                }
+            }
+            false => shown.push(c),
+        }
+    }
+    shown
 }
 
 /// Writes bytes as they are.
@@ -100,11 +165,10 @@ pub fn table(header: &[&str], rows: Vec<Vec<String>>) {
     table.load_style(presets::NOTHING);
     table.set_content_arrangement(ContentArrangement::Dynamic);
     table.set_header(header.iter().map(|title| title.to_uppercase()));
-    let one_line = |cell: String| harmless(&cell).replace('\n', "\\n");
-    table.add_rows(
-        rows.into_iter()
-            .map(|row| row.into_iter().map(one_line).collect::<Vec<_>>()),
-    );
+    table.add_rows(rows.into_iter().map(|row| {
+        let cells = row.into_iter();
+        cells.map(|cell| one_line(&cell)).collect::<Vec<_>>()
+    }));
     say(table.trim_fmt());
 }
 
@@ -123,5 +187,54 @@ mod tests {
         assert_eq!(harmless("a\tb\nc ü"), "a\tb\nc ü");
         assert_eq!(harmless("\u{1b}[2J"), "\\u{1b}[2J");
         assert_eq!(harmless("x\u{202e}y"), "x\\u{202e}y");
+        for (hostile, shown) in [
+            ("\u{1b}]52;c;cm0gLXJm\u{7}", "\\u{1b}]52;c;cm0gLXJm\\u{7}"),
+            ("\u{1b}]0;title\u{1b}\\", "\\u{1b}]0;title\\u{1b}\\"),
+            ("a\u{9b}2Jb\u{9d}0;x\u{9c}", "a\\u{9b}2Jb\\u{9d}0;x\\u{9c}"),
+            ("safe\rrm -rf", "safe\\u{d}rm -rf"),
+            ("a\u{8}\u{8}b\u{7f}\0", "a\\u{8}\\u{8}b\\u{7f}\\u{0}"),
+            ("\u{1b}[8mhidden", "hidden"),
+            ("\u{1b}[1;31mred\u{1b}[0m", "red"),
+            ("\u{1b}[?25l\u{1b}[1", "\\u{1b}[?25l\\u{1b}[1"),
+            ("\u{1b}\u{1b}[0m[2J", "\\u{1b}[2J"),
+            ("\u{2066}a\u{2069}\u{61c}", "\\u{2066}a\\u{2069}\\u{61c}"),
+            ("a\u{e0041}b", "a\\u{e0041}b"),
+            ("a\r\nb", "a\nb"),
+        ] {
+            assert_eq!(harmless(hostile), shown);
+        }
+    }
+
+    #[test]
+    fn no_text_at_all_gets_a_control_character_through() {
+        for c in ('\0'..=char::MAX).filter(|c| c.is_control()) {
+            for text in [format!("a{c}b"), format!("\u{1b}{c}["), format!("{c}[31m")] {
+                let shown = harmless(&text);
+                let left = shown.chars().filter(|c| c.is_control()).count();
+                let may_stay = matches!(c, '\n' | '\t');
+                assert!(
+                    left == 0 || (may_stay && left == 1),
+                    "{text:?} gave {shown:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn json_stays_the_same_json() {
+        let hostile = serde_json::json!({ "a\u{202e}": "\u{1b}[2J\u{9b}\u{7f}\u{e0041}\r\n" });
+        let text = escaped(&hostile.to_string());
+        assert_eq!(harmless(&text), text);
+        assert_eq!(
+            text,
+            r#"{"a\u202e":"\u001b[2J\u009b\u007f\udb40\udc41\r\n"}"#
+        );
+        let back: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(back, hostile);
+    }
+
+    #[test]
+    fn one_line_is_one_line() {
+        assert_eq!(one_line("a\nb\tc\u{1b}[2J"), "a\\nb c\\u{1b}[2J");
     }
 }

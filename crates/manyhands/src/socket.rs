@@ -19,6 +19,8 @@ use crate::remote::absent;
 
 /// How long dialing and being greeted may take together.
 const GREETED_WITHIN: Duration = Duration::from_secs(15);
+/// After so long without a word a gateway is asked whether it is still there, and after twice that it is not.
+const SILENCE: Duration = Duration::from_secs(45);
 /// The largest frame that is taken.
 const MAX_FRAME: usize = 64 * 1024 * 1024;
 
@@ -27,6 +29,16 @@ pub struct Socket {
     stream: WebSocketStream<MaybeTlsStream<TcpStream>>,
     url: String,
     asked: u64,
+    /// Nothing was heard for a while, and it was asked whether it is still there.
+    pinged: bool,
+}
+
+/// What a gateway says.
+pub enum Heard {
+    /// Something that was not asked for.
+    Event(Event),
+    /// The answer to the request of this id.
+    Answer(String, Result<Value, Envelope>),
 }
 
 impl Socket {
@@ -54,6 +66,7 @@ impl Socket {
             stream,
             url: url.to_owned(),
             asked: 0,
+            pinged: false,
         };
         let greeting = greeting(token);
         socket.ask(&greeting, |_| {}).await?;
@@ -67,12 +80,44 @@ impl Socket {
         params: &P,
         mut hear: impl FnMut(Event),
     ) -> Result<Value, Envelope> {
+        let id = self.say(params).await?;
+        loop {
+            match self.hear().await? {
+                Heard::Event(event) => hear(event),
+                Heard::Answer(to, answer) if to == id => return answer,
+                Heard::Answer(..) => {}
+            }
+        }
+    }
+
+    /// Asks without waiting; the answer is heard under this id.
+    pub async fn say<P: Params>(&mut self, params: &P) -> Result<String, Envelope> {
         let id = self.next_id();
         self.asked += 1;
         let sent = self.stream.send(Message::text(params.encode(&id))).await;
         sent.map_err(|error| self.lost(&error))?;
+        Ok(id)
+    }
+
+    /// What comes next; an error means that the connection is no more. Nothing is lost when this
+    /// is dropped before it is done.
+    pub async fn hear(&mut self) -> Result<Heard, Envelope> {
         loop {
-            let text = match self.stream.next().await {
+            let next = match timeout(SILENCE, self.stream.next()).await {
+                Ok(next) => next,
+                Err(_) if self.pinged => {
+                    let gone = Error::Io(std::io::ErrorKind::TimedOut.into());
+                    return Err(self.lost(&gone));
+                }
+                Err(_) => {
+                    self.pinged = true;
+                    let sent = self.stream.send(Message::Ping(Default::default())).await;
+                    sent.map_err(|error| self.lost(&error))?;
+                    continue;
+                }
+            };
+            self.pinged = false;
+            let text = match next {
                 Some(Ok(Message::Text(text))) => text,
                 Some(Ok(Message::Close(frame))) => return Err(self.closed(frame)),
                 Some(Ok(_)) => continue,
@@ -80,12 +125,13 @@ impl Socket {
                 None => return Err(self.lost(&Error::ConnectionClosed)),
             };
             match Frame::decode(&text) {
-                Ok(Frame::Evt(event)) => hear(event),
-                Ok(Frame::Res(answer)) if answer.id == id => {
-                    return match answer.error {
+                Ok(Frame::Evt(event)) => return Ok(Heard::Event(event)),
+                Ok(Frame::Res(answer)) => {
+                    let said = match answer.error {
                         Some(error) => Err(envelope(error)),
                         None => Ok(answer.payload.unwrap_or_default()),
                     };
+                    return Ok(Heard::Answer(answer.id, said));
                 }
                 _ => {}
             }
@@ -103,7 +149,8 @@ impl Socket {
     }
 
     fn closed(&self, frame: Option<CloseFrame>) -> Envelope {
-        let why = frame.map_or_else(String::new, |frame| format!(": {}", frame.reason));
+        let why = frame.filter(|frame| !frame.reason.is_empty());
+        let why = why.map_or_else(String::new, |frame| format!(": {}", frame.reason));
         let message = format!("{} closed the connection{why}", self.url);
         failed(ToolError::new(ErrorCode::Unavailable, message))
     }

@@ -130,6 +130,10 @@ impl Layer for Budget {
 #[async_trait]
 impl Layer for Places {
     async fn handle(&self, call: &mut Call, next: Next<'_>) -> CallResult {
+        if call.spec()?.waits {
+            // The calls it waits for need places, and could wait for its own for ever.
+            return next.run(call).await;
+        }
         let _place = match self.places.try_acquire() {
             Ok(place) => place,
             Err(_) => self.wait_for_place(call).await?,
@@ -229,6 +233,20 @@ mod tests {
             .call_as(client, "test::count", json!({}))
             .await
             .unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_tool_that_waits_for_others_takes_no_place_from_them() {
+        let fixture = Fixture::with_limits(|limits| limits.concurrent_calls = 1).await;
+        let waits = fixture.call("test::wait", json!({}));
+        let works = async {
+            fixture.hanging.notified().await;
+            let done = fixture.call("test::count", json!({})).await;
+            fixture.path.drain(Duration::ZERO).await;
+            done
+        };
+        let (_, done) = tokio::join!(waits, works);
+        assert!(done.is_ok(), "{done:?}");
     }
 
     #[tokio::test]

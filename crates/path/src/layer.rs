@@ -39,6 +39,8 @@ pub struct Call {
     pub witness: Option<Arc<dyn Witness>>,
     /// Whether whoever asks may be doing what a text from outside said.
     pub tainted: bool,
+    /// The sessions in whose turns this is asked.
+    pub lineage: Arc<[String]>,
     /// Fires when the call should stop.
     pub cancel: CancellationToken,
     /// Found by resolve.
@@ -64,6 +66,7 @@ impl Call {
             progress: request.progress,
             witness: request.witness,
             tainted: request.tainted,
+            lineage: request.lineage,
             cancel,
             tool: None,
             verdict: None,

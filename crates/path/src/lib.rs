@@ -36,4 +36,4 @@ pub use layer::{Call, CallResult, Layer, Next};
 pub use metrics::Metrics;
 pub use policy::{PolicyEngine, PolicyInput, RuleRef, Verdict};
 pub use stack::{Parts, Path};
-pub use validate::check_schema;
+pub use validate::{check_schema, validate_against};

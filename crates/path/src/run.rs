@@ -22,6 +22,8 @@ impl Layer for Run {
             cancel: call.cancel.clone(),
             network: call.verdict.as_ref().is_some_and(|verdict| verdict.network),
             progress: call.progress.clone(),
+            tainted: call.tainted,
+            lineage: call.lineage.clone(),
         };
         let work = tool.call(call.arguments.clone(), &context);
         match AssertUnwindSafe(work).catch_unwind().await {

@@ -96,6 +96,11 @@ impl Fixture {
                 Effects::WRITES,
                 Act::Hang(hanging.clone(), stopped.clone()),
             ),
+            (
+                "test::wait",
+                Effects::READS,
+                Act::Hang(hanging.clone(), stopped.clone()),
+            ),
             ("test::count", Effects::WRITES, Act::Count(counted.clone())),
             ("test::launch", Effects::RUNS, Act::Count(counted.clone())),
         ] {
@@ -205,6 +210,9 @@ impl TestTool {
         let mut spec = ToolSpec::new(name, "test").effects(effects);
         if name == "test::brief" {
             spec = spec.deadline(Duration::from_millis(20));
+        }
+        if name == "test::wait" {
+            spec = spec.waits();
         }
         let takes_text = !matches!(act, Act::Hang(..) | Act::Panic) && name != "test::count";
         if takes_text {

@@ -66,6 +66,23 @@ pub fn check_schema(schema: &Value) -> Result<(), String> {
         .map_err(|e| e.to_string())
 }
 
+/// Whether `value` fits `schema`; the error lists what does not, by place.
+pub fn validate_against(schema: &Value, value: &Value) -> Result<(), String> {
+    let validator = jsonschema::validator_for(schema).map_err(|e| e.to_string())?;
+    if validator.is_valid(value) {
+        return Ok(());
+    }
+    let problems = validator
+        .iter_errors(value)
+        .flat_map(|error| explain(&error, schema))
+        .take(MAX_PROBLEMS)
+        .map(|Problem { parameter, message }| match parameter.as_str() {
+            "arguments" => format!("the value: {message}"), // it has no name of its own
+            _ => format!("{parameter}: {message}"),
+        });
+    Err(problems.collect::<Vec<_>>().join("; "))
+}
+
 #[async_trait]
 impl Layer for Validate {
     async fn handle(&self, call: &mut Call, next: Next<'_>) -> CallResult {
@@ -298,6 +315,19 @@ mod tests {
             .map(|(parameter, message)| ((*parameter).to_owned(), (*message).to_owned()))
             .collect();
         assert_eq!(found, expect);
+    }
+
+    #[test]
+    fn a_value_fits_its_schema_or_the_error_says_where_not() {
+        let schema = json!({ "type": "array", "items": { "type": "integer" } });
+        assert_eq!(validate_against(&schema, &json!([1, 2])), Ok(()));
+        for (value, words) in [
+            (json!([1, "two"]), "1: must be an integer, not a string"),
+            (json!({}), "the value: must be an array, not an object"),
+        ] {
+            assert_eq!(validate_against(&schema, &value).unwrap_err(), words);
+        }
+        assert!(validate_against(&json!({ "type": "odd" }), &json!(1)).is_err());
     }
 
     #[test]

@@ -51,6 +51,10 @@ pub struct NodeNews {
     pub caller: Option<String>,
     /// On whose behalf.
     pub agent: Option<String>,
+    /// In which conversation.
+    pub session_key: Option<String>,
+    /// By which token.
+    pub token: Option<String>,
     /// The whole of it, as JSON.
     pub payload: String,
     /// When it came.
@@ -148,7 +152,7 @@ impl Nodes {
         let mut tx = self.sql.begin().await?;
         if news.caller.is_none() {
             let select = Statement::new(
-                "SELECT caller, agent FROM node_news
+                "SELECT caller, agent, session_key, token FROM node_news
                  WHERE node = $1 AND session_id = $2 AND caller IS NOT NULL",
             )
             .bind(news.node.as_str())
@@ -156,11 +160,15 @@ impl Nodes {
             if let Some(row) = tx.one(select).await? {
                 news.caller = row.text_or_null("caller")?;
                 news.agent = row.text_or_null("agent")?;
+                news.session_key = row.text_or_null("session_key")?;
+                news.token = row.text_or_null("token")?;
             }
         }
         let insert = Statement::new(
-            "INSERT INTO node_news (node, event_id, session_id, event, caller, agent, payload, at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (node, event_id) DO NOTHING",
+            "INSERT INTO node_news (node, event_id, session_id, event, caller, agent, payload, at,
+                 session_key, token)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+             ON CONFLICT (node, event_id) DO NOTHING",
         )
         .bind(news.node.as_str())
         .bind(news.event_id.as_str())
@@ -169,7 +177,9 @@ impl Nodes {
         .bind(news.caller.clone())
         .bind(news.agent.clone())
         .bind(news.payload.as_str())
-        .bind(news.at);
+        .bind(news.at)
+        .bind(news.session_key.clone())
+        .bind(news.token.clone());
         let new = tx.run(insert).await? > 0;
         tx.commit().await?;
         Ok(new)
@@ -178,7 +188,7 @@ impl Nodes {
     /// The newest news, newest first.
     pub async fn news(&self, limit: u32) -> Result<Vec<NodeNews>, StoreError> {
         let select = Statement::new(
-            "SELECT node, event_id, session_id, event, caller, agent, payload, at
+            "SELECT node, event_id, session_id, event, caller, agent, payload, at, session_key, token
              FROM node_news ORDER BY at DESC, event_id DESC",
         )
         .then_with(" LIMIT ", i64::from(limit));
@@ -264,6 +274,8 @@ fn news(row: &Row) -> Result<NodeNews, StoreError> {
         event: row.text("event")?,
         caller: row.text_or_null("caller")?,
         agent: row.text_or_null("agent")?,
+        session_key: row.text_or_null("session_key")?,
+        token: row.text_or_null("token")?,
         payload: row.text("payload")?,
         at: Timestamp(row.int("at")?),
     })
@@ -345,6 +357,8 @@ mod tests {
             event: event.to_owned(),
             caller: caller.map(str::to_owned),
             agent: caller.map(|_| "main".to_owned()),
+            session_key: caller.map(|_| "agent:main:main".to_owned()),
+            token: None,
             payload: "{}".to_owned(),
             at: Timestamp(at),
         };
@@ -357,6 +371,7 @@ mod tests {
         assert!(nodes.tell(&mut finished).await.unwrap());
         assert_eq!(finished.caller.as_deref(), Some("owner:x"));
         assert_eq!(finished.agent.as_deref(), Some("main"));
+        assert_eq!(finished.session_key.as_deref(), Some("agent:main:main"));
         assert_eq!(nodes.news(1).await.unwrap(), [finished]);
         nodes.sweep(Timestamp(40 * day)).await.unwrap();
         assert_eq!(nodes.news(9).await.unwrap(), []);

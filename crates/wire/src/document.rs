@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
+use crate::chat::{ChatEventPayload, ChatSendParams, ChatStopParams, ChatToolEvent};
 use crate::code::{Code, ErrorShape};
 use crate::connect::ConnectParams;
 use crate::event::{Payload, ToolProgressEvent, ToolsChangedEvent};
@@ -18,6 +19,10 @@ use crate::node::{
 use crate::params::{
     ConfigGetParams, ConfigSetParams, ToolInvokeParams, ToolsListParams, WorkspaceDeleteParams,
     WorkspaceListParams, WorkspaceReadParams, WorkspaceWriteParams,
+};
+use crate::session::{
+    SessionCompactParams, SessionGetParams, SessionHistoryParams, SessionPatchParams,
+    SessionPreviewParams, SessionResetParams, SessionStatsParams, SessionsListParams,
 };
 use crate::transfer::{
     TransferAcceptParams, TransferAckEvent, TransferCancelEvent, TransferCompleteParams,
@@ -52,6 +57,23 @@ last `transfer.ack`, and the file's SHA-256 travels with `transfer.complete` and
 `transfer.end`.
 ";
 
+const SESSIONS: &str = "
+## Chats and sessions
+
+A session key is a plain name such as `main`, or `agent:NAME:REST`; it has one spelling, which is the
+one in answers and events. The owner sees and changes every session, and the owner's `main` is
+`agent:main:main`. A client's token has sessions of its own, `agent:NAME:client:TOKEN:REST` with the
+token's name (whatever is not a small letter, a digit or one of `-_.` is written as `+` and its bytes in hex):
+a plain `main` is `agent:main:client:TOKEN:main` to it, and other keys are answered 403. Tokens of the same
+name share their sessions. A read-only token has none.
+
+A message that begins with a slash and a word is a command, and answered at once; `/help` lists them. `/t:LEVEL` and
+`/m:PROVIDER/MODEL` at the beginning of a message count for that message only.
+
+A `runId` that was sent before is not worked on again: when its run has ended, the socket that
+asked is sent the end once more.
+";
+
 /// The whole reference: frames, methods with their parameters and results, codes.
 pub fn protocol_markdown() -> String {
     let mut text = HEAD.to_owned();
@@ -68,6 +90,17 @@ pub fn protocol_markdown() -> String {
     method::<LogsGetParams>(&mut text);
     method::<NodesListParams>(&mut text);
     method::<NodeForgetParams>(&mut text);
+    text.push_str(SESSIONS);
+    method::<ChatSendParams>(&mut text);
+    method::<ChatStopParams>(&mut text);
+    method::<SessionsListParams>(&mut text);
+    method::<SessionGetParams>(&mut text);
+    method::<SessionStatsParams>(&mut text);
+    method::<SessionResetParams>(&mut text);
+    method::<SessionPatchParams>(&mut text);
+    method::<SessionCompactParams>(&mut text);
+    method::<SessionHistoryParams>(&mut text);
+    method::<SessionPreviewParams>(&mut text);
     text.push_str("\n## What only nodes say\n");
     method::<ToolResultParams>(&mut text);
     method::<LogsResultParams>(&mut text);
@@ -80,6 +113,8 @@ pub fn protocol_markdown() -> String {
     event::<ToolsChangedEvent>(&mut text);
     event::<ToolProgressEvent>(&mut text);
     event::<NodeExecNotice>(&mut text);
+    event::<ChatEventPayload>(&mut text);
+    event::<ChatToolEvent>(&mut text);
     text.push_str("\n## Events for nodes\n");
     event::<ToolInvokeEvent>(&mut text);
     event::<ToolCancelEvent>(&mut text);
@@ -126,7 +161,8 @@ fn schema<T: JsonSchema>() -> Value {
 }
 
 fn table(text: &mut String, title: &str, schema: &Value) {
-    let shapes = match schema["anyOf"].as_array() {
+    let shapes = schema["anyOf"].as_array().or(schema["oneOf"].as_array());
+    let shapes = match shapes {
         Some(shapes) => shapes.iter().collect(),
         None => vec![schema],
     };
@@ -161,15 +197,37 @@ fn fields(rows: &mut Vec<String>, above: &str, schema: &Value) {
     names.sort_by_key(|(name, _)| (!required(name), *name));
     for (name, field) in names {
         let path = format!("{above}{name}");
+        let field = &without_null(field);
         let must = if required(name) { "yes" } else { "no" };
         let kind = kind(field);
-        let meaning = field["description"]
-            .as_str()
-            .unwrap_or("")
-            .replace('\n', " ");
+        // The word that tells shapes apart means what its shape does.
+        let described = match field["const"].is_string() {
+            true => field["description"]
+                .as_str()
+                .or(schema["description"].as_str()),
+            false => field["description"].as_str(),
+        };
+        let meaning = described.unwrap_or("").replace('\n', " ");
         rows.push(format!("| `{path}` | {kind} | {must} | {meaning} |\n"));
         fields(rows, &format!("{path}."), field);
         fields(rows, &format!("{path}[]."), &field["items"]);
+        for shape in field["items"]["oneOf"].as_array().into_iter().flatten() {
+            fields(rows, &format!("{path}[]."), shape);
+        }
+    }
+}
+
+/// A field that may be null, as what it is when it is not.
+fn without_null(field: &Value) -> Value {
+    let options = field["anyOf"].as_array().into_iter().flatten();
+    let mut real = options.filter(|option| option["type"] != "null");
+    match (real.next(), real.next()) {
+        (Some(one), None) => {
+            let mut one = one.clone();
+            one["description"] = field["description"].clone();
+            one
+        }
+        _ => field.clone(),
     }
 }
 
@@ -178,7 +236,8 @@ fn kind(field: &Value) -> String {
         return format!("`{word}`");
     }
     if let Some(options) = field["oneOf"].as_array() {
-        let words: Vec<String> = options.iter().map(kind).collect();
+        let mut words: Vec<String> = options.iter().map(kind).collect();
+        words.dedup();
         return words.join(" or ");
     }
     let named = match &field["type"] {

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::chat::{ChatEventPayload, ChatToolEvent};
 use crate::frame::{Event, Frame};
 use crate::node::{LogsGetEvent, NodeExecNotice, ToolCancelEvent, ToolInvokeEvent};
 use crate::transfer::{
@@ -40,11 +41,15 @@ pub enum EventKind {
     ToolProgress,
     /// News of a program in the background.
     NodeExec,
+    /// What an agent says.
+    Chat,
+    /// What an agent does.
+    ChatTool,
 }
 
 impl EventKind {
     /// Every event there is.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         Self::ToolInvoke,
         Self::ToolCancel,
         Self::LogsGet,
@@ -57,6 +62,8 @@ impl EventKind {
         Self::ToolsChanged,
         Self::ToolProgress,
         Self::NodeExec,
+        Self::Chat,
+        Self::ChatTool,
     ];
 
     /// The name on the wire.
@@ -74,6 +81,8 @@ impl EventKind {
             Self::ToolsChanged => "tools.changed",
             Self::ToolProgress => "tool.progress",
             Self::NodeExec => "node.exec.event",
+            Self::Chat => "chat",
+            Self::ChatTool => "chat.tool",
         }
     }
 
@@ -98,6 +107,10 @@ impl EventKind {
             Self::ToolsChanged => "Tools came or went; `tools.list` gives the new list.",
             Self::ToolProgress => "How far a call is whose `tool.invoke` asked for `progress`.",
             Self::NodeExec => "News of a program that runs in the background of a node.",
+            Self::Chat => {
+                "What an agent says, to everybody who may see the session. A slow reader misses deltas, and nothing else."
+            }
+            Self::ChatTool => "A tool that an agent called began or ended. An addition.",
         }
     }
 
@@ -110,7 +123,7 @@ impl EventKind {
     pub fn is_for_nodes(self) -> bool {
         !matches!(
             self,
-            Self::ToolsChanged | Self::ToolProgress | Self::NodeExec
+            Self::ToolsChanged | Self::ToolProgress | Self::NodeExec | Self::Chat | Self::ChatTool
         )
     }
 }
@@ -184,6 +197,8 @@ events! {
     ToolsChangedEvent: ToolsChanged,
     ToolProgressEvent: ToolProgress,
     NodeExecNotice: NodeExec,
+    ChatEventPayload: Chat,
+    ChatToolEvent: ChatTool,
 }
 
 #[cfg(test)]
@@ -195,7 +210,7 @@ mod tests {
         for event in EventKind::ALL {
             assert_eq!(EventKind::from_name(event.name()), Some(event));
         }
-        assert_eq!(EventKind::from_name("chat"), None);
+        assert_eq!(EventKind::from_name("chats"), None);
     }
 
     #[test]

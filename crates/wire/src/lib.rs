@@ -6,6 +6,7 @@
 //! leaves absent fields out instead of sending null.
 
 mod binary;
+mod chat;
 mod code;
 mod connect;
 mod document;
@@ -14,9 +15,14 @@ mod frame;
 mod method;
 mod node;
 mod params;
+mod session;
 mod transfer;
 
 pub use binary::{BinaryFrame, CHUNK, HEADER, TooShort};
+pub use chat::{
+    ChatBlock, ChatEventPayload, ChatMessage, ChatRole, ChatSendParams, ChatSendResult, ChatState,
+    ChatStopParams, ChatStopResult, ChatToolEvent, ChatToolState, ChatUsage, Directives, ModelName,
+};
 pub use code::{CLOSE_UNAUTHENTICATED, Code, ErrorShape};
 pub use connect::{
     ADDITION_CANCEL, ADDITION_CHECKED, Auth, CONNECT_WITHIN, Client, ClientMode, ConnectParams,
@@ -36,6 +42,13 @@ pub use params::{
     ToolInvokeResult, ToolsListParams, ToolsListResult, WorkspaceDeleteParams,
     WorkspaceDeleteResult, WorkspaceListParams, WorkspaceListResult, WorkspaceReadParams,
     WorkspaceReadResult, WorkspaceWriteParams, WorkspaceWriteResult,
+};
+pub use session::{
+    ResetModeShape, ResetPolicyShape, SessionCompactParams, SessionCompactResult, SessionEntry,
+    SessionGetParams, SessionGetResult, SessionHistoryParams, SessionHistoryResult,
+    SessionPatchParams, SessionPatchResult, SessionPreviewParams, SessionPreviewResult,
+    SessionResetParams, SessionResetResult, SessionSettingsPatch, SessionSettingsShape,
+    SessionStatsParams, SessionStatsResult, SessionTokens, SessionsListParams, SessionsListResult,
 };
 pub use transfer::{
     TransferAcceptParams, TransferAckEvent, TransferCancelEvent, TransferCompleteParams,

@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::chat::{ChatSendParams, ChatSendResult, ChatStopParams, ChatStopResult};
 use crate::code::{Code, ErrorShape};
 use crate::connect::{ConnectParams, HelloOk};
 use crate::frame::{Frame, Request};
@@ -19,6 +20,12 @@ use crate::params::{
     ToolInvokeResult, ToolsListParams, ToolsListResult, WorkspaceDeleteParams,
     WorkspaceDeleteResult, WorkspaceListParams, WorkspaceListResult, WorkspaceReadParams,
     WorkspaceReadResult, WorkspaceWriteParams, WorkspaceWriteResult,
+};
+use crate::session::{
+    SessionCompactParams, SessionCompactResult, SessionGetParams, SessionGetResult,
+    SessionHistoryParams, SessionHistoryResult, SessionPatchParams, SessionPatchResult,
+    SessionPreviewParams, SessionPreviewResult, SessionResetParams, SessionResetResult,
+    SessionStatsParams, SessionStatsResult, SessionsListParams, SessionsListResult,
 };
 use crate::transfer::{
     TransferAcceptParams, TransferCompleteParams, TransferDoneParams, TransferMetaParams,
@@ -65,11 +72,31 @@ pub enum Method {
     NodesList,
     /// Forgets a node.
     NodeForget,
+    /// Says something to an agent.
+    ChatSend,
+    /// Stops what is running in a session.
+    ChatStop,
+    /// The sessions that the caller may see.
+    SessionsList,
+    /// One session.
+    SessionGet,
+    /// One session, and what it is doing.
+    SessionStats,
+    /// Begins a session anew.
+    SessionReset,
+    /// Changes what is set for a session.
+    SessionPatch,
+    /// Makes a session shorter.
+    SessionCompact,
+    /// What was said in a session, page by page.
+    SessionHistory,
+    /// The end of a session.
+    SessionPreview,
 }
 
 impl Method {
     /// Every method there is.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 29] = [
         Self::Connect,
         Self::ToolsList,
         Self::ToolInvoke,
@@ -89,6 +116,16 @@ impl Method {
         Self::LogsGet,
         Self::NodesList,
         Self::NodeForget,
+        Self::ChatSend,
+        Self::ChatStop,
+        Self::SessionsList,
+        Self::SessionGet,
+        Self::SessionStats,
+        Self::SessionReset,
+        Self::SessionPatch,
+        Self::SessionCompact,
+        Self::SessionHistory,
+        Self::SessionPreview,
     ];
 
     /// The name on the wire.
@@ -113,6 +150,16 @@ impl Method {
             Self::LogsGet => "logs.get",
             Self::NodesList => "nodes.list",
             Self::NodeForget => "node.forget",
+            Self::ChatSend => "chat.send",
+            Self::ChatStop => "chat.stop",
+            Self::SessionsList => "sessions.list",
+            Self::SessionGet => "session.get",
+            Self::SessionStats => "session.stats",
+            Self::SessionReset => "session.reset",
+            Self::SessionPatch => "session.patch",
+            Self::SessionCompact => "session.compact",
+            Self::SessionHistory => "session.history",
+            Self::SessionPreview => "session.preview",
         }
     }
 
@@ -140,6 +187,26 @@ impl Method {
             Self::LogsGet => "The end of a node's log.",
             Self::NodesList => "Every node on record.",
             Self::NodeForget => "Forgets a node and takes its own token back.",
+            Self::ChatSend => {
+                "Says something to an agent. `chat` and `chat.tool` events follow. The owner talks in every session; a client's token only in its own, and a read-only one in none."
+            }
+            Self::ChatStop => "Stops what is running in a session.",
+            Self::SessionsList => {
+                "The sessions that the caller may see: all for the owner, its own for a client's token."
+            }
+            Self::SessionGet => "One session.",
+            Self::SessionStats => "One session, and what it is doing.",
+            Self::SessionReset => "Begins a session anew; what was said is archived.",
+            Self::SessionPatch => {
+                "Changes what is set for a session. What is left out stays, and null puts back what the agent says."
+            }
+            Self::SessionCompact => {
+                "Leaves out all but the last messages from what a model is shown; they are archived."
+            }
+            Self::SessionHistory => {
+                "What was said in a session, page by page from its end, and the ids it had."
+            }
+            Self::SessionPreview => "The end of a session.",
         }
     }
 
@@ -236,6 +303,16 @@ methods! {
     LogsGetParams -> LogsGetResult: LogsGet,
     NodesListParams -> NodesListResult: NodesList,
     NodeForgetParams -> NodeForgetResult: NodeForget,
+    ChatSendParams -> ChatSendResult: ChatSend,
+    ChatStopParams -> ChatStopResult: ChatStop,
+    SessionsListParams -> SessionsListResult: SessionsList,
+    SessionGetParams -> SessionGetResult: SessionGet,
+    SessionStatsParams -> SessionStatsResult: SessionStats,
+    SessionResetParams -> SessionResetResult: SessionReset,
+    SessionPatchParams -> SessionPatchResult: SessionPatch,
+    SessionCompactParams -> SessionCompactResult: SessionCompact,
+    SessionHistoryParams -> SessionHistoryResult: SessionHistory,
+    SessionPreviewParams -> SessionPreviewResult: SessionPreview,
 }
 
 #[cfg(test)]
@@ -248,7 +325,7 @@ mod tests {
         for method in Method::ALL {
             assert_eq!(Method::from_name(method.name()), Some(method));
         }
-        assert_eq!(Method::from_name("chat.send"), None);
+        assert_eq!(Method::from_name("chat.sent"), None);
         assert_eq!(Method::from_name("Connect"), None);
     }
 

@@ -1,5 +1,8 @@
 //! The families of tools, each the tools of one spec text.
 
+mod ground;
 pub mod gsv;
 pub mod tool;
 pub mod unified;
+
+pub(crate) use ground::MindGround;

@@ -2,12 +2,16 @@
 
 mod admin;
 mod asker;
+mod chat;
 mod door;
 mod openapi;
 mod probes;
 mod refusal;
 mod routes;
+mod run;
+mod stream;
 mod tools;
+mod v1;
 
 pub(crate) use asker::bearer;
 pub use door::Listening;

@@ -22,6 +22,8 @@ pub struct Operation {
     pub(super) access: Access,
     pub(super) query: Option<Value>,
     pub(super) request: Option<Value>,
+    /// What it answers in, when that is not our envelope.
+    pub(super) answers_in: Option<&'static str>,
 }
 
 impl Operation {
@@ -38,7 +40,14 @@ impl Operation {
             access,
             query: None,
             request: None,
+            answers_in: None,
         }
+    }
+
+    /// Answers and errors are in somebody else's format.
+    pub(super) fn answers_in(mut self, format: &'static str) -> Self {
+        self.answers_in = Some(format);
+        self
     }
 
     pub(super) fn query<T: schemars::JsonSchema>(mut self) -> Self {
@@ -52,11 +61,18 @@ impl Operation {
     }
 
     fn describe(&self) -> Value {
+        let said = |about: &str| match self.answers_in {
+            None => response(about),
+            Some(format) => json!({
+                "description": format!("{about}, in {format}"),
+                "content": { "application/json": {} },
+            }),
+        };
         let mut described = json!({
             "summary": self.summary,
             "responses": {
-                "200": response("the answer"),
-                "default": response("what was wrong, with a stable code"),
+                "200": said("the answer"),
+                "default": said("what was wrong, with a stable code"),
             },
         });
         let parameters = self.parameters();

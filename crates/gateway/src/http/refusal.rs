@@ -31,7 +31,9 @@ impl IntoResponse for Refusal {
         let error = self.0;
         let status = status(error.code);
         let wait = error.retry_after;
+        let told = error.clone();
         let mut response = (status, Json(Envelope::from(Err(error)))).into_response();
+        response.extensions_mut().insert(told); // for faces that say it in a shape of their own
         if status == StatusCode::UNAUTHORIZED {
             let challenge = HeaderValue::from_static("Bearer realm=\"manyhands\"");
             response

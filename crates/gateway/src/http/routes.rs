@@ -6,19 +6,24 @@ use axum::extract::{DefaultBodyLimit, Request};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, any, delete, get, post, put};
-use axum::{Json, Router, extract::State, middleware};
+use axum::{Extension, Json, Router, extract::State, middleware};
 use http::header;
 use manyhands_core::{ErrorCode, Invoke, ToolError};
 use serde_json::Value;
 use tower_http::catch_panic::CatchPanicLayer;
 
-use super::admin::{approvals, artifacts, audit, config, nodes, policy, secrets, tokens};
+use super::admin::{
+    agents, approvals, artifacts, audit, config, models, nodes, policy, secrets, sessions, tokens,
+};
 use super::asker::Asker;
 use super::openapi::{Access, Operation, document};
 use super::refusal::Refusal;
-use super::{door, probes, tools};
+use super::{chat, door, probes, tools, v1};
 use crate::gateway::Gateway;
 use crate::{mcp, ws};
+
+/// What programs under `/v1` speak.
+const OPENAI: &str = "OpenAI's format";
 
 type Route = (Operation, MethodRouter<Arc<Gateway>>);
 
@@ -218,9 +223,139 @@ fn table() -> Vec<Route> {
     ]
 }
 
+/// What agents, their sessions and their models are asked by.
+fn minds() -> Vec<Route> {
+    use Access::{Owner, Token};
+    let op = Operation::new;
+    vec![
+        (
+            op(
+                "post",
+                "/api/chat",
+                Token,
+                "Say something to an agent: a stream of events with `Accept: text/event-stream`, else one answer",
+            )
+            .query::<chat::Patience>()
+            .request::<chat::Chat>(),
+            post(chat::chat),
+        ),
+        (
+            op(
+                "post",
+                "/api/chat/stop",
+                Token,
+                "Stop what runs in a session",
+            )
+            .request::<chat::Which>(),
+            post(chat::stop),
+        ),
+        (
+            op("get", "/v1/models", Token, "The agents, as OpenAI's models").answers_in(OPENAI),
+            get(v1::list),
+        ),
+        (
+            op(
+                "get",
+                "/v1/models/{*id}",
+                Token,
+                "One agent, as OpenAI's model",
+            )
+            .answers_in(OPENAI),
+            get(v1::get),
+        ),
+        (
+            op(
+                "post",
+                "/v1/chat/completions",
+                Token,
+                "Ask an agent in OpenAI's format, also for a stream",
+            )
+            .request::<v1::Ask>()
+            .answers_in(OPENAI),
+            post(v1::complete),
+        ),
+        (
+            op("get", "/api/models", Owner, "Every provider with its models"),
+            get(models::list),
+        ),
+        (
+            op(
+                "post",
+                "/api/models/test",
+                Owner,
+                "Ask a model for a word",
+            )
+            .request::<models::Test>(),
+            post(models::test),
+        ),
+        (
+            op("get", "/api/usage", Owner, "What models used up").query::<models::Since>(),
+            get(models::usage),
+        ),
+        (
+            op("get", "/api/agents", Owner, "All agents"),
+            get(agents::list),
+        ),
+        (
+            op(
+                "get",
+                "/api/sessions",
+                Token,
+                "Sessions, the latest active first",
+            )
+            .query::<sessions::Which>(),
+            get(sessions::list),
+        ),
+        (
+            op("get", "/api/sessions/{key}", Token, "One session"),
+            get(sessions::get),
+        ),
+        (
+            op(
+                "get",
+                "/api/sessions/{key}/messages",
+                Token,
+                "The last messages of a session, oldest first",
+            )
+            .query::<sessions::Page>(),
+            get(sessions::messages),
+        ),
+        (
+            op(
+                "post",
+                "/api/sessions/{key}/reset",
+                Token,
+                "Begin a session anew; what was said is archived",
+            ),
+            post(sessions::reset),
+        ),
+        (
+            op(
+                "post",
+                "/api/sessions/{key}/compact",
+                Token,
+                "Leave out all but the last messages; the others are archived",
+            )
+            .request::<sessions::Compact>(),
+            post(sessions::compact),
+        ),
+        (
+            op(
+                "post",
+                "/api/sessions/{key}/patch",
+                Token,
+                "Set what is set for a session",
+            )
+            .request::<sessions::Patch>(),
+            post(sessions::patch),
+        ),
+    ]
+}
+
 /// The operations of the table, for the document.
 pub(super) fn operations() -> impl Iterator<Item = Operation> {
-    table().into_iter().map(|(operation, _)| operation)
+    let all = table().into_iter().chain(minds());
+    all.map(|(operation, _)| operation)
 }
 
 async fn openapi(State(gateway): State<Arc<Gateway>>, _: Asker) -> Json<Value> {
@@ -256,7 +391,7 @@ pub fn router(gateway: Arc<Gateway>) -> Router {
     let limit =
         usize::try_from(gateway.settings.current().limits.request_bytes).unwrap_or(usize::MAX);
     let mut router = Router::new();
-    for (operation, handler) in table() {
+    for (operation, handler) in table().into_iter().chain(minds()) {
         router = router.route(operation.path, handler);
     }
     router
@@ -272,5 +407,7 @@ pub fn router(gateway: Arc<Gateway>) -> Router {
         .layer(middleware::from_fn_with_state(limit as u64, bounded))
         .layer(CatchPanicLayer::new())
         .layer(middleware::from_fn_with_state(gateway.clone(), door::check))
+        .layer(middleware::from_fn(v1::speak))
+        .layer(Extension(v1::Since::now(&gateway)))
         .with_state(gateway)
 }

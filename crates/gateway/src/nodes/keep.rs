@@ -27,6 +27,7 @@ impl Nodes {
 
     /// Puts what was seen on disk.
     pub(crate) async fn flush(&self) -> Result<(), StoreError> {
+        let _keeping = self.keeping.lock().await;
         let (names, records) = {
             let mut state = self.state();
             let names = std::mem::take(&mut state.unkept);
@@ -90,7 +91,9 @@ impl Nodes {
             state.known.insert(new.clone(), record.clone());
             record
         };
+        let keeping = self.keeping.lock().await;
         let renamed = self.records.rename(&old.id, &record).await;
+        drop(keeping);
         if let Err(error) = renamed {
             let mut state = self.state();
             state.known.remove(&new);
@@ -114,15 +117,15 @@ impl Nodes {
                 .hint("stop it first, or use force, which disconnects it"));
         }
         // It may be on record here and not on disk yet.
-        self.records
-            .remove(&record.id)
-            .await
-            .map_err(|e| ToolError::internal(e.to_string()))?;
+        let keeping = self.keeping.lock().await;
+        let removed = self.records.remove(&record.id).await;
+        removed.map_err(|e| ToolError::internal(e.to_string()))?;
         {
             let mut state = self.state();
             state.known.remove(&record.id);
             state.unkept.remove(&record.id);
         }
+        drop(keeping);
         let disconnected = self.disconnect(&record.id, "the owner forgot it");
         let result = NodeForgetResult {
             ok: true,
@@ -147,11 +150,12 @@ impl Nodes {
     }
 
     /// Takes news of a program in the background: kept, and told to whom it concerns, once.
+    /// Answers with whether it is new, and what is known of it.
     pub(crate) async fn tell(
         &self,
         node: &NodeId,
         told: NodeExecEventParams,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<(bool, Arc<News>), StoreError> {
         let call = told.call_id.as_deref();
         let origin = call.and_then(|call| self.origins.of(node, call));
         let mut news = NodeNews {
@@ -160,18 +164,27 @@ impl Nodes {
             session_id: told.session_id.clone(),
             event: told.event.word().to_owned(),
             caller: origin.as_ref().map(|origin| origin.caller.clone()),
-            agent: origin.map(|origin| origin.agent),
+            agent: origin.as_ref().map(|origin| origin.agent.clone()),
+            session_key: origin.as_ref().and_then(|origin| origin.session.clone()),
+            token: origin
+                .and_then(|origin| origin.token)
+                .map(|token| token.to_string()),
             payload: serde_json::to_string(&told).unwrap_or_default(),
             at: self.now(),
         };
         let new = self.records.tell(&mut news).await?;
+        let token = news.token.and_then(|token| token.parse().ok());
+        let origin = news.caller.zip(news.agent).map(|(caller, agent)| Origin {
+            caller,
+            agent,
+            session: news.session_key,
+            token,
+        });
+        let node = node.clone();
+        let news = Arc::new(News { node, origin, told });
         if new {
-            let origin = news.caller.zip(news.agent);
-            let origin = origin.map(|(caller, agent)| Origin { caller, agent });
-            let node = node.clone();
-            // Nobody listening is no failure: it is kept.
-            let _ = self.news.send(Arc::new(News { node, origin, told }));
+            let _ = self.news.send(news.clone()); // nobody listening is no failure: it is kept
         }
-        Ok(new)
+        Ok((new, news))
     }
 }

@@ -57,6 +57,8 @@ pub(crate) struct Nodes {
     news: broadcast::Sender<Arc<News>>,
     /// There are records to be put on disk.
     unkept: Notify,
+    /// Held while records are put on disk or taken off it, so that none comes back.
+    keeping: tokio::sync::Mutex<()>,
 }
 
 #[derive(Default)]
@@ -94,6 +96,7 @@ impl Nodes {
             changed: watch::Sender::new(0),
             news: broadcast::Sender::new(MAX_NEWS),
             unkept: Notify::new(),
+            keeping: tokio::sync::Mutex::default(),
         })
     }
 
@@ -300,6 +303,18 @@ impl Nodes {
         let mut names: Vec<NodeId> = self.state().online.keys().cloned().collect();
         names.sort();
         names
+    }
+
+    /// The nodes that are connected and what their machines can do, by name.
+    pub(crate) fn abilities(&self) -> Vec<(String, Vec<String>)> {
+        let state = self.state();
+        let online = state
+            .known
+            .values()
+            .filter(|node| state.online.contains_key(&node.id));
+        online
+            .map(|node| (node.id.to_string(), node.capabilities.clone()))
+            .collect()
     }
 
     /// Every node on record, by name.

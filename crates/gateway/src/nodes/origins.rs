@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Mutex;
 
-use manyhands_core::{CallContext, NodeId};
+use manyhands_core::{CallContext, CallerKind, NodeId, TokenId};
 
 /// How many calls are remembered.
 const KEPT: usize = 8_192;
@@ -13,6 +13,10 @@ const KEPT: usize = 8_192;
 pub(crate) struct Origin {
     pub(crate) caller: String,
     pub(crate) agent: String,
+    /// The conversation in which it was asked.
+    pub(crate) session: Option<String>,
+    /// The token by which it was asked.
+    pub(crate) token: Option<TokenId>,
 }
 
 /// The origins of recent calls that run programs.
@@ -33,6 +37,11 @@ impl Origins {
         let origin = Origin {
             caller: context.caller.key(),
             agent: context.agent.to_string(),
+            session: context.lineage.last().cloned(),
+            token: match context.caller.kind {
+                CallerKind::Token(token) => Some(token),
+                CallerKind::Gateway => None,
+            },
         };
         let call = context.call.to_string();
         let mut recent = self.recent.lock().expect("no panic while held");

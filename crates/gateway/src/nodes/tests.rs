@@ -92,6 +92,8 @@ impl Fixture {
             cancel: CancellationToken::new(),
             network: false,
             progress: Progress::default(),
+            tainted: false,
+            lineage: Arc::default(),
         }
     }
 }
@@ -305,10 +307,17 @@ async fn news_are_told_once_to_whoever_started_it() {
     let call = Some(context.call.to_string());
     let laptop = id("laptop");
     let started = news("1", ExecEvent::Started, call.clone());
-    assert!(fixture.nodes.tell(&laptop, started.clone()).await.unwrap());
-    assert!(!fixture.nodes.tell(&laptop, started).await.unwrap());
+    assert!(
+        fixture
+            .nodes
+            .tell(&laptop, started.clone())
+            .await
+            .unwrap()
+            .0
+    );
+    assert!(!fixture.nodes.tell(&laptop, started).await.unwrap().0);
     let finished = news("2", ExecEvent::Finished, None);
-    assert!(fixture.nodes.tell(&laptop, finished).await.unwrap());
+    assert!(fixture.nodes.tell(&laptop, finished).await.unwrap().0);
     for _ in 0..2 {
         let told = heard.recv().await.unwrap();
         assert_eq!(told.origin.as_ref().unwrap().agent, "main");

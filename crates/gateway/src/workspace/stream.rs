@@ -15,8 +15,6 @@ const PART: usize = 5 * 1024 * 1024;
 pub struct Opened {
     /// Its size in bytes.
     pub size: u64,
-    /// What kind of file it is, by its name.
-    pub content_type: &'static str,
     /// Changes when the file does.
     pub version: String,
     /// Its bytes, in pieces.
@@ -59,7 +57,6 @@ impl Workspace {
         let version = e_tag.unwrap_or_else(|| last_modified.timestamp_millis().to_string());
         Ok(Opened {
             size,
-            content_type: content_type(&place.path),
             version,
             bytes: found.into_stream(),
             place,

@@ -1,31 +1,45 @@
 //! The methods a client may call. Whatever touches tools or files goes down the path.
 
+use std::sync::OnceLock;
+
 use axum::extract::ws::Message;
 use manyhands_core::{
     AgentId, CallRequest, Envelope, ErrorCode, Invoke, Outcome, Progress, Step, ToolError,
 };
 use manyhands_wire::{
     Code, ConfigGetParams, ConfigSetParams, ConfigSetResult, ErrorShape, LogsGetParams, Method,
-    NodeForgetParams, NodesListResult, Payload, Request, ToolDefinition, ToolInvokeParams,
-    ToolProgressEvent, ToolsListResult, WorkspaceDeleteParams, WorkspaceListParams,
-    WorkspaceReadParams, WorkspaceWriteParams,
+    NodeForgetParams, NodesListResult, Payload, Request, SessionGetParams, SessionResetParams,
+    SessionStatsParams, ToolDefinition, ToolInvokeParams, ToolProgressEvent, ToolsListResult,
+    WorkspaceDeleteParams, WorkspaceListParams, WorkspaceReadParams, WorkspaceWriteParams,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
+use super::chat::{self, Runs};
 use super::connect::number;
+use super::sessions::Desk;
 use crate::doorman::Admitted;
 use crate::gateway::Gateway;
 use crate::listing;
+
+/// The socket that asks.
+pub(super) struct Peer<'a> {
+    /// What is to be sent to it.
+    pub(super) outbox: &'a mpsc::Sender<Message>,
+    /// What it is still to hear of.
+    pub(super) runs: &'a Runs,
+    /// What it is told after the answer.
+    pub(super) after: OnceLock<Message>,
+}
 
 /// Answers one request.
 pub(super) async fn answer(
     gateway: &Gateway,
     asker: &Admitted,
     request: Request,
-    outbox: &mpsc::Sender<Message>,
+    peer: &Peer<'_>,
 ) -> Result<Value, ErrorShape> {
     let Some(method) = Method::from_name(&request.method) else {
         let message = format!(
@@ -36,6 +50,7 @@ pub(super) async fn answer(
     };
     let params = request.params.unwrap_or_else(|| json!({}));
     let asked = Asked { gateway, asker };
+    let desk = Desk { gateway, asker };
     match method {
         Method::Connect => Err(ErrorShape::new(
             Code::BadConnect,
@@ -46,7 +61,7 @@ pub(super) async fn answer(
             let params: ToolInvokeParams = parse(params)?;
             let arguments = json!(params.args.unwrap_or_default());
             let progress = match params.progress {
-                Some(true) => tell_progress(request.id, outbox.clone()),
+                Some(true) => tell_progress(request.id, peer.outbox.clone()),
                 _ => Progress::default(),
             };
             let outcome = asked
@@ -136,6 +151,31 @@ pub(super) async fn answer(
             let message = format!("only a node says {method}");
             Err(ErrorShape::new(Code::Forbidden, message))
         }
+        Method::ChatSend => {
+            let sent = chat::send(gateway, asker, parse(params)?, peer.runs).await?;
+            if let Some(after) = sent.after {
+                let _ = peer.after.set(after); // set here and nowhere else
+            }
+            value(&sent.result)
+        }
+        Method::ChatStop => value(&chat::stop(gateway, asker, &parse(params)?)?),
+        Method::SessionsList => value(&desk.list(parse(params)?).await?),
+        Method::SessionGet => {
+            let params: SessionGetParams = parse(params)?;
+            value(&desk.get(&params.session_key).await?)
+        }
+        Method::SessionStats => {
+            let params: SessionStatsParams = parse(params)?;
+            value(&desk.stats(&params.session_key).await?)
+        }
+        Method::SessionReset => {
+            let params: SessionResetParams = parse(params)?;
+            value(&desk.reset(&params.session_key).await?)
+        }
+        Method::SessionPatch => value(&desk.patch(parse(params)?).await?),
+        Method::SessionCompact => value(&desk.compact(parse(params)?).await?),
+        Method::SessionHistory => value(&desk.history(parse(params)?).await?),
+        Method::SessionPreview => value(&desk.preview(parse(params)?).await?),
     }
 }
 

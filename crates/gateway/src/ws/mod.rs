@@ -3,13 +3,15 @@
 //! A socket ends every call it asked for when it goes, and goes within a second when its
 //! token is taken back.
 
+mod chat;
 mod connect;
 mod methods;
 mod node;
+mod sessions;
 
 use std::net::SocketAddr;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
@@ -30,7 +32,9 @@ use crate::doorman::Admitted;
 use crate::gateway::Gateway;
 use crate::http::bearer;
 use crate::nodes::{News, Outbox};
+use chat::Runs;
 use connect::Guest;
+use methods::Peer;
 
 /// What is read at a time. Each socket holds as much, and there may be thousands: what a node
 /// says of itself fits.
@@ -148,13 +152,23 @@ async fn client(
     outbox: Outbox,
     stream: &mut (impl StreamExt<Item = Result<Message, axum::Error>> + Unpin),
 ) -> Option<CloseFrame> {
+    let runs = Arc::new(Runs::default());
+    let (minds, caller, words) = (
+        gateway.minds().clone(),
+        admitted.caller.clone(),
+        outbox.words.clone(),
+    );
     let mut session = Session {
         gateway,
         admitted,
         outbox: outbox.words,
         open: JoinSet::new(),
+        runs: runs.clone(),
     };
-    session.run(stream).await
+    tokio::select! {
+        close = session.run(stream) => close,
+        () = chat::forward(&minds, &caller, &words, &runs) => None,
+    }
 }
 
 /// Writes what is queued, words before pieces of files; a reader too slow for one of them is
@@ -184,6 +198,7 @@ struct Session {
     admitted: Admitted,
     outbox: mpsc::Sender<Message>,
     open: JoinSet<()>,
+    runs: Arc<Runs>,
 }
 
 impl Session {
@@ -243,18 +258,23 @@ impl Session {
             );
             return self.answer(Response::failed(request.id, error));
         }
-        let (gateway, admitted, outbox) = (
-            self.gateway.clone(),
-            self.admitted.clone(),
-            self.outbox.clone(),
-        );
+        let (gateway, admitted) = (self.gateway.clone(), self.admitted.clone());
+        let (outbox, runs) = (self.outbox.clone(), self.runs.clone());
         self.open.spawn(async move {
             let id = request.id.clone();
-            let response = match methods::answer(&gateway, &admitted, request, &outbox).await {
+            let peer = Peer {
+                outbox: &outbox,
+                runs: &runs,
+                after: OnceLock::new(),
+            };
+            let response = match methods::answer(&gateway, &admitted, request, &peer).await {
                 Ok(payload) => Response::ok(id, payload),
                 Err(error) => Response::failed(id, error),
             };
-            let _ = outbox.send(text(response)).await; // the peer may have gone
+            let after = peer.after.into_inner();
+            for message in [Some(text(response)), after].into_iter().flatten() {
+                let _ = outbox.send(message).await; // the peer may have gone
+            }
         });
     }
 

@@ -87,13 +87,14 @@ impl NodeSession<'_> {
                     let _ = self.outbox.words.try_send(Message::Ping(Default::default()));
                 }
                 message = stream.next() => {
-                    heard = Instant::now();
                     match message {
                         Some(Ok(Message::Text(text))) => self.take(&text).await,
                         Some(Ok(Message::Binary(frame))) => self.node.sent(frame).await,
                         Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
                         Some(Ok(Message::Close(_)) | Err(_)) | None => return None,
                     }
+                    // Only now: taking it may have waited for a slow file.
+                    heard = Instant::now();
                 }
             }
         }
@@ -168,8 +169,8 @@ impl NodeSession<'_> {
             Some(Method::LogsResult) => node.logged(LogsResultParams::read(params)?),
             Some(Method::NodeExecEvent) => {
                 let told = NodeExecEventParams::read(params)?;
-                let new = self.gateway.nodes.tell(node.id(), told).await;
-                new.map_err(|e| shape(manyhands_core::ToolError::internal(e.to_string())))?
+                let new = self.gateway.take_news(node.id(), told).await;
+                new.map_err(shape)?
             }
             Some(Method::TransferMeta) => {
                 let meta = TransferMetaParams::read(params)?;

@@ -27,7 +27,7 @@ pub use grep::{
     DEFAULT_GREP_LIMIT, GrepMatch, GrepRequest, GrepResult, MAX_GREP_CONTEXT, MAX_GREP_LIMIT,
 };
 pub use incoming::Incoming;
-pub use outgoing::Outgoing;
+pub use outgoing::{Outgoing, mime_of};
 pub use place::LocalFiles;
 pub use read::{ImageFile, READ_LIMIT, ReadRequest, ReadResult, TextPart};
 pub use walk::Skipped;

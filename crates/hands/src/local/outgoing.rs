@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::{LocalError, LocalFiles};
 
 /// How much of a file tells what it is.
-const HEAD: u64 = 8 << 10;
+const HEAD: usize = 8 << 10;
 /// How much is hashed at a time.
 const STEP: usize = 256 << 10;
 
@@ -121,20 +121,25 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// By its first bytes, or for text by its name.
 fn mime(file: &mut File, path: &Path) -> io::Result<Option<&'static str>> {
     let mut head = Vec::new();
-    (&*file).take(HEAD).read_to_end(&mut head)?;
+    (&*file).take(HEAD as u64).read_to_end(&mut head)?;
     file.rewind()?;
-    if let Some(kind) = infer::get(&head) {
-        return Ok(Some(kind.mime_type()));
+    Ok(mime_of(&head, path))
+}
+
+/// What kind of file this is, by its first bytes, or for text by its name.
+pub fn mime_of(head: &[u8], path: &Path) -> Option<&'static str> {
+    let head = &head[..head.len().min(HEAD)];
+    if let Some(kind) = infer::get(head) {
+        return Some(kind.mime_type());
     }
-    let text = match std::str::from_utf8(&head) {
+    let text = match std::str::from_utf8(head) {
         Ok(_) => true,
         // The last character may be cut.
-        Err(error) => error.error_len().is_none() && head.len() as u64 == HEAD,
+        Err(error) => error.error_len().is_none() && head.len() == HEAD,
     };
-    let text = text && memchr::memchr(0, &head).is_none();
+    let text = text && memchr::memchr(0, head).is_none();
     let extension = path.extension().and_then(|extension| extension.to_str());
     let extension = extension.map(str::to_ascii_lowercase);
     let by_name = match extension.as_deref() {
@@ -145,5 +150,5 @@ fn mime(file: &mut File, path: &Path) -> io::Result<Option<&'static str>> {
         Some("csv") => "text/csv",
         _ => "text/plain",
     };
-    Ok(text.then_some(by_name))
+    text.then_some(by_name)
 }

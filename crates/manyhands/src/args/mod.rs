@@ -1,5 +1,6 @@
 //! What can be typed.
 
+mod minds;
 mod nodes;
 
 use std::path::PathBuf;
@@ -9,6 +10,7 @@ use clap::{Parser, Subcommand};
 use clap_complete::Shell;
 use manyhands_core::Role;
 
+pub use minds::{Chat, Models, ModelsCommand, Sessions, SessionsCommand, Usage};
 pub use nodes::{Cp, Lend, Node, Nodes, NodesCommand, SandboxWord, Service};
 
 /// Hands for AI agents: one gateway, many machines, one guarded catalogue of tools.
@@ -49,6 +51,20 @@ pub enum Command {
     Nodes(Nodes),
     /// Copy a file between nodes and workspaces.
     Cp(Cp),
+    /// Talk to an agent.
+    Chat(Chat),
+    /// List the conversations; show, reset, compact and set one.
+    Sessions(Sessions),
+    /// List the models, or test one.
+    Models(Models),
+    /// List the agents.
+    Agents {
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show what models have used up.
+    Usage(Usage),
     /// Call a tool; prints {ok, result} or {ok, error}.
     Call(Call),
     /// Call a tool by its trigger id.

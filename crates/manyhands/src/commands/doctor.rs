@@ -4,6 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::ExitCode;
 
+use manyhands_config::models::{ModelSettings, ProviderKind};
 use manyhands_gateway::OWNER_TOKEN_FILE;
 use manyhands_guard::{Supervisor, probe, read_private, self_test};
 use manyhands_store::{HomeLock, StoreError};
@@ -43,6 +44,7 @@ pub async fn run(ground: &Ground) -> Done {
     let mut findings = vec![home(&ground.home), settings(ground), owner_token(ground)];
     findings.push(space(&ground.home));
     findings.extend(gateway(ground).await);
+    findings.extend(models(ground));
     findings.extend(own_node(ground));
     findings.extend(sandbox().await);
     let mut wrong = 0;
@@ -196,6 +198,54 @@ fn nodes(listed: &Value) -> Finding {
     )
 }
 
+/// Whether the settings lead to a model; wrong settings are told of elsewhere.
+fn models(ground: &Ground) -> Option<Finding> {
+    let (settings, _) = ground.config().load().ok()?;
+    Some(match think(&settings.models) {
+        Ok(about) => Finding::fine("models", about),
+        Err((why, remedy)) => Finding::wrong("models", why, remedy),
+    })
+}
+
+fn think(models: &ModelSettings) -> Result<String, (String, String)> {
+    let wrong = |why: String, remedy: &str| Err((why, remedy.to_owned()));
+    if models.providers.is_empty() && models.default.is_none() {
+        let about = "none is configured, so nobody can be talked to; `manyhands models` says how";
+        return Ok(about.to_owned());
+    }
+    let Some(default) = &models.default else {
+        let remedy =
+            "set models.default in config.toml, as provider/model; `manyhands models` lists them";
+        return wrong("none is the default".to_owned(), remedy);
+    };
+    let name = default.split('/').next().unwrap_or_default();
+    let Some(provider) = models.providers.get(name) else {
+        let why = format!("the default is {default}, and there is no provider {name:?}");
+        return wrong(why, "add it under [models.providers] in config.toml");
+    };
+    if let Some(script) = &provider.script
+        && !script.is_file()
+    {
+        let why = format!("{name} replays {}, which is not there", script.display());
+        return wrong(why, "mend models.providers in config.toml");
+    }
+    let keyless = provider.api_key.is_none() && provider.base_url.is_none();
+    if keyless && provider.kind != ProviderKind::Scripted {
+        let why = format!("the default is {default}, and {name} has no key");
+        let remedy = format!(
+            "set models.providers.{name}.api_key = \"vault:{name}\" in config.toml, and store it: printf %s \"$KEY\" | manyhands secret set {name}"
+        );
+        return Err((why, remedy));
+    }
+    let scripted = match provider.kind {
+        ProviderKind::Scripted => "; it replays a file, no model is asked",
+        _ => "",
+    };
+    Ok(format!(
+        "{default}{scripted}; `manyhands models test` asks it"
+    ))
+}
+
 /// How this machine is lent by the settings; wrong settings are told of elsewhere.
 fn own_node(ground: &Ground) -> Option<Finding> {
     let (settings, _) = ground.config().load().ok()?;
@@ -245,4 +295,50 @@ async fn sandbox() -> Vec<Finding> {
             "programs cannot be run in the sandbox on this machine",
         ),
     }]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_keeps_a_model_from_answering_is_found() {
+        let check = |models: Value, expect: Result<&str, &str>| {
+            let settings = serde_json::from_value(models.clone()).expect("settings");
+            match (think(&settings), expect) {
+                (Ok(about), Ok(start)) => assert!(about.starts_with(start), "{about}"),
+                (Err((why, _)), Err(start)) => assert!(why.starts_with(start), "{why}"),
+                (other, _) => panic!("{models}: {other:?}"),
+            }
+        };
+        let keyed = json!({ "kind": "anthropic", "api_key": "vault:a" });
+        check(json!({}), Ok("none is configured"));
+        check(
+            json!({ "providers": { "a": keyed } }),
+            Err("none is the default"),
+        );
+        check(
+            json!({ "default": "a/m", "providers": { "a": keyed } }),
+            Ok("a/m"),
+        );
+        check(
+            json!({ "default": "b/m", "providers": { "a": keyed } }),
+            Err("the default is b/m, and there is no provider"),
+        );
+        check(
+            json!({ "default": "a/m", "providers": { "a": { "kind": "anthropic" } } }),
+            Err("the default is a/m, and a has no key"),
+        );
+        let here = json!({ "kind": "openai", "base_url": "http://127.0.0.1:11434/v1" });
+        check(
+            json!({ "default": "o/m", "providers": { "o": here } }),
+            Ok("o/m"),
+        );
+        let script = json!({ "kind": "scripted", "script": "/nowhere/at.yaml" });
+        check(
+            json!({ "default": "scripted/m", "providers": { "scripted": script } }),
+            Err("scripted replays"),
+        );
+    }
 }

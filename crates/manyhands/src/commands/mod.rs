@@ -1,21 +1,26 @@
 //! The commands, one file each.
 
+mod agents;
 mod approvals;
 mod artifact;
 mod audit;
 mod backup;
 mod call;
+mod chat;
 mod config;
 mod cp;
 mod doctor;
 mod mcp;
+mod models;
 mod node;
 mod nodes;
 mod policy;
 mod secret;
+mod sessions;
 mod token;
 mod tools;
 mod up;
+mod usage;
 
 use std::process::ExitCode;
 
@@ -32,6 +37,11 @@ pub async fn run(command: Command, ground: &Ground) -> Done {
         Command::Node(node) => node::run(node, ground).await,
         Command::Nodes(nodes) => nodes::run(nodes, ground).await,
         Command::Cp(cp) => cp::run(cp, ground).await,
+        Command::Chat(chat) => chat::run(chat, ground).await,
+        Command::Sessions(sessions) => sessions::run(sessions, ground).await,
+        Command::Models(models) => models::run(models, ground).await,
+        Command::Agents { json } => agents::run(json, ground).await,
+        Command::Usage(usage) => usage::run(usage, ground).await,
         Command::Call(call) => call::run(call, ground).await,
         Command::Trigger(trigger) => call::trigger(trigger, ground).await,
         Command::Tools(tools) => tools::run(tools, ground).await,

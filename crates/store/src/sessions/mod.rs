@@ -5,6 +5,7 @@
 
 mod mail;
 mod record;
+mod remove;
 mod step;
 mod usage;
 
@@ -122,6 +123,15 @@ impl Sessions {
         let there = row.as_ref().map(TurnRecord::read).transpose()?;
         let gone = || StoreError::not_found(format!("the turn {}", turn.run_id));
         there.map(|there| (there, false)).ok_or_else(gone)
+    }
+
+    /// The turn of a run.
+    pub async fn run(&self, key: &str, run_id: &str) -> Result<Option<TurnRecord>, StoreError> {
+        let select = Statement::new(TURN_COLUMNS)
+            .then_with(" WHERE session_key = ", key)
+            .then_with(" AND run_id = ", run_id);
+        let row = self.sql.one(select).await?;
+        row.as_ref().map(TurnRecord::read).transpose()
     }
 
     /// One turn.

@@ -48,8 +48,11 @@ pub enum Act {
     },
     /// A model was used.
     Spend(Usage),
-    /// The session itself changed; its number of the next entry is not touched by this.
+    /// The session was changed by somebody. What is counted meanwhile stays counted, unless it
+    /// begins anew under another id.
     Session(Box<SessionRecord>),
+    /// A model is shown the entries from here on.
+    Floor(i64),
 }
 
 impl Sessions {
@@ -163,9 +166,18 @@ impl Act {
                     .map(drop)
             }
             Self::Session(changed) => {
-                let next_seq = session.next_seq;
-                *session = *changed;
-                session.next_seq = session.next_seq.max(next_seq);
+                let before = std::mem::replace(session, *changed);
+                session.next_seq = session.next_seq.max(before.next_seq);
+                if session.id == before.id {
+                    session.floor = session.floor.max(before.floor);
+                    session.input_tokens = before.input_tokens;
+                    session.output_tokens = before.output_tokens;
+                    session.cost_micros = before.cost_micros;
+                }
+                Ok(())
+            }
+            Self::Floor(seq) => {
+                session.floor = seq;
                 Ok(())
             }
         }

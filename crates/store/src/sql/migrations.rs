@@ -11,7 +11,7 @@ use super::sqlite::refusal;
 use crate::error::StoreError;
 
 /// Steps are appended and never edited once released.
-const STEPS: [(i64, &str, &str); 4] = [
+const STEPS: [(i64, &str, &str); 5] = [
     (
         1,
         "records",
@@ -23,6 +23,11 @@ const STEPS: [(i64, &str, &str); 4] = [
         4,
         "sessions",
         include_str!("../../migrations/0004_sessions.sql"),
+    ),
+    (
+        5,
+        "news_session",
+        include_str!("../../migrations/0005_news_session.sql"),
     ),
 ];
 

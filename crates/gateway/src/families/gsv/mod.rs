@@ -5,6 +5,8 @@ mod delete_file;
 mod edit_file;
 mod logs_get;
 mod read_file;
+mod session_send;
+mod sessions_list;
 mod transfer;
 mod write_file;
 
@@ -13,6 +15,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use manyhands_core::{Catalogue, Tool, ToolSpec, Typed};
 
+use super::MindGround;
 use crate::nodes::Nodes;
 use crate::nodes::transfer::Transfers;
 use crate::settings::LiveSettings;
@@ -25,6 +28,7 @@ pub(crate) struct Ground<'a> {
     pub(crate) nodes: &'a Arc<Nodes>,
     pub(crate) transfers: &'a Transfers,
     pub(crate) catalogue: &'a Arc<ArcSwap<Catalogue>>,
+    pub(crate) minds: &'a MindGround,
 }
 
 /// Every tool of the family.
@@ -35,6 +39,7 @@ pub(crate) fn tools(ground: &Ground<'_>) -> Vec<Arc<dyn Tool>> {
         nodes,
         transfers,
         catalogue,
+        minds,
     } = ground;
     vec![
         Arc::new(Typed::new(read_file::ReadFile((*workspace).clone()))),
@@ -48,6 +53,8 @@ pub(crate) fn tools(ground: &Ground<'_>) -> Vec<Arc<dyn Tool>> {
             transfers: (*transfers).clone(),
             catalogue: Arc::clone(catalogue),
         })),
+        Arc::new(Typed::new(sessions_list::SessionsList((*minds).clone()))),
+        Arc::new(Typed::new(session_send::SessionSend((*minds).clone()))),
     ]
 }
 

@@ -1,6 +1,8 @@
 //! The guarded core tools, `tool::*`: one file each. They work in the workspace folder of
 //! this machine, which `workspace_root` names.
 
+mod agent_send;
+mod agent_spawn;
 mod apply_patch;
 mod file_list;
 mod file_read;
@@ -14,11 +16,17 @@ use std::sync::Arc;
 use manyhands_config::Tools;
 use manyhands_core::{RunsOn, Tool, ToolSpec, Typed};
 
+use super::MindGround;
 use crate::host::Host;
 use crate::web::Web;
 
 /// Every tool of the family that is switched on.
-pub fn tools(switches: &Tools, host: &Host, web: &Web) -> Vec<Arc<dyn Tool>> {
+pub(crate) fn tools(
+    switches: &Tools,
+    host: &Host,
+    web: &Web,
+    minds: &MindGround,
+) -> Vec<Arc<dyn Tool>> {
     let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
     if switches.file_read.enabled {
         tools.push(Arc::new(Typed::new(file_read::FileRead(host.clone()))));
@@ -40,6 +48,12 @@ pub fn tools(switches: &Tools, host: &Host, web: &Web) -> Vec<Arc<dyn Tool>> {
     }
     if switches.web_search.enabled {
         tools.push(Arc::new(Typed::new(web_search::WebSearch(web.clone()))));
+    }
+    if switches.agent_spawn.enabled {
+        tools.push(Arc::new(Typed::new(agent_spawn::AgentSpawn(minds.clone()))));
+    }
+    if switches.agent_send.enabled {
+        tools.push(Arc::new(Typed::new(agent_send::AgentSend(minds.clone()))));
     }
     tools
 }

@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::command::{self, CommandLine, CommandOutput};
+use super::envelope::{Subtask, summary};
 use crate::host::{Host, SEARCH_PATH, Syntax};
 
 /// Execute a local bash command. It can change the workspace, `file_cache_dir` and `file_state_dir` and nothing else, sees none
@@ -37,26 +38,7 @@ pub enum Output {
     /// Bare.
     Bare(CommandOutput),
     /// In the envelope.
-    Subtask(Subtask),
-}
-
-/// The subtask envelope.
-#[derive(Serialize, JsonSchema)]
-pub struct Subtask {
-    /// The id of this run.
-    task_id: String,
-    /// `done` when the exit code is 0, else `failed`.
-    status: &'static str,
-    /// One line about it, at most 160 characters.
-    summary: String,
-    /// Always `json`.
-    output_kind: &'static str,
-    /// The shape of `output`.
-    output_schema: &'static str,
-    /// How the command went.
-    output: CommandOutput,
-    /// Why it failed; empty when it did not.
-    error: String,
+    Subtask(Subtask<CommandOutput>),
 }
 
 pub(super) struct Bash {
@@ -110,7 +92,7 @@ impl TypedTool for Bash {
 }
 
 impl Bash {
-    fn envelope(&self, output: CommandOutput) -> Subtask {
+    fn envelope(&self, output: CommandOutput) -> Subtask<CommandOutput> {
         let failed = output.exit_code != 0;
         let error = match (&output.signal, output.timed_out) {
             (_, true) => "the time was up".to_owned(),
@@ -120,16 +102,13 @@ impl Bash {
         };
         let first = output.stdout.lines().next().unwrap_or_default();
         let about = if failed { &error } else { first };
-        let summary: String = format!("bash: {}", if about.is_empty() { "done" } else { about })
-            .chars()
-            .take(160)
-            .collect();
+        let about = if about.is_empty() { "done" } else { about };
         Subtask {
             task_id: self.ids.next::<CallId>().to_string(),
             status: if failed { "failed" } else { "done" },
-            summary,
+            summary: summary(&format!("bash: {about}")),
             output_kind: "json",
-            output_schema: "subtask.bash.result.v1",
+            output_schema: "subtask.bash.result.v1".into(),
             output,
             error,
         }

@@ -2,8 +2,11 @@
 
 mod bash;
 mod command;
+mod envelope;
+mod plan_create;
 mod powershell;
 mod read_file;
+mod spawn;
 mod url_fetch;
 mod web_search;
 mod write_file;
@@ -11,13 +14,19 @@ mod write_file;
 use std::sync::Arc;
 
 use manyhands_config::Tools;
-use manyhands_core::{Ids, RunsOn, Tool, ToolSpec, Typed};
+use manyhands_core::{RunsOn, Tool, ToolSpec, Typed};
 
+use super::MindGround;
 use crate::host::Host;
 use crate::web::Web;
 
 /// Every tool of the family that is switched on.
-pub fn tools(switches: &Tools, host: &Host, web: &Web, ids: &Ids) -> Vec<Arc<dyn Tool>> {
+pub(crate) fn tools(
+    switches: &Tools,
+    host: &Host,
+    web: &Web,
+    minds: &MindGround,
+) -> Vec<Arc<dyn Tool>> {
     let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
     if switches.read_file.enabled {
         tools.push(Arc::new(Typed::new(read_file::ReadFile(host.clone()))));
@@ -26,7 +35,7 @@ pub fn tools(switches: &Tools, host: &Host, web: &Web, ids: &Ids) -> Vec<Arc<dyn
         tools.push(Arc::new(Typed::new(write_file::WriteFile(host.clone()))));
     }
     if switches.bash.enabled {
-        let (host, ids) = (host.clone(), ids.clone());
+        let (host, ids) = (host.clone(), minds.ids.clone());
         tools.push(Arc::new(Typed::new(bash::Bash { host, ids })));
     }
     if switches.powershell.enabled {
@@ -38,6 +47,12 @@ pub fn tools(switches: &Tools, host: &Host, web: &Web, ids: &Ids) -> Vec<Arc<dyn
     }
     if switches.web_search.enabled {
         tools.push(Arc::new(Typed::new(web_search::WebSearch(web.clone()))));
+    }
+    if switches.spawn.enabled {
+        tools.push(Arc::new(Typed::new(spawn::Spawn(minds.clone()))));
+    }
+    if switches.plan_create.enabled {
+        tools.push(Arc::new(Typed::new(plan_create::PlanCreate(minds.clone()))));
     }
     tools
 }

@@ -1,12 +1,15 @@
-//! What only the owner does over HTTP. Each change is a row in the audit.
+//! What is looked after over HTTP, most of it by the owner alone. Each change is a row in the audit.
 
+pub mod agents;
 pub mod approvals;
 pub mod artifacts;
 pub mod audit;
 pub mod config;
+pub mod models;
 pub mod nodes;
 pub mod policy;
 pub mod secrets;
+pub mod sessions;
 pub mod tokens;
 
 use axum::Json;
@@ -17,13 +20,13 @@ use manyhands_core::{ErrorCode, ToolError};
 use super::refusal::Refusal;
 
 /// The body, or what is wrong with it.
-fn body<T>(body: Result<Json<T>, JsonRejection>) -> Result<T, Refusal> {
+pub(super) fn body<T>(body: Result<Json<T>, JsonRejection>) -> Result<T, Refusal> {
     body.map(|Json(value)| value)
         .map_err(|e| Refusal(ToolError::new(ErrorCode::InvalidArguments, e.body_text())))
 }
 
 /// The query, or what is wrong with it.
-fn query<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, Refusal> {
+pub(super) fn query<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, Refusal> {
     query
         .map(|Query(value)| value)
         .map_err(|e| Refusal(ToolError::new(ErrorCode::InvalidArguments, e.body_text())))

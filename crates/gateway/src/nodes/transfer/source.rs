@@ -1,10 +1,12 @@
 //! Where a file comes from.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use bytes::{BufMut as _, Bytes, BytesMut};
 use futures_util::StreamExt as _;
 use manyhands_core::{AgentId, ErrorCode, ToolError};
+use manyhands_hands::local::mime_of;
 use manyhands_wire::{
     CHUNK, HEADER, TransferAckEvent, TransferCancelEvent, TransferSendEvent, TransferStartEvent,
 };
@@ -51,6 +53,7 @@ impl Drop for NodeSource {
 pub(super) struct WorkspaceSource {
     id: u32,
     opened: Opened,
+    mime: Option<&'static str>,
     hasher: Sha256,
     rest: Bytes,
 }
@@ -78,12 +81,16 @@ impl Source {
             .open(agent, path)
             .await
             .map_err(|e| named("source", e))?;
-        Ok(Self::Workspace(Box::new(WorkspaceSource {
+        let mut source = WorkspaceSource {
             id,
             opened,
+            mime: None,
             hasher: Sha256::new(),
             rest: Bytes::new(),
-        })))
+        };
+        source.rest = source.read().await?.unwrap_or_default();
+        source.mime = mime_of(&source.rest, Path::new(path));
+        Ok(Self::Workspace(Box::new(source)))
     }
 
     /// Whether its connection is no more.
@@ -97,7 +104,7 @@ impl Source {
             Self::Node(source) => source.meta().await,
             Self::Workspace(source) => Ok(Meta {
                 size: source.opened.size,
-                mime: Some(source.opened.content_type.to_owned()),
+                mime: source.mime.map(str::to_owned),
                 version: Some(source.opened.version.clone()),
             }),
         }

@@ -1,0 +1,98 @@
+//! What a session tells while it works.
+
+use manyhands_core::ApprovalId;
+use serde_json::Value;
+
+use crate::key::SessionKey;
+
+/// Something happened in a session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChatEvent {
+    /// The session.
+    pub session: SessionKey,
+    /// The run it belongs to.
+    pub run_id: String,
+    /// What happened.
+    pub what: What,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum What {
+    /// The model says more.
+    Delta(String),
+    /// The model thinks more.
+    Thinking(String),
+    /// What was told since the last `Partial` is void: the reply begins anew.
+    Restart {
+        /// Why, in words.
+        because: String,
+    },
+    /// The model said something and goes on with its tools.
+    Partial(String),
+    /// A tool was asked for.
+    ToolStarted {
+        /// The model's id of the call.
+        call_id: String,
+        /// The tool.
+        tool: String,
+        /// Its arguments.
+        arguments: Value,
+    },
+    /// It gave something.
+    ToolDone {
+        /// The model's id of the call.
+        call_id: String,
+        /// The tool.
+        tool: String,
+        /// Whether it worked.
+        ok: bool,
+        /// The beginning of what it gave.
+        shown: String,
+        /// How long it took.
+        took_ms: u64,
+    },
+    /// It waits for the owner.
+    Paused {
+        /// The question.
+        approval: ApprovalId,
+        /// The tool.
+        tool: String,
+        /// Its arguments.
+        arguments: Value,
+    },
+    /// The owner answered, and it goes on.
+    Resumed,
+    /// The answer.
+    Final {
+        /// The text.
+        text: String,
+        /// What the turn used up.
+        usage: TurnUsage,
+    },
+    /// There is no answer.
+    Error(String),
+    /// Somebody stopped it.
+    Stopped,
+}
+
+impl What {
+    /// Whether the run ends with this.
+    pub fn is_end(&self) -> bool {
+        matches!(self, Self::Final { .. } | Self::Error(_) | Self::Stopped)
+    }
+}
+
+/// What a turn used up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct TurnUsage {
+    /// Replies of models.
+    pub replies: u32,
+    /// Tokens that went in.
+    pub input_tokens: u64,
+    /// Tokens that came out.
+    pub output_tokens: u64,
+    /// What it cost, in millionths of a dollar, as far as prices are known.
+    pub cost_micros: u64,
+}

@@ -1,0 +1,421 @@
+//! The minds of one gateway: inputs in, turns worked on, events out.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use manyhands_core::{AgentId, ApprovalId, Clock, ErrorCode, Ids, Invoke, Timestamp, ToolError};
+use manyhands_store::{Blobs, SessionRecord, Sessions, StoreError, TurnRecord, TurnState};
+use tokio::sync::broadcast;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use uuid::Uuid;
+
+use crate::asking::Waits;
+use crate::event::{ChatEvent, What};
+use crate::key::SessionKey;
+use crate::outside::{House, Origin};
+use crate::settings::AgentSettings;
+use crate::turn::{Halt, Input, Turn};
+
+/// How many events may wait for a listener; one that falls further behind misses some.
+const MAX_EVENTS: usize = 4_096;
+
+/// What the minds are built from.
+pub struct MindParts {
+    /// Conversations.
+    pub sessions: Sessions,
+    /// Archives.
+    pub blobs: Blobs,
+    /// The one path to the tools.
+    pub path: Arc<dyn Invoke>,
+    /// The house around.
+    pub house: Arc<dyn House>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Ids.
+    pub ids: Ids,
+}
+
+/// The minds of one gateway. Clones are the same.
+#[derive(Clone)]
+pub struct Minds {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) sessions: Sessions,
+    pub(crate) blobs: Blobs,
+    pub(crate) path: Arc<dyn Invoke>,
+    pub(crate) house: Arc<dyn House>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) ids: Ids,
+    events: broadcast::Sender<Arc<ChatEvent>>,
+    /// The sessions that are being worked on.
+    busy: Mutex<HashMap<String, Busy>>,
+    tasks: TaskTracker,
+    /// Who waits for whom.
+    pub(crate) waits: Waits,
+}
+
+/// A session that is being worked on.
+#[derive(Default)]
+struct Busy {
+    /// Something came meanwhile: look once more before resting.
+    again: bool,
+    /// Stops the turn that is running.
+    stop: CancellationToken,
+    /// The question that the turn waits for, and the tool it is about.
+    question: Option<(ApprovalId, String)>,
+}
+
+/// A session in which no turn begins as long as this is held.
+pub(crate) struct Hold {
+    inner: Arc<Inner>,
+    key: String,
+    /// Fires when somebody stops what is done meanwhile.
+    pub(crate) stop: CancellationToken,
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        let held = self.inner.busy().remove(&self.key);
+        if held.is_some_and(|held| held.again) {
+            self.inner.wake(&self.key);
+        }
+    }
+}
+
+/// What became of an input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sent {
+    /// The turn.
+    pub turn: String,
+    /// The asker's own id of it.
+    pub run_id: String,
+    /// Whether another turn is before it.
+    pub queued: bool,
+    /// Whether it had been sent before.
+    pub repeated: bool,
+}
+
+impl Minds {
+    /// Minds that are at rest; see [`resume`](Self::resume).
+    pub fn new(parts: MindParts) -> Self {
+        let inner = Inner {
+            sessions: parts.sessions,
+            blobs: parts.blobs,
+            path: parts.path,
+            house: parts.house,
+            clock: parts.clock,
+            ids: parts.ids,
+            events: broadcast::Sender::new(MAX_EVENTS),
+            busy: Mutex::default(),
+            tasks: TaskTracker::new(),
+            waits: Waits::default(),
+        };
+        Self {
+            inner: Arc::new(inner),
+        }
+    }
+
+    /// Tells what happens from here on.
+    pub fn events(&self) -> broadcast::Receiver<Arc<ChatEvent>> {
+        self.inner.events.subscribe()
+    }
+
+    /// Goes on with every turn that a stop or a crash cut off.
+    pub async fn resume(&self) -> Result<usize, StoreError> {
+        let unfinished = self.inner.sessions.unfinished().await?;
+        let mut count = 0;
+        for key in &unfinished {
+            if key.parse::<SessionKey>().is_ok_and(|key| key.is_sub()) {
+                self.inner.let_go(key).await?;
+                continue;
+            }
+            self.inner.wake(key);
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    /// Waits until nothing is being worked on; the house must be closing.
+    pub async fn rest(&self) {
+        self.inner.tasks.close();
+        self.inner.tasks.wait().await;
+    }
+
+    /// Takes an input: it is on disk when this returns, and worked on when its place comes.
+    pub async fn send(
+        &self,
+        key: &SessionKey,
+        run_id: Option<String>,
+        input: Input,
+        origin: &Origin,
+    ) -> Result<Sent, ToolError> {
+        let inner = &self.inner;
+        inner.agent(key.agent())?;
+        inner.house.caller(origin)?;
+        let session = inner.session(key, origin).await?;
+        let open = inner
+            .sessions
+            .open_turns(key.as_str())
+            .await
+            .map_err(kept)?;
+        let most = inner.house.limits().queued;
+        let known = match &run_id {
+            Some(run) => inner.sessions.run(key.as_str(), run).await.map_err(kept)?,
+            None => None,
+        };
+        if known.is_none() && open.len() >= most {
+            let message = format!("{most} messages wait in {key} already");
+            return Err(ToolError::new(ErrorCode::RateLimited, message)
+                .hint("wait for an answer, or stop the turn with /stop"));
+        }
+        let id = inner.ids.next::<Uuid>().to_string();
+        let record = TurnRecord {
+            run_id: run_id.unwrap_or_else(|| id.clone()),
+            id,
+            session_key: session.key,
+            state: TurnState::Queued,
+            input: json(&input)?,
+            origin: json(origin)?,
+            work: "{}".to_owned(),
+            outcome: None,
+            created: inner.clock.now(),
+            started: None,
+            ended: None,
+        };
+        let (turn, new) = inner.sessions.enqueue(&record).await.map_err(kept)?;
+        if new {
+            inner.wake(key.as_str());
+        }
+        let first = open.first().is_some_and(|first| first.id == turn.id);
+        let waits = !open.is_empty() && !first && !turn.state.has_ended();
+        Ok(Sent {
+            turn: turn.id,
+            run_id: turn.run_id,
+            queued: waits,
+            repeated: !new,
+        })
+    }
+
+    /// Stops the turn that is running in a session; whether there was one.
+    pub fn stop(&self, key: &SessionKey) -> bool {
+        let busy = self.inner.busy();
+        let found = busy.get(key.as_str());
+        found.inspect(|busy| busy.stop.cancel()).is_some()
+    }
+
+    /// Whether a session is being worked on.
+    pub fn is_busy(&self, key: &SessionKey) -> bool {
+        self.inner.busy().contains_key(key.as_str())
+    }
+
+    /// The question that a session waits for, and the tool it is about.
+    pub fn question(&self, key: &SessionKey) -> Option<(ApprovalId, String)> {
+        self.inner.busy().get(key.as_str())?.question.clone()
+    }
+
+    /// How many sessions are being worked on.
+    pub fn busy_count(&self) -> usize {
+        self.inner.busy().len()
+    }
+}
+
+impl Inner {
+    fn busy(&self) -> MutexGuard<'_, HashMap<String, Busy>> {
+        self.busy.lock().expect("no panic while held")
+    }
+
+    pub(crate) fn tell(&self, key: &str, run_id: &str, what: What) {
+        let Ok(session) = key.parse() else { return };
+        let run_id = run_id.to_owned();
+        self.note_question(key, &what);
+        let event = ChatEvent {
+            session,
+            run_id,
+            what,
+        };
+        let _ = self.events.send(Arc::new(event)); // nobody listening is no failure
+    }
+
+    pub(crate) fn agent(&self, id: &AgentId) -> Result<AgentSettings, ToolError> {
+        self.house.agent(id).ok_or_else(|| {
+            ToolError::not_found(format!("there is no agent {id}"))
+                .hint("`manyhands agents` lists them; config.toml makes them under [agents]")
+        })
+    }
+
+    /// Remembers what a session waits for, until it goes on.
+    fn note_question(&self, key: &str, what: &What) {
+        let question = match what {
+            What::Paused { approval, tool, .. } => Some((*approval, tool.clone())),
+            What::Delta(_) | What::Thinking(_) | What::Restart { .. } => return,
+            _ => None,
+        };
+        if let Some(busy) = self.busy().get_mut(key) {
+            busy.question = question;
+        }
+    }
+
+    pub(crate) fn has_question(&self, key: &str) -> bool {
+        let busy = self.busy();
+        busy.get(key).is_some_and(|busy| busy.question.is_some())
+    }
+
+    /// Keeps turns from beginning in a session; `None` while it is being worked on.
+    pub(crate) fn hold(self: &Arc<Self>, key: &str) -> Option<Hold> {
+        let stop = CancellationToken::new();
+        let mut busy = self.busy();
+        if busy.contains_key(key) {
+            return None;
+        }
+        let held = Busy {
+            stop: stop.clone(),
+            ..Busy::default()
+        };
+        busy.insert(key.to_owned(), held);
+        Some(Hold {
+            inner: self.clone(),
+            key: key.to_owned(),
+            stop,
+        })
+    }
+
+    pub(crate) fn is_at_work(&self, key: &SessionKey) -> bool {
+        self.busy().contains_key(key.as_str())
+    }
+
+    /// The session of that key, made when it is not there, begun anew when its time has come.
+    pub(crate) async fn session(
+        &self,
+        key: &SessionKey,
+        _origin: &Origin,
+    ) -> Result<SessionRecord, ToolError> {
+        let now = self.clock.now();
+        let there = self.sessions.get(key.as_str()).await.map_err(kept)?;
+        let Some(there) = there else {
+            let id = self.ids.next::<Uuid>().to_string();
+            let agent = key.agent().clone();
+            let fresh = SessionRecord::new(key.to_string(), id, agent, now);
+            self.sessions.create(&fresh).await.map_err(kept)?;
+            let made = self.sessions.get(key.as_str()).await.map_err(kept)?;
+            return made.ok_or_else(|| ToolError::internal("a session was not kept"));
+        };
+        self.reset_if_due(key, there, now).await
+    }
+
+    /// Sees to it that somebody works on the session.
+    fn wake(self: &Arc<Self>, key: &str) {
+        let mut busy = self.busy();
+        if let Some(there) = busy.get_mut(key) {
+            there.again = true;
+            return;
+        }
+        busy.insert(key.to_owned(), Busy::default());
+        drop(busy);
+        let (this, key) = (self.clone(), key.to_owned());
+        self.tasks.spawn(async move { this.work(&key).await });
+    }
+
+    /// Works on a session until nothing waits in it.
+    async fn work(self: Arc<Self>, key: &str) {
+        loop {
+            let next = self.next(key).await;
+            if let Some(record) = next
+                && !self.house.stopping().is_cancelled()
+            {
+                self.one_turn(key, record).await;
+                continue;
+            }
+            let mut busy = self.busy();
+            let again = busy
+                .get_mut(key)
+                .is_some_and(|busy| std::mem::take(&mut busy.again));
+            if !again || self.house.stopping().is_cancelled() {
+                busy.remove(key);
+                return;
+            }
+        }
+    }
+
+    async fn next(&self, key: &str) -> Option<TurnRecord> {
+        match self.sessions.open_turns(key).await {
+            Ok(open) => open.into_iter().next(),
+            Err(error) => {
+                tracing::error!(session = key, %error, "a session cannot be worked on");
+                None
+            }
+        }
+    }
+
+    async fn one_turn(self: &Arc<Self>, key: &str, record: TurnRecord) {
+        // Who stops it before it has begun means it too.
+        let stop = self.busy().get(key).map(|busy| busy.stop.clone());
+        let stop = stop.unwrap_or_default();
+        self.play(key, record, stop).await;
+        if let Some(busy) = self.busy().get_mut(key) {
+            busy.stop = CancellationToken::new();
+        }
+    }
+
+    async fn play(self: &Arc<Self>, key: &str, record: TurnRecord, stop: CancellationToken) {
+        let run_id = record.run_id.clone();
+        let session = match self.sessions.get(key).await {
+            Ok(Some(session)) => session,
+            Ok(None) => return self.give_up(key, &record, "the session is gone").await,
+            Err(error) => return self.give_up(key, &record, &error.to_string()).await,
+        };
+        match Turn::take_up(self, session, record.clone(), stop).await {
+            Ok(mut turn) => {
+                let halt = turn.run().await;
+                if let Halt::Failed(error) = &halt {
+                    tracing::warn!(session = key, run = run_id, error, "a turn failed");
+                }
+                turn.end(halt).await;
+            }
+            Err(error) => self.give_up(key, &record, &error.text()).await,
+        }
+    }
+
+    /// Ends the turns of a session for which nobody waits any more.
+    async fn let_go(&self, key: &str) -> Result<(), StoreError> {
+        let why = "the gateway stopped, and whoever asked for this no longer waits";
+        for turn in self.sessions.open_turns(key).await? {
+            self.sessions
+                .fail_turn(&turn.id, why, self.clock.now())
+                .await?;
+        }
+        Ok(())
+    }
+
+    /// Ends a turn that cannot even be taken up, so that the next one gets its place.
+    async fn give_up(&self, key: &str, record: &TurnRecord, why: &str) {
+        let ended = self
+            .sessions
+            .fail_turn(&record.id, why, self.clock.now())
+            .await;
+        if let Err(error) = ended {
+            tracing::error!(session = key, %error, "a turn could not be ended");
+        }
+        self.tell(key, &record.run_id, What::Error(why.to_owned()));
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+}
+
+fn json(value: &impl serde::Serialize) -> Result<String, ToolError> {
+    serde_json::to_string(value).map_err(|e| ToolError::internal(e.to_string()))
+}
+
+pub(crate) fn kept(error: StoreError) -> ToolError {
+    let code = match &error {
+        StoreError::Full => ErrorCode::StorageFull,
+        StoreError::Changed { .. } => ErrorCode::Conflict,
+        StoreError::NotFound { .. } => ErrorCode::NotFound,
+        _ => ErrorCode::Unavailable,
+    };
+    ToolError::new(code, format!("the conversation: {error}"))
+}

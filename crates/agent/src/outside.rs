@@ -1,0 +1,135 @@
+//! What minds need of the house around them.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use manyhands_core::{AgentId, Caller, TokenId, ToolError};
+use manyhands_llm::{Delta, ModelError, ModelId, Models, Reply, Request};
+use serde::{Deserialize, Serialize};
+use tokio_util::sync::CancellationToken;
+
+use crate::settings::{AgentSettings, TurnLimits};
+
+/// Who said something, as far as has to be known after a restart.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Origin {
+    /// The token by which they came; none for the gateway itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<TokenId>,
+    /// What to call them.
+    pub name: String,
+    /// Whether it is the owner, or somebody whose words count as the owner's. The words of others
+    /// are data.
+    pub trusted: bool,
+    /// How many agents stand between the first asker and this.
+    #[serde(default)]
+    pub depth: u32,
+    /// Whether it may have been said because of a text from outside, trusted as it is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tainted: bool,
+    /// The sessions in whose turns it was said, the first asker's first: each waits for the next.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lineage: Vec<String>,
+}
+
+/// Asks models.
+#[async_trait]
+pub trait Think: Send + Sync {
+    /// A reply to the conversation; `on` is told of it as it comes.
+    async fn reply(
+        &self,
+        request: &Request,
+        on: &mut (dyn FnMut(Delta) + Send),
+        cancel: &CancellationToken,
+    ) -> Result<Reply, ModelError>;
+}
+
+#[async_trait]
+impl Think for Models {
+    async fn reply(
+        &self,
+        request: &Request,
+        on: &mut (dyn FnMut(Delta) + Send),
+        cancel: &CancellationToken,
+    ) -> Result<Reply, ModelError> {
+        Models::reply(self, request, on, cancel).await
+    }
+}
+
+/// A skill that an agent may look up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillNote {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// Where its text is, as a path of the workspace.
+    pub path: String,
+}
+
+/// The house around the minds.
+#[async_trait]
+pub trait House: Send + Sync {
+    /// The models there are now.
+    fn models(&self) -> Arc<dyn Think>;
+    /// The model that is asked when nobody names one.
+    fn default_model(&self) -> Option<ModelId> {
+        None
+    }
+    /// Whether there is anybody who could serve a model; the error says who there is.
+    fn knows(&self, _model: &ModelId) -> Result<(), ToolError> {
+        Ok(())
+    }
+    /// Answers a question that waits for the owner, on behalf of a caller who must be the owner.
+    /// Gives what was decided, in words.
+    async fn decide(
+        &self,
+        _caller: &Caller,
+        _approval: &str,
+        _verdict: Verdict,
+    ) -> Result<String, ToolError> {
+        let message = "nothing waits for the owner here";
+        Err(ToolError::not_found(message))
+    }
+    /// What is set for an agent; `None` when there is no such agent.
+    fn agent(&self, id: &AgentId) -> Option<AgentSettings>;
+    /// How far one turn may go.
+    fn limits(&self) -> TurnLimits;
+    /// Whoever came by an origin, with the rights they have now.
+    fn caller(&self, origin: &Origin) -> Result<Arc<Caller>, ToolError>;
+    /// A file of an agent's workspace; `None` when it is not there.
+    async fn file(&self, agent: &AgentId, path: &str) -> Option<String>;
+    /// The skills that an agent can use now.
+    async fn skills(&self, agent: &AgentId) -> Vec<SkillNote>;
+    /// What there is to know about here and now, in lines: machines, zone, version.
+    fn facts(&self) -> Vec<String>;
+    /// The user's local time, as `2026-11-15 09:30`, and the hour of it.
+    fn local_time(&self) -> LocalTime;
+    /// Fires when the house closes: turns stop where they are, and go on after the next start.
+    fn stopping(&self) -> &CancellationToken;
+}
+
+/// The owner's answer to a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// Exactly what was shown may run, once.
+    Approve,
+    /// It may not.
+    Deny,
+}
+
+/// The user's local time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LocalTime {
+    /// `2026-11-15`
+    pub day: String,
+    /// The day before.
+    pub day_before: String,
+    /// `09:30`
+    pub clock: String,
+    /// The name of the zone.
+    pub zone: String,
+    /// Milliseconds since the user's last midnight.
+    pub since_midnight_ms: i64,
+}

@@ -1,0 +1,403 @@
+//! Looking at sessions and changing them: lists, settings, resets, archives.
+
+use manyhands_core::{AgentId, ErrorCode, Timestamp, ToolError};
+use manyhands_llm::{Block, Message, ModelId, ReplyBlock};
+use manyhands_store::{Act, SessionRecord, TurnState};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::archive;
+use crate::conversation::Conversation;
+use crate::event::What;
+use crate::fence;
+use crate::key::SessionKey;
+use crate::minds::{Inner, Minds, kept};
+use crate::outside::Origin;
+use crate::settings::{ResetPolicy, SessionSettings};
+use crate::turn::{Room, place_to_cut_last, usage};
+
+/// One message of a session, in words.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Spoken {
+    /// Its number in the session.
+    pub seq: i64,
+    /// `user`, `assistant` or `tool`.
+    pub role: &'static str,
+    /// What was said.
+    pub text: String,
+    /// The tools that were called.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<String>,
+}
+
+/// What a reset did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reset {
+    /// The id before.
+    pub old: String,
+    /// The id after.
+    pub new: String,
+    /// How many messages went into the archive.
+    pub archived: usize,
+    /// Where that is; empty when nothing was said.
+    pub archived_to: String,
+    /// The tokens that were counted before.
+    pub tokens: i64,
+}
+
+/// What a compaction did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Compacted {
+    /// How many messages are no longer shown.
+    pub trimmed: usize,
+    /// How many still are.
+    pub kept: usize,
+    /// Where the others are.
+    pub archived_to: String,
+}
+
+impl Minds {
+    /// Sessions, the latest active first.
+    pub async fn list(
+        &self,
+        agent: Option<&AgentId>,
+        limit: u32,
+        offset: u32,
+    ) -> Result<(Vec<SessionRecord>, u64), ToolError> {
+        let sessions = &self.inner.sessions;
+        let listed = sessions.list(agent, limit, offset).await.map_err(kept)?;
+        let count = sessions.count().await.map_err(kept)?;
+        Ok((listed, count))
+    }
+
+    /// One session.
+    pub async fn get(&self, key: &SessionKey) -> Result<SessionRecord, ToolError> {
+        let found = self.inner.sessions.get(key.as_str()).await.map_err(kept)?;
+        found.ok_or_else(|| {
+            ToolError::not_found(format!("there is no session {key}"))
+                .hint("`manyhands sessions` lists them; a message to a new key makes one")
+        })
+    }
+
+    /// What is set for a session.
+    pub fn settings(&self, session: &SessionRecord) -> SessionSettings {
+        serde_json::from_str(&session.settings).unwrap_or_default()
+    }
+
+    /// How many inputs wait in a session.
+    pub async fn queued(&self, key: &SessionKey) -> Result<usize, ToolError> {
+        let open = self.inner.sessions.open_turns(key.as_str()).await;
+        open.map(|open| open.len()).map_err(kept)
+    }
+
+    /// Changes what is set for a session.
+    pub async fn patch(
+        &self,
+        key: &SessionKey,
+        change: impl FnOnce(&mut SessionSettings, &mut Option<String>) + Send,
+    ) -> Result<SessionRecord, ToolError> {
+        let mut session = self.get(key).await?;
+        let mut settings = self.settings(&session);
+        change(&mut settings, &mut session.label);
+        session.settings =
+            serde_json::to_string(&settings).map_err(|e| ToolError::internal(e.to_string()))?;
+        self.inner.change(session).await
+    }
+
+    /// The last messages of a session, oldest first.
+    pub async fn recent(&self, key: &SessionKey, limit: u32) -> Result<Vec<Spoken>, ToolError> {
+        self.before(key, i64::MAX, limit).await
+    }
+
+    /// The last messages before number `before`, oldest first.
+    pub async fn before(
+        &self,
+        key: &SessionKey,
+        before: i64,
+        limit: u32,
+    ) -> Result<Vec<Spoken>, ToolError> {
+        let session = self.get(key).await?;
+        let last = self
+            .inner
+            .sessions
+            .entries_before(&session.id, before, limit);
+        let last = last.await.map_err(kept)?;
+        let spoken = last.into_iter().filter_map(|entry| {
+            let message: Message = serde_json::from_str(&entry.body).ok()?;
+            Some(spoken(entry.seq, &message))
+        });
+        Ok(spoken.collect())
+    }
+
+    /// Begins a session anew; what was said is archived.
+    pub async fn reset(&self, key: &SessionKey) -> Result<Reset, ToolError> {
+        let session = self.get(key).await?;
+        self.stop(key);
+        self.inner.reset(session).await.map(|(reset, _)| reset)
+    }
+
+    /// Leaves out all but the last messages from what a model is shown; they are archived.
+    pub async fn trim(&self, key: &SessionKey, keep: usize) -> Result<Compacted, ToolError> {
+        let inner = &self.inner;
+        let session = self.get(key).await?;
+        let all = inner.conversation(&session).await?;
+        let Some(cut) = place_to_cut_last(&all.said, keep) else {
+            return Ok(Compacted {
+                trimmed: 0,
+                kept: all.said.len(),
+                archived_to: String::new(),
+            });
+        };
+        let archived_to = archive::keep(inner, &session, &all.said[..cut]).await?;
+        let mut session = session;
+        session.floor = all.said[cut].seq;
+        inner.change(session).await?;
+        Ok(Compacted {
+            trimmed: cut,
+            kept: all.said.len() - cut,
+            archived_to,
+        })
+    }
+
+    /// Has the older part of a session summarised; it is archived. Nothing is changed when no
+    /// model answers, or while the session is being worked on.
+    pub async fn compact(&self, key: &SessionKey) -> Result<Compacted, ToolError> {
+        let inner = &self.inner;
+        let agent = inner.agent(key.agent())?;
+        let hold = inner.hold(key.as_str()).ok_or_else(|| {
+            let message = "the session is being worked on";
+            ToolError::new(ErrorCode::Conflict, message).hint("wait for the answer, or /stop it")
+        })?;
+        let session = self.get(key).await?;
+        let all = inner.conversation(&session).await?;
+        let Some(room) = Room::find(&all.said, inner.house.limits().window) else {
+            return Ok(Compacted {
+                trimmed: 0,
+                kept: all.said.len(),
+                archived_to: String::new(),
+            });
+        };
+        let request = room.request(self.settings(&session).model.or(agent.model));
+        let models = inner.house.models();
+        let reply = models.reply(&request, &mut |_| {}, &hold.stop).await;
+        let reply = reply.map_err(|error| {
+            let message = format!("no model made a summary, so nothing was changed: {error}");
+            ToolError::new(ErrorCode::Failed, message)
+        })?;
+        let archived_to = archive::keep(inner, &session, &room.older).await?;
+        let (trimmed, kept_count) = (room.older.len(), room.newer.len());
+        let (mut acts, _) = room.acts(&session, &reply.text());
+        acts.push(Act::Spend(usage(&reply, inner.now())));
+        let committed = inner
+            .sessions
+            .commit(key.as_str(), &session.id, acts, inner.now());
+        committed.await.map_err(kept)?;
+        Ok(Compacted {
+            trimmed,
+            kept: kept_count,
+            archived_to,
+        })
+    }
+
+    /// The messages that a model is still shown before number `before`, oldest first, with their
+    /// numbers and times.
+    pub async fn messages(
+        &self,
+        session: &SessionRecord,
+        before: i64,
+        limit: u32,
+    ) -> Result<Vec<(i64, Timestamp, Message)>, ToolError> {
+        let sessions = &self.inner.sessions;
+        let entries = sessions.entries_before(&session.id, before, limit).await;
+        let shown = entries.map_err(kept)?.into_iter().filter_map(|entry| {
+            let message = serde_json::from_str(&entry.body).ok()?;
+            (entry.seq >= session.floor).then_some((entry.seq, entry.at, message))
+        });
+        Ok(shown.collect())
+    }
+
+    /// The session of that key, made when it is not there.
+    pub async fn open(
+        &self,
+        key: &SessionKey,
+        origin: &Origin,
+    ) -> Result<SessionRecord, ToolError> {
+        self.inner.agent(key.agent())?;
+        self.inner.session(key, origin).await
+    }
+
+    /// When an agent's sessions begin anew by themselves, unless they say otherwise.
+    pub fn reset_policy(&self, agent: &AgentId) -> ResetPolicy {
+        let agent = self.inner.house.agent(agent);
+        agent.map(|agent| agent.reset).unwrap_or_default()
+    }
+
+    /// Whether there is anybody who could serve a model; the error says who there is.
+    pub fn knows(&self, model: &ModelId) -> Result<(), ToolError> {
+        self.inner.house.knows(model)
+    }
+
+    /// How a turn ended; `None` while it has not.
+    pub async fn ended(&self, turn: &str) -> Result<Option<What>, ToolError> {
+        let mut record = self.inner.sessions.turn(turn).await.map_err(kept)?;
+        loop {
+            let Some(turn) = record else { return Ok(None) };
+            let outcome = turn.outcome.as_deref().unwrap_or("null");
+            let outcome: Value = serde_json::from_str(outcome).unwrap_or_default();
+            let text = |name: &str| outcome[name].as_str().unwrap_or_default().to_owned();
+            return Ok(Some(match turn.state {
+                TurnState::Queued | TurnState::Running | TurnState::Waiting => return Ok(None),
+                TurnState::Merged => {
+                    let into = self.inner.sessions.turn(&text("into")).await;
+                    record = into.map_err(kept)?;
+                    continue;
+                }
+                TurnState::Done => What::Final {
+                    text: text("text"),
+                    usage: serde_json::from_value(outcome["usage"].clone()).unwrap_or_default(),
+                },
+                TurnState::Failed => What::Error(text("error")),
+                TurnState::Stopped => What::Stopped,
+            }));
+        }
+    }
+}
+
+impl Inner {
+    pub(crate) async fn conversation(
+        &self,
+        session: &SessionRecord,
+    ) -> Result<Conversation, ToolError> {
+        let loaded = Conversation::load(&self.sessions, &session.id, session.floor);
+        loaded.await.map_err(kept)
+    }
+
+    async fn change(&self, session: SessionRecord) -> Result<SessionRecord, ToolError> {
+        let (key, id) = (session.key.clone(), session.id.clone());
+        let acts = vec![Act::Session(Box::new(session))];
+        self.sessions
+            .commit(&key, &id, acts, self.now())
+            .await
+            .map_err(kept)
+    }
+
+    async fn reset(&self, session: SessionRecord) -> Result<(Reset, SessionRecord), ToolError> {
+        let all = self.conversation(&session).await?;
+        let archived_to = archive::keep(self, &session, &all.said).await?;
+        let (old, now) = (session.id.clone(), self.now());
+        let mut previous = session.previous.clone();
+        previous.push(old.clone());
+        let surplus = previous.len().saturating_sub(100);
+        previous.drain(..surplus);
+        let fresh = SessionRecord {
+            id: self.ids.next::<Uuid>().to_string(),
+            previous,
+            floor: session.next_seq,
+            input_tokens: 0,
+            output_tokens: 0,
+            cost_micros: 0,
+            last_reset: Some(now),
+            ..session.clone()
+        };
+        let reset = Reset {
+            old: old.clone(),
+            new: fresh.id.clone(),
+            archived: all.said.len(),
+            archived_to,
+            tokens: session.input_tokens + session.output_tokens,
+        };
+        let acts = vec![Act::Session(Box::new(fresh))];
+        let committed = self.sessions.commit(&session.key, &old, acts, now).await;
+        Ok((reset, committed.map_err(kept)?))
+    }
+
+    /// The session, begun anew when its time has come, and noted as active.
+    pub(crate) async fn reset_if_due(
+        &self,
+        key: &SessionKey,
+        mut session: SessionRecord,
+        now: Timestamp,
+    ) -> Result<SessionRecord, ToolError> {
+        let settings: SessionSettings = serde_json::from_str(&session.settings).unwrap_or_default();
+        let of_agent = self.house.agent(key.agent()).map(|agent| agent.reset);
+        let policy = settings.reset_policy.or(of_agent).unwrap_or_default();
+        let idle = !self.is_at_work(key);
+        if idle && session.next_seq > session.floor && self.is_due(policy, session.last_active, now)
+        {
+            session = self.reset(session).await?.1;
+        }
+        session.last_active = now;
+        self.change(session).await
+    }
+
+    fn is_due(&self, policy: ResetPolicy, last: Timestamp, now: Timestamp) -> bool {
+        let ago = now.0.saturating_sub(last.0);
+        match policy {
+            ResetPolicy::Manual => false,
+            ResetPolicy::Idle { idle_minutes } => ago >= i64::from(idle_minutes) * 60_000,
+            ResetPolicy::Daily { at_hour } => {
+                // Whether the hour struck since somebody last spoke.
+                let day = 86_400_000;
+                let since =
+                    self.house.local_time().since_midnight_ms - i64::from(at_hour) * 3_600_000;
+                ago >= since.rem_euclid(day)
+            }
+        }
+    }
+}
+
+/// A message in words.
+pub(crate) fn spoken(seq: i64, message: &Message) -> Spoken {
+    fn texts(content: &[Block], read: fn(&str) -> &str) -> String {
+        let text = content.iter().map(|block| match block {
+            Block::Text { text } => read(text),
+            Block::Image { .. } => "[a picture]",
+        });
+        text.collect::<Vec<_>>().join("\n")
+    }
+    match message {
+        Message::User { content } => Spoken {
+            seq,
+            role: "user",
+            text: texts(content, |said| said), // that it is somebody else's stays visible
+            tools: Vec::new(),
+        },
+        Message::Tool { results } => Spoken {
+            seq,
+            role: "tool",
+            text: results
+                .iter()
+                .map(|result| texts(&result.content, fence::inside))
+                .collect::<Vec<_>>()
+                .join("\n"),
+            tools: results.iter().map(|result| result.name.clone()).collect(),
+        },
+        Message::Assistant { content } => {
+            let mut spoken = Spoken {
+                seq,
+                role: "assistant",
+                text: String::new(),
+                tools: Vec::new(),
+            };
+            for block in content {
+                match block {
+                    ReplyBlock::Text { text, .. } => spoken.text.push_str(text),
+                    ReplyBlock::Call(call) => spoken.tools.push(call.name.clone()),
+                    ReplyBlock::Thinking { .. } => {}
+                }
+            }
+            spoken
+        }
+    }
+}
+
+/// A session as the protocol shows it.
+pub fn shown(session: &SessionRecord) -> Value {
+    json!({
+        "sessionKey": session.key,
+        "createdAt": session.created,
+        "lastActiveAt": session.last_active,
+        "label": session.label,
+    })
+}

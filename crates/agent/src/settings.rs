@@ -1,0 +1,118 @@
+//! What can be set for an agent and for one session.
+
+use std::time::Duration;
+
+use manyhands_core::{AgentId, Pattern};
+use manyhands_llm::{ModelId, Thinking};
+use serde::{Deserialize, Serialize};
+
+/// What is set for one session, over what its agent says.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct SessionSettings {
+    /// The model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelId>,
+    /// How hard to think.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thinking_level: Option<Thinking>,
+    /// What the model is told besides.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub system_prompt: Option<String>,
+    /// The most tokens of one reply.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u32>,
+    /// When it begins anew by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reset_policy: Option<ResetPolicy>,
+}
+
+/// When a session begins anew by itself: looked at when the next message comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(tag = "mode", rename_all = "lowercase")]
+pub enum ResetPolicy {
+    /// Never.
+    #[default]
+    Manual,
+    /// Every day.
+    Daily {
+        /// At this hour of the user's day.
+        #[serde(rename = "atHour")]
+        at_hour: u8,
+    },
+    /// When nobody spoke for a while.
+    Idle {
+        /// For so many minutes.
+        #[serde(rename = "idleMinutes")]
+        idle_minutes: u32,
+    },
+}
+
+/// An agent as the settings describe it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AgentSettings {
+    /// Its name.
+    pub id: AgentId,
+    /// Its model; the settings' default unless said.
+    pub model: Option<ModelId>,
+    /// How hard it thinks.
+    pub thinking: Option<Thinking>,
+    /// The tools its model is shown, of those that the asker may call.
+    pub tools: Vec<Pattern>,
+    /// What its model is told besides its files.
+    pub system_prompt: Option<String>,
+    /// When its sessions begin anew by themselves.
+    pub reset: ResetPolicy,
+    /// Whose limits hold for what it spends, when not its own.
+    pub payer: Option<AgentId>,
+}
+
+impl AgentSettings {
+    /// An agent of which nothing is said.
+    pub fn new(id: AgentId) -> Self {
+        Self {
+            id,
+            model: None,
+            thinking: None,
+            tools: vec![Pattern::new("*")],
+            system_prompt: None,
+            reset: ResetPolicy::Manual,
+            payer: None,
+        }
+    }
+
+    /// Whose limits hold for what it spends.
+    pub fn payer(&self) -> &AgentId {
+        self.payer.as_ref().unwrap_or(&self.id)
+    }
+}
+
+/// How far one turn may go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TurnLimits {
+    /// Replies of models in one turn.
+    pub steps: u32,
+    /// How often the same call may be made in a row.
+    pub repeats: u32,
+    /// How long a turn may take, waiting for the owner not counted.
+    pub wall: Duration,
+    /// How long the owner has for an answer.
+    pub approval: Duration,
+    /// How many inputs may wait in one session.
+    pub queued: usize,
+    /// How many tokens of conversation a model is shown before older ones are summarised.
+    pub window: u64,
+}
+
+impl Default for TurnLimits {
+    fn default() -> Self {
+        Self {
+            steps: 50,
+            repeats: 5,
+            wall: Duration::from_secs(3_600),
+            approval: Duration::from_secs(900),
+            queued: 64,
+            window: 120_000,
+        }
+    }
+}

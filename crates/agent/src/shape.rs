@@ -1,0 +1,190 @@
+//! Which tools a model is shown, and how a call of it is answered: one function for every face.
+
+use manyhands_core::{
+    Caller, Catalogue, ContentBlock, Effect, Effects, Face, Outcome, Pattern, ToolError, ToolSpec,
+    ViewContext, content_of,
+};
+use manyhands_llm::{Block, ToolDef};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::fence;
+use crate::plan::Plan;
+
+/// The most characters of one result that a model is shown.
+const MAX_RESULT: usize = 100_000;
+/// The most pictures of one result.
+const MAX_PICTURES: usize = 8;
+
+/// What a toolset depends on, and nothing else.
+pub struct Shape<'a> {
+    /// Whose rights count.
+    pub caller: &'a Caller,
+    /// What the agent is given.
+    pub tools: &'a [Pattern],
+    /// Only these, where whoever asked chose.
+    pub only: Option<&'a [String]>,
+}
+
+/// The tools of a task, by name.
+pub fn toolset(catalogue: &Catalogue, shape: &Shape<'_>) -> Vec<ToolDef> {
+    let context = ViewContext {
+        caller: shape.caller,
+        face: match shape.only {
+            Some(_) => Face::Program, // what was chosen by name need not be found first
+            None => Face::Model,
+        },
+    };
+    let mut tools: Vec<ToolDef> = catalogue
+        .view(context)
+        .filter(|spec| is_given(spec, shape))
+        .map(|spec| ToolDef {
+            name: spec.name.wire(),
+            description: spec.description.to_string(),
+            input_schema: (*spec.input_schema).clone(),
+        })
+        .collect();
+    tools.sort_by(|a, b| a.name.cmp(&b.name));
+    tools
+}
+
+/// The tools that somebody names for a sub-agent, of those that the shape has, by their names on
+/// the wire; the error lists those it does not have.
+pub fn chosen(
+    catalogue: &Catalogue,
+    shape: &Shape<'_>,
+    named: &[String],
+) -> Result<Vec<String>, Vec<String>> {
+    let known = |name: &String| {
+        let tool = catalogue.resolve(name)?;
+        let spec = tool.spec();
+        let permitted = shape.caller.rights.permit(spec).is_ok() && is_given(spec, shape);
+        permitted.then(|| spec.name.wire())
+    };
+    let mut names = Vec::new();
+    let mut unknown = Vec::new();
+    for name in named {
+        match known(name) {
+            Some(name) if names.contains(&name) => {}
+            Some(name) => names.push(name),
+            None => unknown.push(name.clone()),
+        }
+    }
+    match unknown.is_empty() {
+        true => Ok(names),
+        false => Err(unknown),
+    }
+}
+
+pub(crate) fn is_given(spec: &ToolSpec, shape: &Shape<'_>) -> bool {
+    let (name, wire) = (spec.name.as_str(), spec.name.wire());
+    let fits = |pattern: &Pattern| pattern.matches(name) || pattern.matches(&wire);
+    let chosen = |only: &[String]| only.iter().any(|one| *one == name || *one == wire);
+    shape.tools.iter().any(fits) && shape.only.is_none_or(chosen)
+}
+
+/// What a call gave, as it is kept and as a model is shown it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Given {
+    /// Texts and pictures.
+    pub content: Vec<Block>,
+    /// Whether it failed.
+    pub is_error: bool,
+    /// Whether text from outside is in it.
+    pub taints: bool,
+    /// The plan that it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<Plan>,
+}
+
+impl Given {
+    /// What a tool gave.
+    pub fn of(tool: &str, effects: Effects, result: Result<Outcome, ToolError>) -> Self {
+        match result {
+            Ok(outcome) => Self {
+                is_error: false,
+                taints: taints(effects) && !outcome.clean,
+                plan: Plan::given_by(tool, &outcome.value),
+                content: content(tool, outcome),
+            },
+            Err(error) => Self::error(tool, &error.text()),
+        }
+    }
+
+    /// Why a tool gave nothing.
+    pub fn error(tool: &str, text: &str) -> Self {
+        Self {
+            content: vec![Block::text(fence::fenced(&format!("tool:{tool}"), text))],
+            is_error: true,
+            taints: false,
+            plan: None,
+        }
+    }
+
+    /// What became of it is not known.
+    pub fn unknown(tool: &str) -> Self {
+        let text = "interrupted, outcome unknown: the gateway stopped while this was running. It may have taken effect; look before doing it again.";
+        Self {
+            content: vec![Block::text(text)],
+            ..Self::error(tool, "")
+        }
+    }
+
+    /// The beginning of its text, for people.
+    pub fn shown(&self) -> String {
+        let text = self.content.iter().find_map(|block| match block {
+            Block::Text { text } => Some(text.as_str()),
+            Block::Image { .. } => None,
+        });
+        let text = text.map_or("(a picture)", fence::inside);
+        text.chars().take(2_000).collect()
+    }
+}
+
+/// Whether what a tool gives may hold words of others.
+fn taints(effects: Effects) -> bool {
+    effects
+        .iter()
+        .any(|effect| matches!(effect, Effect::Reads | Effect::Leaves | Effect::Runs))
+        || effects.iter().next().is_none()
+}
+
+fn content(tool: &str, outcome: Outcome) -> Vec<Block> {
+    let (blocks, value) = match content_of(&outcome.value) {
+        Some(blocks) => (blocks, None),
+        None => (outcome.blocks, Some(outcome.value)),
+    };
+    let mut texts = Vec::new();
+    if let Some(value) = value {
+        texts.push(match value {
+            Value::String(text) => text,
+            other => other.to_string(),
+        });
+    }
+    let mut pictures = Vec::new();
+    for block in blocks {
+        match block {
+            ContentBlock::Text { text } => texts.push(text),
+            ContentBlock::Image { data, mime_type } => {
+                pictures.push(Block::Image { data, mime_type })
+            }
+            ContentBlock::ResourceLink { uri, name, .. } => texts.push(format!("{name}: {uri}")),
+        }
+    }
+    let text = shortened(&texts.join("\n"));
+    let mut content = vec![Block::text(fence::fenced(&format!("tool:{tool}"), &text))];
+    let more = pictures.len().saturating_sub(MAX_PICTURES);
+    pictures.truncate(MAX_PICTURES);
+    content.extend(pictures);
+    if more > 0 {
+        content.push(Block::text(format!("[{more} more pictures were left out]")));
+    }
+    content
+}
+
+fn shortened(text: &str) -> String {
+    let Some((at, _)) = text.char_indices().nth(MAX_RESULT) else {
+        return text.to_owned();
+    };
+    format!("{}\n[cut: {} bytes in all]", &text[..at], text.len())
+}

@@ -1,0 +1,473 @@
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use manyhands_core::{
+    AgentId, CallContext, CallRequest, Caller, Catalogue, Effects, ErrorCode, Ids, Invoke,
+    ManualClock, Outcome, SeededEntropy, Timestamp, Tool, ToolError, ToolSpec,
+};
+use manyhands_llm::{
+    Arguments, Cost, Delta, ErrorKind, Message, ModelError, Reply, ReplyBlock, Request, StopReason,
+    ToolCall, Usage,
+};
+use manyhands_store::{Entry, Store};
+use serde_json::{Value, json};
+use tokio::sync::{Notify, broadcast};
+use tokio_util::sync::CancellationToken;
+
+use crate::outside::{House, LocalTime, Origin, SkillNote, Think, Verdict};
+use crate::{
+    AgentSettings, ChatEvent, Input, MindParts, Minds, Sent, SessionKey, TurnLimits, What,
+};
+
+/// What the model does when it is asked.
+pub(super) enum Line {
+    /// Says this.
+    Says(&'static str),
+    /// Calls these, with these arguments as text.
+    Calls(Vec<(&'static str, &'static str)>),
+    /// Fails like this.
+    Fails(ErrorKind),
+    /// Thinks until it is stopped.
+    Hangs,
+}
+
+/// A model that follows its lines, and remembers what it was asked.
+#[derive(Default)]
+pub(super) struct Actor {
+    pub(super) lines: Mutex<VecDeque<Line>>,
+    pub(super) asked: Mutex<Vec<Request>>,
+    /// Fires when it begins to hang.
+    pub(super) hanging: Notify,
+}
+
+fn model() -> manyhands_llm::ModelId {
+    "test/actor".parse().unwrap()
+}
+
+#[async_trait]
+impl Think for Actor {
+    async fn reply(
+        &self,
+        request: &Request,
+        on: &mut (dyn FnMut(Delta) + Send),
+        cancel: &CancellationToken,
+    ) -> Result<Reply, ModelError> {
+        self.asked.lock().unwrap().push(request.clone());
+        let line = self.lines.lock().unwrap().pop_front();
+        let failed = |kind| ModelError {
+            kind,
+            model: model(),
+            message: "as told".to_owned(),
+            attempts: Vec::new(),
+        };
+        let content = match line {
+            None => vec![ReplyBlock::text("(no more lines)")],
+            Some(Line::Says(text)) => {
+                on(Delta::Text(text.to_owned()));
+                vec![ReplyBlock::text(text)]
+            }
+            Some(Line::Calls(calls)) => {
+                let step = self.asked.lock().unwrap().len();
+                let call = |(at, (name, raw)): (usize, (&str, &str))| {
+                    ReplyBlock::Call(ToolCall {
+                        id: format!("c{step}-{at}"),
+                        name: name.to_owned(),
+                        arguments: Arguments::parse(raw),
+                        opaque: None,
+                    })
+                };
+                calls.into_iter().enumerate().map(call).collect()
+            }
+            Some(Line::Fails(kind)) => return Err(failed(kind)),
+            Some(Line::Hangs) => {
+                self.hanging.notify_one();
+                cancel.cancelled().await;
+                return Err(failed(ErrorKind::Cancelled));
+            }
+        };
+        let calls = content
+            .iter()
+            .any(|block| matches!(block, ReplyBlock::Call(_)));
+        Ok(Reply {
+            stop: if calls {
+                StopReason::Calls
+            } else {
+                StopReason::End
+            },
+            content,
+            usage: Usage {
+                input: 10,
+                output: 2,
+                ..Usage::default()
+            },
+            cost: Cost::MicroDollars(3),
+            model: model(),
+            attempts: Vec::new(),
+            notes: Vec::new(),
+            scripted: false,
+        })
+    }
+}
+
+pub(super) struct Named(pub(super) ToolSpec);
+
+#[async_trait]
+impl Tool for Named {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    async fn call(&self, _: Value, _: &CallContext) -> Result<Outcome, ToolError> {
+        Err(ToolError::internal("only the path is asked"))
+    }
+}
+
+/// Tools that note what was asked of them: `look`, `act` and `run` answer, `wait` waits until it
+/// is let go, `meet` waits until two of it run, `ask` needs the owner.
+pub(super) struct Tools {
+    catalogue: Arc<Catalogue>,
+    pub(super) calls: Mutex<Vec<CallRequest>>,
+    pub(super) waiting: Notify,
+    pub(super) go: Notify,
+    meeting: tokio::sync::Barrier,
+    pub(super) approved: Notify,
+}
+
+impl Tools {
+    fn new() -> Self {
+        let mut catalogue = Catalogue::default();
+        for (name, effects) in [
+            ("look", Effects::READS),
+            ("meet", Effects::READS),
+            ("act", Effects::WRITES),
+            ("run", Effects::RUNS),
+            ("wait", Effects::RUNS),
+            ("ask", Effects::RUNS),
+            ("plan_create", Effects::LEAVES),
+        ] {
+            let spec = ToolSpec::new(name, "test").effects(effects);
+            catalogue.add(Arc::new(Named(spec))).unwrap();
+        }
+        Self {
+            catalogue: Arc::new(catalogue),
+            calls: Mutex::default(),
+            waiting: Notify::new(),
+            go: Notify::new(),
+            meeting: tokio::sync::Barrier::new(2),
+            approved: Notify::new(),
+        }
+    }
+
+    pub(super) fn names(&self) -> Vec<String> {
+        let calls = self.calls.lock().unwrap();
+        calls.iter().map(|call| call.tool.clone()).collect()
+    }
+}
+
+#[async_trait]
+impl Invoke for Tools {
+    async fn invoke(&self, request: CallRequest) -> Result<Outcome, ToolError> {
+        if self.catalogue.resolve(&request.tool).is_none() {
+            let message = format!("there is no tool {:?}", request.tool);
+            return Err(ToolError::new(ErrorCode::UnknownTool, message));
+        }
+        let witness = request.witness.clone();
+        if request.tool == "ask" {
+            if let Some(witness) = &witness {
+                witness
+                    .waits(
+                        Ids::new(
+                            Arc::new(ManualClock::at(Timestamp(1))),
+                            Arc::new(SeededEntropy::new(1)),
+                        )
+                        .next(),
+                    )
+                    .await;
+            }
+            self.approved.notified().await;
+        }
+        if let Some(witness) = &witness {
+            witness.starts().await?;
+        }
+        self.calls.lock().unwrap().push(request.clone());
+        match request.tool.as_str() {
+            "wait" => {
+                self.waiting.notify_one();
+                self.go.notified().await;
+            }
+            "meet" => {
+                self.meeting.wait().await;
+            }
+            "plan_create" => {
+                return Ok(Outcome::value(
+                    json!({ "plan": { "thought": "", "steps": ["mix", "bake", "eat"] } }),
+                ));
+            }
+            _ => {}
+        }
+        Ok(Outcome::value(
+            json!({ "did": request.tool, "with": request.arguments }),
+        ))
+    }
+
+    fn catalogue(&self) -> Arc<Catalogue> {
+        self.catalogue.clone()
+    }
+}
+
+pub(super) struct TestHouse {
+    pub(super) actor: Arc<Actor>,
+    pub(super) limits: Mutex<TurnLimits>,
+    pub(super) files: Mutex<Vec<(&'static str, &'static str)>>,
+    pub(super) decided: Mutex<Vec<(String, Verdict)>>,
+    stopping: CancellationToken,
+}
+
+#[async_trait]
+impl House for TestHouse {
+    fn models(&self) -> Arc<dyn Think> {
+        self.actor.clone()
+    }
+
+    fn default_model(&self) -> Option<manyhands_llm::ModelId> {
+        Some(model())
+    }
+
+    fn knows(&self, model: &manyhands_llm::ModelId) -> Result<(), ToolError> {
+        match model.provider.as_str() {
+            "test" => Ok(()),
+            other => Err(ToolError::not_found(format!(
+                "there is no provider {other}"
+            ))),
+        }
+    }
+
+    async fn decide(
+        &self,
+        _: &Caller,
+        approval: &str,
+        verdict: Verdict,
+    ) -> Result<String, ToolError> {
+        self.decided
+            .lock()
+            .unwrap()
+            .push((approval.to_owned(), verdict));
+        Ok("decided".to_owned())
+    }
+
+    fn agent(&self, id: &AgentId) -> Option<AgentSettings> {
+        ["main", "helper"]
+            .contains(&id.as_str())
+            .then(|| AgentSettings::new(id.clone()))
+    }
+
+    fn limits(&self) -> TurnLimits {
+        *self.limits.lock().unwrap()
+    }
+
+    fn caller(&self, _: &Origin) -> Result<Arc<Caller>, ToolError> {
+        Ok(Arc::new(Caller::gateway()))
+    }
+
+    async fn file(&self, _: &AgentId, path: &str) -> Option<String> {
+        let files = self.files.lock().unwrap();
+        let found = files.iter().find(|(name, _)| *name == path);
+        found.map(|(_, text)| (*text).to_owned())
+    }
+
+    async fn skills(&self, _: &AgentId) -> Vec<SkillNote> {
+        Vec::new()
+    }
+
+    fn facts(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn local_time(&self) -> LocalTime {
+        LocalTime {
+            day: "2026-11-15".to_owned(),
+            day_before: "2026-11-14".to_owned(),
+            clock: "09:30".to_owned(),
+            zone: "UTC".to_owned(),
+            since_midnight_ms: 9 * 3_600_000,
+        }
+    }
+
+    fn stopping(&self) -> &CancellationToken {
+        &self.stopping
+    }
+}
+
+pub(super) struct Fixture {
+    pub(super) minds: Minds,
+    pub(super) house: Arc<TestHouse>,
+    pub(super) actor: Arc<Actor>,
+    pub(super) tools: Arc<Tools>,
+    pub(super) clock: Arc<ManualClock>,
+    pub(super) store: Store,
+    pub(super) events: broadcast::Receiver<Arc<ChatEvent>>,
+    home: tempfile::TempDir,
+}
+
+pub(super) fn owner() -> Origin {
+    Origin {
+        token: None,
+        name: "owner".to_owned(),
+        trusted: true,
+        depth: 0,
+        tainted: false,
+        lineage: Vec::new(),
+    }
+}
+
+pub(super) fn key() -> SessionKey {
+    "main".parse().unwrap()
+}
+
+impl Fixture {
+    pub(super) async fn new(lines: Vec<Line>) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        Self::on(home, lines).await
+    }
+
+    async fn on(home: tempfile::TempDir, lines: Vec<Line>) -> Self {
+        let clock = Arc::new(ManualClock::at(Timestamp(1_794_700_000_000)));
+        let ids = Ids::new(clock.clone(), Arc::new(manyhands_core::OsEntropy));
+        let path = home.path().join("home");
+        let store = Store::open(&path, clock.clone(), ids.clone(), None)
+            .await
+            .unwrap();
+        let actor = Arc::new(Actor {
+            lines: Mutex::new(lines.into()),
+            ..Actor::default()
+        });
+        let tools = Arc::new(Tools::new());
+        let house = Arc::new(TestHouse {
+            actor: actor.clone(),
+            limits: Mutex::default(),
+            files: Mutex::default(),
+            decided: Mutex::default(),
+            stopping: CancellationToken::new(),
+        });
+        let minds = Minds::new(MindParts {
+            sessions: store.sessions().clone(),
+            blobs: store.blobs().clone(),
+            path: tools.clone(),
+            house: house.clone(),
+            clock: clock.clone(),
+            ids,
+        });
+        Self {
+            events: minds.events(),
+            minds,
+            house,
+            actor,
+            tools,
+            clock,
+            store,
+            home,
+        }
+    }
+
+    /// Stops as a closing house does, and starts again with other lines.
+    pub(super) async fn restart(self, lines: Vec<Line>) -> Self {
+        self.house.stopping.cancel();
+        self.minds.rest().await;
+        self.store.close().await.unwrap();
+        let Self { home, .. } = self;
+        Self::on(home, lines).await
+    }
+
+    pub(super) async fn say(&self, run: &str, text: &str) -> Sent {
+        let input = Input::text(text);
+        self.send_as(run, input, &owner()).await
+    }
+
+    pub(super) async fn send_as(&self, run: &str, input: Input, origin: &Origin) -> Sent {
+        let run = Some(run.to_owned());
+        self.minds.send(&key(), run, input, origin).await.unwrap()
+    }
+
+    /// The next event that fits.
+    pub(super) async fn until(&mut self, fits: impl Fn(&ChatEvent) -> bool) -> Arc<ChatEvent> {
+        let wait = async {
+            loop {
+                let event = self.events.recv().await.unwrap();
+                if fits(&event) {
+                    return event;
+                }
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), wait)
+            .await
+            .expect("it happens")
+    }
+
+    /// Waits until nothing is being worked on in the session.
+    pub(super) async fn until_idle(&self) {
+        while self.minds.is_busy(&key()) {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// How a run ends.
+    pub(super) async fn end(&mut self, run: &str) -> What {
+        let event = self
+            .until(|event| event.run_id == run && event.what.is_end())
+            .await;
+        event.what.clone()
+    }
+
+    pub(super) async fn answer(&mut self, run: &str) -> String {
+        match self.end(run).await {
+            What::Final { text, .. } => text,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub(super) async fn entries(&self) -> Vec<Entry> {
+        let session = self.minds.get(&key()).await.unwrap();
+        self.store
+            .sessions()
+            .entries(&session.id, session.floor, 1_000)
+            .await
+            .unwrap()
+    }
+
+    /// The conversation as it is kept: no call without its result, none twice.
+    pub(super) async fn messages(&self) -> Vec<Message> {
+        let entries = self.entries().await;
+        let messages: Vec<Message> = entries
+            .iter()
+            .map(|entry| serde_json::from_str(&entry.body).unwrap())
+            .collect();
+        check_pairs(&messages);
+        messages
+    }
+
+    pub(super) fn last_request(&self) -> Request {
+        self.actor.asked.lock().unwrap().last().unwrap().clone()
+    }
+}
+
+/// Every call is followed at once by its result, and every result has its call.
+pub(super) fn check_pairs(messages: &[Message]) {
+    let mut open: Vec<String> = Vec::new();
+    for message in messages {
+        match message {
+            Message::Assistant { content } => {
+                assert!(open.is_empty(), "calls without results: {open:?}");
+                let calls = crate::conversation::calls(content);
+                open = calls.into_iter().map(|call| call.id).collect();
+            }
+            Message::Tool { results } => {
+                let given: Vec<String> = results.iter().map(|result| result.id.clone()).collect();
+                assert_eq!(given, open);
+                open.clear();
+            }
+            Message::User { .. } => assert!(open.is_empty(), "calls without results: {open:?}"),
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! What a mind does, against a model and tools that do as they are told.
+
+mod commands;
+mod crash;
+mod fixture;
+mod recovery;
+mod room;
+mod tasks;
+mod turns;
+
+use fixture::*;

@@ -1,0 +1,86 @@
+use manyhands_llm::Message;
+use manyhands_store::TurnState;
+
+use super::*;
+use crate::What;
+
+#[tokio::test]
+async fn a_turn_goes_on_after_a_restart_and_no_tool_runs_twice() {
+    let lines = vec![Line::Calls(vec![
+        ("act", "{}"),
+        ("wait", "{}"),
+        ("act", r#"{"n":2}"#),
+    ])];
+    let mut fixture = Fixture::new(lines).await;
+    fixture.say("r1", "go").await;
+    fixture.tools.waiting.notified().await;
+    assert_eq!(fixture.tools.names(), ["act", "wait"]);
+    let mut again = fixture.restart(vec![Line::Says("done")]).await;
+    assert_eq!(again.minds.resume().await.unwrap(), 1);
+    assert_eq!(again.answer("r1").await, "done");
+    assert_eq!(again.tools.names(), ["act"], "only what had not begun");
+    let messages = again.messages().await;
+    let Message::Tool { results } = &messages[2] else {
+        panic!("{messages:?}");
+    };
+    let text = serde_json::to_string(&results[1]).unwrap();
+    assert!(text.contains("outcome unknown"), "{text}");
+    assert!(serde_json::to_string(&results[0]).unwrap().contains("did"));
+    fixture = again.restart(Vec::new()).await;
+    assert_eq!(fixture.minds.resume().await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn a_question_to_the_model_that_was_cut_off_is_asked_again() {
+    let fixture = Fixture::new(vec![Line::Hangs]).await;
+    fixture.say("r1", "think").await;
+    fixture.actor.hanging.notified().await;
+    let mut again = fixture.restart(vec![Line::Says("thought")]).await;
+    again.minds.resume().await.unwrap();
+    assert_eq!(again.answer("r1").await, "thought");
+    assert_eq!(
+        again.messages().await.len(),
+        2,
+        "the question is there once"
+    );
+}
+
+#[tokio::test]
+async fn what_waited_for_the_owner_waits_again() {
+    let mut fixture = Fixture::new(vec![Line::Calls(vec![("ask", "{}")])]).await;
+    let sent = fixture.say("r1", "go").await;
+    fixture
+        .until(|event| matches!(event.what, What::Paused { .. }))
+        .await;
+    let mut again = fixture.restart(vec![Line::Says("done")]).await;
+    let turn = again
+        .store
+        .sessions()
+        .turn(&sent.turn)
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(turn.state, TurnState::Waiting);
+    again.minds.resume().await.unwrap();
+    again
+        .until(|event| matches!(event.what, What::Paused { .. }))
+        .await;
+    again.tools.approved.notify_one();
+    assert_eq!(again.answer("r1").await, "done");
+    assert_eq!(again.tools.names(), ["ask"]);
+}
+
+#[tokio::test]
+async fn inputs_that_waited_keep_their_order() {
+    let fixture = Fixture::new(vec![Line::Hangs]).await;
+    fixture.say("r1", "one").await;
+    fixture.actor.hanging.notified().await;
+    fixture.say("r2", "two").await;
+    fixture.say("r3", "three").await;
+    let lines = vec![Line::Says("1"), Line::Says("2"), Line::Says("3")];
+    let mut again = fixture.restart(lines).await;
+    again.minds.resume().await.unwrap();
+    for (run, answer) in [("r1", "1"), ("r2", "2"), ("r3", "3")] {
+        assert_eq!(again.answer(run).await, answer);
+    }
+}

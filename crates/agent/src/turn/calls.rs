@@ -1,0 +1,227 @@
+//! The tools that a reply asked for.
+
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use manyhands_core::{CallRequest, Effects, ErrorCode};
+use manyhands_llm::{Arguments, Message, ToolCall, ToolResult};
+use manyhands_store::{Act, CallRecord, CallState, TurnState};
+use serde_json::Value;
+
+use super::witness::CallWitness;
+use super::{Halt, Turn};
+use crate::conversation::kind;
+use crate::event::What;
+use crate::plan::Plan;
+use crate::shape::{Given, is_given};
+
+/// One call of the reply, and where it stands.
+struct Place {
+    call: ToolCall,
+    record: CallRecord,
+    effects: Effects,
+}
+
+impl Turn {
+    /// Runs what the last reply asked for, and gives the model what came of it. Calls that only
+    /// look run together; the others one by one. What was started before a crash is not run again.
+    pub(super) async fn run_calls(&mut self) -> Result<(), Halt> {
+        let step = self.work.step;
+        let mut places = self.places(step).await?;
+        let mut given: Vec<Given> = Vec::with_capacity(places.len());
+        while !places.is_empty() {
+            let alone = !places[0].effects.only_reads();
+            let together = places.iter().take_while(|place| place.effects.only_reads());
+            let count = if alone { 1 } else { together.count() };
+            let group: Vec<Place> = places.drain(..count).collect();
+            for place in &group {
+                self.count_repeats(place);
+            }
+            let this = &*self;
+            let running = group.iter().map(|place| this.settle(place));
+            let running = join_all(running);
+            let longest = self.limits.wall + self.limits.approval;
+            let done = tokio::time::timeout(longest, running).await;
+            let done = done.map_err(|_| {
+                Halt::Failed("a tool did not end within the time of the turn".to_owned())
+            })?;
+            for one in done {
+                let one = one?;
+                self.work.tainted |= one.taints;
+                Plan::go_on(&mut self.work.plan, &one);
+                given.push(one);
+            }
+        }
+        self.give(step, given).await
+    }
+
+    async fn places(&self, step: i64) -> Result<Vec<Place>, Halt> {
+        let records = self.minds.sessions.calls(&self.record.id, step).await?;
+        let catalogue = self.minds.path.catalogue();
+        let place = |call: ToolCall| {
+            let record = records
+                .iter()
+                .find(|record| record.call_id == call.id)?
+                .clone();
+            let tool = catalogue.resolve(&call.name);
+            let effects = match (tool, &call.arguments) {
+                (Some(tool), Arguments::Named(named)) => {
+                    tool.effects_of(&Value::Object(named.clone()))
+                }
+                _ => Effects::READS, // it will be refused, which harms nobody
+            };
+            Some(Place {
+                call,
+                record,
+                effects,
+            })
+        };
+        Ok(self
+            .conversation
+            .open_calls()
+            .into_iter()
+            .filter_map(place)
+            .collect())
+    }
+
+    fn count_repeats(&mut self, place: &Place) {
+        let same = format!("{}\n{}", place.record.tool, place.record.arguments);
+        let (last, count) = &mut self.work.repeated;
+        match *last == same {
+            true => *count += 1,
+            false => (*last, *count) = (same, 1),
+        }
+    }
+
+    /// What one call gave, whether now or before a crash.
+    async fn settle(&self, place: &Place) -> Result<Given, Halt> {
+        let tool = &place.call.name;
+        if let Some(outcome) = &place.record.outcome
+            && let Ok(given) = serde_json::from_str(outcome)
+        {
+            return Ok(given);
+        }
+        if place.record.state == CallState::Started {
+            let given = Given::unknown(tool);
+            self.settled(place, &given, 0).await?;
+            return Ok(given);
+        }
+        let began = self.minds.clock.monotonic();
+        let given = self.call(place).await?;
+        let took = self.minds.clock.monotonic().saturating_sub(began);
+        let took = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        self.settled(place, &given, took).await?;
+        Ok(given)
+    }
+
+    async fn call(&self, place: &Place) -> Result<Given, Halt> {
+        let tool = &place.call.name;
+        let arguments = match &place.call.arguments {
+            Arguments::Named(named) => Value::Object(named.clone()),
+            Arguments::Broken { problem, .. } => return Ok(Given::error(tool, problem)),
+        };
+        let catalogue = self.minds.path.catalogue();
+        let known = catalogue.resolve(tool);
+        if known.is_some_and(|known| !is_given(known.spec(), &self.shape())) {
+            return Ok(Given::error(tool, "not run: it is not among your tools"));
+        }
+        let (_, repeated) = &self.work.repeated;
+        if *repeated > self.limits.repeats * 2 {
+            let message =
+                format!("the model made the same call of {tool} {repeated} times in a row");
+            return Err(Halt::Failed(message));
+        }
+        if *repeated > self.limits.repeats {
+            let text = format!(
+                "not run: you made this very call {repeated} times in a row. Do something else, or answer."
+            );
+            return Ok(Given::error(tool, &text));
+        }
+        self.tell(What::ToolStarted {
+            call_id: place.call.id.clone(),
+            tool: tool.clone(),
+            arguments: arguments.clone(),
+        });
+        let mut request = CallRequest::new(tool.clone(), arguments.clone(), self.caller.clone());
+        request.agent = self.session.agent.clone();
+        request.approval_wait = self.limits.approval;
+        request.tainted = self.work.tainted;
+        request.lineage = self.lineage();
+        request.witness = Some(Arc::new(CallWitness {
+            minds: self.minds.clone(),
+            session: (self.session.key.clone(), self.session.id.clone()),
+            turn: self.record.id.clone(),
+            run_id: self.record.run_id.clone(),
+            place: (place.record.step, place.record.place),
+            tool: tool.clone(),
+            arguments,
+        }));
+        let result = self.minds.path.invoke(request).await;
+        let closing = self.minds.house.stopping().is_cancelled();
+        if closing
+            && result
+                .as_ref()
+                .is_err_and(|error| is_of_closing(error.code))
+        {
+            return Err(Halt::Suspended);
+        }
+        Ok(Given::of(tool, place.effects, result))
+    }
+
+    /// The sessions that wait for what is called here.
+    fn lineage(&self) -> Arc<[String]> {
+        let own = std::iter::once(&self.session.key);
+        self.origin.lineage.iter().chain(own).cloned().collect()
+    }
+
+    /// Keeps what a call gave.
+    async fn settled(&self, place: &Place, given: &Given, took_ms: u64) -> Result<(), Halt> {
+        let act = Act::Call {
+            turn: self.record.id.clone(),
+            step: place.record.step,
+            place: place.record.place,
+            state: CallState::Done,
+            outcome: serde_json::to_string(given).ok(),
+        };
+        let (key, id) = (&self.session.key, &self.session.id);
+        let now = self.minds.clock.now();
+        self.minds.sessions.commit(key, id, vec![act], now).await?;
+        self.tell(What::ToolDone {
+            call_id: place.call.id.clone(),
+            tool: place.call.name.clone(),
+            ok: !given.is_error,
+            shown: given.shown(),
+            took_ms,
+        });
+        Ok(())
+    }
+
+    /// The results become part of the conversation, in the order of the calls.
+    async fn give(&mut self, step: i64, given: Vec<Given>) -> Result<(), Halt> {
+        let calls = self.conversation.open_calls();
+        let result = |(call, given): (ToolCall, Given)| ToolResult {
+            id: call.id,
+            name: call.name,
+            content: given.content,
+            is_error: given.is_error,
+        };
+        let results = calls.into_iter().zip(given).map(result).collect();
+        let message = Message::Tool { results };
+        self.work.step = step + 1;
+        let acts = vec![
+            self.append(kind::TOOL, &message),
+            self.moved(TurnState::Running, None),
+        ];
+        self.commit(acts).await?;
+        self.keep(message);
+        Ok(())
+    }
+}
+
+/// Whether a call may have failed only because the house closes.
+fn is_of_closing(code: ErrorCode) -> bool {
+    matches!(
+        code,
+        ErrorCode::Unavailable | ErrorCode::Cancelled | ErrorCode::ApprovalRequired
+    )
+}

@@ -1,0 +1,296 @@
+//! One turn: from an input to an answer, with every step on disk before the next.
+
+mod calls;
+mod end;
+mod reply;
+mod room;
+mod witness;
+
+pub(crate) use reply::usage;
+pub(crate) use room::{Room, place_to_cut_last, size_of};
+
+use std::sync::Arc;
+
+use manyhands_core::{Caller, ToolError};
+use manyhands_llm::{Block, Message};
+use manyhands_store::{Act, SessionRecord, StoreError, TurnRecord, TurnState};
+use serde::{Deserialize, Serialize};
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use crate::conversation::{Conversation, body, kind};
+use crate::event::{TurnUsage, What};
+use crate::fence;
+use crate::key::SessionKey;
+use crate::minds::Inner;
+use crate::outside::Origin;
+use crate::plan::Plan;
+use crate::settings::{AgentSettings, SessionSettings, TurnLimits};
+
+/// What was said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Input {
+    /// The text.
+    pub text: String,
+    /// Pictures beside it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pictures: Vec<Block>,
+    /// Only these tools, where whoever asks chose.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Vec<String>>,
+    /// Another model than the session's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<manyhands_llm::ModelId>,
+    /// The JSON Schema that the answer has to fit, as far as the provider can see to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<serde_json::Value>,
+    /// Another level of thinking than the session's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thinking: Option<manyhands_llm::Thinking>,
+}
+
+impl Input {
+    /// A text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            pictures: Vec::new(),
+            tools: None,
+            model: None,
+            output: None,
+            thinking: None,
+        }
+    }
+}
+
+/// How far a turn is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Work {
+    /// How many replies there were.
+    pub(crate) step: i64,
+    /// What they used up.
+    pub(crate) usage: TurnUsage,
+    /// Whether text from outside was read.
+    pub(crate) tainted: bool,
+    /// Runs whose inputs became part of this turn.
+    pub(crate) merged: Vec<String>,
+    /// The last call and how often it was made in a row.
+    pub(crate) repeated: (String, u32),
+    /// What the model means to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) plan: Option<Plan>,
+}
+
+/// Why a turn goes no further.
+pub(crate) enum Halt {
+    /// It has its answer.
+    Done(String),
+    /// It has none.
+    Failed(String),
+    /// Somebody stopped it.
+    Stopped,
+    /// The house closes; it goes on after the next start.
+    Suspended,
+}
+
+impl From<StoreError> for Halt {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Changed { .. } => Self::Stopped, // the session was reset meanwhile
+            other => Self::Failed(format!("the conversation could not be kept: {other}")),
+        }
+    }
+}
+
+/// A turn that is being worked on.
+pub(crate) struct Turn {
+    pub(crate) minds: Arc<Inner>,
+    pub(crate) session: SessionRecord,
+    pub(crate) record: TurnRecord,
+    pub(crate) input: Input,
+    pub(crate) origin: Origin,
+    pub(crate) caller: Arc<Caller>,
+    pub(crate) agent: AgentSettings,
+    pub(crate) settings: SessionSettings,
+    pub(crate) limits: TurnLimits,
+    pub(crate) cancel: CancellationToken,
+    pub(crate) conversation: Conversation,
+    pub(crate) work: Work,
+}
+
+impl Turn {
+    /// Takes a turn up, from its beginning or from where it was.
+    pub(crate) async fn take_up(
+        minds: &Arc<Inner>,
+        session: SessionRecord,
+        record: TurnRecord,
+        cancel: CancellationToken,
+    ) -> Result<Self, ToolError> {
+        let damaged =
+            |e: serde_json::Error| ToolError::internal(format!("the turn is damaged: {e}"));
+        let input: Input = serde_json::from_str(&record.input).map_err(damaged)?;
+        let origin: Origin = serde_json::from_str(&record.origin).map_err(damaged)?;
+        let work: Work = serde_json::from_str(&record.work).map_err(damaged)?;
+        let settings = serde_json::from_str(&session.settings).unwrap_or_default();
+        let agent = minds.agent(&session.agent)?;
+        let caller = minds.house.caller(&origin)?;
+        let sessions = &minds.sessions;
+        let conversation = Conversation::load(sessions, &session.id, session.floor)
+            .await
+            .map_err(|e| ToolError::internal(e.to_string()))?;
+        Ok(Self {
+            limits: minds.house.limits(),
+            minds: minds.clone(),
+            session,
+            record,
+            input,
+            origin,
+            caller,
+            agent,
+            settings,
+            cancel,
+            conversation,
+            work,
+        })
+    }
+
+    /// Works until there is an answer, or a reason why there is none.
+    pub(crate) async fn run(&mut self) -> Halt {
+        let (cancel, minds) = (self.cancel.clone(), self.minds.clone());
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => Halt::Stopped,
+            () = minds.house.stopping().cancelled() => Halt::Suspended,
+            halt = self.go_on() => halt.unwrap_or_else(|halt| halt),
+        }
+    }
+
+    async fn go_on(&mut self) -> Result<Halt, Halt> {
+        if self.record.state == TurnState::Queued {
+            self.begin().await?;
+        }
+        loop {
+            if !self.conversation.open_calls().is_empty() {
+                self.run_calls().await?;
+                self.take_in().await?;
+            }
+            if let Some(text) = self.next_reply().await? {
+                return Ok(Halt::Done(text));
+            }
+        }
+    }
+
+    /// The input becomes part of the conversation.
+    async fn begin(&mut self) -> Result<(), Halt> {
+        self.close_open_calls("it was interrupted before this message came")
+            .await?;
+        let (input, origin) = (self.input.clone(), self.origin.clone());
+        self.work.tainted |= !origin.trusted || origin.tainted;
+        let message = as_message(&input, &origin);
+        let acts = vec![
+            self.moved(TurnState::Running, None),
+            self.append(kind::USER, &message),
+        ];
+        self.commit(acts).await?;
+        self.keep(message);
+        self.record.state = TurnState::Running;
+        Ok(())
+    }
+
+    /// Takes in what the same person said meanwhile.
+    async fn take_in(&mut self) -> Result<(), Halt> {
+        let open = self.minds.sessions.open_turns(&self.session.key).await?;
+        for waiting in open {
+            let ours = waiting.state == TurnState::Queued && waiting.origin == self.record.origin;
+            let Ok(input) = serde_json::from_str::<Input>(&waiting.input) else {
+                continue;
+            };
+            let special = input.tools.is_some()
+                || input.model.is_some()
+                || input.output.is_some()
+                || input.thinking.is_some();
+            if !ours || special {
+                continue;
+            }
+            let message = as_message(&input, &self.origin);
+            self.work.merged.push(waiting.run_id.clone());
+            let merged = Act::Turn {
+                id: waiting.id,
+                state: TurnState::Merged,
+                work: None,
+                outcome: Some(serde_json::json!({ "into": self.record.id }).to_string()),
+            };
+            let acts = vec![
+                merged,
+                self.append(kind::USER, &message),
+                self.moved(TurnState::Running, None),
+            ];
+            self.commit(acts).await?;
+            self.keep(message);
+        }
+        Ok(())
+    }
+
+    /// The key of its session.
+    fn key(&self) -> SessionKey {
+        let own = self.session.key.parse();
+        own.unwrap_or_else(|_| SessionKey::main(&self.session.agent))
+    }
+
+    fn append(&self, kind: &'static str, message: &Message) -> Act {
+        Act::Append {
+            turn: Some(self.record.id.clone()),
+            kind,
+            body: body(message),
+        }
+    }
+
+    /// This turn in another state, with how far it is.
+    fn moved(&self, state: TurnState, outcome: Option<String>) -> Act {
+        Act::Turn {
+            id: self.record.id.clone(),
+            state,
+            work: serde_json::to_string(&self.work).ok(),
+            outcome,
+        }
+    }
+
+    async fn commit(&mut self, acts: Vec<Act>) -> Result<(), Halt> {
+        let minds = &self.minds;
+        let (key, id) = (&self.session.key, &self.session.id);
+        let now = minds.clock.now();
+        self.session = minds.sessions.commit(key, id, acts, now).await?;
+        Ok(())
+    }
+
+    /// Adds the message that was just kept.
+    fn keep(&mut self, message: Message) {
+        let seq = self.session.next_seq - 1;
+        self.conversation.add(seq, &self.record.id, message);
+    }
+
+    fn tell(&self, what: What) {
+        self.minds
+            .tell(&self.session.key, &self.record.run_id, what);
+    }
+
+    /// What takes longer than a turn may is given up.
+    async fn in_time<T>(&self, work: impl Future<Output = T>) -> Result<T, Halt> {
+        timeout(self.limits.wall, work).await.map_err(|_| {
+            let limit = self.limits.wall;
+            Halt::Failed(format!("the turn took longer than {limit:?} and was ended"))
+        })
+    }
+}
+
+/// What was said, as a model is shown it: the owner's words as they are, others' as data.
+fn as_message(input: &Input, origin: &Origin) -> Message {
+    let text = match origin.trusted {
+        true => input.text.clone(),
+        false => fence::fenced(&format!("person:{}", origin.name), &input.text),
+    };
+    let mut content = vec![Block::Text { text }];
+    content.extend(input.pictures.iter().cloned());
+    Message::User { content }
+}

@@ -1,0 +1,182 @@
+//! One reply of a model.
+
+use manyhands_core::Timestamp;
+use manyhands_llm::{
+    Account, Delta, ErrorKind, ModelError, OutputSchema, Reply, Request, StopReason, SystemPart,
+    ToolChoice,
+};
+use manyhands_store::{Act, CallRecord, CallState, TurnState, Usage};
+use serde_json::json;
+
+use super::{Halt, Turn};
+use crate::conversation::kind;
+use crate::event::What;
+use crate::prompt;
+use crate::shape::{Shape, toolset};
+
+const CONCLUDE: &str = "You have used up your steps. Answer now with what you have, without tools, and say what is left undone.";
+
+impl Turn {
+    /// Asks the model once more. `Some` is the answer; `None` means that it asked for tools.
+    pub(super) async fn next_reply(&mut self) -> Result<Option<String>, Halt> {
+        self.make_room(false).await?;
+        let request = self.request().await;
+        let reply = match self.ask(&request).await? {
+            Err(error) if error.kind == ErrorKind::ContextOverflow => {
+                self.make_room(true).await?;
+                let request = self.request().await;
+                self.ask(&request).await?
+            }
+            other => other,
+        };
+        let reply = reply.map_err(|error| Halt::Failed(in_words(&error)))?;
+        self.take(reply).await
+    }
+
+    async fn ask(&self, request: &Request) -> Result<Result<Reply, ModelError>, Halt> {
+        let models = self.minds.house.models();
+        let (minds, key, run) = (&self.minds, &self.session.key, &self.record.run_id);
+        let mut on = |delta: Delta| {
+            let what = match delta {
+                Delta::Text(text) => What::Delta(text),
+                Delta::Thinking(text) => What::Thinking(text),
+                Delta::Restart { because, .. } => What::Restart { because },
+                Delta::CallStart { .. } | Delta::CallArguments { .. } => return,
+            };
+            minds.tell(key, run, what);
+        };
+        let replied = self
+            .in_time(models.reply(request, &mut on, &self.cancel))
+            .await?;
+        match replied {
+            Err(error) if error.kind == ErrorKind::Cancelled => Err(Halt::Stopped),
+            other => Ok(other),
+        }
+    }
+
+    async fn request(&self) -> Request {
+        let key = self.key();
+        let house = &*self.minds.house;
+        let mut system = prompt::build(house, &key, &self.agent, &self.settings).await;
+        let last = self.work.step >= i64::from(self.limits.steps);
+        if let Some(plan) = &self.work.plan {
+            system.push(SystemPart::changing(plan.shown()));
+        }
+        if last {
+            system.push(SystemPart::changing(CONCLUDE));
+        }
+        let model = self.input.model.clone();
+        Request {
+            model: model
+                .or_else(|| self.settings.model.clone())
+                .or_else(|| self.agent.model.clone()),
+            system,
+            messages: self.conversation.messages(),
+            tools: toolset(&self.minds.path.catalogue(), &self.shape()),
+            tool_choice: if last {
+                ToolChoice::None
+            } else {
+                ToolChoice::Auto
+            },
+            thinking: (self.input.thinking)
+                .or(self.settings.thinking_level)
+                .or(self.agent.thinking),
+            max_output_tokens: self.settings.max_tokens,
+            output: self.input.output.clone().map(|schema| OutputSchema {
+                name: "answer".to_owned(),
+                schema,
+            }),
+            cache_key: Some(self.session.id.clone()),
+            account: Account {
+                turn: Some(self.record.id.clone()),
+                session: Some(self.session.key.clone()),
+                agent: Some(self.agent.payer().to_string()),
+            },
+            ..Request::default()
+        }
+    }
+
+    /// What decides which tools the turn has.
+    pub(super) fn shape(&self) -> Shape<'_> {
+        Shape {
+            caller: &self.caller,
+            tools: &self.agent.tools,
+            only: self.input.tools.as_deref(),
+        }
+    }
+
+    /// Keeps a reply, with the calls it asks for.
+    async fn take(&mut self, reply: Reply) -> Result<Option<String>, Halt> {
+        let usage = &mut self.work.usage;
+        usage.replies += 1;
+        usage.input_tokens += reply.usage.total_input();
+        usage.output_tokens += reply.usage.output;
+        usage.cost_micros += reply.cost.micro_dollars().unwrap_or(0);
+        let message = reply.message();
+        let mut acts = vec![self.append(kind::ASSISTANT, &message), self.spent(&reply)];
+        let asked: Vec<CallRecord> = reply
+            .calls()
+            .zip(0..)
+            .map(|(call, place)| CallRecord {
+                turn: self.record.id.clone(),
+                step: self.work.step,
+                place,
+                call_id: call.id.clone(),
+                tool: call.name.clone(),
+                arguments: serde_json::to_string(&call.arguments).unwrap_or_default(),
+                state: CallState::Asked,
+                outcome: None,
+            })
+            .collect();
+        let text = reply.text();
+        if asked.is_empty() {
+            let text = match (reply.stop, text.is_empty()) {
+                (StopReason::Length, _) => {
+                    format!("{text}\n[the answer was cut off at its longest]")
+                }
+                (_, true) => "(the model said nothing)".to_owned(),
+                _ => text,
+            };
+            let outcome = json!({ "text": text, "usage": self.work.usage });
+            acts.push(self.moved(TurnState::Done, Some(outcome.to_string())));
+            self.commit(acts).await?;
+            self.keep(message);
+            return Ok(Some(text));
+        }
+        acts.extend(asked.into_iter().map(Act::Ask));
+        acts.push(self.moved(TurnState::Running, None));
+        self.commit(acts).await?;
+        self.keep(message);
+        if !text.is_empty() {
+            self.tell(What::Partial(text));
+        }
+        Ok(None)
+    }
+
+    fn spent(&self, reply: &Reply) -> Act {
+        Act::Spend(usage(reply, self.minds.now()))
+    }
+}
+
+/// What a reply used up, for the books.
+pub(crate) fn usage(reply: &Reply, now: Timestamp) -> Usage {
+    let count = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
+    Usage {
+        day: now.rfc3339().chars().take(10).collect(),
+        model: reply.model.to_string(),
+        input_tokens: count(reply.usage.total_input()),
+        output_tokens: count(reply.usage.output),
+        cache_read_tokens: count(reply.usage.cache_read),
+        cache_write_tokens: count(reply.usage.cache_write),
+        cost_micros: count(reply.cost.micro_dollars().unwrap_or(0)),
+    }
+}
+
+/// A model's failure as people are told it.
+fn in_words(error: &ModelError) -> String {
+    let text = error.to_string();
+    match text.rsplit_once('\n') {
+        Some((what, hint)) => format!("{what}\nhint: {hint}"),
+        None => text,
+    }
+}

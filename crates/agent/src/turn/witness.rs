@@ -1,0 +1,85 @@
+//! Keeps where a call of a turn stands, at the moment it gets there.
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use manyhands_core::{ApprovalId, ErrorCode, ToolError, Witness};
+use manyhands_store::{Act, CallState, TurnState};
+use serde_json::Value;
+
+use crate::event::What;
+use crate::minds::Inner;
+
+/// One call of one turn.
+pub(super) struct CallWitness {
+    pub(super) minds: Arc<Inner>,
+    /// Key and id.
+    pub(super) session: (String, String),
+    pub(super) turn: String,
+    pub(super) run_id: String,
+    /// Which reply, and which of its calls.
+    pub(super) place: (i64, i64),
+    pub(super) tool: String,
+    pub(super) arguments: Value,
+}
+
+impl fmt::Debug for CallWitness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CallWitness({} {})", self.turn, self.tool)
+    }
+}
+
+impl CallWitness {
+    async fn commit(&self, acts: Vec<Act>) -> Result<(), ToolError> {
+        let (key, id) = &self.session;
+        let now = self.minds.clock.now();
+        let kept = self.minds.sessions.commit(key, id, acts, now).await;
+        kept.map(drop).map_err(|error| {
+            let message = format!("the step could not be kept, so nothing was run: {error}");
+            ToolError::new(ErrorCode::Unavailable, message)
+        })
+    }
+
+    fn turn(&self, state: TurnState) -> Act {
+        Act::Turn {
+            id: self.turn.clone(),
+            state,
+            work: None,
+            outcome: None,
+        }
+    }
+}
+
+#[async_trait]
+impl Witness for CallWitness {
+    async fn waits(&self, approval: ApprovalId) {
+        if let Err(error) = self.commit(vec![self.turn(TurnState::Waiting)]).await {
+            tracing::warn!(%error, "that a turn waits could not be kept");
+        }
+        let what = What::Paused {
+            approval,
+            tool: self.tool.clone(),
+            arguments: self.arguments.clone(),
+        };
+        self.minds.tell(&self.session.0, &self.run_id, what);
+    }
+
+    async fn starts(&self) -> Result<(), ToolError> {
+        let (step, place) = self.place;
+        let started = Act::Call {
+            turn: self.turn.clone(),
+            step,
+            place,
+            state: CallState::Started,
+            outcome: None,
+        };
+        self.commit(vec![started, self.turn(TurnState::Running)])
+            .await?;
+        if self.minds.has_question(&self.session.0) {
+            self.minds
+                .tell(&self.session.0, &self.run_id, What::Resumed);
+        }
+        Ok(())
+    }
+}

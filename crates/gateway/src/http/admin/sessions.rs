@@ -1,0 +1,338 @@
+//! Sessions: listed, looked into, begun anew, shortened, set. A client has those under its name.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::rejection::{JsonRejection, QueryRejection};
+use axum::extract::{Path, Query, State};
+use manyhands_agent::{ResetPolicy, SessionKey};
+use manyhands_core::{AgentId, Caller, ErrorCode, ToolError};
+use manyhands_llm::{ModelId, Thinking};
+use manyhands_store::SessionRecord;
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer};
+use serde_json::{Value, json};
+
+use super::{body, query};
+use crate::gateway::Gateway;
+use crate::http::asker::Asker;
+use crate::http::refusal::{Answer, Refusal, answer};
+use crate::minds::session_key;
+
+/// How many sessions, or messages, are shown unless said.
+const LIMIT: u32 = 50;
+/// How many may be asked for at once.
+const MAX_LIMIT: u32 = 500;
+/// How many messages stay when a session is shortened, unless said.
+const KEEP: usize = 20;
+
+/// Which sessions to list.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Which {
+    /// Of this agent; of all when not said.
+    agent: Option<String>,
+    /// How many; 50 when not said.
+    #[schemars(range(min = 1, max = 500))]
+    limit: Option<u32>,
+    /// How many to leave out first.
+    #[serde(default)]
+    offset: u32,
+}
+
+/// Sessions, the latest active first.
+pub async fn list(
+    State(gateway): State<Arc<Gateway>>,
+    Asker(asker): Asker,
+    which: Result<Query<Which>, QueryRejection>,
+) -> Answer {
+    let which = query(which)?;
+    let agent: Option<AgentId> = match which.agent.as_deref().map(str::parse) {
+        Some(Err(e)) => return Err(Refusal(ToolError::parameter("agent", format!("{e}")))),
+        Some(Ok(agent)) => Some(agent),
+        None => None,
+    };
+    session_key(&asker.caller, &AgentId::main(), "main")?;
+    let (limit, offset) = (limit(which.limit)?, which.offset);
+    let minds = gateway.minds();
+    let (sessions, total) = if asker.caller.is_owner() {
+        let (sessions, all) = minds.list(agent.as_ref(), limit, offset).await?;
+        (sessions, agent.is_none().then_some(all))
+    } else {
+        let wanted = limit as usize;
+        let own = own(
+            &gateway,
+            &asker.caller,
+            agent.as_ref(),
+            wanted + offset as usize,
+        )
+        .await?;
+        (
+            own.into_iter().skip(offset as usize).take(wanted).collect(),
+            None,
+        )
+    };
+    let shown: Vec<Value> = sessions.iter().map(|one| brief(&gateway, one)).collect();
+    let mut listed = json!({ "count": shown.len(), "sessions": shown });
+    if let Some(total) = total {
+        listed["total"] = json!(total);
+    }
+    answer(listed)
+}
+
+/// The first `wanted` sessions that a caller may use.
+async fn own(
+    gateway: &Gateway,
+    caller: &Caller,
+    agent: Option<&AgentId>,
+    wanted: usize,
+) -> Result<Vec<SessionRecord>, ToolError> {
+    let mut own = Vec::new();
+    let mut at = 0;
+    loop {
+        let (page, _) = gateway.minds().list(agent, MAX_LIMIT, at).await?;
+        let last = page.len() < MAX_LIMIT as usize;
+        let theirs = |one: &SessionRecord| session_key(caller, &one.agent, &one.key).is_ok();
+        own.extend(page.into_iter().filter(theirs));
+        if last || own.len() >= wanted {
+            return Ok(own);
+        }
+        at += MAX_LIMIT;
+    }
+}
+
+fn limit(said: Option<u32>) -> Result<u32, Refusal> {
+    let limit = said.unwrap_or(LIMIT);
+    if (1..=MAX_LIMIT).contains(&limit) {
+        return Ok(limit);
+    }
+    let message = format!("must be between 1 and {MAX_LIMIT}");
+    Err(Refusal(ToolError::parameter("limit", message)))
+}
+
+fn brief(gateway: &Gateway, session: &SessionRecord) -> Value {
+    let busy = session
+        .key
+        .parse()
+        .is_ok_and(|key| gateway.minds().is_busy(&key));
+    json!({
+        "sessionKey": session.key,
+        "sessionId": session.id,
+        "agent": session.agent,
+        "label": session.label,
+        "createdAt": session.created.rfc3339(),
+        "lastActiveAt": session.last_active.rfc3339(),
+        "messages": session.next_seq,
+        "inputTokens": session.input_tokens,
+        "outputTokens": session.output_tokens,
+        "costMicros": session.cost_micros,
+        "busy": busy,
+    })
+}
+
+/// The key in the address, if the asker may use it.
+fn key(asker: &Caller, text: &str) -> Result<SessionKey, ToolError> {
+    session_key(asker, &AgentId::main(), text)
+}
+
+/// One session, whole.
+async fn whole(gateway: &Gateway, key: &SessionKey) -> Answer {
+    let minds = gateway.minds();
+    let session = minds.get(key).await?;
+    let mut shown = brief(gateway, &session);
+    shown["settings"] = json!(minds.settings(&session));
+    shown["queued"] = json!(minds.queued(key).await?);
+    shown["lastResetAt"] = json!(session.last_reset.map(|at| at.rfc3339()));
+    shown["previous"] = json!(session.previous);
+    answer(json!({ "session": shown }))
+}
+
+/// One session: its record, what is set, what it used up, what waits in it.
+pub async fn get(
+    State(gateway): State<Arc<Gateway>>,
+    Asker(asker): Asker,
+    Path(text): Path<String>,
+) -> Answer {
+    whole(&gateway, &key(&asker.caller, &text)?).await
+}
+
+/// Which messages to show.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Page {
+    /// How many; 50 when not said.
+    #[schemars(range(min = 1, max = 500))]
+    limit: Option<u32>,
+    /// Only those before this number.
+    before: Option<i64>,
+}
+
+/// The last messages of a session, oldest first.
+pub async fn messages(
+    State(gateway): State<Arc<Gateway>>,
+    Asker(asker): Asker,
+    Path(text): Path<String>,
+    page: Result<Query<Page>, QueryRejection>,
+) -> Answer {
+    let page = query(page)?;
+    let key = key(&asker.caller, &text)?;
+    let before = page.before.unwrap_or(i64::MAX);
+    let messages = gateway
+        .minds()
+        .before(&key, before, limit(page.limit)?)
+        .await?;
+    answer(json!({ "sessionKey": key, "messages": messages }))
+}
+
+/// Begins a session anew; what was said is archived.
+pub async fn reset(
+    State(gateway): State<Arc<Gateway>>,
+    Asker(asker): Asker,
+    Path(text): Path<String>,
+) -> Answer {
+    let key = key(&asker.caller, &text)?;
+    let reset = gateway.minds().reset(&key).await?;
+    gateway
+        .note(&asker.caller, "session.reset", key.as_str())
+        .await?;
+    answer(json!({
+        "sessionKey": key,
+        "oldSessionId": reset.old,
+        "newSessionId": reset.new,
+        "archivedMessages": reset.archived,
+        "archivedTo": reset.archived_to,
+        "tokens": reset.tokens,
+    }))
+}
+
+/// How much to keep.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Compact {
+    /// How many of the last messages a model is still shown; 20 when not said.
+    #[schemars(range(min = 1))]
+    keep: Option<usize>,
+}
+
+/// Leaves out all but the last messages; the others are archived.
+pub async fn compact(
+    State(gateway): State<Arc<Gateway>>,
+    Asker(asker): Asker,
+    Path(text): Path<String>,
+    how: Result<Json<Compact>, JsonRejection>,
+) -> Answer {
+    let keep = body(how)?.keep.unwrap_or(KEEP);
+    if keep == 0 {
+        let wrong = ToolError::parameter("keep", "must be at least 1");
+        return Err(Refusal(wrong.hint("to keep nothing, begin anew: reset")));
+    }
+    let key = key(&asker.caller, &text)?;
+    let done = gateway.minds().trim(&key, keep).await?;
+    gateway
+        .note(&asker.caller, "session.compact", key.as_str())
+        .await?;
+    answer(json!({
+        "sessionKey": key,
+        "trimmedMessages": done.trimmed,
+        "keptMessages": done.kept,
+        "archivedTo": done.archived_to,
+    }))
+}
+
+/// What to set; what is not named stays, and null goes back to what the agent says.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Patch {
+    /// What the user calls it.
+    #[serde(default, deserialize_with = "named")]
+    label: Option<Option<String>>,
+    /// As `provider/model`. Only the owner sets it.
+    #[serde(default, deserialize_with = "named")]
+    model: Option<Option<String>>,
+    /// How hard to think.
+    #[serde(default, deserialize_with = "named")]
+    thinking_level: Option<Option<Thinking>>,
+    /// What the model is told besides. Only the owner sets it.
+    #[serde(default, deserialize_with = "named")]
+    system_prompt: Option<Option<String>>,
+    /// The most tokens of one reply.
+    #[serde(default, deserialize_with = "named")]
+    #[schemars(range(min = 1))]
+    max_tokens: Option<Option<u32>>,
+    /// `{"mode":"manual"}`, `{"mode":"daily","atHour":4}` or `{"mode":"idle","idleMinutes":60}`.
+    #[serde(default, deserialize_with = "named")]
+    #[schemars(with = "Option<Value>")]
+    reset_policy: Option<Option<ResetPolicy>>,
+}
+
+/// Tells null from not being there.
+fn named<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    from: D,
+) -> Result<Option<Option<T>>, D::Error> {
+    Option::<T>::deserialize(from).map(Some)
+}
+
+impl Patch {
+    /// The model, once everything that can be wrong was looked at.
+    fn checked(&self, asker: &Caller) -> Result<Option<Option<ModelId>>, ToolError> {
+        let owners = [
+            ("model", self.model.is_some()),
+            ("systemPrompt", self.system_prompt.is_some()),
+        ];
+        if let Some((name, _)) = owners.iter().find(|(_, said)| *said)
+            && !asker.is_owner()
+        {
+            let message = format!("only the owner sets {name}");
+            return Err(ToolError::new(ErrorCode::Forbidden, message));
+        }
+        if self.max_tokens == Some(Some(0)) {
+            return Err(ToolError::parameter("maxTokens", "must be at least 1"));
+        }
+        match self.reset_policy {
+            Some(Some(ResetPolicy::Daily { at_hour: 24.. })) => {
+                let message = "atHour must be between 0 and 23";
+                return Err(ToolError::parameter("resetPolicy", message));
+            }
+            Some(Some(ResetPolicy::Idle { idle_minutes: 0 })) => {
+                let message = "idleMinutes must be at least 1";
+                return Err(ToolError::parameter("resetPolicy", message));
+            }
+            _ => {}
+        }
+        let wrong = |e: manyhands_llm::InvalidModel| ToolError::parameter("model", e.to_string());
+        let parsed = |text: &Option<String>| text.as_deref().map(str::parse).transpose();
+        self.model.as_ref().map(parsed).transpose().map_err(wrong)
+    }
+}
+
+/// Sets what is set for a session.
+pub async fn patch(
+    State(gateway): State<Arc<Gateway>>,
+    Asker(asker): Asker,
+    Path(text): Path<String>,
+    change: Result<Json<Patch>, JsonRejection>,
+) -> Answer {
+    let change = body(change)?;
+    let key = key(&asker.caller, &text)?;
+    let model = change.checked(&asker.caller)?;
+    let apply = move |settings: &mut manyhands_agent::SessionSettings,
+                      label: &mut Option<String>| {
+        set(label, change.label);
+        set(&mut settings.model, model);
+        set(&mut settings.thinking_level, change.thinking_level);
+        set(&mut settings.system_prompt, change.system_prompt);
+        set(&mut settings.max_tokens, change.max_tokens);
+        set(&mut settings.reset_policy, change.reset_policy);
+    };
+    gateway.minds().patch(&key, apply).await?;
+    gateway
+        .note(&asker.caller, "session.patch", key.as_str())
+        .await?;
+    whole(&gateway, &key).await
+}
+
+fn set<T>(place: &mut Option<T>, change: Option<Option<T>>) {
+    if let Some(value) = change {
+        *place = value;
+    }
+}

@@ -1,0 +1,31 @@
+//! A stream of events as a response.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use futures_util::{Stream, StreamExt};
+use http::{HeaderMap, HeaderName, header};
+
+/// How often a silent stream shows that it is still there.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// Whether whoever asks wants a stream of events.
+pub(super) fn wanted(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(header::ACCEPT).iter();
+    let named = |value: &http::HeaderValue| {
+        let text = value.to_str().unwrap_or_default().to_ascii_lowercase();
+        text.contains("text/event-stream")
+    };
+    accepted.into_iter().any(named)
+}
+
+/// The response that carries `events`.
+pub(super) fn response(events: impl Stream<Item = Event> + Send + 'static) -> Response {
+    let events = events.map(Ok::<_, Infallible>);
+    let events = Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE));
+    // The caches on the way are told by `Sse`; this keeps proxies from collecting the events.
+    let at_once = [(HeaderName::from_static("x-accel-buffering"), "no")];
+    (at_once, events).into_response()
+}

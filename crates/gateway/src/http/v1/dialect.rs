@@ -1,0 +1,68 @@
+//! Errors as OpenAI's clients read them. Whatever refuses a request under `/v1` is put into
+//! their shape here, so that nothing else has to know it.
+
+use axum::Json;
+use axum::extract::Request;
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use http::{HeaderName, HeaderValue, header};
+use manyhands_core::{ErrorCode, ToolError};
+use serde_json::{Value, json};
+
+/// Puts refusals under `/v1` into OpenAI's shape.
+pub async fn speak(request: Request, next: Next) -> Response {
+    let ours = request.uri().path().starts_with("/v1/");
+    let response = next.run(request).await;
+    let error = response.extensions().get::<ToolError>().cloned();
+    match error {
+        Some(error) if ours => translated(response, &error),
+        _ => response,
+    }
+}
+
+fn translated(response: Response, error: &ToolError) -> Response {
+    let (mut parts, _) = response.into_parts();
+    parts.headers.remove(header::CONTENT_LENGTH);
+    parts.headers.remove(header::CONTENT_TYPE);
+    if error.code != ErrorCode::RateLimited {
+        // A request that was begun may have had effects: clients must not repeat it unasked.
+        let name = HeaderName::from_static("x-should-retry");
+        parts
+            .headers
+            .insert(name, HeaderValue::from_static("false"));
+    }
+    let mut fresh = (parts.status, Json(shape(error))).into_response();
+    for (name, value) in &parts.headers {
+        fresh.headers_mut().append(name, value.clone());
+    }
+    fresh
+}
+
+/// An error in OpenAI's shape.
+pub(super) fn shape(error: &ToolError) -> Value {
+    const WRONG: &str = "invalid_request_error";
+    let no_model = error
+        .details
+        .as_ref()
+        .is_some_and(|d| d["model"].is_string());
+    let (kind, code) = match error.code {
+        ErrorCode::Unauthenticated => (WRONG, "invalid_api_key"),
+        ErrorCode::InvalidArguments => (WRONG, "invalid_value"),
+        ErrorCode::NotFound if no_model => (WRONG, "model_not_found"),
+        ErrorCode::NotFound => (WRONG, "not_found"),
+        ErrorCode::TooLarge => (WRONG, "request_too_large"),
+        ErrorCode::Forbidden => ("permission_error", "forbidden"),
+        ErrorCode::RateLimited => ("rate_limit_error", "rate_limit_exceeded"),
+        ErrorCode::BudgetExceeded => ("insufficient_quota", "insufficient_quota"),
+        other => ("server_error", other.word()),
+    };
+    let problem = error.problems.first().map(|p| p.parameter.as_str());
+    json!({
+        "error": {
+            "message": error.text(),
+            "type": kind,
+            "param": problem.or(no_model.then_some("model")),
+            "code": code,
+        },
+    })
+}

@@ -1,0 +1,138 @@
+//! Agents that agents made: by whom, from what, and how deep they stand.
+
+use std::collections::BTreeMap;
+use std::sync::{PoisonError, RwLock};
+use std::time::Duration;
+
+use manyhands_agent::{AgentSettings, Minds, ResetPolicy, SessionKey};
+use manyhands_core::{AgentId, Pattern, Timestamp};
+use manyhands_llm::{ModelId, Thinking};
+use manyhands_store::{Blobs, StoreError};
+use object_store::ObjectStoreExt as _;
+use object_store::path::Path as Key;
+use serde::{Deserialize, Serialize};
+use tokio::sync::{Mutex, MutexGuard};
+
+/// Where they are on record: apart from their workspaces, so that none changes its own.
+const FOLDER: &str = "kin";
+/// How long a child lives after the last word to it; it can be woken later all the same.
+const LIFE: Duration = Duration::from_secs(24 * 3_600);
+
+/// An agent that another made.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Child {
+    pub(crate) id: AgentId,
+    pub(crate) parent: AgentId,
+    /// The agent of the settings that it goes back to, which pays for it.
+    pub(crate) root: AgentId,
+    pub(crate) depth: u32,
+    pub(crate) template: String,
+    pub(crate) model: Option<ModelId>,
+    pub(crate) thinking: Option<Thinking>,
+    pub(crate) tools: Vec<Pattern>,
+    pub(crate) prompt: String,
+    pub(crate) created: Timestamp,
+}
+
+impl Child {
+    fn settings(&self) -> AgentSettings {
+        AgentSettings {
+            model: self.model.clone(),
+            thinking: self.thinking,
+            tools: self.tools.clone(),
+            system_prompt: Some(self.prompt.clone()),
+            reset: ResetPolicy::Manual,
+            payer: Some(self.root.clone()),
+            ..AgentSettings::new(self.id.clone())
+        }
+    }
+}
+
+/// All agents that agents made.
+pub(crate) struct Kin {
+    blobs: Blobs,
+    known: RwLock<BTreeMap<AgentId, Child>>,
+    making: Mutex<()>,
+}
+
+impl Kin {
+    /// Reads the records.
+    pub(crate) async fn open(blobs: Blobs) -> Result<Self, StoreError> {
+        let listed = blobs.list_with_delimiter(Some(&Key::from(FOLDER))).await?;
+        let mut known = BTreeMap::new();
+        for object in listed.objects {
+            let bytes = blobs.get(&object.location).await?.bytes().await?;
+            match serde_json::from_slice::<Child>(&bytes) {
+                Ok(child) => drop(known.insert(child.id.clone(), child)),
+                Err(error) => {
+                    tracing::error!(file = %object.location, %error, "the record of an agent cannot be read");
+                }
+            }
+        }
+        Ok(Self {
+            blobs,
+            known: RwLock::new(known),
+            making: Mutex::default(),
+        })
+    }
+
+    fn with<T>(&self, look: impl FnOnce(&BTreeMap<AgentId, Child>) -> T) -> T {
+        look(&self.known.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// How such an agent is set.
+    pub(crate) fn settings(&self, id: &AgentId) -> Option<AgentSettings> {
+        self.with(|known| known.get(id).map(Child::settings))
+    }
+
+    /// Their names.
+    pub(crate) fn names(&self) -> Vec<AgentId> {
+        self.with(|known| known.keys().cloned().collect())
+    }
+
+    /// How many stand above an agent, and the first of them.
+    pub(crate) fn place(&self, id: &AgentId) -> (u32, AgentId) {
+        let of = |child: &Child| (child.depth, child.root.clone());
+        self.with(|known| known.get(id).map_or_else(|| (0, id.clone()), of))
+    }
+
+    /// Whether an agent is `ancestor` or was made by it, directly or through others.
+    pub(crate) fn is_within(&self, id: &AgentId, ancestor: &AgentId) -> bool {
+        self.with(|known| {
+            let above = |at: &AgentId| known.get(at).map(|child| child.parent.clone());
+            std::iter::successors(Some(id.clone()), above).any(|at| at == *ancestor)
+        })
+    }
+
+    /// Held while a child is counted and made.
+    pub(crate) async fn making(&self) -> MutexGuard<'_, ()> {
+        self.making.lock().await
+    }
+
+    /// How many children of an agent were spoken to in the last day, or work now.
+    pub(crate) async fn living(&self, minds: &Minds, parent: &AgentId, now: Timestamp) -> usize {
+        let own = |child: &&Child| child.parent == *parent;
+        let children: Vec<Child> = self.with(|known| known.values().filter(own).cloned().collect());
+        let mut living = 0;
+        for child in children {
+            let key = SessionKey::main(&child.id);
+            let active = match minds.get(&key).await {
+                Ok(session) => session.last_active,
+                Err(_) => child.created,
+            };
+            living += usize::from(minds.is_busy(&key) || now.since(active) < LIFE);
+        }
+        living
+    }
+
+    /// Keeps a new one; it is on disk when this returns.
+    pub(crate) async fn add(&self, child: Child) -> Result<(), StoreError> {
+        let place = Key::from(format!("{FOLDER}/{}.json", child.id));
+        let text = serde_json::to_vec(&child).expect("a record is plain data with text keys");
+        self.blobs.put(&place, text.into()).await?;
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        known.insert(child.id.clone(), child);
+        Ok(())
+    }
+}

@@ -1,0 +1,175 @@
+//! Messages between agents, carried from where they wait into the main session of whom they are for.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use manyhands_agent::{Input, Minds, Origin, SessionKey};
+use manyhands_core::{AgentId, CallId, Clock, ErrorCode, Ids, Timestamp, TokenId, ToolError};
+use manyhands_store::{AgentMail, AgentMessage, Full, StoreError};
+use serde::{Deserialize, Serialize};
+use tokio::sync::broadcast::error::RecvError;
+
+use super::kin::Kin;
+use crate::settings::LiveSettings;
+
+/// How many messages may wait for one agent.
+const MAX_QUEUED: i64 = 1_000;
+/// How many one agent may send another in a minute.
+const PAIR_A_MINUTE: i64 = 10;
+/// How many are carried in one go.
+const PAGE: u32 = 16;
+
+/// A message as it is kept: the words, and by whose token they were sent.
+#[derive(Serialize, Deserialize)]
+struct Letter {
+    token: Option<TokenId>,
+    tainted: bool,
+    text: String,
+}
+
+/// The post between agents.
+#[derive(Clone)]
+pub(crate) struct Post {
+    pub(crate) mail: AgentMail,
+    pub(crate) minds: Arc<OnceLock<Minds>>,
+    pub(crate) settings: LiveSettings,
+    pub(crate) kin: Arc<Kin>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) ids: Ids,
+}
+
+impl Post {
+    /// Takes a message: it is on disk when this returns, and carried when there is room.
+    pub(crate) async fn send(
+        &self,
+        origin: &Origin,
+        sender: AgentId,
+        recipient: AgentId,
+        text: String,
+    ) -> Result<(), ToolError> {
+        let now = self.clock.now();
+        let letter = Letter {
+            token: origin.token,
+            tainted: origin.tainted,
+            text,
+        };
+        let body =
+            serde_json::to_string(&letter).map_err(|e| ToolError::internal(e.to_string()))?;
+        let message = AgentMessage {
+            id: self.ids.next::<CallId>().to_string(),
+            sender,
+            recipient,
+            body,
+            at: now,
+        };
+        let since = Timestamp(now.0 - 60_000);
+        let taken = self.mail.send(&message, MAX_QUEUED, PAIR_A_MINUTE, since);
+        taken.await.map_err(unkept)?.map_err(|full| {
+            let (what, hint) = match full {
+                Full::Queue => (
+                    format!(
+                        "{MAX_QUEUED} messages wait for {} already",
+                        message.recipient
+                    ),
+                    "send again when it has read some",
+                ),
+                Full::Pair => (
+                    format!(
+                        "{} sent {} {PAIR_A_MINUTE} messages in a minute already",
+                        message.sender, message.recipient
+                    ),
+                    "put more into one message, or wait a minute",
+                ),
+            };
+            ToolError::new(ErrorCode::RateLimited, what)
+                .hint(hint)
+                .retry_after(Duration::from_secs(60))
+        })?;
+        if let Err(error) = self.carry(&message.recipient).await {
+            tracing::warn!(%error, agent = %message.recipient, "a message waits");
+        }
+        Ok(())
+    }
+
+    /// Carries what waits for an agent into its main session, as long as there is room. A message
+    /// counts as read when the turn it starts is on disk; carried twice, it starts one turn.
+    async fn carry(&self, agent: &AgentId) -> Result<(), ToolError> {
+        let Some(minds) = self.minds.get() else {
+            return Ok(());
+        };
+        let key = SessionKey::main(agent);
+        loop {
+            let waiting = self.mail.waiting(agent, PAGE).await.map_err(unkept)?;
+            if waiting.is_empty() {
+                return Ok(());
+            }
+            for message in waiting {
+                let letter: Letter = serde_json::from_str(&message.body)
+                    .map_err(|e| ToolError::internal(format!("a message is damaged: {e}")))?;
+                let origin = Origin {
+                    token: letter.token,
+                    name: message.sender.to_string(),
+                    trusted: false,
+                    depth: 0,
+                    tainted: letter.tainted,
+                    lineage: Vec::new(),
+                };
+                let run = Some(format!("mail-{}", message.id));
+                match minds
+                    .send(&key, run, Input::text(letter.text), &origin)
+                    .await
+                {
+                    Ok(_) => {}
+                    Err(error) if error.code == ErrorCode::Unauthenticated => {
+                        tracing::warn!(from = %message.sender, to = %agent, "a message was left out: the token by which it was sent is no longer good");
+                    }
+                    Err(error) if error.code == ErrorCode::RateLimited => return Ok(()),
+                    Err(error) => return Err(error),
+                }
+                let read = [message.id];
+                let noted = self.mail.read(&read, self.clock.now()).await;
+                noted.map_err(unkept)?;
+            }
+        }
+    }
+
+    /// Carries what waits from before, and goes on whenever a main session has room again.
+    pub(crate) async fn go_round(self) {
+        let Some(minds) = self.minds.get() else {
+            return;
+        };
+        let mut events = minds.events();
+        let mut agents = self.everybody();
+        loop {
+            for agent in agents {
+                if let Err(error) = self.carry(&agent).await {
+                    tracing::warn!(%error, %agent, "messages wait");
+                }
+            }
+            agents = match events.recv().await {
+                Ok(event) if event.what.is_end() && event.session.is_main() => {
+                    vec![event.session.agent().clone()]
+                }
+                Ok(_) => Vec::new(),
+                Err(RecvError::Lagged(_)) => self.everybody(),
+                Err(RecvError::Closed) => return,
+            };
+        }
+    }
+
+    fn everybody(&self) -> Vec<AgentId> {
+        let settings = self.settings.current();
+        let mut all = self.kin.names();
+        all.push(AgentId::main());
+        all.extend(settings.agents.keys().cloned());
+        all
+    }
+}
+
+fn unkept(error: StoreError) -> ToolError {
+    let code = match error {
+        StoreError::Full => ErrorCode::StorageFull,
+        _ => ErrorCode::Unavailable,
+    };
+    ToolError::new(code, format!("the messages: {error}"))
+}

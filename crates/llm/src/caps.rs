@@ -1,0 +1,295 @@
+//! Limits kept in memory: what is set aside counts as spent until the call is over.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use manyhands_core::{Clock, Timestamp};
+
+use crate::budget::{Budget, Estimate, OverBudget, Reservation, Scope, Spent};
+use crate::reply::Cost;
+use crate::settings::{ModelLimit, ModelLimits};
+
+/// From here on, entries nobody has touched for a day are let go.
+const MANY: usize = 4_096;
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The most that may be spent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Cap {
+    /// Millionths of a dollar.
+    pub micro_dollars: Option<u64>,
+    /// Tokens, read and written together.
+    pub tokens: Option<u64>,
+}
+
+/// The most that may be spent, by scope.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Caps {
+    /// In one call.
+    pub call: Cap,
+    /// In one turn.
+    pub turn: Cap,
+    /// In one session.
+    pub session: Cap,
+    /// By one agent in a day.
+    pub agent: Cap,
+    /// By everyone in a day.
+    pub day: Cap,
+}
+
+impl From<&ModelLimits> for Caps {
+    fn from(limits: &ModelLimits) -> Self {
+        let cap = |limit: &ModelLimit| Cap {
+            micro_dollars: limit.dollars.map(crate::price::micros),
+            tokens: limit.tokens,
+        };
+        Self {
+            call: cap(&limits.per_call),
+            turn: cap(&limits.per_turn),
+            session: cap(&limits.per_session),
+            agent: cap(&limits.per_agent),
+            day: cap(&limits.per_day),
+        }
+    }
+}
+
+impl Caps {
+    fn of(&self, scope: Scope) -> Cap {
+        match scope {
+            Scope::Call => self.call,
+            Scope::Turn => self.turn,
+            Scope::Session => self.session,
+            Scope::Agent => self.agent,
+            Scope::Day => self.day,
+        }
+    }
+}
+
+/// Hard limits, kept in memory. Cloning shares the books.
+#[derive(Clone)]
+pub struct MemoryBudget {
+    caps: Caps,
+    clock: Arc<dyn Clock>,
+    books: Arc<Mutex<Books>>,
+}
+
+type Key = (Scope, String);
+
+#[derive(Debug, Default)]
+struct Books(BTreeMap<Key, Entry>);
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Entry {
+    spent: Sum,
+    held: Sum,
+    touched: i64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Sum {
+    micros: u64,
+    tokens: u64,
+}
+
+impl Sum {
+    fn plus(self, other: Self) -> Self {
+        Self {
+            micros: self.micros.saturating_add(other.micros),
+            tokens: self.tokens.saturating_add(other.tokens),
+        }
+    }
+
+    fn minus(self, other: Self) -> Self {
+        Self {
+            micros: self.micros.saturating_sub(other.micros),
+            tokens: self.tokens.saturating_sub(other.tokens),
+        }
+    }
+}
+
+impl MemoryBudget {
+    /// Keeps `caps`, with days by `clock`.
+    pub fn new(caps: Caps, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            caps,
+            clock,
+            books: Arc::default(),
+        }
+    }
+
+    /// The same books under other limits.
+    #[must_use]
+    pub fn under(&self, caps: Caps) -> Self {
+        Self {
+            caps,
+            ..self.clone()
+        }
+    }
+
+    /// Books what was spent before these books were opened: millionths of a dollar, and tokens.
+    pub fn remember(&self, scope: Scope, key: &str, micros: u64, tokens: u64) {
+        let now = self.clock.now();
+        let mut books = lock(&self.books);
+        let entry = books.0.entry(full_key(scope, key, now)).or_default();
+        entry.spent = entry.spent.plus(Sum { micros, tokens });
+        entry.touched = now.0;
+    }
+
+    /// What was spent so far: millionths of a dollar, and tokens. The key of [`Scope::Day`] is
+    /// empty; days are those of now.
+    pub fn spent(&self, scope: Scope, key: &str) -> (u64, u64) {
+        let key = full_key(scope, key, self.clock.now());
+        let books = lock(&self.books);
+        let spent = books.0.get(&key).copied().unwrap_or_default().spent;
+        (spent.micros, spent.tokens)
+    }
+
+    /// Lets go of what is booked under `key`, such as a session that was reset.
+    pub fn forget(&self, scope: Scope, key: &str) {
+        let key = full_key(scope, key, self.clock.now());
+        lock(&self.books).0.remove(&key);
+    }
+
+    fn keys(&self, estimate: &Estimate, now: Timestamp) -> Vec<Key> {
+        let account = &estimate.account;
+        let scopes = [
+            (Scope::Turn, account.turn.as_deref()),
+            (Scope::Session, account.session.as_deref()),
+            (Scope::Agent, account.agent.as_deref()),
+            (Scope::Day, Some("")),
+        ];
+        let given = scopes.into_iter();
+        given
+            .filter_map(|(scope, key)| Some(full_key(scope, key?, now)))
+            .collect()
+    }
+}
+
+fn full_key(scope: Scope, key: &str, now: Timestamp) -> Key {
+    let key = match scope {
+        Scope::Agent | Scope::Day => format!("{}:{key}", now.day_start().0),
+        Scope::Call | Scope::Turn | Scope::Session => key.to_owned(),
+    };
+    (scope, key)
+}
+
+fn lock(books: &Mutex<Books>) -> MutexGuard<'_, Books> {
+    // Sums are whole between statements, so a panic elsewhere leaves nothing half done.
+    books.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether `asked` fits under `cap` on top of `used`.
+fn check(scope: Scope, cap: Cap, used: Sum, asked: Sum, cost: Cost) -> Result<(), OverBudget> {
+    if let Some(cap) = cap.tokens {
+        let left = cap.saturating_sub(used.tokens);
+        if asked.tokens > left {
+            return Err(OverBudget::Tokens {
+                scope,
+                cap,
+                left,
+                asked: asked.tokens,
+            });
+        }
+    }
+    let Some(cap) = cap.micro_dollars else {
+        return Ok(());
+    };
+    if cost == Cost::Unknown {
+        return Err(OverBudget::NoPrice { scope });
+    }
+    let left = cap.saturating_sub(used.micros);
+    if asked.micros > left {
+        return Err(OverBudget::Money {
+            scope,
+            cap,
+            left,
+            asked: asked.micros,
+        });
+    }
+    Ok(())
+}
+
+impl Books {
+    fn prune(&mut self, now: Timestamp) {
+        if self.0.len() >= MANY {
+            let old = |entry: &Entry| now.since(Timestamp(entry.touched)) > DAY;
+            self.0
+                .retain(|_, entry| entry.held != Sum::default() || !old(entry));
+        }
+    }
+}
+
+#[async_trait]
+impl Budget for MemoryBudget {
+    async fn reserve(&self, estimate: &Estimate) -> Result<Box<dyn Reservation>, OverBudget> {
+        let now = self.clock.now();
+        let asked = Sum {
+            micros: estimate.cost.micro_dollars().unwrap_or(0),
+            tokens: estimate.input_tokens.saturating_add(estimate.output_tokens),
+        };
+        check(
+            Scope::Call,
+            self.caps.call,
+            Sum::default(),
+            asked,
+            estimate.cost,
+        )?;
+        let keys = self.keys(estimate, now);
+        let mut books = lock(&self.books);
+        books.prune(now);
+        for key in &keys {
+            let entry = books.0.get(key).copied().unwrap_or_default();
+            let used = entry.spent.plus(entry.held);
+            check(key.0, self.caps.of(key.0), used, asked, estimate.cost)?;
+        }
+        for key in &keys {
+            let entry = books.0.entry(key.clone()).or_default();
+            entry.held = entry.held.plus(asked);
+            entry.touched = now.0;
+        }
+        Ok(Box::new(Held {
+            books: Arc::clone(&self.books),
+            keys,
+            asked,
+        }))
+    }
+}
+
+/// What is set aside for one call.
+struct Held {
+    books: Arc<Mutex<Books>>,
+    keys: Vec<Key>,
+    asked: Sum,
+}
+
+impl Held {
+    fn close(&mut self, spent: Sum) {
+        let mut books = lock(&self.books);
+        for key in std::mem::take(&mut self.keys) {
+            let entry = books.0.entry(key).or_default();
+            entry.held = entry.held.minus(self.asked);
+            entry.spent = entry.spent.plus(spent);
+        }
+    }
+}
+
+#[async_trait]
+impl Reservation for Held {
+    async fn settle(mut self: Box<Self>, spent: Spent) {
+        self.close(Sum {
+            micros: spent.cost.micro_dollars().unwrap_or(0),
+            tokens: spent.usage.total(),
+        });
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.close(Sum::default());
+    }
+}
+
+#[cfg(test)]
+mod tests;

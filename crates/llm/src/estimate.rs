@@ -1,0 +1,107 @@
+//! How much a request may use up, before it is made.
+
+use crate::message::{Arguments, Block, Message, ReplyBlock};
+use crate::request::Request;
+
+/// What a picture counts as, in tokens: about the most that providers charge for one.
+const IMAGE: u64 = 1_600;
+/// What the frame around each message counts as, in bytes.
+const FRAME: usize = 16;
+
+/// About how many tokens `request` takes to read: a token for every four bytes and a fifth on
+/// top, and a fixed number for each picture.
+pub fn input_tokens(request: &Request) -> u64 {
+    let mut weight = Weight::default();
+    for part in &request.system {
+        weight.bytes += part.text.len();
+    }
+    for tool in &request.tools {
+        weight.bytes += tool.name.len() + tool.description.len() + FRAME;
+        weight.bytes += tool.input_schema.to_string().len();
+    }
+    if let Some(output) = &request.output {
+        weight.bytes += output.schema.to_string().len();
+    }
+    for message in &request.messages {
+        weight.message(message);
+    }
+    weight.tokens()
+}
+
+#[derive(Default)]
+struct Weight {
+    bytes: usize,
+    images: u64,
+}
+
+impl Weight {
+    fn message(&mut self, message: &Message) {
+        self.bytes += FRAME;
+        match message {
+            Message::User { content } => self.blocks(content),
+            Message::Assistant { content } => content.iter().for_each(|block| self.said(block)),
+            Message::Tool { results } => {
+                for result in results {
+                    self.bytes += FRAME + result.id.len();
+                    self.blocks(&result.content);
+                }
+            }
+        }
+    }
+
+    fn blocks(&mut self, blocks: &[Block]) {
+        for block in blocks {
+            match block {
+                Block::Text { text } => self.bytes += text.len(),
+                Block::Image { .. } => self.images += 1,
+            }
+        }
+    }
+
+    fn said(&mut self, block: &ReplyBlock) {
+        self.bytes += match block {
+            ReplyBlock::Text { text, .. } => text.len(),
+            ReplyBlock::Thinking { text, opaque } => {
+                let hidden = opaque.as_ref().map_or(0, |o| o.data.to_string().len());
+                text.len() + hidden
+            }
+            ReplyBlock::Call(call) => {
+                let arguments = match &call.arguments {
+                    Arguments::Broken { raw, .. } => raw.len(),
+                    named @ Arguments::Named(_) => named.as_object().to_string().len(),
+                };
+                call.id.len() + call.name.len() + arguments + FRAME
+            }
+        };
+    }
+
+    fn tokens(&self) -> u64 {
+        let bytes = self.bytes as u64;
+        (bytes * 3).div_ceil(10) + self.images * IMAGE
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn four_bytes_are_a_token_and_a_fifth_goes_on_top() {
+        let request = Request {
+            messages: vec![Message::user("x".repeat(4_000 - FRAME))],
+            ..Request::default()
+        };
+        assert_eq!(input_tokens(&request), 1_200);
+        let image = Block::Image {
+            data: "A".repeat(1_000_000),
+            mime_type: "image/png".into(),
+        };
+        let request = Request {
+            messages: vec![Message::User {
+                content: vec![image],
+            }],
+            ..Request::default()
+        };
+        assert_eq!(input_tokens(&request), IMAGE + 5);
+    }
+}

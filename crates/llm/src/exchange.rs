@@ -1,0 +1,246 @@
+//! One request and its answer, piece by piece, with an eye on the clock.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use manyhands_core::{Clock, Secret};
+use manyhands_guard::{EgressError, FetchLimits, Method, Response};
+use serde_json::Value;
+use tokio::time::{Instant, timeout_at};
+use tokio_util::sync::CancellationToken;
+
+use crate::draft::{Draft, On};
+use crate::error::{ErrorKind, Fault};
+use crate::provider::{Line, Secrets};
+use crate::sse::Parser;
+use crate::status;
+use crate::wire::{Decoder, Prepared};
+
+/// The most that is read of one reply.
+const MAX_REPLY: u64 = 64 * 1024 * 1024;
+/// The most that is read of an answer that is no reply, such as a list or an error.
+const MAX_OTHER: u64 = 8 * 1024 * 1024;
+
+/// How long to wait.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Patience {
+    /// For the first byte.
+    pub(crate) first: Duration,
+    /// Between bytes.
+    pub(crate) between: Duration,
+    /// For all of it.
+    pub(crate) total: Duration,
+}
+
+/// What an exchange needs besides the line it uses.
+pub(crate) struct Around<'a> {
+    pub(crate) secrets: &'a dyn Secrets,
+    pub(crate) clock: &'a dyn Clock,
+    pub(crate) cancel: &'a CancellationToken,
+    pub(crate) patience: Patience,
+}
+
+/// Sends `prepared` and fills `draft` with what comes.
+pub(crate) async fn stream(
+    line: &Line,
+    prepared: &Prepared,
+    decoder: &mut dyn Decoder,
+    draft: &mut Draft,
+    on: On<'_>,
+    around: &Around<'_>,
+) -> Result<(), Fault> {
+    let (headers, used) = within(around, line.headers(around.secrets)).await??;
+    let body = Bytes::from(prepared.body.to_string());
+    let work = async {
+        let by = Instant::now() + around.patience.first;
+        let send = || {
+            let limits = limits(around, MAX_REPLY);
+            let (headers, body) = (headers.clone(), Some(body.clone()));
+            let sent = line
+                .client
+                .fetch(Method::POST, &prepared.path, headers, body, limits);
+            timeout_at(by, sent)
+        };
+        let silent = |_| silence(around.patience.first);
+        let mut answer = send().await.map_err(silent)?;
+        // A line that was kept open may be closed just as it is used again. That says nothing
+        // about the server, so it gets the request once more.
+        if answer.as_ref().is_err_and(was_closed) {
+            answer = send().await.map_err(silent)?;
+        }
+        let answer = answer.map_err(|error| of_egress(&error))?;
+        let answer = good(answer, by, around).await?;
+        read(answer, by, decoder, draft, on, around).await
+    };
+    let done = within(around, work).await?;
+    done.map_err(|fault| hidden(fault, &used))
+}
+
+/// What `path` gives, as JSON.
+pub(crate) async fn get(line: &Line, path: &str, around: &Around<'_>) -> Result<Value, Fault> {
+    let (headers, used) = within(around, line.headers(around.secrets)).await??;
+    let work = async {
+        let sent = line
+            .client
+            .fetch(Method::GET, path, headers, None, limits(around, MAX_OTHER));
+        let by = Instant::now() + around.patience.first;
+        let answer = timeout_at(by, sent)
+            .await
+            .map_err(|_| silence(around.patience.first))?;
+        let answer = answer.map_err(|error| of_egress(&error))?;
+        let (status, headers) = (answer.status, answer.headers.clone());
+        let body = whole(answer, by).await?;
+        if !status.is_success() {
+            return Err(status::of_answer(
+                status,
+                &headers,
+                &body,
+                around.clock.now(),
+            ));
+        }
+        serde_json::from_slice(&body).map_err(Fault::garbage)
+    };
+    let done = within(around, work).await?;
+    done.map_err(|fault| hidden(fault, &used))
+}
+
+/// What `work` gives, unless the caller stops it first.
+async fn within<T>(around: &Around<'_>, work: impl Future<Output = T>) -> Result<T, Fault> {
+    tokio::select! {
+        biased;
+        () = around.cancel.cancelled() => Err(Fault::cancelled()),
+        done = work => Ok(done),
+    }
+}
+
+fn limits(around: &Around<'_>, max_bytes: u64) -> FetchLimits {
+    FetchLimits {
+        total_timeout: Some(around.patience.total),
+        max_bytes: Some(max_bytes),
+        max_redirects: None,
+    }
+}
+
+/// The answer, if it can be a reply.
+async fn good(answer: Response, by: Instant, around: &Around<'_>) -> Result<Response, Fault> {
+    let (status, headers) = (answer.status, answer.headers.clone());
+    let kind = headers.get("content-type");
+    let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or("");
+    let json = kind.starts_with("application/json");
+    if status.is_success() && !json {
+        return Ok(answer);
+    }
+    // An error that is itself cut off still has its status.
+    let body = whole(answer, by).await.unwrap_or_default();
+    if !status.is_success() {
+        return Err(status::of_answer(
+            status,
+            &headers,
+            &body,
+            around.clock.now(),
+        ));
+    }
+    let value: Value = serde_json::from_slice(&body).unwrap_or_default();
+    match value.get("error").filter(|error| !error.is_null()) {
+        Some(error) => Err(status::of_event(error)),
+        None => Err(Fault::garbage("a whole document instead of a stream")),
+    }
+}
+
+/// All of an answer that is no reply.
+async fn whole(mut answer: Response, by: Instant) -> Result<Vec<u8>, Fault> {
+    let mut body = Vec::new();
+    loop {
+        let next = timeout_at(by, answer.body.chunk()).await;
+        match next.map_err(|_| silence(Duration::ZERO))? {
+            Ok(Some(chunk)) if body.len() as u64 + chunk.len() as u64 <= MAX_OTHER => {
+                body.extend_from_slice(&chunk);
+            }
+            Ok(_) => return Ok(body),
+            Err(error) => return Err(of_egress(&error)),
+        }
+    }
+}
+
+/// Reads events until the reply says that it is over.
+async fn read(
+    mut answer: Response,
+    first: Instant,
+    decoder: &mut dyn Decoder,
+    draft: &mut Draft,
+    on: On<'_>,
+    around: &Around<'_>,
+) -> Result<(), Fault> {
+    let mut parser = Parser::default();
+    let mut by = first;
+    let mut limit = around.patience.first;
+    loop {
+        let end = match timeout_at(by, answer.body.chunk()).await {
+            Ok(Ok(Some(chunk))) => {
+                parser.push(&chunk, &mut |event| decoder.event(&event, draft, on))?;
+                if draft.ended {
+                    return Ok(());
+                }
+                limit = around.patience.between;
+                by = Instant::now() + limit;
+                continue;
+            }
+            Ok(Ok(None)) => None,
+            Ok(Err(error)) => Some(of_broken(&error)),
+            Err(_) => Some(silence(limit)),
+        };
+        // Some formats have no last word: what was said may be whole all the same.
+        decoder.end(draft);
+        return match end {
+            Some(fault) if !draft.ended => Err(fault),
+            _ => Ok(()),
+        };
+    }
+}
+
+fn silence(limit: Duration) -> Fault {
+    let seconds = limit.as_secs_f32();
+    Fault::new(
+        ErrorKind::Silent,
+        format!("said nothing for {seconds} seconds"),
+    )
+}
+
+fn of_egress(error: &EgressError) -> Fault {
+    let text = error.to_string();
+    let message = text.lines().next().unwrap_or_default();
+    let kind = match error {
+        EgressError::Connect { .. } | EgressError::Lookup { .. } => ErrorKind::Unreachable,
+        EgressError::TimedOut(_) => ErrorKind::Silent,
+        EgressError::TooLarge { .. } => ErrorKind::Garbage,
+        EgressError::Http(_) => ErrorKind::Cut,
+        _ => ErrorKind::NotConfigured,
+    };
+    Fault::new(kind, message)
+}
+
+/// Whether the far end hung up instead of answering.
+fn was_closed(error: &EgressError) -> bool {
+    let EgressError::Http(reason) = error else {
+        return false;
+    };
+    ["closed", "reset", "roken pipe"]
+        .iter()
+        .any(|word| reason.contains(word))
+}
+
+/// A line that breaks while a reply arrives.
+fn of_broken(error: &EgressError) -> Fault {
+    match error {
+        EgressError::Connect { .. } | EgressError::Http(_) => Fault::cut(),
+        error => of_egress(error),
+    }
+}
+
+/// `fault` without the secrets that a provider may have echoed.
+fn hidden(mut fault: Fault, used: &[Secret]) -> Fault {
+    for secret in used.iter().filter(|secret| !secret.expose().is_empty()) {
+        fault.message = fault.message.replace(secret.expose().trim(), "***");
+    }
+    fault
+}

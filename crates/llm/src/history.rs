@@ -1,0 +1,239 @@
+//! A conversation made fit to send: every provider wants each call answered once and right
+//! after it, and no message empty. What a crash or a cut left open is closed here, visibly.
+
+use std::collections::BTreeSet;
+
+use crate::message::{Block, Message, ReplyBlock, ToolCall, ToolResult};
+
+const OPEN: &str = "interrupted, outcome unknown";
+const GO_ON: &str = "(the conversation goes on)";
+
+/// `messages` with calls and results in pairs, without empty messages, with roles that take turns,
+/// beginning and ending with the user's side.
+pub(crate) fn tidy(messages: &[Message]) -> Vec<Message> {
+    let mut tidied: Vec<Message> = Vec::new();
+    let mut known = BTreeSet::new();
+    let mut messages = messages.iter().peekable();
+    while let Some(message) = messages.next() {
+        match message {
+            Message::User { content } => add_user(&mut tidied, shown(content)),
+            Message::Assistant { content } => {
+                let results = match messages.peek() {
+                    Some(Message::Tool { results }) => {
+                        messages.next();
+                        results.as_slice()
+                    }
+                    _ => &[],
+                };
+                add_said(&mut tidied, &mut known, content, results);
+            }
+            // Results whose calls are no longer there.
+            Message::Tool { results } => {
+                let orphans = results.iter().flat_map(as_text);
+                add_user(&mut tidied, orphans.collect());
+            }
+        }
+    }
+    if matches!(tidied.first(), Some(Message::Assistant { .. })) {
+        tidied.insert(0, Message::user(GO_ON));
+    }
+    if matches!(tidied.last(), None | Some(Message::Assistant { .. })) {
+        tidied.push(Message::user(GO_ON));
+    }
+    tidied
+}
+
+fn shown(content: &[Block]) -> Vec<Block> {
+    let full = |block: &&Block| !matches!(block, Block::Text { text } if text.trim().is_empty());
+    content.iter().filter(full).cloned().collect()
+}
+
+fn add_user(tidied: &mut Vec<Message>, mut more: Vec<Block>) {
+    if more.is_empty() {
+        return;
+    }
+    match tidied.last_mut() {
+        Some(Message::User { content }) => content.append(&mut more),
+        _ => tidied.push(Message::User { content: more }),
+    }
+}
+
+fn add_said(
+    tidied: &mut Vec<Message>,
+    known: &mut BTreeSet<String>,
+    content: &[ReplyBlock],
+    results: &[ToolResult],
+) {
+    let full = |block: &&ReplyBlock| match block {
+        ReplyBlock::Text { text, opaque } => opaque.is_some() || !text.trim().is_empty(),
+        ReplyBlock::Thinking { .. } | ReplyBlock::Call(_) => true,
+    };
+    let mut said: Vec<ReplyBlock> = content.iter().filter(full).cloned().collect();
+    let speaks = said
+        .iter()
+        .any(|block| !matches!(block, ReplyBlock::Thinking { .. }));
+    let mut left: Vec<&ToolResult> = results.iter().collect();
+    let mut paired = Vec::new();
+    for block in &mut said {
+        if let ReplyBlock::Call(call) = block {
+            paired.push(pair(call, &mut left, known));
+        }
+    }
+    if speaks {
+        match tidied.last_mut() {
+            Some(Message::Assistant { content }) => content.append(&mut said),
+            _ => tidied.push(Message::Assistant { content: said }),
+        }
+    }
+    if !paired.is_empty() {
+        tidied.push(Message::Tool { results: paired });
+    }
+    add_user(tidied, left.into_iter().flat_map(as_text).collect());
+}
+
+/// The result of `call`, taken from `left`. Some servers give every first call the same id; each
+/// call of a conversation gets one of its own.
+fn pair(
+    call: &mut ToolCall,
+    left: &mut Vec<&ToolResult>,
+    known: &mut BTreeSet<String>,
+) -> ToolResult {
+    let at = left.iter().position(|result| result.id == call.id);
+    let mut id = call.id.clone();
+    let mut number = 2;
+    while !known.insert(id.clone()) {
+        id = format!("{}_{number}", call.id);
+        number += 1;
+    }
+    call.id.clone_from(&id);
+    match at.map(|at| left.remove(at)) {
+        Some(result) => ToolResult {
+            id,
+            ..result.clone()
+        },
+        None => ToolResult {
+            id,
+            name: call.name.clone(),
+            content: vec![Block::text(OPEN)],
+            is_error: true,
+        },
+    }
+}
+
+fn as_text(result: &ToolResult) -> Vec<Block> {
+    let mut blocks = vec![Block::text(format!(
+        "(result of an earlier call of {})",
+        result.name
+    ))];
+    blocks.extend(shown(&result.content));
+    blocks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::Arguments;
+
+    fn call(id: &str) -> ReplyBlock {
+        ReplyBlock::Call(ToolCall {
+            id: id.into(),
+            name: "t".into(),
+            arguments: Arguments::parse(""),
+            opaque: None,
+        })
+    }
+
+    fn result(id: &str) -> ToolResult {
+        ToolResult {
+            id: id.into(),
+            name: "t".into(),
+            content: vec![Block::text("done")],
+            is_error: false,
+        }
+    }
+
+    /// One letter a message: u, a, and t with its ids.
+    fn shape(messages: &[Message]) -> String {
+        let letters = messages.iter().map(|message| match message {
+            Message::User { .. } => "u".to_owned(),
+            Message::Assistant { .. } => "a".to_owned(),
+            Message::Tool { results } => {
+                let ids: Vec<&str> = results.iter().map(|result| result.id.as_str()).collect();
+                format!("t({})", ids.join(","))
+            }
+        });
+        letters.collect::<Vec<_>>().join(" ")
+    }
+
+    #[track_caller]
+    fn check(messages: &[Message], expect: &str) {
+        assert_eq!(shape(&tidy(messages)), expect);
+    }
+
+    #[test]
+    fn every_history_becomes_one_that_can_be_sent() {
+        let said = |content| Message::Assistant { content };
+        let tool = |results| Message::Tool { results };
+        let user = || Message::user("hi");
+        check(&[], "u");
+        check(&[user()], "u");
+        check(&[user(), user()], "u");
+        check(&[Message::assistant("a")], "u a u");
+        check(&[user(), Message::user(" "), said(vec![])], "u");
+        check(&[user(), said(vec![call("1"), call("2")])], "u a t(1,2)");
+        check(
+            &[
+                user(),
+                said(vec![call("1"), call("2")]),
+                tool(vec![result("2")]),
+            ],
+            "u a t(1,2)",
+        );
+        check(&[user(), tool(vec![result("9")])], "u");
+        check(
+            &[
+                user(),
+                said(vec![call("1")]),
+                tool(vec![result("1"), result("9")]),
+                user(),
+            ],
+            "u a t(1) u",
+        );
+        check(
+            &[
+                user(),
+                said(vec![call("1")]),
+                user(),
+                tool(vec![result("1")]),
+            ],
+            "u a t(1) u",
+        );
+    }
+
+    #[test]
+    fn ids_that_come_again_are_told_apart() {
+        let said = |content| Message::Assistant { content };
+        let tool = |results| Message::Tool { results };
+        let twice = [
+            Message::user("hi"),
+            said(vec![call("c"), call("c")]),
+            tool(vec![result("c"), result("c")]),
+            said(vec![call("c")]),
+            tool(vec![result("c")]),
+        ];
+        check(&twice, "u a t(c,c_2) a t(c_3)");
+    }
+
+    #[test]
+    fn a_call_without_result_is_told_as_interrupted() {
+        let said = Message::Assistant {
+            content: vec![call("1")],
+        };
+        let tidied = tidy(&[Message::user("hi"), said]);
+        let Some(Message::Tool { results }) = tidied.last() else {
+            panic!("{tidied:?}");
+        };
+        assert!(results[0].is_error);
+        assert_eq!(results[0].content, [Block::text(OPEN)]);
+    }
+}

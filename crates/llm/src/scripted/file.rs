@@ -1,0 +1,199 @@
+//! The file of turns.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::Last;
+use crate::error::{ErrorKind, Fault};
+use crate::message::Message;
+use crate::reply::{StopReason, Usage};
+use crate::request::Request;
+
+/// The largest file.
+const MAX: u64 = 4 * 1024 * 1024;
+
+/// The file as it is written.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ScriptFile {
+    /// Names of models that it plays, for lists; any name is answered.
+    #[serde(default)]
+    pub(super) models: Vec<String>,
+    pub(super) turns: Vec<Turn>,
+}
+
+/// One turn: when it is played, and what it says.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Turn {
+    /// What has to be said for it; without this it comes in order.
+    pub(super) when: Option<When>,
+    /// How often it is played when it fits; without this, always.
+    pub(super) times: Option<u32>,
+    text: Option<String>,
+    /// The text in pieces.
+    #[serde(default)]
+    deltas: Vec<String>,
+    pub(super) thinking: Option<String>,
+    #[serde(default)]
+    pub(super) calls: Vec<Call>,
+    pub(super) usage: Option<Usage>,
+    pub(super) stop: Option<StopReason>,
+    pub(super) error: Option<ScriptedError>,
+    /// Before the first piece.
+    #[serde(default)]
+    pub(super) delay_ms: u64,
+    /// Between pieces.
+    #[serde(default)]
+    pub(super) between_ms: u64,
+}
+
+impl Turn {
+    pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
+        let pieces = self.deltas.iter().map(String::as_str);
+        self.text.as_deref().into_iter().chain(pieces)
+    }
+}
+
+/// What has to be said for a turn; all that is given has to hold.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct When {
+    /// The user spoke last, and said this somewhere. Case does not matter.
+    user: Option<String>,
+    /// A result of this tool came last.
+    result_of: Option<String>,
+}
+
+impl When {
+    pub(super) fn fits(&self, last: &Last) -> bool {
+        let user = self.user.as_ref().is_none_or(|words| {
+            let said = last.text.to_lowercase();
+            let spoke = last.results_of.is_empty() || self.result_of.is_some();
+            spoke && said.contains(&words.to_lowercase())
+        });
+        let result = self
+            .result_of
+            .as_ref()
+            .is_none_or(|tool| last.results_of.contains(tool));
+        user && result
+    }
+}
+
+/// A call of a tool.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Call {
+    id: Option<String>,
+    pub(super) name: String,
+    #[serde(default)]
+    arguments: Value,
+    /// The arguments as text, which need not be JSON.
+    raw: Option<String>,
+}
+
+impl Call {
+    /// Its id, or one that no call before it in the conversation has.
+    pub(super) fn id(&self, key: u64, request: &Request) -> String {
+        let before = request.messages.iter();
+        let before = before.filter(|message| matches!(message, Message::Assistant { .. }));
+        let made = || format!("scripted_{}_{}", before.count(), key - 2);
+        self.id.clone().unwrap_or_else(made)
+    }
+
+    pub(super) fn json(&self) -> String {
+        match (&self.raw, &self.arguments) {
+            (Some(raw), _) => raw.clone(),
+            (None, Value::Null) => "{}".to_owned(),
+            (None, arguments) => arguments.to_string(),
+        }
+    }
+}
+
+/// A failure.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ScriptedError {
+    kind: Kind,
+    message: Option<String>,
+    retry_after_seconds: Option<u64>,
+    /// Fails after the text instead of before.
+    #[serde(default)]
+    pub(super) after_text: bool,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    RateLimited,
+    Overloaded,
+    Server,
+    Unreachable,
+    Cut,
+    Garbage,
+    Silent,
+    Auth,
+    BadRequest,
+    ContextOverflow,
+    Refused,
+}
+
+impl ScriptedError {
+    pub(super) fn fault(&self) -> Fault {
+        let kind = match self.kind {
+            Kind::RateLimited => ErrorKind::RateLimited {
+                retry_after: self.retry_after_seconds.map(Duration::from_secs),
+            },
+            Kind::Overloaded => ErrorKind::Overloaded,
+            Kind::Server => ErrorKind::Server { status: 500 },
+            Kind::Unreachable => ErrorKind::Unreachable,
+            Kind::Cut => ErrorKind::Cut,
+            Kind::Garbage => ErrorKind::Garbage,
+            Kind::Silent => ErrorKind::Silent,
+            Kind::Auth => ErrorKind::Auth,
+            Kind::BadRequest => ErrorKind::BadRequest,
+            Kind::ContextOverflow => ErrorKind::ContextOverflow,
+            Kind::Refused => ErrorKind::Refused,
+        };
+        let message = self.message.clone();
+        Fault::new(
+            kind,
+            message.unwrap_or_else(|| "fails as scripted".to_owned()),
+        )
+    }
+}
+
+impl ScriptFile {
+    pub(super) fn parse(yaml: &str) -> Result<Self, String> {
+        let options = serde_saphyr::options! { strict_booleans: true };
+        let file: Self = serde_saphyr::from_str_with_options(yaml, options)
+            .map_err(|error| error.to_string())?;
+        for (at, turn) in file.turns.iter().enumerate() {
+            let empty = turn.texts().next().is_none() && turn.calls.is_empty();
+            if empty && turn.error.is_none() {
+                return Err(format!(
+                    "turn {} says nothing; give it text, calls or an error",
+                    at + 1
+                ));
+            }
+        }
+        Ok(file)
+    }
+}
+
+/// The text of a file of reasonable size.
+pub(super) fn read(path: &Path) -> Result<String, String> {
+    let file = File::open(path).map_err(|error| error.to_string())?;
+    let mut text = String::new();
+    let read = file.take(MAX + 1).read_to_string(&mut text);
+    read.map_err(|error| error.to_string())?;
+    if text.len() as u64 > MAX {
+        return Err("it is larger than 4 MiB".to_owned());
+    }
+    Ok(text)
+}

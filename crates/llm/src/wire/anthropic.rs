@@ -1,0 +1,291 @@
+//! Anthropic's Messages: how a request is written.
+
+use manyhands_core::Ids;
+use serde_json::{Value, json};
+
+use super::claude::{Case, Claude, Thought};
+use super::{Ask, Decoder, Prepared, Wire, anthropic_reply, fitting, instruction, schema, system};
+use crate::error::Fault;
+use crate::message::{Block, Message, Opaque, ReplyBlock, ToolResult};
+use crate::offered::Offered;
+use crate::provider::Line;
+use crate::request::{Thinking, ToolChoice};
+
+const VERSION: &str = "v1";
+/// The longest id of a call.
+const ID: usize = 64;
+
+pub(super) struct Anthropic;
+
+impl Wire for Anthropic {
+    fn home(&self) -> &'static str {
+        "https://api.anthropic.com"
+    }
+
+    fn version_always(&self) -> bool {
+        true
+    }
+
+    fn fixed_headers(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            ("anthropic-version", "2023-06-01"),
+            ("content-type", "application/json"),
+        ]
+    }
+
+    fn key_header(&self, key: &str) -> (&'static str, String) {
+        ("x-api-key", key.to_owned())
+    }
+
+    fn prepare(&self, ask: &Ask<'_>, line: &Line) -> Result<Prepared, Fault> {
+        let mut notes = Vec::new();
+        Ok(Prepared {
+            path: line.path(VERSION, "messages"),
+            body: body(ask, &mut notes),
+            notes,
+        })
+    }
+
+    fn decoder(&self, _: &Ids) -> Box<dyn Decoder> {
+        Box::new(anthropic_reply::Reader::default())
+    }
+
+    fn lists(&self, line: &Line) -> Vec<String> {
+        vec![format!("{}?limit=1000", line.path(VERSION, "models"))]
+    }
+
+    fn read_list(&self, list: &Value) -> Option<Vec<Offered>> {
+        super::gpt::read_list(list)
+    }
+}
+
+fn body(ask: &Ask<'_>, notes: &mut Vec<String>) -> Value {
+    let request = ask.request;
+    let claude = Claude::of(&ask.model.model);
+    let (choice, order) = choice(ask, claude);
+    let forced = matches!(choice["type"].as_str(), Some("any" | "tool"));
+    let case = Case {
+        forced,
+        resumed: resumed(ask),
+        room: ask.max_output,
+    };
+    let thought = claude.thought(request.thinking, case);
+    let thinks = thought.thinking.is_some();
+    if request.thinking.is_some_and(|level| level > Thinking::None) && !thinks {
+        notes.push("thinking was left out: this model does not think here".into());
+    }
+    let mut body = json!({
+        "model": ask.model.model,
+        "max_tokens": ask.max_output,
+        "stream": true,
+        "messages": messages(ask, thinks),
+    });
+    let format = format(ask, claude);
+    let said = request.output.as_ref().filter(|_| format.is_none());
+    let more = [order, said.map(|output| instruction(&output.schema))];
+    let system = system_blocks(ask, more.into_iter().flatten().collect());
+    set(
+        &mut body,
+        "system",
+        (!system.is_empty()).then_some(Value::Array(system)),
+    );
+    if !request.tools.is_empty() {
+        body["tools"] = tools(ask);
+        body["tool_choice"] = choice;
+    }
+    set(&mut body, "output_config", output_config(&thought, format));
+    set(&mut body, "thinking", thought.thinking);
+    if let Some(temperature) = request.temperature {
+        if thinks || !claude.takes_temperature() {
+            notes.push("temperature was left out: this model does not take one here".into());
+        } else {
+            body["temperature"] = json!(temperature);
+        }
+    }
+    body
+}
+
+fn set(body: &mut Value, key: &str, value: Option<Value>) {
+    if let Some(value) = value {
+        body[key] = value;
+    }
+}
+
+fn output_config(thought: &Thought, format: Option<Value>) -> Option<Value> {
+    let mut config = json!({});
+    set(&mut config, "effort", thought.effort.map(Value::from));
+    set(&mut config, "format", format);
+    (config != json!({})).then_some(config)
+}
+
+/// The schema of the reply, where the model can be held to it.
+fn format(ask: &Ask<'_>, claude: Claude) -> Option<Value> {
+    let output = ask.request.output.as_ref()?;
+    let schema = schema::closed(&output.schema).filter(|_| claude.structured())?;
+    Some(json!({ "type": "json_schema", "schema": schema }))
+}
+
+/// The field `tool_choice`, and what has to be said in words because it cannot be said there.
+fn choice(ask: &Ask<'_>, claude: Claude) -> (Value, Option<String>) {
+    let auto = || json!({ "type": "auto" });
+    let refuses = claude.refuses_force();
+    match &ask.request.tool_choice {
+        ToolChoice::Auto => (auto(), None),
+        ToolChoice::None => (json!({ "type": "none" }), None),
+        ToolChoice::Required if refuses => (
+            auto(),
+            Some("Answer this message by calling one of the tools.".into()),
+        ),
+        ToolChoice::Tool(name) if refuses => (
+            auto(),
+            Some(format!("Answer this message by calling the tool {name}.")),
+        ),
+        ToolChoice::Required => (json!({ "type": "any" }), None),
+        ToolChoice::Tool(name) => (json!({ "type": "tool", "name": name }), None),
+    }
+}
+
+/// Whether a reply is being continued whose thoughts cannot be shown to this model.
+fn resumed(ask: &Ask<'_>) -> bool {
+    let [.., Message::Assistant { content }, Message::Tool { .. }] = &ask.messages[..] else {
+        return false;
+    };
+    let own = |block: &ReplyBlock| match block {
+        ReplyBlock::Thinking { opaque, .. } => {
+            Opaque::for_model(opaque.as_ref(), ask.model).is_some()
+        }
+        _ => false,
+    };
+    !content.first().is_some_and(own)
+}
+
+fn system_blocks(ask: &Ask<'_>, more: Vec<String>) -> Vec<Value> {
+    let (stable, rest) = system(&ask.request.system);
+    let mut blocks = Vec::new();
+    if !stable.is_empty() {
+        blocks.push(cached(json!({ "type": "text", "text": stable })));
+    }
+    let rest = std::iter::once(rest).chain(more);
+    let rest: Vec<String> = rest.filter(|text| !text.is_empty()).collect();
+    if !rest.is_empty() {
+        blocks.push(json!({ "type": "text", "text": rest.join("\n\n") }));
+    }
+    blocks
+}
+
+/// `block` as the end of what is worth caching.
+fn cached(mut block: Value) -> Value {
+    block["cache_control"] = json!({ "type": "ephemeral" });
+    block
+}
+
+fn tools(ask: &Ask<'_>) -> Value {
+    let tools = ask.request.tools.iter().map(|tool| {
+        json!({
+            "name": tool.name,
+            "description": tool.description,
+            "input_schema": schema::of_arguments(&tool.input_schema),
+        })
+    });
+    let mut tools: Vec<Value> = tools.collect();
+    // Tools stand before the system text, so its mark covers them where it has one.
+    if system(&ask.request.system).0.is_empty()
+        && let Some(last) = tools.last_mut()
+    {
+        *last = cached(last.take());
+    }
+    Value::Array(tools)
+}
+
+fn messages(ask: &Ask<'_>, thinks: bool) -> Value {
+    // Thoughts of turns that are over are not read again, and are bound to a conversation that
+    // may have been shortened since.
+    let last_user = ask
+        .messages
+        .iter()
+        .rposition(|message| matches!(message, Message::User { .. }));
+    let mut written: Vec<(&str, Vec<Value>)> = Vec::new();
+    for (at, message) in ask.messages.iter().enumerate() {
+        let (role, blocks) = match message {
+            Message::User { content } => ("user", content.iter().map(shown).collect()),
+            Message::Assistant { content } => {
+                let thoughts = thinks && last_user.is_none_or(|user| at > user);
+                ("assistant", said(ask, content, thoughts))
+            }
+            Message::Tool { results } => ("user", results_of(results)),
+        };
+        match written.last_mut() {
+            Some((last, all)) if *last == role => all.extend(blocks),
+            _ => written.push((role, blocks)),
+        }
+    }
+    if let Some(last) = written.last_mut().and_then(|(_, blocks)| blocks.last_mut()) {
+        *last = cached(last.take());
+    }
+    let written = written.into_iter();
+    written
+        .map(|(role, content)| json!({ "role": role, "content": content }))
+        .collect()
+}
+
+fn shown(block: &Block) -> Value {
+    match block {
+        Block::Text { text } => json!({ "type": "text", "text": text }),
+        Block::Image { data, mime_type } => json!({
+            "type": "image",
+            "source": { "type": "base64", "media_type": mime_type, "data": data },
+        }),
+    }
+}
+
+fn said(ask: &Ask<'_>, content: &[ReplyBlock], thoughts: bool) -> Vec<Value> {
+    let write = |block: &ReplyBlock| match block {
+        ReplyBlock::Text { text, .. } => {
+            let full = !text.trim().is_empty();
+            full.then(|| json!({ "type": "text", "text": text }))
+        }
+        ReplyBlock::Thinking { text, opaque } => {
+            let data = Opaque::for_model(opaque.as_ref(), ask.model).filter(|_| thoughts)?;
+            if let Some(redacted) = data.get("redacted") {
+                return Some(json!({ "type": "redacted_thinking", "data": redacted }));
+            }
+            Some(json!({ "type": "thinking", "thinking": text, "signature": data["signature"] }))
+        }
+        ReplyBlock::Call(call) => Some(json!({
+            "type": "tool_use",
+            "id": fitting(&call.id, ID),
+            "name": call.name,
+            "input": call.arguments.as_object(),
+        })),
+    };
+    content.iter().filter_map(write).collect()
+}
+
+/// Results come first in their message. A failed one may hold only text, so its pictures follow.
+fn results_of(results: &[ToolResult]) -> Vec<Value> {
+    let mut after = Vec::new();
+    let mut blocks = Vec::new();
+    for result in results {
+        let (inside, outside): (Vec<&Block>, Vec<&Block>) = result
+            .content
+            .iter()
+            .partition(|block| !result.is_error || matches!(block, Block::Text { .. }));
+        let mut inside: Vec<Value> = inside.into_iter().map(shown).collect();
+        inside.retain(|block| block["text"] != "");
+        if inside.is_empty() {
+            inside.push(json!({ "type": "text", "text": "(nothing)" }));
+        }
+        let mut block = json!({
+            "type": "tool_result",
+            "tool_use_id": fitting(&result.id, ID),
+            "content": inside,
+        });
+        if result.is_error {
+            block["is_error"] = json!(true);
+        }
+        blocks.push(block);
+        after.extend(outside.into_iter().map(shown));
+    }
+    blocks.extend(after);
+    blocks
+}

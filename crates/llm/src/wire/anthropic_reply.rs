@@ -1,0 +1,138 @@
+//! Anthropic's Messages: how a reply is read.
+
+use serde_json::{Value, json};
+
+use super::{Decoder, json as read, number};
+use crate::draft::{Draft, On};
+use crate::error::{ErrorKind, Fault};
+use crate::reply::StopReason;
+use crate::sse::Event;
+use crate::status;
+
+#[derive(Default)]
+pub(super) struct Reader {
+    refused: bool,
+}
+
+impl Decoder for Reader {
+    fn event(&mut self, event: &Event, draft: &mut Draft, on: On<'_>) -> Result<(), Fault> {
+        let value = read(event)?;
+        let key = number(&value["index"]);
+        match value["type"].as_str().unwrap_or("") {
+            "message_start" => {
+                draft.begun = true;
+                usage(draft, &value["message"]["usage"]);
+            }
+            "content_block_start" => start(key, &value["content_block"], draft, on)?,
+            "content_block_delta" => delta(key, &value["delta"], draft, on)?,
+            "message_delta" => {
+                usage(draft, &value["usage"]);
+                self.stop(&value["delta"], draft);
+            }
+            "message_stop" => {
+                if self.refused {
+                    let why = "refuses to answer for reasons of safety";
+                    return Err(Fault::new(ErrorKind::Refused, why));
+                }
+                draft.ended = true;
+            }
+            "error" => return Err(status::of_event(&value["error"])),
+            // Pings, ends of blocks, and whatever is added one day.
+            "" => return Err(Fault::garbage("an event without a type")),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, _: &mut Draft) {}
+}
+
+impl Reader {
+    fn stop(&mut self, delta: &Value, draft: &mut Draft) {
+        draft.stop = match delta["stop_reason"].as_str() {
+            Some("tool_use") => Some(StopReason::Calls),
+            Some("max_tokens" | "model_context_window_exceeded") => Some(StopReason::Length),
+            Some("refusal") => {
+                self.refused = true;
+                None
+            }
+            Some(_) => Some(StopReason::End),
+            None => draft.stop,
+        };
+    }
+}
+
+/// Each report holds the sums so far, and not every report holds every sum.
+fn usage(draft: &mut Draft, reported: &Value) {
+    let take = |field: &str, into: &mut u64| {
+        if let Some(count) = reported[field].as_u64() {
+            *into = count;
+        }
+    };
+    let usage = &mut draft.usage;
+    take("input_tokens", &mut usage.input);
+    take("output_tokens", &mut usage.output);
+    take("cache_read_input_tokens", &mut usage.cache_read);
+    take("cache_creation_input_tokens", &mut usage.cache_write);
+    let thought = &reported["output_tokens_details"]["thinking_tokens"];
+    if let Some(count) = thought.as_u64() {
+        usage.reasoning = count;
+    }
+}
+
+fn start(key: u64, block: &Value, draft: &mut Draft, on: On<'_>) -> Result<(), Fault> {
+    let text = |field: &str| block[field].as_str().unwrap_or("");
+    match text("type") {
+        "text" => draft.text(key, text("text"), on),
+        "thinking" => {
+            draft.thinking(key, text("thinking"), on);
+            sign(key, text("signature"), draft);
+        }
+        "redacted_thinking" => {
+            draft.thinking(key, "", on);
+            draft.opaque(key, json!({ "redacted": block["data"] }));
+        }
+        "tool_use" => {
+            let (id, name) = (text("id"), text("name"));
+            if id.is_empty() || name.is_empty() {
+                return Err(Fault::garbage("a call without id or name"));
+            }
+            draft.call(key, id.to_owned(), name.to_owned(), on);
+            // Compatible servers send the arguments at once.
+            if block["input"]
+                .as_object()
+                .is_some_and(|input| !input.is_empty())
+            {
+                draft.arguments(key, &block["input"].to_string(), on)?;
+            }
+        }
+        other => draft
+            .notes
+            .push(format!("a part of the kind {other:?} was left out")),
+    }
+    Ok(())
+}
+
+fn delta(key: u64, delta: &Value, draft: &mut Draft, on: On<'_>) -> Result<(), Fault> {
+    let text = |field: &str| delta[field].as_str().unwrap_or("");
+    match text("type") {
+        "text_delta" => draft.text(key, text("text"), on),
+        "thinking_delta" => draft.thinking(key, text("thinking"), on),
+        "signature_delta" => sign(key, text("signature"), draft),
+        "input_json_delta" => draft.arguments(key, text("partial_json"), on)?,
+        _ => {}
+    }
+    Ok(())
+}
+
+fn sign(key: u64, more: &str, draft: &mut Draft) {
+    if more.is_empty() {
+        return;
+    }
+    let so_far = draft.opaque_so_far(key);
+    let so_far = so_far
+        .and_then(|data| data["signature"].as_str())
+        .unwrap_or("");
+    let whole = format!("{so_far}{more}");
+    draft.opaque(key, json!({ "signature": whole }));
+}

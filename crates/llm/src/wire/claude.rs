@@ -1,0 +1,267 @@
+//! What Claude models take and refuse. The rules changed with almost every version; a model that
+//! is not Claude, behind the same format, gets the oldest and plainest form.
+
+use serde_json::{Value, json};
+
+use crate::request::Thinking;
+
+/// What is known of a model by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Claude {
+    family: Family,
+    /// Major times ten plus minor; 0 for what is not Claude.
+    version: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Family {
+    Sonnet,
+    Haiku,
+    Opus,
+    /// Fable and Mythos, which always think.
+    Deep,
+    Other,
+}
+
+/// The smallest number of tokens to think with.
+const LEAST: u32 = 1_024;
+
+/// What else bears on thinking.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Case {
+    /// A tool must be called, which does not go with thinking.
+    pub(super) forced: bool,
+    /// The last reply, which is being continued, has no thoughts of this model's own, which the
+    /// older form insists on.
+    pub(super) resumed: bool,
+    /// The most tokens of the reply.
+    pub(super) room: u32,
+}
+
+/// How a request asks for thought.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Thought {
+    /// The field `thinking`.
+    pub(super) thinking: Option<Value>,
+    /// `output_config.effort`.
+    pub(super) effort: Option<&'static str>,
+}
+
+impl Claude {
+    pub(super) fn of(model: &str) -> Self {
+        let name = model.rsplit('/').next().unwrap_or(model);
+        let name = name.to_ascii_lowercase().replace(['.', '@', ':'], "-");
+        let other = Self {
+            family: Family::Other,
+            version: 0,
+        };
+        let Some((_, rest)) = name.split_once("claude-") else {
+            return other;
+        };
+        let mut family = Family::Other;
+        // A date is longer than any version.
+        let mut numbers = Vec::new();
+        for word in rest.split('-') {
+            match (word, word.parse::<u32>()) {
+                ("sonnet", _) => family = Family::Sonnet,
+                ("haiku", _) => family = Family::Haiku,
+                ("opus", _) => family = Family::Opus,
+                ("fable" | "mythos", _) => family = Family::Deep,
+                (_, Ok(number)) if word.len() <= 2 => numbers.push(number),
+                _ => {}
+            }
+        }
+        let major = numbers.first().copied().unwrap_or(0);
+        let minor = numbers.get(1).copied().unwrap_or(0).min(9);
+        Self {
+            family,
+            version: major * 10 + minor,
+        }
+    }
+
+    /// Thinks as the task asks, steered by effort.
+    fn adaptive(self) -> bool {
+        self.version >= 46
+    }
+
+    /// Cannot be kept from thinking.
+    fn always_thinks(self) -> bool {
+        self.family == Family::Deep || (self.family == Family::Opus && self.version >= 55)
+    }
+
+    /// Refuses to be made to call a tool.
+    pub(super) fn refuses_force(self) -> bool {
+        let newest = self.version >= 55 && self.family != Family::Haiku;
+        newest || (self.family == Family::Deep && self.version >= 51)
+    }
+
+    /// Takes a temperature.
+    pub(super) fn takes_temperature(self) -> bool {
+        let later = match self.family {
+            Family::Opus | Family::Deep => self.version >= 47,
+            _ => self.version >= 50,
+        };
+        !later
+    }
+
+    /// Can be held to a schema.
+    pub(super) fn structured(self) -> bool {
+        self.version >= 45
+    }
+
+    /// How to ask for `level`.
+    pub(super) fn thought(self, level: Option<Thinking>, case: Case) -> Thought {
+        let quiet = Thought {
+            thinking: None,
+            effort: None,
+        };
+        let Some(level) = level else {
+            return quiet;
+        };
+        if self.adaptive() {
+            return self.adaptive_thought(level, case.forced);
+        }
+        let able = self.version == 0 || self.version >= 37;
+        if level == Thinking::None || case.forced || case.resumed || !able {
+            return quiet;
+        }
+        let budget = match level {
+            Thinking::None | Thinking::Minimal => LEAST,
+            Thinking::Low => 4_096,
+            Thinking::Medium => 10_000,
+            Thinking::High => 20_000,
+            Thinking::Xhigh => 32_000,
+        };
+        // What is thought counts among what is written: a quarter stays for the answer.
+        let budget = budget.min(case.room / 4 * 3);
+        if budget < LEAST {
+            return quiet;
+        }
+        Thought {
+            thinking: Some(json!({ "type": "enabled", "budget_tokens": budget })),
+            effort: None,
+        }
+    }
+
+    fn adaptive_thought(self, level: Thinking, forced: bool) -> Thought {
+        let effort = match level {
+            Thinking::None | Thinking::Minimal | Thinking::Low => "low",
+            Thinking::Medium => "medium",
+            Thinking::High => "high",
+            Thinking::Xhigh if self.version >= 47 => "xhigh",
+            Thinking::Xhigh => "max",
+        };
+        let off =
+            (level == Thinking::None || (forced && !self.refuses_force())) && !self.always_thinks();
+        let thinking = if !off {
+            let mut thinking = json!({ "type": "adaptive" });
+            if self.version >= 47 {
+                // Otherwise the thoughts come back empty.
+                thinking["display"] = json!("summarized");
+            }
+            Some(thinking)
+        } else if self.family == Family::Sonnet && self.version >= 55 {
+            Some(json!({ "type": "between_tools" }))
+        } else if self.version >= 50 {
+            Some(json!({ "type": "disabled" }))
+        } else {
+            None
+        };
+        // Without thinking, more effort than high is refused.
+        let effort = match effort {
+            "xhigh" | "max" if off => "high",
+            effort => effort,
+        };
+        Thought {
+            thinking,
+            effort: Some(effort),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read_from_every_spelling() {
+        for (model, family, version) in [
+            ("claude-opus-5-5", Family::Opus, 55),
+            ("claude-opus-5", Family::Opus, 50),
+            ("anthropic/claude-sonnet-4.5", Family::Sonnet, 45),
+            ("claude-sonnet-4-20250514", Family::Sonnet, 40),
+            ("claude-3-7-sonnet-20250219", Family::Sonnet, 37),
+            ("claude-haiku-4-5@20251001", Family::Haiku, 45),
+            ("claude-fable-5-1", Family::Deep, 51),
+            ("glm-5", Family::Other, 0),
+        ] {
+            assert_eq!(Claude::of(model), Claude { family, version }, "{model}");
+        }
+    }
+
+    const CASE: Case = Case {
+        forced: false,
+        resumed: false,
+        room: 100_000,
+    };
+
+    #[test]
+    fn each_version_is_asked_in_the_form_it_takes() {
+        let ask = |model: &str, level: Thinking| {
+            let thought = Claude::of(model).thought(Some(level), CASE);
+            let thinking = thought.thinking.unwrap_or_default();
+            let kind = thinking["type"].as_str().unwrap_or("").to_owned();
+            let budget = thinking["budget_tokens"].as_u64().unwrap_or(0);
+            (kind, thought.effort.unwrap_or(""), budget)
+        };
+        use Thinking::{High, Low, Minimal, None, Xhigh};
+        for (model, level, kind, effort, budget) in [
+            ("claude-sonnet-4-5", High, "enabled", "", 20_000),
+            ("claude-sonnet-4-5", None, "", "", 0),
+            ("claude-3-5-sonnet", High, "", "", 0),
+            ("claude-opus-4-6", Xhigh, "adaptive", "max", 0),
+            ("claude-opus-4-6", None, "", "low", 0),
+            ("claude-opus-4-8", Xhigh, "adaptive", "xhigh", 0),
+            ("claude-opus-5", None, "disabled", "low", 0),
+            ("claude-opus-5-5", None, "adaptive", "low", 0),
+            ("claude-sonnet-5-5", None, "between_tools", "low", 0),
+            ("claude-haiku-5-5", None, "disabled", "low", 0),
+            ("claude-fable-5-1", Minimal, "adaptive", "low", 0),
+            ("kimi-k3", Low, "enabled", "", 4_096),
+        ] {
+            assert_eq!(
+                ask(model, level),
+                (kind.to_owned(), effort, budget),
+                "{model} {level}"
+            );
+        }
+        let unsaid = Claude::of("claude-opus-5-5").thought(Option::None, CASE);
+        assert_eq!(
+            (unsaid.thinking, unsaid.effort),
+            (Option::None, Option::None)
+        );
+        let force = Case {
+            forced: true,
+            ..CASE
+        };
+        let forced = Claude::of("claude-opus-5").thought(Some(Xhigh), force);
+        assert_eq!(forced.thinking.unwrap()["type"], "disabled");
+        assert_eq!(forced.effort, Some("high"));
+    }
+
+    #[test]
+    fn the_older_form_thinks_only_where_it_may_and_has_room() {
+        let budget = |case: Case| {
+            let thought = Claude::of("claude-sonnet-4-5").thought(Some(Thinking::High), case);
+            thought.thinking.map(|t| t["budget_tokens"].clone())
+        };
+        let room = |room: u32| Case { room, ..CASE };
+        assert_eq!(budget(room(8_192)), Some(json!(6_144)));
+        assert_eq!(budget(room(1_000)), None);
+        let resumed = Case {
+            resumed: true,
+            ..CASE
+        };
+        assert_eq!(budget(resumed), None);
+    }
+}

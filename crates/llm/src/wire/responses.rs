@@ -1,0 +1,202 @@
+//! OpenAI's Responses: how a request is written.
+
+use manyhands_core::Ids;
+use serde_json::{Value, json};
+
+use super::gpt::{self, Gpt, NO_TEMPERATURE};
+use super::{Ask, Decoder, Prepared, Wire, fitting, responses_reply, schema, whole_system};
+use crate::error::Fault;
+use crate::message::{Block, Message, Opaque, ReplyBlock, ToolResult};
+use crate::offered::Offered;
+use crate::provider::Line;
+use crate::request::ToolChoice;
+
+const VERSION: &str = "v1";
+/// The longest id of a call.
+const ID: usize = 64;
+
+pub(super) struct Responses;
+
+impl Wire for Responses {
+    fn home(&self) -> &'static str {
+        "https://api.openai.com/v1"
+    }
+
+    fn fixed_headers(&self) -> &'static [(&'static str, &'static str)] {
+        &[("content-type", "application/json")]
+    }
+
+    fn key_header(&self, key: &str) -> (&'static str, String) {
+        ("authorization", format!("Bearer {key}"))
+    }
+
+    fn prepare(&self, ask: &Ask<'_>, line: &Line) -> Result<Prepared, Fault> {
+        let mut notes = Vec::new();
+        let body = body(ask, &mut notes);
+        Ok(Prepared {
+            path: line.path(VERSION, "responses"),
+            body,
+            notes,
+        })
+    }
+
+    fn decoder(&self, ids: &Ids) -> Box<dyn Decoder> {
+        Box::new(responses_reply::Reader::new(ids.clone()))
+    }
+
+    fn lists(&self, line: &Line) -> Vec<String> {
+        vec![line.path(VERSION, "models")]
+    }
+
+    fn read_list(&self, list: &Value) -> Option<Vec<Offered>> {
+        gpt::read_list(list)
+    }
+}
+
+fn body(ask: &Ask<'_>, notes: &mut Vec<String>) -> Value {
+    let request = ask.request;
+    let gpt = Gpt::of(&ask.model.model);
+    let mut body = json!({
+        "model": ask.model.model,
+        "stream": true,
+        // The conversation is ours to keep.
+        "store": false,
+        "max_output_tokens": ask.max_output,
+        "input": input(ask),
+    });
+    if let Some(system) = whole_system(&request.system, None) {
+        body["instructions"] = json!(system);
+    }
+    if gpt.thinks() {
+        body["include"] = json!(["reasoning.encrypted_content"]);
+        body["reasoning"] = json!({ "summary": "auto" });
+    }
+    if let Some(effort) = gpt.effort(request.thinking) {
+        body["reasoning"]["effort"] = json!(effort);
+    }
+    if !request.tools.is_empty() {
+        body["tools"] = tools(ask);
+        body["tool_choice"] = choice(&request.tool_choice);
+    }
+    if let Some(output) = &request.output {
+        body["text"] = json!({
+            "format": {
+                "type": "json_schema",
+                "name": output.name,
+                "schema": output.schema,
+                "strict": schema::is_strict(&output.schema),
+            },
+        });
+    }
+    match request.temperature {
+        Some(_) if gpt.thinks() => notes.push(NO_TEMPERATURE.into()),
+        Some(temperature) => body["temperature"] = json!(temperature),
+        None => {}
+    }
+    if let Some(key) = &request.cache_key {
+        body["prompt_cache_key"] = json!(key);
+    }
+    body
+}
+
+fn choice(choice: &ToolChoice) -> Value {
+    match choice {
+        ToolChoice::Auto => json!("auto"),
+        ToolChoice::None => json!("none"),
+        ToolChoice::Required => json!("required"),
+        ToolChoice::Tool(name) => json!({ "type": "function", "name": name }),
+    }
+}
+
+fn tools(ask: &Ask<'_>) -> Value {
+    let tools = ask.request.tools.iter().map(|tool| {
+        json!({
+            "type": "function",
+            "name": tool.name,
+            "description": tool.description,
+            "parameters": schema::of_arguments(&tool.input_schema),
+            "strict": false,
+        })
+    });
+    tools.collect()
+}
+
+fn input(ask: &Ask<'_>) -> Value {
+    let mut items = Vec::new();
+    for message in &ask.messages {
+        match message {
+            Message::User { content } => {
+                let content: Vec<Value> = content.iter().map(shown).collect();
+                items.push(json!({ "type": "message", "role": "user", "content": content }));
+            }
+            Message::Assistant { content } => {
+                items.extend(content.iter().filter_map(|block| said(ask, block)));
+            }
+            Message::Tool { results } => items.extend(results.iter().map(result_of)),
+        }
+    }
+    Value::Array(items)
+}
+
+fn shown(block: &Block) -> Value {
+    match block {
+        Block::Text { text } => json!({ "type": "input_text", "text": text }),
+        Block::Image { data, mime_type } => json!({
+            "type": "input_image",
+            "detail": "auto",
+            "image_url": format!("data:{mime_type};base64,{data}"),
+        }),
+    }
+}
+
+fn said(ask: &Ask<'_>, block: &ReplyBlock) -> Option<Value> {
+    match block {
+        ReplyBlock::Text { text, .. } if text.trim().is_empty() => None,
+        ReplyBlock::Text { text, .. } => Some(json!({
+            "type": "message",
+            "role": "assistant",
+            "content": [{ "type": "output_text", "text": text }],
+        })),
+        ReplyBlock::Thinking { opaque, .. } => {
+            let data = Opaque::for_model(opaque.as_ref(), ask.model)?;
+            Some(json!({
+                "type": "reasoning",
+                "summary": data["summary"],
+                "encrypted_content": data["encrypted_content"],
+            }))
+        }
+        ReplyBlock::Call(call) => Some(json!({
+            "type": "function_call",
+            "call_id": fitting(&call.id, ID),
+            "name": call.name,
+            "arguments": call.arguments.as_object().to_string(),
+        })),
+    }
+}
+
+fn result_of(result: &ToolResult) -> Value {
+    let mut blocks: Vec<Block> = result.content.clone();
+    if result.is_error {
+        blocks.insert(0, Block::text("(the call failed)"));
+    }
+    if blocks.is_empty() {
+        blocks.push(Block::text("(nothing)"));
+    }
+    let pictures = blocks
+        .iter()
+        .any(|block| matches!(block, Block::Image { .. }));
+    let output = if pictures {
+        blocks.iter().map(shown).collect()
+    } else {
+        let texts = blocks.iter().filter_map(|block| match block {
+            Block::Text { text } => Some(text.as_str()),
+            Block::Image { .. } => None,
+        });
+        json!(texts.collect::<Vec<_>>().join("\n"))
+    };
+    json!({
+        "type": "function_call_output",
+        "call_id": fitting(&result.id, ID),
+        "output": output,
+    })
+}

@@ -1,0 +1,144 @@
+//! OpenAI's Responses: how a reply is read.
+
+use manyhands_core::Ids;
+use serde_json::{Value, json};
+
+use super::{Decoder, fresh, json as read, number};
+use crate::draft::{Draft, On};
+use crate::error::{ErrorKind, Fault};
+use crate::reply::{StopReason, Usage};
+use crate::sse::Event;
+use crate::status;
+
+pub(super) struct Reader {
+    ids: Ids,
+    /// The part of a thought's summary that was read last, to set the next one apart.
+    summary: Option<(u64, u64)>,
+}
+
+impl Decoder for Reader {
+    fn event(&mut self, event: &Event, draft: &mut Draft, on: On<'_>) -> Result<(), Fault> {
+        if event.data.trim() == "[DONE]" {
+            return Ok(());
+        }
+        let value = read(event)?;
+        let key = number(&value["output_index"]);
+        let delta = value["delta"].as_str().unwrap_or("");
+        match value["type"].as_str().unwrap_or("") {
+            "response.created" | "response.in_progress" => draft.begun = true,
+            "response.output_item.added" => self.added(key, &value["item"], draft, on),
+            "response.output_text.delta" => draft.text(key, delta, on),
+            "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
+                self.thought(key, &value, delta, draft, on);
+            }
+            "response.function_call_arguments.delta" => draft.arguments(key, delta, on)?,
+            "response.output_item.done" => self.done(key, &value["item"], draft, on)?,
+            "response.refusal.done" => {
+                let said = status::excerpt(value["refusal"].as_str().unwrap_or(""));
+                return Err(Fault::new(
+                    ErrorKind::Refused,
+                    format!("refuses to answer: {said}"),
+                ));
+            }
+            "response.completed" | "response.done" => {
+                finish(draft, &value["response"], StopReason::End);
+            }
+            "response.incomplete" => {
+                let response = &value["response"];
+                if response["incomplete_details"]["reason"] == "content_filter" {
+                    let why = "its content filter refuses an answer";
+                    return Err(Fault::new(ErrorKind::Refused, why));
+                }
+                finish(draft, response, StopReason::Length);
+            }
+            "response.failed" => {
+                draft.usage = usage(&value["response"]["usage"]);
+                return Err(status::of_event(&value["response"]["error"]));
+            }
+            "error" => return Err(status::of_event(&value)),
+            "" => return Err(Fault::garbage("an event without a type")),
+            // Beginnings and ends of parts, and whatever is added one day.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, _: &mut Draft) {}
+}
+
+impl Reader {
+    pub(super) fn new(ids: Ids) -> Self {
+        Self { ids, summary: None }
+    }
+
+    fn added(&self, key: u64, item: &Value, draft: &mut Draft, on: On<'_>) {
+        match item["type"].as_str() {
+            Some("function_call") => self.call(key, item, draft, on),
+            Some("reasoning") => draft.thinking(key, "", on),
+            _ => {}
+        }
+    }
+
+    fn call(&self, key: u64, item: &Value, draft: &mut Draft, on: On<'_>) {
+        let id = item["call_id"].as_str().filter(|id| !id.is_empty());
+        let id = id.map_or_else(|| fresh(&self.ids), str::to_owned);
+        let name = item["name"].as_str().unwrap_or("").to_owned();
+        draft.call(key, id, name, on);
+    }
+
+    fn thought(&mut self, key: u64, value: &Value, delta: &str, draft: &mut Draft, on: On<'_>) {
+        let part = (key, number(&value["summary_index"]));
+        if self
+            .summary
+            .is_some_and(|last| last.0 == key && last != part)
+        {
+            draft.thinking(key, "\n\n", on);
+        }
+        self.summary = Some(part);
+        draft.thinking(key, delta, on);
+    }
+
+    /// An item as a whole: what was not streamed is taken from it.
+    fn done(&self, key: u64, item: &Value, draft: &mut Draft, on: On<'_>) -> Result<(), Fault> {
+        match item["type"].as_str() {
+            Some("reasoning") if item["encrypted_content"].is_string() => {
+                draft.thinking(key, "", on);
+                let summary = item["summary"].as_array().cloned().unwrap_or_default();
+                draft.opaque(
+                    key,
+                    json!({ "summary": summary, "encrypted_content": item["encrypted_content"] }),
+                );
+            }
+            Some("function_call") => {
+                if !draft.has_call(key) {
+                    self.call(key, item, draft, on);
+                }
+                if draft.arguments_so_far(key) == 0 {
+                    draft.arguments(key, item["arguments"].as_str().unwrap_or(""), on)?;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn finish(draft: &mut Draft, response: &Value, stop: StopReason) {
+    draft.usage = usage(&response["usage"]);
+    draft.stop = Some(stop);
+    draft.ended = true;
+}
+
+fn usage(reported: &Value) -> Usage {
+    let details = &reported["input_tokens_details"];
+    let cache_read = number(&details["cached_tokens"]);
+    let cache_write = number(&details["cache_write_tokens"]);
+    let input = number(&reported["input_tokens"]);
+    Usage {
+        input: input.saturating_sub(cache_read).saturating_sub(cache_write),
+        output: number(&reported["output_tokens"]),
+        cache_read,
+        cache_write,
+        reasoning: number(&reported["output_tokens_details"]["reasoning_tokens"]),
+    }
+}

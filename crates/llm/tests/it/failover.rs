@@ -1,0 +1,433 @@
+//! Tries, waits and the next model, on a clock that stands still.
+
+use std::time::Duration;
+
+use manyhands_llm::{Delta, ErrorKind, ModelError, Reply};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::fake::{Fake, Say};
+use crate::support::{
+    Format, anthropic, ask, chat, formats, gemini, models, provider, responses, user,
+};
+
+const LATEST: Duration = Duration::from_secs(5);
+
+fn hello(format: &Format) -> Say {
+    Say::Stream(format.short.clone().into())
+}
+
+/// Two models, of which the first does as it is told and the second answers.
+async fn with_backup(
+    first: Vec<Say>,
+    settings: Value,
+) -> (Result<Reply, ModelError>, Vec<Delta>, Duration, usize) {
+    let (one, two) = (anthropic(), chat());
+    let ill = Fake::saying(one.check, first).await;
+    let well = Fake::saying(two.check, vec![hello(&two)]).await;
+    let mut all = json!({
+        "default": "a/claude-opus-5",
+        "fallbacks": ["b/gpt-4o"],
+        "providers": { "a": provider(one.kind, &ill), "b": provider(two.kind, &well) },
+    });
+    for (key, value) in settings.as_object().unwrap() {
+        all[key] = value.clone();
+    }
+    let models = models(all);
+    let started = Instant::now();
+    let (reply, heard) = ask(&models, &user("hi")).await;
+    (reply, heard, started.elapsed(), ill.heard().len())
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_fault_leads_to_the_next_model_within_five_seconds() {
+    let text = anthropic().short;
+    let half = text[..text.find("lo\"").unwrap()].to_owned();
+    let half = &half[..half.rfind("\n\n").unwrap() + 2];
+    let rate = |after| ErrorKind::RateLimited { retry_after: after };
+    for (say, kind, tries) in [
+        (Say::error(429, "", "slow down"), rate(None), 3),
+        (
+            Say::error(429, "retry-after: 60\r\n", "slow down"),
+            rate(Some(Duration::from_secs(60))),
+            1,
+        ),
+        (
+            Say::error(429, "retry-after: 10\r\n", "slow down"),
+            rate(Some(Duration::from_secs(10))),
+            1,
+        ),
+        (
+            Say::error(500, "", "oops"),
+            ErrorKind::Server { status: 500 },
+            3,
+        ),
+        (
+            Say::error(502, "", "oops"),
+            ErrorKind::Server { status: 502 },
+            3,
+        ),
+        (Say::error(503, "", "oops"), ErrorKind::Overloaded, 3),
+        (Say::error(529, "", "oops"), ErrorKind::Overloaded, 3),
+        (Say::Break(half.into()), ErrorKind::Cut, 3),
+        (Say::End(half.into()), ErrorKind::Cut, 3),
+        (Say::Raw(Vec::new()), ErrorKind::Cut, 3),
+        (
+            Say::Raw(b"SMTP 220 hello\r\n\r\n".to_vec()),
+            ErrorKind::Cut,
+            3,
+        ),
+        (
+            Say::Stream(b"data: not json\n\n".to_vec()),
+            ErrorKind::Garbage,
+            3,
+        ),
+        (
+            Say::Stream(b"<html>hello</html>".to_vec()),
+            ErrorKind::Garbage,
+            3,
+        ),
+        (
+            Say::Whole(200, "", "{\"hello\": 1}".into()),
+            ErrorKind::Garbage,
+            3,
+        ),
+        (Say::Silence, ErrorKind::Silent, 1),
+        (Say::Hang(Vec::new()), ErrorKind::Silent, 1),
+        (Say::error(401, "", "no"), ErrorKind::Auth, 1),
+        (Say::error(400, "", "bad"), ErrorKind::BadRequest, 1),
+        (
+            Say::error(404, "", "no such model"),
+            ErrorKind::BadRequest,
+            1,
+        ),
+        (
+            Say::Whole(
+                307,
+                "location: https://elsewhere.example/\r\n",
+                String::new(),
+            ),
+            ErrorKind::BadRequest,
+            1,
+        ),
+    ] {
+        let (reply, heard, took, asked) = with_backup(vec![say.clone()], json!({})).await;
+        let reply = reply.unwrap_or_else(|error| panic!("{say:?}: {error}"));
+        assert_eq!(
+            (reply.text(), reply.model.to_string()),
+            ("Hello".into(), "b/gpt-4o".into())
+        );
+        assert!(took <= LATEST, "{say:?} took {took:?}");
+        // One that hangs up at once is asked once more each time.
+        let hung_up = matches!(&say, Say::Raw(bytes) if bytes.is_empty());
+        assert_eq!(asked, tries * (1 + usize::from(hung_up)), "{say:?}");
+        assert_eq!(reply.attempts.len(), tries + 1);
+        let failure = reply.attempts[0].failure.clone().unwrap();
+        assert_eq!(failure.kind, kind, "{say:?}: {}", failure.message);
+        let cut = matches!(&say, Say::Break(_)) || matches!(&say, Say::End(_));
+        let restarts = heard
+            .iter()
+            .filter(|delta| matches!(delta, Delta::Restart { .. }))
+            .count();
+        assert_eq!(restarts, if cut { 3 } else { 0 }, "{say:?}: {heard:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failover_says_that_the_reply_begins_anew_and_why() {
+    let text = anthropic().short;
+    let half = text.as_bytes()[..text.find("event: content_block_stop").unwrap()].to_vec();
+    let (reply, heard, _, _) =
+        with_backup(vec![Say::Break(half)], json!({ "retry": { "retries": 0 } })).await;
+    assert_eq!(reply.unwrap().text(), "Hello");
+    let because = "a/claude-opus-5: the reply ended in the middle".to_owned();
+    let model = "b/gpt-4o".parse().unwrap();
+    let text = |text: &str| Delta::Text(text.into());
+    assert_eq!(
+        heard,
+        [
+            text("Hel"),
+            text("lo"),
+            Delta::Restart { model, because },
+            text("Hel"),
+            text("lo")
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn silence_in_the_middle_is_waited_for_and_then_left() {
+    let text = anthropic().short;
+    let half = text.as_bytes()[..text.find("event: content_block_stop").unwrap()].to_vec();
+    let (reply, heard, took, _) = with_backup(vec![Say::Hang(half)], json!({})).await;
+    let reply = reply.unwrap();
+    assert_eq!(reply.text(), "Hello");
+    assert_eq!(
+        reply.attempts[0].failure.clone().unwrap().kind,
+        ErrorKind::Silent
+    );
+    assert!(
+        took >= Duration::from_secs(30) && took < Duration::from_secs(35),
+        "{took:?}"
+    );
+    assert!(
+        heard
+            .iter()
+            .any(|delta| matches!(delta, Delta::Restart { .. }))
+    );
+    let spent = reply.attempts[0].spent.expect("what was said was paid for");
+    assert_eq!(spent.usage.input, 9);
+}
+
+#[tokio::test(start_paused = true)]
+async fn alone_a_model_is_waited_for_longer() {
+    for format in formats() {
+        let fake = Fake::saying(format.check, vec![Say::Silence]).await;
+        let models = models(json!({
+            "default": format!("p/{}", format.model),
+            "providers": { "p": provider(format.kind, &fake) },
+            "retry": { "retries": 0 },
+        }));
+        let started = Instant::now();
+        let error = ask(&models, &user("hi")).await.0.unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Silent);
+        assert!(
+            error.to_string().contains("said nothing for 120 seconds"),
+            "{error}"
+        );
+        assert!(started.elapsed() >= Duration::from_secs(120));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_passes_is_tried_again_with_the_same_model() {
+    let format = responses();
+    let says = vec![
+        Say::error(500, "", "oops"),
+        Say::error(429, "retry-after: 2\r\n", "slow"),
+        hello(&format),
+    ];
+    let fake = Fake::saying(format.check, says).await;
+    let models = models(
+        json!({ "default": "p/gpt-5.5", "providers": { "p": provider(format.kind, &fake) } }),
+    );
+    let started = Instant::now();
+    let reply = ask(&models, &user("hi")).await.0.unwrap();
+    assert_eq!(
+        (reply.text(), reply.attempts.len()),
+        ("Hello".to_owned(), 3)
+    );
+    let took = started.elapsed();
+    assert!(
+        took >= Duration::from_millis(2_250) && took < Duration::from_secs(4),
+        "{took:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_line_that_was_closed_meanwhile_is_no_failure() {
+    for format in formats() {
+        let fake = Fake::saying(format.check, vec![Say::Raw(Vec::new()), hello(&format)]).await;
+        let models = models(json!({
+            "default": format!("p/{}", format.model),
+            "providers": { "p": provider(format.kind, &fake) },
+            "retry": { "retries": 0 },
+        }));
+        let reply = ask(&models, &user("hi")).await.0.unwrap();
+        assert_eq!(
+            (reply.text(), reply.attempts.len()),
+            ("Hello".to_owned(), 1)
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn waits_vary_and_grow() {
+    let format = chat();
+    let mut seen = Vec::new();
+    for _ in 0..4 {
+        let fake = Fake::saying(format.check, vec![Say::error(500, "", "oops")]).await;
+        let models = models(
+            json!({ "default": "p/gpt-4o", "providers": { "p": provider(format.kind, &fake) }, "retry": { "retries": 3 } }),
+        );
+        for _ in 0..3 {
+            let started = Instant::now();
+            ask(&models, &user("hi")).await.0.unwrap_err();
+            seen.push(started.elapsed());
+        }
+    }
+    // 0.5, 1 and 2 seconds, each at least half and at most all of it.
+    let bounds = Duration::from_millis(1_750)..=Duration::from_millis(3_600);
+    assert!(seen.iter().all(|took| bounds.contains(took)), "{seen:?}");
+    seen.sort();
+    seen.dedup();
+    assert!(seen.len() > 1, "chance plays a part");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_list_is_followed_in_order_and_the_error_tells_all_of_it() {
+    let formats = [anthropic(), chat(), responses(), gemini()];
+    let mut fakes = Vec::new();
+    for (format, status) in formats.iter().zip([401, 500, 400, 503]) {
+        fakes.push(
+            Fake::saying(
+                format.check,
+                vec![Say::error(status, "", &format!("no from {status}"))],
+            )
+            .await,
+        );
+    }
+    let names = ["a", "b", "c", "d"];
+    let mut providers = json!({});
+    for ((name, format), fake) in names.iter().zip(&formats).zip(&fakes) {
+        providers[name] = provider(format.kind, fake);
+    }
+    let models = models(json!({
+        "default": "a/claude-opus-5",
+        "fallbacks": ["b/gpt-4o", "a/claude-opus-5", "c/gpt-5.5", "d/gemini-3.5-flash"],
+        "providers": providers,
+    }));
+    let error = ask(&models, &user("hi")).await.0.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Auth, "the first one's failure");
+    let mut asked: Vec<String> = error
+        .attempts
+        .iter()
+        .map(|attempt| attempt.model.provider.clone())
+        .collect();
+    asked.dedup();
+    assert_eq!(asked, names);
+    let told = error.to_string();
+    assert!(
+        told.starts_with("a/claude-opus-5: answered 401: no from 401; then b/gpt-4o: answered 500"),
+        "{told}"
+    );
+    assert!(
+        told.contains("then d/gemini-3.5-flash: answered 503"),
+        "{told}"
+    );
+    assert!(
+        told.lines()
+            .last()
+            .unwrap()
+            .contains("manyhands models test"),
+        "{told}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_no_other_model_should_decide_is_told_at_once() {
+    for (say, kind) in [
+        (
+            Say::error(400, "", "prompt is too long: 9 > 8"),
+            ErrorKind::ContextOverflow,
+        ),
+        (Say::error(413, "", "too large"), ErrorKind::ContextOverflow),
+        (
+            Say::error(400, "", "violates our usage policies"),
+            ErrorKind::Refused,
+        ),
+        (
+            Say::Stream(anthropic().short.replace("end_turn", "refusal").into()),
+            ErrorKind::Refused,
+        ),
+    ] {
+        let (reply, _, _, asked) = with_backup(vec![say.clone()], json!({})).await;
+        assert_eq!(reply.unwrap_err().kind, kind, "{say:?}");
+        assert_eq!(asked, 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fallback_that_is_too_small_does_not_hide_what_happened() {
+    let (one, two) = (anthropic(), chat());
+    let ill = Fake::saying(one.check, vec![Say::error(503, "", "busy")]).await;
+    let small = Fake::saying(
+        two.check,
+        vec![Say::error(400, "", "maximum context length is 8")],
+    )
+    .await;
+    let models = models(json!({
+        "default": "a/claude-opus-5",
+        "fallbacks": ["b/gpt-4o"],
+        "providers": { "a": provider(one.kind, &ill), "b": provider(two.kind, &small) },
+    }));
+    let error = ask(&models, &user("hi")).await.0.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Overloaded);
+    assert!(
+        error.to_string().contains("maximum context length"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn stopping_closes_the_line_and_is_no_failure_of_the_model() {
+    for format in formats() {
+        let half = format.short[..format.short.find("\n\n").unwrap() + 2].to_owned();
+        for hang in [Say::Silence, Say::Hang(half.into())] {
+            let fake = Fake::saying(format.check, vec![hang]).await;
+            let models = models(json!({
+                "default": format!("p/{}", format.model),
+                "fallbacks": ["p/other"],
+                "providers": { "p": provider(format.kind, &fake) },
+            }));
+            let cancel = CancellationToken::new();
+            let request = user("hi");
+            let mut ignore = |_| {};
+            let reply = models.reply(&request, &mut ignore, &cancel);
+            let stop = async {
+                while fake.heard().is_empty() {
+                    tokio::task::yield_now().await;
+                }
+                cancel.cancel();
+            };
+            let (reply, ()) = tokio::join!(reply, stop);
+            assert_eq!(reply.unwrap_err().kind, ErrorKind::Cancelled);
+            let closed = fake.closed.acquire().await.unwrap();
+            closed.forget();
+            assert_eq!(fake.heard().len(), 1, "nobody else was asked");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_replies_come_at_once_from_many_tasks() {
+    let format = responses();
+    let fake = Fake::saying(format.check, vec![hello(&format)]).await;
+    let models = std::sync::Arc::new(models(json!({
+        "default": "p/gpt-5.5",
+        "providers": { "p": provider(format.kind, &fake) },
+    })));
+    let tasks = (0..100).map(|_| {
+        let models = std::sync::Arc::clone(&models);
+        tokio::spawn(async move { ask(&models, &user("hi")).await.0.unwrap().text() })
+    });
+    for task in tasks.collect::<Vec<_>>() {
+        assert_eq!(task.await.unwrap(), "Hello");
+    }
+    assert_eq!(fake.heard().len(), 100);
+}
+
+#[tokio::test(start_paused = true)]
+async fn stopping_ends_a_wait_too() {
+    let format = chat();
+    let fake = Fake::saying(
+        format.check,
+        vec![Say::error(429, "retry-after: 25\r\n", "slow")],
+    )
+    .await;
+    let models = models(
+        json!({ "default": "p/gpt-4o", "providers": { "p": provider(format.kind, &fake) } }),
+    );
+    let cancel = CancellationToken::new();
+    let request = user("hi");
+    let mut ignore = |_| {};
+    let started = Instant::now();
+    let stop = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        cancel.cancel();
+    };
+    let (reply, ()) = tokio::join!(models.reply(&request, &mut ignore, &cancel), stop);
+    assert_eq!(reply.unwrap_err().kind, ErrorKind::Cancelled);
+    assert!(started.elapsed() < Duration::from_secs(2));
+}

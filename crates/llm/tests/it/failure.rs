@@ -1,0 +1,205 @@
+//! What failures say, and what they keep to themselves.
+
+use manyhands_llm::{ErrorKind, ModelError};
+use serde_json::{Value, json};
+
+use crate::fake::{Fake, Say};
+use crate::support::{KEY, ask, chat, formats, models, outside, provider, user};
+
+async fn fails(kind: &str, fake: &Fake) -> ModelError {
+    let models = models(json!({
+        "default": "p/gpt-4o",
+        "providers": { "p": { "kind": kind, "base_url": fake.url(), "api_key": "vault:key" } },
+        "retry": { "retries": 0 },
+    }));
+    ask(&models, &user("hi")).await.0.unwrap_err()
+}
+
+#[tokio::test]
+async fn a_key_that_is_echoed_is_not_shown() {
+    let echo = format!("Incorrect API key provided: {KEY}. Find yours at example.com");
+    let fake = Fake::saying(|_| Ok(()), vec![Say::error(401, "", &echo)]).await;
+    let error = fails("openai", &fake).await;
+    assert_eq!(
+        fake.heard()[0].header("authorization"),
+        format!("Bearer {KEY}"),
+        "it was sent"
+    );
+    let told = format!("{error} {error:?}");
+    assert!(told.contains("Incorrect API key provided: ***"), "{told}");
+    assert!(!told.contains(KEY), "{told}");
+}
+
+#[tokio::test]
+async fn failures_within_a_reply_are_told_as_what_they_are() {
+    for (kind, stream, expect) in [
+        (
+            "anthropic",
+            r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
+            ErrorKind::Overloaded,
+        ),
+        (
+            "openai",
+            r#"{"error":{"message":"upstream died","code":502}}"#,
+            ErrorKind::Server { status: 502 },
+        ),
+        (
+            "openai",
+            r#"{"choices":[{"delta":{},"finish_reason":"content_filter"}]}"#,
+            ErrorKind::Refused,
+        ),
+        (
+            "openai",
+            r#"{"choices":[{"delta":{"refusal":"I cannot"},"finish_reason":"stop"}]}"#,
+            ErrorKind::Refused,
+        ),
+        (
+            "openai-responses",
+            r#"{"type":"response.failed","response":{"error":{"code":"rate_limit_exceeded","message":"slow"}}}"#,
+            ErrorKind::RateLimited { retry_after: None },
+        ),
+        (
+            "openai-responses",
+            r#"{"type":"error","code":"server_error","message":"x"}"#,
+            ErrorKind::Server { status: 0 },
+        ),
+        (
+            "openai-responses",
+            r#"{"type":"response.incomplete","response":{"incomplete_details":{"reason":"content_filter"}}}"#,
+            ErrorKind::Refused,
+        ),
+        (
+            "gemini",
+            r#"{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"}}"#,
+            ErrorKind::Refused,
+        ),
+        (
+            "gemini",
+            r#"{"candidates":[{"finishReason":"SAFETY"}]}"#,
+            ErrorKind::Refused,
+        ),
+        (
+            "gemini",
+            r#"{"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL","finishMessage":"bad call"}]}"#,
+            ErrorKind::Garbage,
+        ),
+        (
+            "gemini",
+            r#"{"error":{"code":503,"status":"UNAVAILABLE","message":"busy"}}"#,
+            ErrorKind::Overloaded,
+        ),
+    ] {
+        let fake = Fake::saying(
+            |_| Ok(()),
+            vec![Say::Stream(format!("data: {stream}\n\n").into())],
+        )
+        .await;
+        let error = fails(kind, &fake).await;
+        assert_eq!(error.kind, expect, "{kind} {stream}");
+        let told = error.to_string();
+        assert!(
+            told.starts_with("p/gpt-4o: ") && told.lines().count() == 2,
+            "{told}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_unreachable() {
+    // The port was ours a moment ago, and nobody listens there now.
+    let port = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
+    let models = models(json!({
+        "default": "p/m",
+        "providers": { "p": { "kind": "openai", "base_url": format!("http://127.0.0.1:{port}/v1") } },
+        "retry": { "retries": 0 },
+    }));
+    let error = ask(&models, &user("hi")).await.0.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Unreachable);
+    assert!(error.to_string().contains("base_url"), "{error}");
+}
+
+#[tokio::test]
+async fn no_request_goes_anywhere_but_to_the_base_url() {
+    let format = chat();
+    let elsewhere = Fake::saying(|_| Ok(()), vec![Say::Stream(format.short.clone().into())]).await;
+    let to: &'static str = Box::leak(
+        format!("location: {}/v1/chat/completions\r\n", elsewhere.url()).into_boxed_str(),
+    );
+    let fake = Fake::saying(format.check, vec![Say::Whole(307, to, String::new())]).await;
+    let error = fails("openai", &fake).await;
+    assert_eq!(error.kind, ErrorKind::BadRequest);
+    assert!(error.to_string().contains("base_url"), "{error}");
+    assert_eq!((fake.heard().len(), elsewhere.heard().len()), (1, 0));
+}
+
+#[tokio::test]
+async fn what_is_not_set_up_says_how_to_set_it_up() {
+    let format = chat();
+    let fake = Fake::saying(format.check, vec![Say::Stream(format.short.clone().into())]).await;
+    let mut no_key = provider(format.kind, &fake);
+    no_key["api_key"] = json!("vault:missing");
+    for (settings, kind, words) in [
+        (json!({}), ErrorKind::NotConfigured, "models.default"),
+        (
+            json!({ "default": "p/m", "providers": { "p": no_key } }),
+            ErrorKind::Auth,
+            "manyhands secret set missing",
+        ),
+    ] {
+        let error = ask(&models(settings), &user("hi")).await.0.unwrap_err();
+        assert_eq!(error.kind, kind);
+        assert!(error.to_string().contains(words), "{error}");
+    }
+    assert_eq!(fake.heard().len(), 0, "without its key nothing is sent");
+}
+
+#[tokio::test]
+async fn one_broken_provider_does_not_keep_the_others_from_working() {
+    let format = chat();
+    let fake = Fake::saying(format.check, vec![Say::Stream(format.short.clone().into())]).await;
+    let settings: Value = json!({
+        "default": "broken/m",
+        "fallbacks": ["nobody/m", "nonsense", "scripted/m", "p/gpt-4o"],
+        "providers": {
+            "broken": { "kind": "openai", "base_url": "ftp://x" },
+            "scripted": { "kind": "scripted", "script": "/nowhere/at-all.yaml" },
+            "p": provider(format.kind, &fake),
+        },
+    });
+    let settings = serde_json::from_value(settings).unwrap();
+    let models = manyhands_llm::Models::new(
+        &settings,
+        outside(std::sync::Arc::new(manyhands_llm::NoBudget)),
+    );
+    let problems = models.problems().join("\n");
+    for words in [
+        "models.providers.broken: base_url uses ftp",
+        "script /nowhere/at-all.yaml",
+        "no provider \"nobody\"",
+        "\"nonsense\" names no model",
+    ] {
+        assert!(problems.contains(words), "{words} in {problems}");
+    }
+    let reply = ask(&models, &user("hi")).await.0.unwrap();
+    assert_eq!(reply.model.to_string(), "p/gpt-4o");
+    assert_eq!(reply.attempts.len(), 3);
+}
+
+#[tokio::test]
+async fn a_reply_without_end_is_not_read_for_ever() {
+    for format in formats() {
+        let endless = "data: ".to_owned() + &"x".repeat(17 * 1024 * 1024);
+        let fake = Fake::saying(format.check, vec![Say::Stream(endless.into())]).await;
+        let models = models(json!({
+            "default": format!("p/{}", format.model),
+            "providers": { "p": provider(format.kind, &fake) },
+            "retry": { "retries": 0 },
+        }));
+        let error = ask(&models, &user("hi")).await.0.unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Garbage, "{error}");
+    }
+}

@@ -1,0 +1,13 @@
+//! Models against servers that take only what the real ones take, and that fail in every way.
+
+mod cut;
+mod failover;
+mod failure;
+mod fake;
+mod golden;
+mod listing;
+mod money;
+mod replies;
+mod scripted;
+mod strict;
+mod support;

@@ -1,0 +1,172 @@
+//! What can be typed about agents, their conversations and their models.
+
+use clap::Subcommand;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use manyhands_core::AgentId;
+
+#[derive(clap::Args)]
+pub struct Chat {
+    /// Which conversation: a name such as work, or agent:NAME:REST.
+    #[arg(short, long, default_value = "main", value_name = "KEY")]
+    pub session: String,
+    /// With which agent.
+    #[arg(long, default_value = "main", value_name = "NAME")]
+    pub agent: AgentId,
+    /// Which model answers here, as provider/model.
+    #[arg(long, value_name = "MODEL")]
+    pub model: Option<String>,
+    /// How hard it thinks here.
+    #[arg(long, value_name = "LEVEL", value_parser = levels())]
+    pub think: Option<String>,
+    /// Print one JSON object when the answer is there.
+    #[arg(long)]
+    pub json: bool,
+    /// What to say; what comes on standard input follows it. Without both, a conversation begins.
+    #[arg(value_name = "MESSAGE")]
+    pub message: Option<String>,
+}
+
+#[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Sessions {
+    /// As JSON.
+    #[arg(long)]
+    pub json: bool,
+    #[command(subcommand)]
+    pub command: Option<SessionsCommand>,
+}
+
+#[derive(Subcommand)]
+pub enum SessionsCommand {
+    /// List the conversations, the latest first.
+    List {
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show one, with what was said last.
+    Show {
+        /// Which one: a name such as work, or agent:NAME:REST.
+        key: String,
+        /// How many messages.
+        #[arg(long, default_value_t = 20, value_name = "N")]
+        limit: u32,
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Begin one anew; what was said is archived.
+    Reset {
+        /// Which one.
+        key: String,
+    },
+    /// Leave all but the last messages out of what its model is shown; they are archived.
+    Compact {
+        /// Which one.
+        key: String,
+        /// How many messages stay.
+        #[arg(long, default_value_t = 20, value_name = "N")]
+        keep: u32,
+    },
+    /// Set its model, how hard it thinks, and what it is called.
+    #[command(group(clap::ArgGroup::new("what").required(true).multiple(true)))]
+    Set {
+        /// Which one.
+        key: String,
+        /// The model, as provider/model.
+        #[arg(long, value_name = "MODEL", group = "what")]
+        model: Option<String>,
+        /// How hard it thinks.
+        #[arg(long, value_name = "LEVEL", value_parser = levels(), group = "what")]
+        think: Option<String>,
+        /// What it is called.
+        #[arg(long, group = "what")]
+        label: Option<String>,
+    },
+}
+
+#[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Models {
+    /// As JSON.
+    #[arg(long)]
+    pub json: bool,
+    #[command(subcommand)]
+    pub command: Option<ModelsCommand>,
+}
+
+#[derive(Subcommand)]
+pub enum ModelsCommand {
+    /// Ask a model for one word, and say how it went.
+    Test {
+        /// The model, as provider/model; the default when not given.
+        model: Option<String>,
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(clap::Args)]
+pub struct Usage {
+    /// Of how many days.
+    #[arg(long, default_value_t = 30, value_name = "N")]
+    pub days: u32,
+    /// As JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// How hard a model can think, in words.
+fn levels() -> impl TypedValueParser<Value = String> {
+    PossibleValuesParser::new(["none", "minimal", "low", "medium", "high", "xhigh"])
+        .map(|word: String| word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{Args, Command};
+    use clap::Parser;
+
+    fn parse(line: &str) -> Result<Command, String> {
+        let words = std::iter::once("manyhands").chain(line.split_whitespace());
+        Args::try_parse_from(words)
+            .map(|args| args.command)
+            .map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn a_message_is_one_word_of_the_shell_and_may_be_left_out() {
+        let Ok(Command::Chat(chat)) = parse("chat -s work --think high hello") else {
+            panic!("no chat");
+        };
+        assert_eq!(chat.message.as_deref(), Some("hello"));
+        assert_eq!(
+            (chat.session.as_str(), chat.think.as_deref()),
+            ("work", Some("high"))
+        );
+        assert!(matches!(
+            parse("chat"),
+            Ok(Command::Chat(Chat { message: None, .. }))
+        ));
+        assert!(parse("chat hello there").is_err(), "quotes were forgotten");
+        assert!(parse("chat --think hard x").is_err());
+        assert!(parse("chat --agent Big_One x").is_err());
+    }
+
+    #[test]
+    fn sessions_are_listed_unless_something_else_is_asked() {
+        for line in [
+            "sessions",
+            "sessions --json",
+            "sessions list",
+            "sessions list --json",
+        ] {
+            assert!(matches!(parse(line), Ok(Command::Sessions(_))), "{line}");
+        }
+        assert!(parse("sessions set work").is_err(), "nothing to set");
+        assert!(parse("sessions set work --label Work --think low").is_ok());
+        assert!(parse("sessions show").is_err());
+    }
+}

@@ -1,0 +1,205 @@
+//! `models`: who serves which, and whether one answers.
+
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+
+use super::chat::ADVICE;
+use super::usage::dollars;
+use crate::args::{Models, ModelsCommand};
+use crate::ground::Ground;
+use crate::output::{self, Done, Failure};
+use crate::remote::{Remote, text};
+
+/// How many offered models of one provider are listed.
+const SHOWN: usize = 30;
+
+/// Lists them, or tests one.
+pub async fn run(models: Models, ground: &Ground) -> Done {
+    let remote = ground.remote()?;
+    match models.command {
+        None => list(&remote, models.json).await,
+        Some(ModelsCommand::Test { model, json }) => test(&remote, model, json).await,
+    }
+}
+
+async fn list(remote: &Remote, json: bool) -> Done {
+    let listed = remote.get("/api/models").await?;
+    if json {
+        output::json(&listed);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let providers = listed["providers"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    if providers.is_empty() {
+        output::say(format!("no model is configured\n{ADVICE}"));
+        return Ok(ExitCode::SUCCESS);
+    }
+    output::say(match listed["default"].as_str() {
+        Some(model) => format!("default    {model}"),
+        None => "default    none\nhint: set models.default in config.toml to one of those below, as provider/model".to_owned(),
+    });
+    let fallbacks: Vec<String> = listed["fallbacks"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(text)
+        .collect();
+    if !fallbacks.is_empty() {
+        output::say(format!("fallbacks  {}", fallbacks.join(", ")));
+    }
+    for provider in providers {
+        output::say(format!("\n{}", about(provider)));
+    }
+    for problem in listed["problems"].as_array().into_iter().flatten() {
+        output::remark(format!("wrong: {}", text(problem)));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A provider and its models.
+fn about(provider: &Value) -> String {
+    let name = text(&provider["provider"]);
+    let mut about = format!("{name} ({})", text(&provider["kind"]));
+    match (provider["scripted"] == true, text(&provider["baseUrl"])) {
+        (true, _) => about.push_str("  replays a file; no model is asked"),
+        (false, address) => about.push_str(&format!("  {address}")),
+    }
+    let configured = provider["configured"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    for model in configured {
+        about.push_str(&format!("\n  {}  in use{}", text(model), price(model)));
+    }
+    if let Some(error) = provider["error"].as_str() {
+        about.push_str(&format!(
+            "\n  WRONG  {}",
+            error.replace('\n', "\n         do: ")
+        ));
+    }
+    let is_configured = |model: &str| configured.iter().any(|known| text(known) == model);
+    let offered = provider["offered"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    let others: Vec<String> = offered
+        .iter()
+        .map(|model| (format!("{name}/{}", text(&model["model"])), model))
+        .filter(|(full, _)| !is_configured(full))
+        .map(|(full, model)| format!("\n  {full}{}{}", context(model), price(model)))
+        .collect();
+    about.extend(others.iter().take(SHOWN).cloned());
+    if others.len() > SHOWN {
+        about.push_str(&format!(
+            "\n  and {} more; --json lists all",
+            others.len() - SHOWN
+        ));
+    }
+    about
+}
+
+fn context(model: &Value) -> String {
+    match model["contextTokens"].as_u64() {
+        Some(count) => format!("  reads {}", super::usage::tokens(count)),
+        None => String::new(),
+    }
+}
+
+/// Whether its price is known, where the gateway says so.
+fn price(model: &Value) -> String {
+    match model.get("price") {
+        None => String::new(),
+        Some(Value::Null) => "  price unknown".to_owned(),
+        Some(price) => format!(
+            "  ${} in, ${} out per million tokens",
+            price["input"], price["output"]
+        ),
+    }
+}
+
+async fn test(remote: &Remote, model: Option<String>, json: bool) -> Done {
+    let ask = match model {
+        Some(model) => json!({ "model": model }),
+        None => json!({}),
+    };
+    let envelope = remote.post("/api/models/test", &ask).await;
+    if json {
+        output::json(&envelope);
+        return Ok(match envelope.ok {
+            true => ExitCode::SUCCESS,
+            false => ExitCode::FAILURE,
+        });
+    }
+    match envelope.error {
+        Some(error) if error.contains("no model is set") => {
+            Err(Failure(format!("{error}\n{ADVICE}")))
+        }
+        Some(error) => Err(Failure(error)),
+        None => {
+            output::say(answered(&envelope.result.unwrap_or_default()));
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+fn answered(checked: &Value) -> String {
+    let cost = match checked["costMicros"].as_u64() {
+        Some(micros) => dollars(micros),
+        None => "cost unknown".to_owned(),
+    };
+    let scripted = match checked["scripted"] == true {
+        true => "; it replays a file, no model was asked",
+        false => "",
+    };
+    format!(
+        "ok  {} answered in {} ms, {cost}{scripted}",
+        text(&checked["model"]),
+        checked["latencyMs"]
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_provider_is_told_with_what_is_used_and_what_it_offers() {
+        let provider = json!({
+            "provider": "ollama", "kind": "openai", "baseUrl": "http://127.0.0.1:11434/v1", "scripted": false,
+            "configured": ["ollama/qwen3"],
+            "offered": [{ "model": "qwen3" }, { "model": "llama", "contextTokens": 32_768 }],
+        });
+        assert_eq!(
+            about(&provider),
+            "ollama (openai)  http://127.0.0.1:11434/v1\n  ollama/qwen3  in use\n  ollama/llama  reads 32.8k"
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_provider_is_said_with_what_to_do() {
+        let provider = json!({
+            "provider": "a", "kind": "anthropic", "baseUrl": "https://a", "scripted": false,
+            "configured": [], "error": "a: no key\nstore the key",
+        });
+        assert_eq!(
+            about(&provider),
+            "a (anthropic)  https://a\n  WRONG  a: no key\n         do: store the key"
+        );
+    }
+
+    #[test]
+    fn an_answer_is_told_with_time_and_cost() {
+        let mut checked =
+            json!({ "model": "p/m", "latencyMs": 12, "costMicros": 30, "scripted": false });
+        assert_eq!(answered(&checked), "ok  p/m answered in 12 ms, $0.0000");
+        checked["costMicros"] = Value::Null;
+        checked["scripted"] = json!(true);
+        assert_eq!(
+            answered(&checked),
+            "ok  p/m answered in 12 ms, cost unknown; it replays a file, no model was asked"
+        );
+    }
+}

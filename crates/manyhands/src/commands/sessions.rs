@@ -1,0 +1,244 @@
+//! `sessions`: the conversations with agents.
+
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+
+use super::call::segment;
+use super::usage::{dollars, tokens};
+use crate::args::{Sessions, SessionsCommand};
+use crate::ground::Ground;
+use crate::output::{self, Done, Failure};
+use crate::remote::{Remote, text};
+
+/// Lists them, or sees to one.
+pub async fn run(sessions: Sessions, ground: &Ground) -> Done {
+    let remote = ground.remote()?;
+    match sessions.command {
+        None => list(&remote, sessions.json).await?,
+        Some(SessionsCommand::List { json }) => list(&remote, json).await?,
+        Some(SessionsCommand::Show { key, limit, json }) => {
+            show(&remote, &key, limit, json).await?
+        }
+        Some(SessionsCommand::Reset { key }) => {
+            let done = remote
+                .expect_post(&path(&key, "/reset"), &json!({}))
+                .await?;
+            let count = done["archivedMessages"].as_u64().unwrap_or_default();
+            output::say(match (count, text(&done["archivedTo"]).as_str()) {
+                (0, _) | (_, "") => format!(
+                    "{} begins anew; nothing had been said",
+                    text(&done["sessionKey"])
+                ),
+                (_, place) => format!(
+                    "{} begins anew; {} in {place}",
+                    text(&done["sessionKey"]),
+                    counted(count, "message was archived", "messages were archived")
+                ),
+            });
+        }
+        Some(SessionsCommand::Compact { key, keep }) => {
+            let keep = json!({ "keep": keep });
+            let done = remote.expect_post(&path(&key, "/compact"), &keep).await?;
+            let (left_out, kept) = (&done["trimmedMessages"], &done["keptMessages"]);
+            output::say(match left_out.as_u64() {
+                None | Some(0) => format!("nothing to leave out; the model is shown {kept}"),
+                Some(_) => format!(
+                    "{left_out} left out and archived in {}; the model is shown {kept}",
+                    text(&done["archivedTo"])
+                ),
+            });
+        }
+        Some(SessionsCommand::Set {
+            key,
+            model,
+            think,
+            label,
+        }) => {
+            let mut change = json!({});
+            for (name, value) in [("model", model), ("thinkingLevel", think), ("label", label)] {
+                if let Some(value) = value {
+                    // Nothing goes back to what the agent says.
+                    change[name] = if value.is_empty() {
+                        Value::Null
+                    } else {
+                        json!(value)
+                    };
+                }
+            }
+            let done = remote.expect_post(&path(&key, "/patch"), &change).await?;
+            output::say(about(&done["session"]));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn path(key: &str, rest: &str) -> String {
+    format!("/api/sessions/{}{rest}", segment(key))
+}
+
+async fn list(remote: &Remote, json: bool) -> Result<(), Failure> {
+    let listed = remote.get("/api/sessions?limit=500").await?;
+    if json {
+        output::json(&listed);
+        return Ok(());
+    }
+    let sessions = listed["sessions"].as_array().cloned().unwrap_or_default();
+    if sessions.is_empty() {
+        output::say("nobody has talked to an agent yet\nhint: manyhands chat \"MESSAGE\"");
+        return Ok(());
+    }
+    let header = [
+        "session",
+        "label",
+        "messages",
+        "tokens",
+        "cost",
+        "state",
+        "last active",
+    ];
+    output::table(&header, sessions.iter().map(row).collect());
+    if let Some(total) = listed["total"].as_u64()
+        && total > sessions.len() as u64
+    {
+        output::remark(format!(
+            "there are {total} in all; the latest {} are shown",
+            sessions.len()
+        ));
+    }
+    Ok(())
+}
+
+fn row(session: &Value) -> Vec<String> {
+    let count = |name: &str| session[name].as_u64().unwrap_or_default();
+    vec![
+        text(&session["sessionKey"]),
+        text(&session["label"]),
+        text(&session["messages"]),
+        tokens(count("inputTokens") + count("outputTokens")),
+        dollars(count("costMicros")),
+        if session["busy"] == true {
+            "at work"
+        } else {
+            "at rest"
+        }
+        .to_owned(),
+        text(&session["lastActiveAt"]),
+    ]
+}
+
+async fn show(remote: &Remote, key: &str, limit: u32, json: bool) -> Result<(), Failure> {
+    let found = remote.get(&path(key, "")).await?;
+    let said = remote
+        .get(&path(key, &format!("/messages?limit={limit}")))
+        .await?;
+    if json {
+        output::json(&json!({ "session": found["session"], "messages": said["messages"] }));
+        return Ok(());
+    }
+    output::say(about(&found["session"]));
+    for message in said["messages"].as_array().into_iter().flatten() {
+        output::say(format!("\n{}", spoken(message)));
+    }
+    Ok(())
+}
+
+/// A session in a few lines.
+fn about(session: &Value) -> String {
+    let count = |name: &str| session[name].as_u64().unwrap_or_default();
+    let mut lines = vec![format!(
+        "{} ({})",
+        text(&session["sessionKey"]),
+        match session["busy"] == true {
+            true => "at work",
+            false => "at rest",
+        }
+    )];
+    let mut line = |name: &str, value: String| {
+        if !value.is_empty() {
+            lines.push(format!("  {name:<12} {value}"));
+        }
+    };
+    let settings = &session["settings"];
+    line("label", text(&session["label"]));
+    line("model", text(&settings["model"]));
+    line("thinking", text(&settings["thinkingLevel"]));
+    line("messages", text(&session["messages"]));
+    line(
+        "used",
+        format!(
+            "{} in, {} out, {}",
+            tokens(count("inputTokens")),
+            tokens(count("outputTokens")),
+            dollars(count("costMicros"))
+        ),
+    );
+    line(
+        "waiting",
+        match count("queued") {
+            0 => String::new(),
+            waiting => counted(waiting, "message", "messages"),
+        },
+    );
+    line("last active", text(&session["lastActiveAt"]));
+    lines.join("\n")
+}
+
+/// A message: who, and what.
+fn spoken(message: &Value) -> String {
+    let tools: Vec<String> = message["tools"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(text)
+        .collect();
+    let who = match (text(&message["role"]).as_str(), tools.as_slice()) {
+        (role, []) => role.to_owned(),
+        ("tool", tools) => format!("result of {}", tools.join(", ")),
+        (role, tools) => format!("{role} (calls {})", tools.join(", ")),
+    };
+    format!("[{}] {who}\n{}", message["seq"], text(&message["text"]))
+        .trim_end()
+        .to_owned()
+}
+
+fn counted(count: u64, one: &str, many: &str) -> String {
+    match count {
+        1 => format!("1 {one}"),
+        _ => format!("{count} {many}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_is_told_in_a_few_lines() {
+        let session = json!({
+            "sessionKey": "agent:main:work", "label": "Work", "messages": 4, "busy": true, "queued": 1,
+            "inputTokens": 12_345, "outputTokens": 67, "costMicros": 1_500, "lastActiveAt": "t",
+            "settings": { "model": "p/m" },
+        });
+        let expect = "agent:main:work (at work)\n  label        Work\n  model        p/m\n  messages     4\n  \
+            used         12.3k in, 67 out, $0.0015\n  waiting      1 message\n  last active  t";
+        assert_eq!(about(&session), expect);
+    }
+
+    #[test]
+    fn a_message_says_who_and_what() {
+        let check = |message: Value, expect: &str| assert_eq!(spoken(&message), expect);
+        check(
+            json!({ "seq": 0, "role": "user", "text": "hi" }),
+            "[0] user\nhi",
+        );
+        check(
+            json!({ "seq": 1, "role": "assistant", "text": "", "tools": ["bash"] }),
+            "[1] assistant (calls bash)",
+        );
+        check(
+            json!({ "seq": 2, "role": "tool", "text": "ok", "tools": ["bash"] }),
+            "[2] result of bash\nok",
+        );
+    }
+}
