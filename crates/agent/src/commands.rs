@@ -8,7 +8,7 @@ use manyhands_llm::{ModelId, Thinking};
 
 use crate::key::SessionKey;
 use crate::minds::Minds;
-use crate::outside::{Origin, Verdict};
+use crate::outside::Verdict;
 use crate::settings::SessionSettings;
 use crate::turn::{Input, size_of};
 
@@ -176,10 +176,9 @@ impl Minds {
         &self,
         key: &SessionKey,
         text: &str,
-        origin: &Origin,
         caller: &Caller,
     ) -> Result<Heard, ToolError> {
-        if let Some(reply) = self.command(key, text, origin, caller).await? {
+        if let Some(reply) = self.command(key, text, caller).await? {
             return Ok(Heard::Command(reply));
         }
         let (directives, rest) = directives(text)?;
@@ -206,7 +205,6 @@ impl Minds {
         &self,
         key: &SessionKey,
         text: &str,
-        origin: &Origin,
         caller: &Caller,
     ) -> Result<Option<CommandReply>, ToolError> {
         let Some((word, rest)) = as_command(text) else {
@@ -225,7 +223,6 @@ impl Minds {
                 let asked = Asked {
                     minds: self,
                     key,
-                    origin,
                     caller,
                 };
                 asked.run(command, rest).await
@@ -284,7 +281,6 @@ fn may_choose(caller: &Caller) -> Result<(), ToolError> {
 struct Asked<'a> {
     minds: &'a Minds,
     key: &'a SessionKey,
-    origin: &'a Origin,
     caller: &'a Caller,
 }
 
@@ -304,7 +300,7 @@ impl Asked<'_> {
     }
 
     async fn reset(&self) -> Result<String, ToolError> {
-        self.minds.open(self.key, self.origin).await?;
+        self.minds.open(self.key).await?;
         let reset = self.minds.reset(self.key).await?;
         Ok(match reset.archived {
             0 => "a new session: nothing was said before".to_owned(),
@@ -327,7 +323,7 @@ impl Asked<'_> {
 
     async fn status(&self) -> Result<String, ToolError> {
         let minds = self.minds;
-        let session = minds.open(self.key, self.origin).await?;
+        let session = minds.open(self.key).await?;
         let agent = minds.inner.agent(self.key.agent())?;
         let settings = minds.settings(&session);
         let said = minds.inner.conversation(&session).await?.said;
@@ -375,7 +371,7 @@ impl Asked<'_> {
     }
 
     async fn model(&self, rest: &str) -> Result<String, ToolError> {
-        let session = self.minds.open(self.key, self.origin).await?;
+        let session = self.minds.open(self.key).await?;
         let model: Option<ModelId> = match rest {
             "" => return self.model_in_words(&self.minds.settings(&session)),
             "default" => None,
@@ -396,7 +392,7 @@ impl Asked<'_> {
     }
 
     async fn think(&self, rest: &str) -> Result<String, ToolError> {
-        let session = self.minds.open(self.key, self.origin).await?;
+        let session = self.minds.open(self.key).await?;
         let agent = self.minds.inner.agent(self.key.agent())?;
         let in_words = |settings: &SessionSettings| match settings.thinking_level {
             Some(level) => format!("thinking: {} (chosen in this chat)", level.as_str()),
@@ -422,7 +418,7 @@ impl Asked<'_> {
     }
 
     async fn compact(&self, rest: &str) -> Result<String, ToolError> {
-        self.minds.open(self.key, self.origin).await?;
+        self.minds.open(self.key).await?;
         let keep =
             match rest {
                 "" => None,

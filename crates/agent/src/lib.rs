@@ -33,7 +33,7 @@ pub use key::{InvalidKey, SessionKey};
 pub use minds::{MindParts, Minds, Sent};
 pub use outside::{House, LocalTime, Origin, SkillNote, Think, Verdict};
 pub use plan::{Plan, PlanStep, PlanTask, json_in};
-pub use sessions::{Compacted, Reset, Spoken, shown};
+pub use sessions::{Compacted, Reset, Spoken};
 pub use settings::{AgentSettings, ResetPolicy, SessionSettings, TurnLimits};
 pub use shape::{Given, Shape, chosen, toolset};
 pub use subtask::Leash;

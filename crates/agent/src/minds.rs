@@ -155,7 +155,7 @@ impl Minds {
         let inner = &self.inner;
         inner.agent(key.agent())?;
         inner.house.caller(origin)?;
-        let session = inner.session(key, origin).await?;
+        let session = inner.session(key).await?;
         let open = inner
             .sessions
             .open_turns(key.as_str())
@@ -287,11 +287,7 @@ impl Inner {
     }
 
     /// The session of that key, made when it is not there, begun anew when its time has come.
-    pub(crate) async fn session(
-        &self,
-        key: &SessionKey,
-        _origin: &Origin,
-    ) -> Result<SessionRecord, ToolError> {
+    pub(crate) async fn session(&self, key: &SessionKey) -> Result<SessionRecord, ToolError> {
         let now = self.clock.now();
         let there = self.sessions.get(key.as_str()).await.map_err(kept)?;
         let Some(there) = there else {

@@ -3,7 +3,7 @@
 use manyhands_core::{AgentId, ErrorCode, Timestamp, ToolError};
 use manyhands_llm::{Block, Message, ModelId, ReplyBlock};
 use manyhands_store::{Act, SessionRecord, TurnState};
-use serde_json::{Value, json};
+use serde_json::Value;
 use uuid::Uuid;
 
 use crate::archive;
@@ -12,7 +12,6 @@ use crate::event::What;
 use crate::fence;
 use crate::key::SessionKey;
 use crate::minds::{Inner, Minds, kept};
-use crate::outside::Origin;
 use crate::settings::{ResetPolicy, SessionSettings};
 use crate::turn::{Room, place_to_cut_last, usage};
 
@@ -218,13 +217,9 @@ impl Minds {
     }
 
     /// The session of that key, made when it is not there.
-    pub async fn open(
-        &self,
-        key: &SessionKey,
-        origin: &Origin,
-    ) -> Result<SessionRecord, ToolError> {
+    pub async fn open(&self, key: &SessionKey) -> Result<SessionRecord, ToolError> {
         self.inner.agent(key.agent())?;
-        self.inner.session(key, origin).await
+        self.inner.session(key).await
     }
 
     /// When an agent's sessions begin anew by themselves, unless they say otherwise.
@@ -390,14 +385,4 @@ pub(crate) fn spoken(seq: i64, message: &Message) -> Spoken {
             spoken
         }
     }
-}
-
-/// A session as the protocol shows it.
-pub fn shown(session: &SessionRecord) -> Value {
-    json!({
-        "sessionKey": session.key,
-        "createdAt": session.created,
-        "lastActiveAt": session.last_active,
-        "label": session.label,
-    })
 }

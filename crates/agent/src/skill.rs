@@ -13,9 +13,7 @@ pub struct Skill {
     pub name: String,
     /// What it is for; its first paragraph unless said.
     pub description: String,
-    /// Where it comes from.
-    pub homepage: Option<String>,
-    /// Whether it is always shown.
+    /// Whether it is shown whatever the machines can do.
     pub always: bool,
     /// What one machine must be able to do.
     pub capabilities: Vec<String>,
@@ -26,7 +24,6 @@ pub struct Skill {
 struct Front {
     name: Option<String>,
     description: Option<String>,
-    homepage: Option<String>,
     always: bool,
     metadata: Option<Value>,
 }
@@ -45,7 +42,6 @@ pub fn parse(folder: &str, text: &str) -> Skill {
             .filter(|name| !name.trim().is_empty())
             .unwrap_or_else(|| folder.to_owned()),
         description: one_line(&described),
-        homepage: front.homepage,
         always: front.always,
         capabilities: front
             .metadata

@@ -37,16 +37,14 @@ impl Fixture {
     }
 
     async fn command_of(&self, text: &str, caller: &Caller) -> CommandReply {
-        let (key, origin) = (key(), owner());
-        let done = self.minds.command(&key, text, &origin, caller).await;
+        let key = key();
+        let done = self.minds.command(&key, text, caller).await;
         done.unwrap().expect("a command")
     }
 
     async fn try_hear(&self, text: &str) -> Result<Heard, ToolError> {
-        let (key, origin) = (key(), owner());
-        self.minds
-            .hear(&key, text, &origin, &Caller::gateway())
-            .await
+        let key = key();
+        self.minds.hear(&key, text, &Caller::gateway()).await
     }
 
     async fn hear(&self, text: &str) -> Heard {

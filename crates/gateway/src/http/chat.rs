@@ -25,7 +25,7 @@ use super::run::Run;
 use super::stream as events;
 use crate::doorman::Admitted;
 use crate::gateway::Gateway;
-use crate::minds::{origin, session_key};
+use crate::minds::session_key;
 
 /// The longest id of a run.
 const MAX_RUN_ID: usize = 128;
@@ -128,7 +128,7 @@ async fn begin(gateway: &Arc<Gateway>, asker: Admitted, chat: Chat) -> Result<Be
     let pictures = at_most(pictures.collect::<Result<_, _>>()?)?;
     let heard = gateway
         .minds()
-        .hear(&key, &chat.message, &origin(&asker), &asker.caller)
+        .hear(&key, &chat.message, &asker.caller)
         .await?;
     let input = match heard {
         Heard::Message { input, .. } => Input { pictures, ..input },

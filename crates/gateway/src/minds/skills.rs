@@ -8,7 +8,7 @@ use crate::workspace::{Found, Workspace};
 /// How many skills are looked at.
 const MAX_SKILLS: usize = 500;
 
-/// The skills whose needs one connected machine meets, by name.
+/// The skills whose needs one connected machine meets, and those that are always shown, by name.
 pub(super) async fn eligible(
     workspace: &Workspace,
     agent: &AgentId,
@@ -35,7 +35,7 @@ pub(super) async fn eligible(
                     .iter()
                     .any(|(_, can)| needs.iter().all(|need| can.contains(need)))
         };
-        if able(&skill.capabilities) {
+        if skill.always || able(&skill.capabilities) {
             found.push(SkillNote {
                 name: skill.name,
                 description: skill.description,

@@ -81,7 +81,7 @@ pub(super) async fn send(
     let key = key(asker, &params.session_key)?;
     check(&params).map_err(shape)?;
     let (minds, origin) = (gateway.minds(), minds::origin(asker));
-    let heard = minds.hear(&key, &params.message, &origin, &asker.caller);
+    let heard = minds.hear(&key, &params.message, &asker.caller);
     let (input, said) = match heard.await.map_err(shape)? {
         Heard::Command(reply) => {
             return Ok(Sent::from(ChatSendResult::Command {

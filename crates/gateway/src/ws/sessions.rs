@@ -1,7 +1,7 @@
 //! Looking at sessions and changing them, as the wire says it.
 
 use manyhands_agent::{Directives as Said, ResetPolicy, SessionKey, SessionSettings};
-use manyhands_core::{Timestamp, ToolError};
+use manyhands_core::{ErrorCode, Timestamp, ToolError};
 use manyhands_llm::{Arguments, Block, Message, ModelId, ReplyBlock};
 use manyhands_store::SessionRecord;
 use manyhands_wire::{
@@ -18,7 +18,6 @@ use super::chat::{Sight, key};
 use super::methods::shape;
 use crate::doorman::Admitted;
 use crate::gateway::Gateway;
-use crate::minds;
 
 /// How many sessions one list holds.
 const MAX_LISTED: u32 = 1_000;
@@ -170,11 +169,15 @@ impl Desk<'_> {
         let key = key(self.asker, &params.session_key)?;
         let minds = self.gateway.minds();
         let change = Change::read(params).map_err(shape)?;
+        let costs = change.model.is_some() || change.system_prompt.is_some();
+        if costs && !self.asker.caller.is_owner() {
+            let message = "only the owner sets the model and the system prompt";
+            return Err(shape(ToolError::new(ErrorCode::Forbidden, message)));
+        }
         if let Some(Some(model)) = &change.model {
             minds.knows(model).map_err(shape)?;
         }
-        let origin = minds::origin(self.asker);
-        minds.open(&key, &origin).await.map_err(shape)?;
+        minds.open(&key).await.map_err(shape)?;
         let changed = minds.patch(&key, |settings, label| change.apply(settings, label));
         let session = changed.await.map_err(shape)?;
         self.note("session.patch", &key).await?;
