@@ -54,6 +54,11 @@ impl Daemon {
         Ok(token.trim().to_owned())
     }
 
+    /// Its address, as `host:port`.
+    pub fn address(&self) -> &str {
+        &self.host
+    }
+
     /// Where its sockets are.
     pub fn socket(&self) -> String {
         format!("ws://{}/ws", self.host)
@@ -67,6 +72,18 @@ impl Daemon {
     /// How much of its memory is there.
     pub fn resident_kib(&self) -> Result<f64, Box<dyn Error>> {
         resident_kib(self.pid(), "VmRSS:")
+    }
+
+    /// Waits until it has nothing to do any more, such as after finding much to be read anew.
+    pub fn settle(&self) -> Result<(), Box<dyn Error>> {
+        for _ in 0..120 {
+            let before = cpu(self)?;
+            std::thread::sleep(Duration::from_millis(500));
+            if cpu(self)? - before <= 1.0 {
+                return Ok(());
+            }
+        }
+        Err("it does not come to rest".into())
     }
 
     /// A file of its home.

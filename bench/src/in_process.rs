@@ -69,6 +69,9 @@ pub async fn path_cost() -> Result<(), Box<dyn Error>> {
         progress: Progress::default(),
         lineage: Default::default(),
         tainted: false,
+        connections: Default::default(),
+        answers: None,
+        reach: Default::default(),
     };
     let mut bare = Vec::with_capacity(CALLS);
     for _ in 0..CALLS {

@@ -5,24 +5,38 @@
 
 mod client;
 mod daemon;
+mod discovery;
+mod federation;
 mod host;
 mod in_process;
+mod minds;
 mod nodes;
+mod script;
 mod stats;
 
 use std::path::{Path, PathBuf};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let binary = PathBuf::from(
-        std::env::args()
-            .nth(1)
-            .ok_or("usage: manyhands-bench PATH_OF_MANYHANDS [house|nodes]")?,
-    );
+    let binary = PathBuf::from(std::env::args().nth(1).ok_or(
+        "usage: manyhands-bench PATH_OF_MANYHANDS [house|nodes|minds|script|discovery|federation]",
+    )?);
     let only = std::env::args().nth(2);
     let wanted = |part: &str| only.as_deref().is_none_or(|only| only == part);
     println!("{:<58} {:>12}   budget", "what", "measured");
     if wanted("nodes") {
         all_of_nodes(&binary)?;
+    }
+    if wanted("script") {
+        tokio::runtime::Runtime::new()?.block_on(script::scripts(&binary))?;
+    }
+    if wanted("discovery") {
+        discovery::discovery()?;
+    }
+    if wanted("federation") {
+        federation::federation(&binary)?;
+    }
+    if wanted("minds") {
+        minds::all(&binary)?;
     }
     if !wanted("house") {
         return Ok(());

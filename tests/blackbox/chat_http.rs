@@ -207,7 +207,7 @@ fn without_a_stream_the_answer_is_waited_for_and_a_run_sent_twice_is_one() {
     let failed = gateway.post("/api/chat", &json!({ "message": "broken" }));
     assert_eq!(
         (failed.status, failed.json()["code"].as_str()),
-        (422, Some("failed"))
+        (502, Some("failed"))
     );
 }
 
@@ -504,6 +504,8 @@ fn models_agents_and_sessions_are_looked_after() {
     let provider = &models["providers"][0];
     assert_eq!(provider["configured"], json!(["scripted/demo"]), "{models}");
     assert_eq!(provider["offered"][0]["model"], "demo");
+    assert_eq!(provider["used"][0]["id"], "scripted/demo");
+    assert_eq!(provider["used"][0]["price"]["input"], 0.0, "{models}");
     let unknown = gateway.post("/api/models/test", &json!({ "model": "nowhere/x" }));
     assert_eq!(unknown.status, 422, "{}", unknown.text());
     let agents = gateway.get("/api/agents").json()["result"]["agents"].clone();

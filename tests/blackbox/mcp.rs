@@ -45,7 +45,7 @@ pub fn message(era: Era, id: u64, method: &str, mut params: Value) -> Value {
 /// The HTTP request that carries a message.
 pub fn request(era: Era, method: &str, params: Value, token: Option<&str>) -> Request {
     let name = params["name"].as_str().map(str::to_owned);
-    let mut request = Request::post("/mcp", &message(era, 1, method, params))
+    let mut request = Request::post("/mcp?profile=all", &message(era, 1, method, params))
         .header("Accept", "application/json, text/event-stream")
         .header("MCP-Protocol-Version", era.version());
     if era == Era::Stateless {
@@ -138,7 +138,7 @@ impl Pipe {
     #[track_caller]
     pub fn start(gateway: &Gateway, era: Era, token: &str) -> Self {
         let mut command = gateway.command();
-        command.args(["--token", token, "mcp"]);
+        command.args(["--token", token, "mcp", "--profile", "all"]);
         command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

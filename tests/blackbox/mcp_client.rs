@@ -1,8 +1,9 @@
 //! Real MCP clients that nobody here wrote: the official TypeScript SDKs, from their registry.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Once;
+use std::sync::Mutex;
 
 use serde_json::{Value, json};
 
@@ -14,30 +15,36 @@ fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/mcp-client")
 }
 
-/// Installs the clients where `make test` has not done so.
 fn install() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        // Every test process comes here; one installs, the others wait.
-        let lockfile = std::fs::File::open(folder().join("package-lock.json"));
-        let lockfile = lockfile.expect("the lock file");
-        lockfile.lock().expect("our turn");
-        let wanted = lockfile.metadata().and_then(|of| of.modified());
-        let marker = std::fs::metadata(folder().join("node_modules/.package-lock.json"));
-        let installed = marker.and_then(|of| of.modified());
-        if installed.is_ok_and(|installed| wanted.is_ok_and(|wanted| installed >= wanted)) {
-            return;
-        }
-        let mut npm = Command::new("npm");
-        npm.args(["ci", "--no-audit", "--no-fund"])
-            .current_dir(folder());
-        let ran = run(npm, "");
-        assert_eq!(
-            ran.code,
-            Some(0),
-            "the tests need Node.js 20 or newer with npm: {ran:?}"
-        );
-    });
+    installed(&folder());
+}
+
+/// Installs what a folder's lock file names, where `make test` has not done so.
+pub fn installed(folder: &Path) {
+    static DONE: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+    let mut done = DONE.lock().expect("our turn");
+    if !done.insert(folder.to_owned()) {
+        return;
+    }
+    // Every test process comes here; one installs, the others wait.
+    let lockfile = std::fs::File::open(folder.join("package-lock.json"));
+    let lockfile = lockfile.expect("the lock file");
+    lockfile.lock().expect("our turn");
+    let wanted = lockfile.metadata().and_then(|of| of.modified());
+    let marker = std::fs::metadata(folder.join("node_modules/.package-lock.json"));
+    let there = marker.and_then(|of| of.modified());
+    if there.is_ok_and(|there| wanted.is_ok_and(|wanted| there >= wanted)) {
+        return;
+    }
+    let mut npm = Command::new("npm");
+    npm.args(["ci", "--no-audit", "--no-fund"])
+        .current_dir(folder);
+    let ran = run(npm, "");
+    assert_eq!(
+        ran.code,
+        Some(0),
+        "the tests need Node.js 20 or newer with npm: {ran:?}"
+    );
 }
 
 /// A script of the clients' folder, pointed at a gateway.

@@ -16,7 +16,7 @@ mod kills;
 mod logs;
 mod lost;
 mod names;
-mod player;
+pub mod player;
 mod pressure;
 mod proxy;
 mod refusals;

@@ -284,12 +284,18 @@ fn errors_are_those_of_the_clients_own_classes() {
             "invalid_value",
             "max_tokens",
         ),
-        ("failed", "UnprocessableEntityError", 422, "failed", ""),
+        (
+            "failed",
+            "InternalServerError",
+            502,
+            "provider_bad_request",
+            "",
+        ),
         (
             "failedStream",
-            "UnprocessableEntityError",
-            422,
-            "failed",
+            "InternalServerError",
+            502,
+            "provider_bad_request",
             "",
         ),
         ("nowhere", "NotFoundError", 404, "not_found", ""),
@@ -371,6 +377,42 @@ fn tokens_that_do_not_talk_are_refused_in_the_clients_words() {
     );
     assert_eq!(sessions(&gateway), [""; 0]);
     assert_eq!(gateway.post("/v1/chat/completions", &body).status, 200);
+}
+
+#[test]
+fn the_clients_own_reader_puts_the_pieces_together() {
+    let gateway = scripted(SCRIPT, "");
+    let seen = client(&gateway, "helper", "");
+    let choice = &seen["whole"]["choices"][0];
+    assert_eq!(choice["message"]["content"], "I write.\n\nWritten.");
+    assert_eq!(
+        (&choice["message"]["role"], &choice["finish_reason"]),
+        (&json!("assistant"), &json!("stop"))
+    );
+    assert_eq!(seen["whole"]["object"], "chat.completion");
+    assert_eq!(seen["usage"]["total_tokens"], 35, "{seen}");
+}
+
+#[test]
+fn who_hangs_up_stops_the_model_and_leaves_nothing_behind() {
+    let gateway = scripted(SCRIPT, "");
+    let seen = client(&gateway, "abort", "");
+    assert_eq!(seen["heard"], "one", "{seen}");
+    eventually("the session to go", || sessions(&gateway).is_empty());
+    let seen = client(&gateway, "abortWhole", "");
+    assert_eq!(seen["class"], "APIUserAbortError", "{seen}");
+    eventually("the session to go", || sessions(&gateway).is_empty());
+    let seen = client(&gateway, "abort", "work");
+    assert_eq!(seen["heard"], "one", "{seen}");
+    let kept = gateway.get("/api/sessions/work").json();
+    assert_eq!(
+        kept["result"]["session"]["busy"], true,
+        "a named session can be read later, so it goes on: {kept}"
+    );
+    let stopped = gateway
+        .post("/api/chat/stop", &json!({ "sessionKey": "work" }))
+        .json();
+    assert_eq!(stopped["result"]["stopped"], true);
 }
 
 /// A server of models that answers every question alike and shows what it was asked.

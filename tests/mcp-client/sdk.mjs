@@ -19,8 +19,8 @@ async function parts(sdk, era) {
   return { Client, StreamableHTTPClientTransport, StdioClientTransport, options: { versionNegotiation: { mode } } };
 }
 
-/** How to make a client, and how to open its way to `target`: a URL, or a command over stdio. */
-export async function strangers(sdk, era, transport, target) {
+/** How to make a client, and how to open its way to `target`: a URL and the `path` there, or a command over stdio. */
+export async function strangers(sdk, era, transport, target, path = '/mcp?profile=all') {
   const { Client, StreamableHTTPClientTransport, StdioClientTransport, options } = await parts(sdk, era);
   const newClient = (more) => new Client({ name: 'a-stranger', version: '1.0.0' }, { ...options, ...more });
   const open = (token, more) => {
@@ -28,11 +28,11 @@ export async function strangers(sdk, era, transport, target) {
       const { PATH, HOME, MANYHANDS_HOME } = process.env;
       return new StdioClientTransport({
         command: target,
-        args: ['mcp'],
+        args: ['mcp', '--profile', 'all'],
         env: { PATH, HOME, MANYHANDS_HOME, MANYHANDS_TOKEN: token },
       });
     }
-    return new StreamableHTTPClientTransport(new URL('/mcp', target), {
+    return new StreamableHTTPClientTransport(new URL(path, target), {
       requestInit: { headers: { Authorization: `Bearer ${token}` } },
       ...more,
     });

@@ -101,6 +101,40 @@ const cases = {
       control: (await ask({})).choices[0].message.content,
     };
   },
+  // The client's own way to put pieces together, which is stricter than reading them.
+  async helper() {
+    const stream = client.chat.completions.stream({
+      model,
+      messages: [user('write it')],
+      stream_options: { include_usage: true },
+    });
+    return { whole: await stream.finalChatCompletion(), usage: await stream.totalUsage() };
+  },
+  // Hangs up in the middle of an answer.
+  async abort() {
+    const hangUp = new AbortController();
+    const messages = [user('forever')];
+    const named = session ? { user: session } : {};
+    const stream = await ask({ stream: true, messages, ...named }, { signal: hangUp.signal });
+    let heard = '';
+    for await (const piece of stream) {
+      heard += piece.choices[0]?.delta?.content ?? '';
+      if (heard) hangUp.abort();
+    }
+    return { heard };
+  },
+  // Hangs up before an answer that comes whole.
+  async abortWhole() {
+    const hangUp = new AbortController();
+    const answer = refusal(ask({ messages: [user('forever')] }, { signal: hangUp.signal }));
+    const headers = { authorization: `Bearer ${token}` };
+    for (let busy = false; !busy; ) {
+      const listed = await (await fetch(`${url}/api/sessions`, { headers })).json();
+      busy = listed.result.sessions.some((one) => one.busy);
+    }
+    hangUp.abort();
+    return answer;
+  },
   async busy() {
     return refusal(ask({ user: session }));
   },

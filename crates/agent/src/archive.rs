@@ -47,5 +47,6 @@ pub(crate) async fn keep(
         StoreError::Full => ToolError::new(ErrorCode::StorageFull, "the disk is full"),
         other => ToolError::new(ErrorCode::Unavailable, other.to_string()),
     })?;
+    minds.sessions.memory().archived(&place);
     Ok(place)
 }

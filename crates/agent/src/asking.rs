@@ -3,15 +3,16 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use manyhands_core::{ErrorCode, ToolError};
-use manyhands_store::{StoreError, TurnRecord, TurnState};
-use serde_json::Value;
-use tokio::sync::broadcast::{Receiver, error::RecvError};
+use manyhands_llm::StopReason;
+use manyhands_store::StoreError;
 
 use crate::event::{ChatEvent, What};
 use crate::key::SessionKey;
+use crate::listening::{Listener, Missed, Whose};
 use crate::minds::{Inner, Minds, Sent, kept};
+use crate::outcome::{ended, is_tainted};
 use crate::outside::Origin;
-use crate::turn::{Input, Work};
+use crate::turn::Input;
 
 /// How many questions there may be between the first asker and the last one asked.
 const MAX_LINEAGE: usize = 5;
@@ -114,7 +115,7 @@ pub struct Asked {
     pub sent: Sent,
     minds: Arc<Inner>,
     key: SessionKey,
-    events: Receiver<Arc<ChatEvent>>,
+    events: Listener,
     _waiting: Waiting,
 }
 
@@ -128,7 +129,7 @@ impl Minds {
         origin: &Origin,
     ) -> Result<Asked, ToolError> {
         let waiting = self.inner.waits.begin(&origin.lineage, key)?;
-        let events = self.events(); // before it is sent, so that no answer is missed
+        let events = self.listen(Whose::Session(key)); // before it is sent, so that no answer is missed
         let sent = self.send(key, None, input, origin).await?;
         Ok(Asked {
             sent,
@@ -149,32 +150,27 @@ impl Asked {
     ) -> Result<Answer, ToolError> {
         loop {
             let event = tokio::select! {
-                event = self.events.recv() => event,
-                () = self.minds.house.stopping().cancelled() => Err(RecvError::Closed),
+                event = self.events.next() => event,
+                () = self.minds.house.stopping().cancelled() => {
+                    let message = "the gateway is stopping";
+                    return Err(ToolError::new(ErrorCode::Unavailable, message));
+                }
             };
             match event {
                 Ok(event) if self.is_of_this(&event) => {
                     on(&event.what);
                     if event.what.is_end() {
-                        let ended = self.minds.ended(&self.sent.turn).await;
-                        return match ended.map_err(kept)? {
-                            Some(answer) => Ok(answer),
-                            None => Ok(as_told(&event.what)),
-                        };
+                        let answer = self.minds.answer_of(&self.sent.turn).await;
+                        let answer = answer.map_err(kept)?;
+                        return Ok(answer.unwrap_or_else(|| as_told(&event.what)));
                     }
                 }
                 Ok(_) => {}
-                Err(RecvError::Lagged(_)) => {
-                    let ended = self.minds.ended(&self.sent.turn).await;
-                    if let Some(answer) = ended.map_err(kept)? {
+                Err(Missed(_)) => {
+                    let answer = self.minds.answer_of(&self.sent.turn).await;
+                    if let Some(answer) = answer.map_err(kept)? {
                         return Ok(answer);
                     }
-                }
-                Err(RecvError::Closed) => {
-                    return Err(ToolError::new(
-                        ErrorCode::Unavailable,
-                        "the gateway is stopping",
-                    ));
                 }
             }
         }
@@ -186,48 +182,38 @@ impl Asked {
 }
 
 impl Inner {
-    /// How a turn ended, or the one it became part of; `None` while it goes on.
-    async fn ended(&self, turn: &str) -> Result<Option<Answer>, StoreError> {
-        let Some(mut turn) = self.sessions.turn(turn).await? else {
-            return Ok(None);
-        };
-        if turn.state == TurnState::Merged {
-            let outcome = outcome(&turn);
-            let into = outcome["into"].as_str().unwrap_or_default();
-            match self.sessions.turn(into).await? {
-                Some(whole) => turn = whole,
-                None => return Ok(None),
-            }
-        }
-        let outcome = outcome(&turn);
-        let text = |key: &str| outcome[key].as_str().unwrap_or_default().to_owned();
-        let end = match turn.state {
-            TurnState::Done => End::Said(text("text")),
-            TurnState::Failed => End::Failed(text("error")),
-            TurnState::Stopped => End::Stopped,
-            _ => return Ok(None),
-        };
-        let work: Option<Work> = serde_json::from_str(&turn.work).ok();
-        Ok(Some(Answer {
-            end,
-            tainted: work.is_none_or(|work| work.tainted),
+    /// What came of a question whose turn ended; `None` while it goes on.
+    async fn answer_of(&self, turn: &str) -> Result<Option<Answer>, StoreError> {
+        let turn = self.whole_turn(turn).await?;
+        Ok(turn.and_then(|turn| {
+            let told = ended(&turn)?;
+            Some(Answer {
+                end: End::of(&told),
+                tainted: is_tainted(&turn),
+            })
         }))
     }
 }
 
-fn outcome(turn: &TurnRecord) -> Value {
-    let text = turn.outcome.as_deref().unwrap_or_default();
-    serde_json::from_str(text).unwrap_or_default()
+impl End {
+    fn of(what: &What) -> Self {
+        match what {
+            What::Final { text, stop, .. } => Self::Said(match stop {
+                StopReason::Length => format!("{text}\n[the answer was cut off at its longest]"),
+                _ => text.clone(),
+            }),
+            What::Error(failure) => Self::Failed(failure.text.clone()),
+            _ => Self::Stopped,
+        }
+    }
 }
 
 /// How a turn ended whose end could not be kept.
 fn as_told(what: &What) -> Answer {
-    let end = match what {
-        What::Final { text, .. } => End::Said(text.clone()),
-        What::Error(error) => End::Failed(error.clone()),
-        _ => End::Stopped,
-    };
-    Answer { end, tainted: true }
+    Answer {
+        end: End::of(what),
+        tainted: true,
+    }
 }
 
 #[cfg(test)]

@@ -134,6 +134,12 @@ impl Command {
     }
 }
 
+/// The commands there are: the word, what may follow it, and what it does.
+pub fn slash_commands() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    let all = Command::ALL.into_iter();
+    all.map(|command| (command.word(), command.usage(), command.summary()))
+}
+
 /// A text as a command: its word in small letters, and what follows.
 fn as_command(text: &str) -> Option<(String, &str)> {
     let rest = text.trim().strip_prefix('/')?;

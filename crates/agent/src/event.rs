@@ -1,9 +1,11 @@
 //! What a session tells while it works.
 
 use manyhands_core::ApprovalId;
+use manyhands_llm::StopReason;
 use serde_json::Value;
 
 use crate::key::SessionKey;
+use crate::outcome::Failure;
 
 /// Something happened in a session.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,11 +69,13 @@ pub enum What {
     Final {
         /// The text.
         text: String,
+        /// Why the model said no more.
+        stop: StopReason,
         /// What the turn used up.
         usage: TurnUsage,
     },
     /// There is no answer.
-    Error(String),
+    Error(Failure),
     /// Somebody stopped it.
     Stopped,
 }

@@ -1,15 +1,95 @@
 //! The key of a session: `agent:{agent}:{rest}`.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
+use manyhands_config::DmScope;
 use manyhands_core::AgentId;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
 /// The longest key.
 const MAX: usize = 256;
 /// How the keys of sub-agents go on.
 const SUB: &str = "sub:";
+/// The longest part of a key that somebody else chose; a longer one is cut, and told apart by its hash.
+const MAX_PART: usize = 48;
+/// Words that mean something of our own where a channel's name stands.
+const OURS: [&str; 8] = [
+    "main",
+    "sub",
+    "client",
+    "cron",
+    "heartbeat",
+    "passing",
+    "person",
+    "agent",
+];
+/// The name under which the owner's own senders are linked.
+const OWNER: &str = "owner";
+
+/// What kind of place somebody writes in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PeerKind {
+    /// Directly, and nobody else reads it.
+    Dm,
+    /// A group.
+    Group,
+    /// A channel that many read.
+    Channel,
+    /// A thread.
+    Thread,
+}
+
+impl PeerKind {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Dm => "dm",
+            Self::Group => "group",
+            Self::Channel => "channel",
+            Self::Thread => "thread",
+        }
+    }
+}
+
+/// Where a message came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Correspondent<'a> {
+    /// The channel, such as `telegram`.
+    pub channel: &'a str,
+    /// Which account of ours there.
+    pub account: &'a str,
+    /// What kind of place.
+    pub kind: PeerKind,
+    /// The person, group or channel, as the channel names it.
+    pub id: &'a str,
+    /// The thread in it.
+    pub thread: Option<&'a str>,
+}
+
+/// How sessions are chosen for those who write.
+#[derive(Debug, Clone, Copy)]
+pub struct Addressing<'a> {
+    /// In which session people write directly.
+    pub scope: DmScope,
+    /// Who is who: names, and the senders (`channel:id`) that are this person.
+    pub links: &'a BTreeMap<String, Vec<String>>,
+}
+
+impl<'a> Addressing<'a> {
+    /// Who a sender is, if that is known.
+    pub fn name(&self, channel: &str, id: &str) -> Option<&'a str> {
+        let is = |sender: &String| {
+            let parts = sender.split_once(':');
+            parts.is_some_and(|(of, who)| of.eq_ignore_ascii_case(channel) && who == id)
+        };
+        let mut links = self.links.iter();
+        let found = links.find(|(_, senders)| senders.iter().any(is));
+        found.map(|(name, _)| name.as_str())
+    }
+}
 
 /// The key of a session, in its one spelling.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -57,6 +137,40 @@ impl SessionKey {
         Self::of(agent, &format!("{SUB}{id}"))
     }
 
+    /// The session in which a message belongs. People whom nobody linked are different people on
+    /// different channels, whatever the scope: their ids say nothing of each other.
+    pub fn for_peer(agent: &AgentId, from: &Correspondent<'_>, how: &Addressing<'_>) -> Self {
+        let (channel, id) = (channel_part(from.channel), part(from.id));
+        if from.kind != PeerKind::Dm {
+            let thread = from
+                .thread
+                .map(|thread| format!(":thread:{}", part(thread)));
+            let (kind, thread) = (from.kind.word(), thread.unwrap_or_default());
+            return Self::of(agent, &format!("{channel}:{kind}:{id}{thread}"));
+        }
+        let name = how.name(from.channel, from.id);
+        if how.scope == DmScope::Main || name == Some(OWNER) {
+            return Self::main(agent);
+        }
+        let who = match name {
+            Some(name) => format!("person:{}", part(name)),
+            None => format!("dm:{id}"),
+        };
+        let rest = match (how.scope, name) {
+            (DmScope::PerPeer, Some(_)) => who,
+            (DmScope::PerAccountChannelPeer, _) => {
+                format!("{channel}:{}:{who}", part(from.account))
+            }
+            _ => format!("{channel}:{who}"),
+        };
+        Self::of(agent, &rest)
+    }
+
+    /// How the keys of a client's token go on: no two tokens have the same.
+    pub fn client_prefix(name: &str) -> String {
+        format!("client:{}:", escaped(name))
+    }
+
     /// Whether a sub-agent works here on one task.
     pub fn is_sub(&self) -> bool {
         self.rest().starts_with(SUB)
@@ -87,6 +201,42 @@ impl SessionKey {
             false => Ok(Self::of(&agent, rest)),
         }
     }
+}
+
+/// Somebody else's name as a part of a key, with an end.
+fn part(name: &str) -> String {
+    let plain = escaped(name);
+    if plain.len() <= MAX_PART {
+        return plain;
+    }
+    let hash = Sha256::digest(name.as_bytes());
+    let mut cut: String = plain.chars().take(MAX_PART / 2).collect();
+    cut.push_str("++"); // nothing is escaped to this
+    hash.iter()
+        .take(12)
+        .for_each(|byte| cut.push_str(&format!("{byte:02x}")));
+    cut
+}
+
+/// A channel's name, which is never one of our own words.
+fn channel_part(name: &str) -> String {
+    let plain = part(&name.to_ascii_lowercase());
+    match OURS.contains(&plain.as_str()) {
+        true => format!("+{:02x}{}", plain.as_bytes()[0], &plain[1..]),
+        false => plain,
+    }
+}
+
+/// A name as a part of a key: no two names are the same there, and none holds a colon.
+fn escaped(name: &str) -> String {
+    let mut plain = String::with_capacity(name.len());
+    for byte in name.bytes() {
+        match byte {
+            b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' => plain.push(char::from(byte)),
+            other => plain.push_str(&format!("+{other:02x}")),
+        }
+    }
+    plain
 }
 
 impl FromStr for SessionKey {
@@ -152,5 +302,123 @@ mod tests {
         ] {
             assert!(wrong.parse::<SessionKey>().is_err(), "{wrong}");
         }
+    }
+
+    fn links() -> BTreeMap<String, Vec<String>> {
+        let link = |name: &str, senders: &[&str]| {
+            let senders = senders.iter().map(|sender| (*sender).to_owned());
+            (name.to_owned(), senders.collect())
+        };
+        BTreeMap::from([
+            link("alice", &["telegram:42", "Discord:a#1"]),
+            link("owner", &["telegram:1"]),
+        ])
+    }
+
+    #[test]
+    fn who_writes_where_decides_the_session() {
+        use DmScope::{Main, PerAccountChannelPeer, PerChannelPeer, PerPeer};
+        let agent: AgentId = "a".parse().unwrap();
+        let dm = |channel, account, id| Correspondent {
+            channel,
+            account,
+            kind: PeerKind::Dm,
+            id,
+            thread: None,
+        };
+        let group = |kind, id, thread| Correspondent {
+            kind,
+            thread,
+            ..dm("telegram", "bot", id)
+        };
+        let (known, stranger) = (dm("telegram", "bot", "42"), dm("telegram", "bot", "7"));
+        let elsewhere = dm("discord", "bot", "a#1");
+        let owner = dm("telegram", "bot", "1");
+        let far = dm("discord", "bot", "1");
+        for (scope, from, expect) in [
+            (Main, stranger, "main"),
+            (Main, known, "main"),
+            (PerPeer, known, "person:alice"),
+            (PerPeer, elsewhere, "person:alice"),
+            (PerPeer, stranger, "telegram:dm:7"),
+            (PerPeer, dm("discord", "bot", "7"), "discord:dm:7"),
+            (PerPeer, owner, "main"),
+            (PerChannelPeer, known, "telegram:person:alice"),
+            (PerChannelPeer, elsewhere, "discord:person:alice"),
+            (PerChannelPeer, stranger, "telegram:dm:7"),
+            (PerChannelPeer, dm("telegram", "two", "7"), "telegram:dm:7"),
+            (PerChannelPeer, dm("Telegram", "bot", "7"), "telegram:dm:7"),
+            (PerChannelPeer, dm("x", "y", "alice"), "x:dm:alice"),
+            (PerChannelPeer, owner, "main"),
+            (PerChannelPeer, far, "discord:dm:1"),
+            (PerAccountChannelPeer, stranger, "telegram:bot:dm:7"),
+            (
+                PerAccountChannelPeer,
+                dm("telegram", "two", "7"),
+                "telegram:two:dm:7",
+            ),
+            (PerAccountChannelPeer, known, "telegram:bot:person:alice"),
+            (
+                Main,
+                group(PeerKind::Group, "-5", None),
+                "telegram:group:-5",
+            ),
+            (
+                PerPeer,
+                group(PeerKind::Channel, "c", None),
+                "telegram:channel:c",
+            ),
+            (
+                Main,
+                group(PeerKind::Group, "1", Some("t:9")),
+                "telegram:group:1:thread:t+3a9",
+            ),
+            (
+                Main,
+                group(PeerKind::Thread, "t", None),
+                "telegram:thread:t",
+            ),
+            (
+                PerChannelPeer,
+                dm("client", "x", "phone:main"),
+                "+63lient:dm:phone+3amain",
+            ),
+            (PerChannelPeer, dm("sub", "x", "1"), "+73ub:dm:1"),
+            (PerChannelPeer, dm("a:b", "x", "A b"), "a+3ab:dm:+41+20b"),
+        ] {
+            let links = links();
+            let how = Addressing {
+                scope,
+                links: &links,
+            };
+            let key = SessionKey::for_peer(&agent, &from, &how);
+            assert_eq!(key.rest(), expect, "{scope:?} {from:?}");
+            assert_eq!(key.as_str().parse::<SessionKey>().unwrap(), key);
+            assert!(!key.is_sub());
+        }
+    }
+
+    #[test]
+    fn long_names_are_cut_and_stay_apart() {
+        let (agent, none) = (AgentId::main(), BTreeMap::new());
+        let how = Addressing {
+            scope: DmScope::PerAccountChannelPeer,
+            links: &none,
+        };
+        let key = |id: &str| {
+            let long = "\u{fc}".repeat(300);
+            let from = Correspondent {
+                channel: &long,
+                account: &long,
+                kind: PeerKind::Dm,
+                id,
+                thread: None,
+            };
+            SessionKey::for_peer(&agent, &from, &how)
+        };
+        let (one, two) = ("x".repeat(400), format!("{}y", "x".repeat(399)));
+        assert_ne!(key(&one), key(&two));
+        assert_eq!(key(&one), key(&one));
+        assert!(key(&one).as_str().parse::<SessionKey>().is_ok(), "it fits");
     }
 }

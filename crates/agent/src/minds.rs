@@ -4,21 +4,21 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use manyhands_core::{AgentId, ApprovalId, Clock, ErrorCode, Ids, Invoke, Timestamp, ToolError};
-use manyhands_store::{Blobs, SessionRecord, Sessions, StoreError, TurnRecord, TurnState};
-use tokio::sync::broadcast;
+use manyhands_store::{Blobs, SessionRecord, Sessions, StoreError, Taken, TurnRecord, TurnState};
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
 use crate::asking::Waits;
-use crate::event::{ChatEvent, What};
+use crate::event::{ChatEvent, TurnUsage, What};
 use crate::key::SessionKey;
+use crate::listening::Audience;
+use crate::outcome::{Failure, FailureKind, Outcome};
 use crate::outside::{House, Origin};
+use crate::recent::Recent;
 use crate::settings::AgentSettings;
 use crate::turn::{Halt, Input, Turn};
-
-/// How many events may wait for a listener; one that falls further behind misses some.
-const MAX_EVENTS: usize = 4_096;
 
 /// What the minds are built from.
 pub struct MindParts {
@@ -49,7 +49,9 @@ pub(crate) struct Inner {
     pub(crate) house: Arc<dyn House>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Ids,
-    events: broadcast::Sender<Arc<ChatEvent>>,
+    pub(crate) audience: Audience,
+    /// Long conversations, so that they need not be read for every turn.
+    pub(crate) recent: Recent,
     /// The sessions that are being worked on.
     busy: Mutex<HashMap<String, Busy>>,
     tasks: TaskTracker,
@@ -66,6 +68,10 @@ struct Busy {
     stop: CancellationToken,
     /// The question that the turn waits for, and the tool it is about.
     question: Option<(ApprovalId, String)>,
+    /// Somebody wants the session for itself: no further turn begins.
+    wanted: bool,
+    /// Fires when nobody works on it any more.
+    freed: Arc<Notify>,
 }
 
 /// A session in which no turn begins as long as this is held.
@@ -78,10 +84,8 @@ pub(crate) struct Hold {
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        let held = self.inner.busy().remove(&self.key);
-        if held.is_some_and(|held| held.again) {
-            self.inner.wake(&self.key);
-        }
+        self.inner.free(&self.key);
+        self.inner.wake(&self.key); // whatever came meanwhile
     }
 }
 
@@ -108,7 +112,8 @@ impl Minds {
             house: parts.house,
             clock: parts.clock,
             ids: parts.ids,
-            events: broadcast::Sender::new(MAX_EVENTS),
+            audience: Audience::default(),
+            recent: Recent::default(),
             busy: Mutex::default(),
             tasks: TaskTracker::new(),
             waits: Waits::default(),
@@ -116,11 +121,6 @@ impl Minds {
         Self {
             inner: Arc::new(inner),
         }
-    }
-
-    /// Tells what happens from here on.
-    pub fn events(&self) -> broadcast::Receiver<Arc<ChatEvent>> {
-        self.inner.events.subscribe()
     }
 
     /// Goes on with every turn that a stop or a crash cut off.
@@ -156,21 +156,7 @@ impl Minds {
         inner.agent(key.agent())?;
         inner.house.caller(origin)?;
         let session = inner.session(key).await?;
-        let open = inner
-            .sessions
-            .open_turns(key.as_str())
-            .await
-            .map_err(kept)?;
         let most = inner.house.limits().queued;
-        let known = match &run_id {
-            Some(run) => inner.sessions.run(key.as_str(), run).await.map_err(kept)?,
-            None => None,
-        };
-        if known.is_none() && open.len() >= most {
-            let message = format!("{most} messages wait in {key} already");
-            return Err(ToolError::new(ErrorCode::RateLimited, message)
-                .hint("wait for an answer, or stop the turn with /stop"));
-        }
         let id = inner.ids.next::<Uuid>().to_string();
         let record = TurnRecord {
             run_id: run_id.unwrap_or_else(|| id.clone()),
@@ -185,18 +171,33 @@ impl Minds {
             started: None,
             ended: None,
         };
-        let (turn, new) = inner.sessions.enqueue(&record).await.map_err(kept)?;
-        if new {
-            inner.wake(key.as_str());
-        }
-        let first = open.first().is_some_and(|first| first.id == turn.id);
-        let waits = !open.is_empty() && !first && !turn.state.has_ended();
-        Ok(Sent {
+        let taken = inner.sessions.enqueue(&record, most).await.map_err(kept)?;
+        let sent = |turn: TurnRecord, queued, repeated| Sent {
             turn: turn.id,
             run_id: turn.run_id,
-            queued: waits,
-            repeated: !new,
-        })
+            queued,
+            repeated,
+        };
+        match taken {
+            Taken::New { before } => {
+                inner.wake(key.as_str());
+                Ok(sent(record, before > 0, false))
+            }
+            Taken::Known(turn) => {
+                let open = inner
+                    .sessions
+                    .open_turns(key.as_str())
+                    .await
+                    .map_err(kept)?;
+                let waits = open.iter().skip(1).any(|one| one.id == turn.id);
+                Ok(sent(turn, waits, true))
+            }
+            Taken::Full => {
+                let message = format!("{most} messages wait in {key} already");
+                Err(ToolError::new(ErrorCode::RateLimited, message)
+                    .hint("wait for an answer, or stop the turn with /stop"))
+            }
+        }
     }
 
     /// Stops the turn that is running in a session; whether there was one.
@@ -231,12 +232,11 @@ impl Inner {
         let Ok(session) = key.parse() else { return };
         let run_id = run_id.to_owned();
         self.note_question(key, &what);
-        let event = ChatEvent {
+        self.audience.tell(ChatEvent {
             session,
             run_id,
             what,
-        };
-        let _ = self.events.send(Arc::new(event)); // nobody listening is no failure
+        });
     }
 
     pub(crate) fn agent(&self, id: &AgentId) -> Result<AgentSettings, ToolError> {
@@ -282,12 +282,41 @@ impl Inner {
         })
     }
 
-    pub(crate) fn is_at_work(&self, key: &SessionKey) -> bool {
-        self.busy().contains_key(key.as_str())
+    /// Stops what runs in a session, and keeps turns from beginning in it from then on.
+    pub(crate) async fn take_over(self: &Arc<Self>, key: &str) -> Hold {
+        loop {
+            let freed = {
+                let mut busy = self.busy();
+                busy.get_mut(key).map(|there| {
+                    there.wanted = true;
+                    there.stop.cancel();
+                    there.freed.clone().notified_owned()
+                })
+            };
+            match freed {
+                Some(freed) => freed.await,
+                None => {
+                    if let Some(hold) = self.hold(key) {
+                        return hold;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Nobody works on the session any more.
+    fn free(&self, key: &str) {
+        let freed = self.busy().remove(key);
+        if let Some(freed) = freed {
+            freed.freed.notify_waiters();
+        }
     }
 
     /// The session of that key, made when it is not there, begun anew when its time has come.
-    pub(crate) async fn session(&self, key: &SessionKey) -> Result<SessionRecord, ToolError> {
+    pub(crate) async fn session(
+        self: &Arc<Self>,
+        key: &SessionKey,
+    ) -> Result<SessionRecord, ToolError> {
         let now = self.clock.now();
         let there = self.sessions.get(key.as_str()).await.map_err(kept)?;
         let Some(there) = there else {
@@ -317,6 +346,10 @@ impl Inner {
     /// Works on a session until nothing waits in it.
     async fn work(self: Arc<Self>, key: &str) {
         loop {
+            let wanted = self.busy().get(key).is_none_or(|busy| busy.wanted);
+            if wanted {
+                return self.free(key); // whoever wants it sees to what waits
+            }
             let next = self.next(key).await;
             if let Some(record) = next
                 && !self.house.stopping().is_cancelled()
@@ -325,12 +358,11 @@ impl Inner {
                 continue;
             }
             let mut busy = self.busy();
-            let again = busy
-                .get_mut(key)
-                .is_some_and(|busy| std::mem::take(&mut busy.again));
+            let there = busy.get_mut(key);
+            let again = there.is_some_and(|there| std::mem::take(&mut there.again) || there.wanted);
             if !again || self.house.stopping().is_cancelled() {
-                busy.remove(key);
-                return;
+                drop(busy);
+                return self.free(key);
             }
         }
     }
@@ -359,42 +391,53 @@ impl Inner {
         let run_id = record.run_id.clone();
         let session = match self.sessions.get(key).await {
             Ok(Some(session)) => session,
-            Ok(None) => return self.give_up(key, &record, "the session is gone").await,
-            Err(error) => return self.give_up(key, &record, &error.to_string()).await,
+            Ok(None) => {
+                let gone = Failure::new(FailureKind::Forbidden, "the session is gone");
+                return self.give_up(key, &record, gone).await;
+            }
+            Err(error) => {
+                let unread = Failure::new(FailureKind::Storage, error.to_string());
+                return self.give_up(key, &record, unread).await;
+            }
         };
         match Turn::take_up(self, session, record.clone(), stop).await {
             Ok(mut turn) => {
                 let halt = turn.run().await;
                 if let Halt::Failed(error) = &halt {
-                    tracing::warn!(session = key, run = run_id, error, "a turn failed");
+                    let (kind, error) = (error.kind.word(), &error.text);
+                    tracing::warn!(session = key, run = run_id, kind, error, "a turn failed");
                 }
                 turn.end(halt).await;
+                turn.leave();
             }
-            Err(error) => self.give_up(key, &record, &error.text()).await,
+            Err(error) => self.give_up(key, &record, Failure::from(&error)).await,
         }
     }
 
     /// Ends the turns of a session for which nobody waits any more.
     async fn let_go(&self, key: &str) -> Result<(), StoreError> {
         let why = "the gateway stopped, and whoever asked for this no longer waits";
+        let why = Failure::new(FailureKind::Interrupted, why);
+        let outcome = Outcome::failed(&why, TurnUsage::default()).json();
         for turn in self.sessions.open_turns(key).await? {
             self.sessions
-                .fail_turn(&turn.id, why, self.clock.now())
+                .fail_turn(&turn.id, &outcome, self.clock.now())
                 .await?;
         }
         Ok(())
     }
 
     /// Ends a turn that cannot even be taken up, so that the next one gets its place.
-    async fn give_up(&self, key: &str, record: &TurnRecord, why: &str) {
+    async fn give_up(&self, key: &str, record: &TurnRecord, why: Failure) {
+        let outcome = Outcome::failed(&why, TurnUsage::default()).json();
         let ended = self
             .sessions
-            .fail_turn(&record.id, why, self.clock.now())
+            .fail_turn(&record.id, &outcome, self.clock.now())
             .await;
         if let Err(error) = ended {
             tracing::error!(session = key, %error, "a turn could not be ended");
         }
-        self.tell(key, &record.run_id, What::Error(why.to_owned()));
+        self.tell(key, &record.run_id, What::Error(why));
     }
 
     pub(crate) fn now(&self) -> Timestamp {

@@ -90,7 +90,7 @@ impl Minds {
 }
 
 /// Whether a session was made for one request, by its key.
-fn is_passing(key: &SessionKey) -> bool {
+pub(crate) fn is_passing(key: &SessionKey) -> bool {
     let mut last = key.rest().rsplitn(3, ':');
     last.next().is_some_and(|id| id.parse::<Uuid>().is_ok()) && last.next() == Some(WORD)
 }

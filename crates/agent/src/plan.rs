@@ -196,6 +196,7 @@ impl Minds {
         let shape = Shape {
             caller: &context.caller,
             tools: &agent.tools,
+            discover: &agent.discover,
             only: None,
         };
         let tools = toolset(&self.inner.path.catalogue(), &shape);

@@ -58,8 +58,10 @@ pub(crate) async fn build(
     for day in [&now.day_before, &now.day] {
         changing.extend(told(house, key, &format!("memory/{day}.md")).await);
     }
+    // To the hour: what changes with every minute would cost the provider's cache all that follows it.
+    let hour = now.clock.split(':').next().unwrap_or_default();
     let mut facts = vec![
-        format!("It is {} {} ({}).", now.day, now.clock, now.zone),
+        format!("It is {}, after {hour}:00 ({}).", now.day, now.zone),
         format!("This is session {key}."),
     ];
     facts.extend(house.facts());

@@ -1,19 +1,22 @@
 //! Looking at sessions and changing them: lists, settings, resets, archives.
 
+use std::sync::Arc;
+
 use manyhands_core::{AgentId, ErrorCode, Timestamp, ToolError};
 use manyhands_llm::{Block, Message, ModelId, ReplyBlock};
-use manyhands_store::{Act, SessionRecord, TurnState};
-use serde_json::Value;
+use manyhands_store::{Act, SessionRecord, StoreError};
 use uuid::Uuid;
 
 use crate::archive;
 use crate::conversation::Conversation;
-use crate::event::What;
 use crate::fence;
 use crate::key::SessionKey;
 use crate::minds::{Inner, Minds, kept};
 use crate::settings::{ResetPolicy, SessionSettings};
 use crate::turn::{Room, place_to_cut_last, usage};
+
+/// How often a session that changes meanwhile is looked at before a reset is given up.
+const MAX_LOOKS: usize = 100;
 
 /// One message of a session, in words.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -70,6 +73,20 @@ impl Minds {
         Ok((listed, count))
     }
 
+    /// Sessions whose keys go on with `rest` after the agent, the latest active first, and how many
+    /// there are.
+    pub async fn list_under(
+        &self,
+        rest: &str,
+        agent: Option<&AgentId>,
+        limit: u32,
+        offset: u32,
+    ) -> Result<(Vec<SessionRecord>, u64), ToolError> {
+        let sessions = &self.inner.sessions;
+        let listed = sessions.list_under(rest, agent, limit, offset).await;
+        listed.map_err(kept)
+    }
+
     /// One session.
     pub async fn get(&self, key: &SessionKey) -> Result<SessionRecord, ToolError> {
         let found = self.inner.sessions.get(key.as_str()).await.map_err(kept)?;
@@ -109,7 +126,7 @@ impl Minds {
         self.before(key, i64::MAX, limit).await
     }
 
-    /// The last messages before number `before`, oldest first.
+    /// The last messages before number `before` that a model is still shown, oldest first.
     pub async fn before(
         &self,
         key: &SessionKey,
@@ -122,7 +139,8 @@ impl Minds {
             .sessions
             .entries_before(&session.id, before, limit);
         let last = last.await.map_err(kept)?;
-        let spoken = last.into_iter().filter_map(|entry| {
+        let shown = last.into_iter().filter(|entry| entry.seq >= session.floor);
+        let spoken = shown.filter_map(|entry| {
             let message: Message = serde_json::from_str(&entry.body).ok()?;
             Some(spoken(entry.seq, &message))
         });
@@ -131,8 +149,9 @@ impl Minds {
 
     /// Begins a session anew; what was said is archived.
     pub async fn reset(&self, key: &SessionKey) -> Result<Reset, ToolError> {
+        self.get(key).await?;
+        let _hold = self.inner.take_over(key.as_str()).await;
         let session = self.get(key).await?;
-        self.stop(key);
         self.inner.reset(session).await.map(|(reset, _)| reset)
     }
 
@@ -219,7 +238,9 @@ impl Minds {
     /// The session of that key, made when it is not there.
     pub async fn open(&self, key: &SessionKey) -> Result<SessionRecord, ToolError> {
         self.inner.agent(key.agent())?;
-        self.inner.session(key).await
+        let mut session = self.inner.session(key).await?;
+        session.last_active = self.inner.now();
+        self.inner.change(session).await
     }
 
     /// When an agent's sessions begin anew by themselves, unless they say otherwise.
@@ -231,31 +252,6 @@ impl Minds {
     /// Whether there is anybody who could serve a model; the error says who there is.
     pub fn knows(&self, model: &ModelId) -> Result<(), ToolError> {
         self.inner.house.knows(model)
-    }
-
-    /// How a turn ended; `None` while it has not.
-    pub async fn ended(&self, turn: &str) -> Result<Option<What>, ToolError> {
-        let mut record = self.inner.sessions.turn(turn).await.map_err(kept)?;
-        loop {
-            let Some(turn) = record else { return Ok(None) };
-            let outcome = turn.outcome.as_deref().unwrap_or("null");
-            let outcome: Value = serde_json::from_str(outcome).unwrap_or_default();
-            let text = |name: &str| outcome[name].as_str().unwrap_or_default().to_owned();
-            return Ok(Some(match turn.state {
-                TurnState::Queued | TurnState::Running | TurnState::Waiting => return Ok(None),
-                TurnState::Merged => {
-                    let into = self.inner.sessions.turn(&text("into")).await;
-                    record = into.map_err(kept)?;
-                    continue;
-                }
-                TurnState::Done => What::Final {
-                    text: text("text"),
-                    usage: serde_json::from_value(outcome["usage"].clone()).unwrap_or_default(),
-                },
-                TurnState::Failed => What::Error(text("error")),
-                TurnState::Stopped => What::Stopped,
-            }));
-        }
     }
 }
 
@@ -277,39 +273,60 @@ impl Inner {
             .map_err(kept)
     }
 
+    /// Begins a session anew. What is said while it is being archived is archived too: then it is
+    /// looked at once more.
     async fn reset(&self, session: SessionRecord) -> Result<(Reset, SessionRecord), ToolError> {
-        let all = self.conversation(&session).await?;
-        let archived_to = archive::keep(self, &session, &all.said).await?;
-        let (old, now) = (session.id.clone(), self.now());
+        let mut session = session;
+        for _ in 0..MAX_LOOKS {
+            let all = self.conversation(&session).await?;
+            let archived_to = archive::keep(self, &session, &all.said).await?;
+            let (fresh, now) = (self.begun_anew(&session), self.now());
+            let reset = Reset {
+                old: session.id.clone(),
+                new: fresh.id.clone(),
+                archived: all.said.len(),
+                archived_to,
+                tokens: session.input_tokens + session.output_tokens,
+            };
+            let acts = vec![
+                Act::Unmoved(session.next_seq),
+                Act::Session(Box::new(fresh)),
+            ];
+            let (key, old) = (session.key.clone(), session.id.clone());
+            match self.sessions.commit(&key, &old, acts, now).await {
+                Ok(fresh) => return Ok((reset, fresh)),
+                Err(StoreError::Changed { .. }) => {
+                    let again = self.sessions.get(&key).await.map_err(kept)?;
+                    session = again.ok_or_else(|| gone(&key))?;
+                }
+                Err(error) => return Err(kept(error)),
+            }
+        }
+        let message = format!("{} changes all the time", session.key);
+        Err(ToolError::new(ErrorCode::Conflict, message).hint("stop what runs in it with /stop"))
+    }
+
+    /// A session as it begins anew.
+    fn begun_anew(&self, session: &SessionRecord) -> SessionRecord {
         let mut previous = session.previous.clone();
-        previous.push(old.clone());
+        previous.push(session.id.clone());
         let surplus = previous.len().saturating_sub(100);
         previous.drain(..surplus);
-        let fresh = SessionRecord {
+        SessionRecord {
             id: self.ids.next::<Uuid>().to_string(),
             previous,
             floor: session.next_seq,
             input_tokens: 0,
             output_tokens: 0,
             cost_micros: 0,
-            last_reset: Some(now),
+            last_reset: Some(self.now()),
             ..session.clone()
-        };
-        let reset = Reset {
-            old: old.clone(),
-            new: fresh.id.clone(),
-            archived: all.said.len(),
-            archived_to,
-            tokens: session.input_tokens + session.output_tokens,
-        };
-        let acts = vec![Act::Session(Box::new(fresh))];
-        let committed = self.sessions.commit(&session.key, &old, acts, now).await;
-        Ok((reset, committed.map_err(kept)?))
+        }
     }
 
-    /// The session, begun anew when its time has come, and noted as active.
+    /// The session, begun anew when its time has come.
     pub(crate) async fn reset_if_due(
-        &self,
+        self: &Arc<Self>,
         key: &SessionKey,
         mut session: SessionRecord,
         now: Timestamp,
@@ -317,13 +334,11 @@ impl Inner {
         let settings: SessionSettings = serde_json::from_str(&session.settings).unwrap_or_default();
         let of_agent = self.house.agent(key.agent()).map(|agent| agent.reset);
         let policy = settings.reset_policy.or(of_agent).unwrap_or_default();
-        let idle = !self.is_at_work(key);
-        if idle && session.next_seq > session.floor && self.is_due(policy, session.last_active, now)
-        {
+        let due = session.next_seq > session.floor && self.is_due(policy, session.last_active, now);
+        if due && let Some(_hold) = self.hold(key.as_str()) {
             session = self.reset(session).await?.1;
         }
-        session.last_active = now;
-        self.change(session).await
+        Ok(session)
     }
 
     fn is_due(&self, policy: ResetPolicy, last: Timestamp, now: Timestamp) -> bool {
@@ -340,6 +355,10 @@ impl Inner {
             }
         }
     }
+}
+
+fn gone(key: &str) -> ToolError {
+    ToolError::not_found(format!("there is no session {key}"))
 }
 
 /// A message in words.

@@ -59,6 +59,8 @@ pub struct AgentSettings {
     pub thinking: Option<Thinking>,
     /// The tools its model is shown, of those that the asker may call.
     pub tools: Vec<Pattern>,
+    /// The tools that it may call without its model being shown them.
+    pub discover: Vec<Pattern>,
     /// What its model is told besides its files.
     pub system_prompt: Option<String>,
     /// When its sessions begin anew by themselves.
@@ -75,6 +77,7 @@ impl AgentSettings {
             model: None,
             thinking: None,
             tools: vec![Pattern::new("*")],
+            discover: Vec::new(),
             system_prompt: None,
             reset: ResetPolicy::Manual,
             payer: None,

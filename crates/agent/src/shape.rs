@@ -1,8 +1,8 @@
 //! Which tools a model is shown, and how a call of it is answered: one function for every face.
 
 use manyhands_core::{
-    Caller, Catalogue, ContentBlock, Effect, Effects, Face, Outcome, Pattern, ToolError, ToolSpec,
-    ViewContext, content_of,
+    Caller, Catalogue, ContentBlock, Effect, Effects, Exposure, Outcome, Pattern, ToolError,
+    ToolSpec, content_of,
 };
 use manyhands_llm::{Block, ToolDef};
 use serde::{Deserialize, Serialize};
@@ -22,26 +22,45 @@ pub struct Shape<'a> {
     pub caller: &'a Caller,
     /// What the agent is given.
     pub tools: &'a [Pattern],
+    /// What it may call without being shown it.
+    pub discover: &'a [Pattern],
     /// Only these, where whoever asked chose.
     pub only: Option<&'a [String]>,
 }
 
-/// The tools of a task, by name.
+/// How a task comes by a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// Its model is shown it.
+    Direct,
+    /// Its model has to look for it first.
+    Discovered,
+    /// Not at all.
+    Not,
+}
+
+/// How a task comes by a tool. What was chosen for it by name is shown; what is only to be
+/// discovered counts before what is given.
+pub fn reach(spec: &ToolSpec, shape: &Shape<'_>) -> Reach {
+    if shape.caller.rights.permit(spec).is_err() || !is_given(spec, shape) {
+        return Reach::Not;
+    }
+    let hidden = spec.exposure != Exposure::Direct || fits(spec, shape.discover);
+    match hidden && shape.only.is_none() {
+        true => Reach::Discovered,
+        false => Reach::Direct,
+    }
+}
+
+/// The tools of a task that its model is shown, by name.
 pub fn toolset(catalogue: &Catalogue, shape: &Shape<'_>) -> Vec<ToolDef> {
-    let context = ViewContext {
-        caller: shape.caller,
-        face: match shape.only {
-            Some(_) => Face::Program, // what was chosen by name need not be found first
-            None => Face::Model,
-        },
-    };
     let mut tools: Vec<ToolDef> = catalogue
-        .view(context)
-        .filter(|spec| is_given(spec, shape))
+        .specs()
+        .filter(|spec| reach(spec, shape) == Reach::Direct)
         .map(|spec| ToolDef {
             name: spec.name.wire(),
             description: spec.description.to_string(),
-            input_schema: (*spec.input_schema).clone(),
+            input_schema: spec.input_schema.clone(),
         })
         .collect();
     tools.sort_by(|a, b| a.name.cmp(&b.name));
@@ -76,11 +95,18 @@ pub fn chosen(
     }
 }
 
+/// Whether a task has a tool at all, as far as its agent goes.
 pub(crate) fn is_given(spec: &ToolSpec, shape: &Shape<'_>) -> bool {
     let (name, wire) = (spec.name.as_str(), spec.name.wire());
-    let fits = |pattern: &Pattern| pattern.matches(name) || pattern.matches(&wire);
     let chosen = |only: &[String]| only.iter().any(|one| *one == name || *one == wire);
-    shape.tools.iter().any(fits) && shape.only.is_none_or(chosen)
+    let given = fits(spec, shape.tools) || fits(spec, shape.discover);
+    given && shape.only.is_none_or(chosen)
+}
+
+fn fits(spec: &ToolSpec, patterns: &[Pattern]) -> bool {
+    let (name, wire) = (spec.name.as_str(), spec.name.wire());
+    let mut patterns = patterns.iter();
+    patterns.any(|pattern| pattern.matches(name) || pattern.matches(&wire))
 }
 
 /// What a call gave, as it is kept and as a model is shown it.
@@ -187,4 +213,85 @@ fn shortened(text: &str) -> String {
         return text.to_owned();
     };
     format!("{}\n[cut: {} bytes in all]", &text[..at], text.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use manyhands_core::{CallerKind, Rights, Role};
+
+    use super::*;
+
+    fn caller(tools: &str) -> Caller {
+        Caller {
+            kind: CallerKind::Gateway,
+            name: "x".to_owned(),
+            rights: Rights {
+                role: Role::Client,
+                tools: vec![Pattern::new(tools)],
+            },
+        }
+    }
+
+    #[test]
+    fn a_tool_is_shown_found_or_not_there() {
+        let all = |patterns: &[&str]| -> Vec<Pattern> {
+            patterns.iter().map(|one| Pattern::new(*one)).collect()
+        };
+        let plain = ToolSpec::new("tool::run", "x").effects(Effects::READS);
+        let hidden = ToolSpec::new("deep", "x")
+            .effects(Effects::READS)
+            .exposure(Exposure::Discoverable);
+        let only = |names: &[&str]| Some(names.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>());
+        type Row<'a> = (
+            &'a ToolSpec,
+            &'a str,
+            &'a [&'a str],
+            &'a [&'a str],
+            Option<Vec<String>>,
+            Reach,
+        );
+        let table: [Row<'_>; 12] = [
+            (&plain, "*", &["*"], &[], None, Reach::Direct),
+            (&plain, "*", &["tool__*"], &[], None, Reach::Direct),
+            (&plain, "*", &["*"], &["tool::*"], None, Reach::Discovered),
+            (
+                &plain,
+                "*",
+                &["other"],
+                &["tool__run"],
+                None,
+                Reach::Discovered,
+            ),
+            (&plain, "*", &["other"], &["another"], None, Reach::Not),
+            (&plain, "other", &["*"], &["*"], None, Reach::Not),
+            (&hidden, "*", &["*"], &[], None, Reach::Discovered),
+            (&hidden, "*", &["*"], &[], only(&["deep"]), Reach::Direct),
+            (
+                &plain,
+                "*",
+                &["*"],
+                &["*"],
+                only(&["tool__run"]),
+                Reach::Direct,
+            ),
+            (&plain, "*", &["*"], &[], only(&["deep"]), Reach::Not),
+            (&plain, "*", &[], &[], only(&["tool__run"]), Reach::Not),
+            (&plain, "*", &[], &[], None, Reach::Not),
+        ];
+        for (spec, rights, tools, discover, only, expect) in table {
+            let (caller, tools, discover) = (caller(rights), all(tools), all(discover));
+            let shape = Shape {
+                caller: &caller,
+                tools: &tools,
+                discover: &discover,
+                only: only.as_deref(),
+            };
+            assert_eq!(
+                reach(spec, &shape),
+                expect,
+                "{} {tools:?} {discover:?}",
+                spec.name
+            );
+        }
+    }
 }

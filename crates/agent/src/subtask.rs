@@ -1,6 +1,8 @@
 //! Sub-agents: a session of their own for one task, with the tools that were chosen for it.
 
-use manyhands_core::{AgentId, CallContext, ErrorCode, Pattern, ToolError};
+use std::sync::Arc;
+
+use manyhands_core::{AgentId, CallContext, ErrorCode, Invoke, Pattern, ToolError};
 use manyhands_store::TurnState;
 use uuid::Uuid;
 
@@ -11,7 +13,7 @@ use crate::shape::{Shape, chosen, is_given};
 use crate::turn::Input;
 
 /// Tools that make agents, which a sub-agent may not.
-const MAKERS: [&str; 2] = ["spawn", "tool__agent_spawn"];
+const MAKERS: [&str; 3] = ["spawn", "acp_spawn", "tool__agent_spawn"];
 
 /// Stops the turn of a session when it is dropped, so that nobody works for an asker who is gone.
 pub struct Leash {
@@ -26,6 +28,11 @@ impl Drop for Leash {
 }
 
 impl Minds {
+    /// The one door to the tools, for work that has questions of its own.
+    pub fn path(&self) -> &Arc<dyn Invoke> {
+        &self.inner.path
+    }
+
     /// Holds a session as long as its asker is there.
     pub fn leash(&self, key: &SessionKey) -> Leash {
         Leash {
@@ -58,6 +65,7 @@ impl Minds {
         let shape = Shape {
             caller: &context.caller,
             tools: &agent.tools,
+            discover: &agent.discover,
             only: only.as_deref(),
         };
         let catalogue = self.inner.path.catalogue();
@@ -92,12 +100,18 @@ impl Minds {
         if only.is_none() && all(&parent) && all(&asker) {
             return Ok(patterns.to_vec());
         }
-        let shape = |tools| Shape {
+        let shape = |(tools, discover)| Shape {
             caller: &context.caller,
             tools,
+            discover,
             only: only.as_deref(),
         };
-        let shapes = [&parent.tools[..], &asker.tools, patterns].map(shape);
+        let shapes = [
+            (&parent.tools[..], &parent.discover[..]),
+            (&asker.tools, &asker.discover),
+            (patterns, &[]),
+        ]
+        .map(shape);
         let catalogue = self.inner.path.catalogue();
         let given = catalogue
             .specs()

@@ -1,8 +1,12 @@
 //! Settings of agents and of their sessions.
 
-use manyhands_core::Pattern;
+use std::collections::BTreeMap;
+
+use manyhands_core::{AgentId, Pattern};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::settings::Policy;
 
 /// One agent. `main` is there without being named.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -15,10 +19,21 @@ pub struct Agent {
     /// The tools its model is shown, of those that whoever asks may call; `*` for any run of characters.
     #[schemars(length(min = 1))]
     pub tools: Vec<Pattern>,
+    /// Tools it may call though its model is not shown them: it has to look for them first. They
+    /// count before `tools`.
+    pub discover: Vec<Pattern>,
     /// What its model is told besides the files of its workspace.
     pub system_prompt: Option<String>,
     /// When its sessions begin anew by themselves; as `sessions.reset` unless said.
     pub reset: Option<Reset>,
+    /// The agent whose workspace it works in; its own unless said.
+    #[schemars(with = "Option<String>")]
+    pub workspace: Option<AgentId>,
+    /// In which of its sessions people write to it directly; as `sessions.dm_scope` unless said.
+    pub dm_scope: Option<DmScope>,
+    /// Rules of its own, asked before those of `policy`. They can refuse and ask, and never let
+    /// through what `policy` refuses or asks about.
+    pub policy: Policy,
 }
 
 impl Default for Agent {
@@ -27,10 +42,29 @@ impl Default for Agent {
             model: None,
             thinking: None,
             tools: vec![Pattern::new("*")],
+            discover: Vec::new(),
             system_prompt: None,
             reset: None,
+            workspace: None,
+            dm_scope: None,
+            policy: Policy::default(),
         }
     }
+}
+
+/// In which session people write to an agent directly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DmScope {
+    /// All of them in the session of the owner.
+    Main,
+    /// One session for each person, whatever channel they use.
+    PerPeer,
+    /// One session for each person and channel.
+    #[default]
+    PerChannelPeer,
+    /// One session for each person, channel and account of ours there.
+    PerAccountChannelPeer,
 }
 
 /// How hard a model thinks.
@@ -122,6 +156,16 @@ pub struct Sessions {
     /// Tokens of conversation a model is shown; what is older is summarised, and archived.
     #[schemars(range(min = 1000))]
     pub window_tokens: u64,
+    /// In which session people write to an agent directly: `main`, `per-peer`, `per-channel-peer`
+    /// or `per-account-channel-peer`. Groups have a session each.
+    pub dm_scope: DmScope,
+    /// Who is who: a name, and the senders that are this person, such as `telegram:42`. What
+    /// `owner` writes directly goes into the main session.
+    pub identity_links: BTreeMap<String, Vec<String>>,
+    /// Days that sessions of sub-agents, and agents that agents made, are kept after the last
+    /// word to them; then they are archived.
+    #[schemars(range(min = 1))]
+    pub sub_agent_days: u32,
 }
 
 impl Default for Sessions {
@@ -133,6 +177,9 @@ impl Default for Sessions {
             turn_minutes: 60,
             max_queued: 64,
             window_tokens: 120_000,
+            dm_scope: DmScope::default(),
+            identity_links: BTreeMap::new(),
+            sub_agent_days: 30,
         }
     }
 }

@@ -60,11 +60,8 @@ pub(crate) fn check(text: &str) -> Result<(Settings, Provenance), Vec<Problem>> 
     if walk.problems.is_empty() {
         return match serde_json::from_value(value) {
             Ok(settings) => Ok((settings, walk.found)),
-            Err(_) => Err(vec![Problem::at(
-                1,
-                "",
-                "the file fits the schema of the settings and not their types; please report this",
-            )]),
+            // Names are read by their types alone: which are wrong is theirs to say.
+            Err(error) => Err(vec![Problem::at(1, "", error.to_string())]),
         };
     }
     walk.problems.sort_by_key(|problem| problem.line);

@@ -5,6 +5,7 @@
 //! suggestions, masking, the commented default file and the reference all walk
 //! the schema made from them, so a new key needs one documented field and no more.
 
+mod acp;
 mod agents;
 mod change;
 mod check;
@@ -18,17 +19,21 @@ mod mask;
 pub mod models;
 mod nearest;
 mod node;
+mod oauth;
 mod path;
 mod read;
 mod reference;
+mod servers;
 mod settings;
 mod shape;
+mod skills;
 mod toml_value;
 mod tools;
 mod watch;
 mod write;
 
-pub use agents::{Agent, Reset, ResetMode, Sessions, ThinkingLevel};
+pub use acp::{Acp, AcpAgent, AcpPermissions};
+pub use agents::{Agent, DmScope, Reset, ResetMode, Sessions, ThinkingLevel};
 pub use change::{Changes, diff};
 pub use check::{Provenance, Source};
 pub use document::default_file;
@@ -36,12 +41,15 @@ pub use error::{ConfigError, PathError, Problem};
 pub use file::ConfigFile;
 pub use mask::{is_secret_key, mask};
 pub use node::{Node, NodeSandbox};
+pub use oauth::{Oauth, OauthGrant, OauthRole, TokenAlgorithm, TrustedIssuer};
 pub use path::KeyPath;
 pub use read::{get, is_local, masked, value_from_text};
 pub use reference::reference;
+pub use servers::{Confinement, Discovery, McpFace, McpServer, OauthSettings, ServerKind};
 pub use settings::{Decision, Limits, Log, LogFormat, Policy, Predicate, Rule, Settings, Tls};
+pub use skills::{SkillEntry, SkillNeeds, Skills};
 pub use tools::{
-    AuthProfile, EgressSettings, FileList, PowerShell, ReadFile, Rewrite, Shell, ShellExec, Switch,
-    Tools, UrlFetch, WebFetch, WebSearch, WriteFile,
+    AcpSpawn, AuthProfile, EgressSettings, FileList, PowerShell, ReadFile, Rewrite, Shell,
+    ShellExec, Switch, Tools, UrlFetch, WebFetch, WebSearch, WriteFile,
 };
 pub use watch::{POLL, Watcher};

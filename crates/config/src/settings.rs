@@ -5,14 +5,18 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use manyhands_core::{AgentId, Effect, Pattern};
+use manyhands_core::{AgentId, Effect, Pattern, ServerName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::acp::Acp;
 use crate::agents::{Agent, Sessions};
 use crate::models::ModelSettings;
 use crate::node::Node;
+use crate::oauth::Oauth;
+use crate::servers::{Discovery, McpFace, McpServer};
+use crate::skills::Skills;
 use crate::tools::{AuthProfile, EgressSettings, Tools};
 
 const MIB: u64 = 1024 * 1024;
@@ -34,6 +38,10 @@ pub struct Settings {
     /// Web origins, such as `https://desk.example`, whose pages may call the gateway.
     #[schemars(extend("x-check" = "origin"))]
     pub allowed_origins: Vec<String>,
+    /// The address by which others reach the gateway, such as `https://hands.example`: links to
+    /// artifacts begin with it. The address it listens on unless said.
+    #[schemars(extend("x-check" = "origin"))]
+    pub public_url: Option<String>,
     /// Serve TLS with this certificate and key.
     #[schemars(extend("x-restart" = true, "x-local" = true))]
     pub tls: Option<Tls>,
@@ -65,8 +73,23 @@ pub struct Settings {
     /// Agents by name: 1-64 of a-z, 0-9, - and _.
     #[schemars(with = "BTreeMap<String, Agent>")]
     pub agents: BTreeMap<AgentId, Agent>,
+    /// Agents that others made, for `acp_spawn`.
+    pub acp: Acp,
     /// Conversations of agents, and how far one turn of them may go.
     pub sessions: Sessions,
+    /// Skills: which are used, and what they need.
+    pub skills: Skills,
+    /// MCP servers by a name of your choice: 1-32 of A-Z, a-z, 0-9, - and _. Which programs run and where
+    /// credentials are sent is decided here, so these are set in the file.
+    #[serde(rename = "mcpServers")]
+    #[schemars(with = "BTreeMap<String, McpServer>", extend("x-local" = true))]
+    pub mcp_servers: BTreeMap<ServerName, McpServer>,
+    /// What MCP clients are shown.
+    pub mcp: McpFace,
+    /// Whose access tokens are taken at `/mcp`, beside the gateway's own.
+    pub oauth: Oauth,
+    /// How capabilities are found.
+    pub discovery: Discovery,
     /// The zone of the user's days and hours, such as `Europe/Berlin`; the machine's unless said.
     #[schemars(extend("x-check" = "timezone"))]
     pub timezone: Option<String>,
@@ -81,6 +104,7 @@ impl Default for Settings {
             insecure_remote: false,
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
+            public_url: None,
             tls: None,
             limits: Limits::default(),
             policy: Policy::default(),
@@ -93,7 +117,13 @@ impl Default for Settings {
             node: Node::default(),
             models: ModelSettings::default(),
             agents: BTreeMap::new(),
+            acp: Acp::default(),
             sessions: Sessions::default(),
+            skills: Skills::default(),
+            mcp_servers: BTreeMap::new(),
+            mcp: McpFace::default(),
+            oauth: Oauth::default(),
+            discovery: Discovery::default(),
             timezone: None,
             log: Log::default(),
         }
@@ -127,6 +157,23 @@ pub struct Limits {
     /// Days a large result is kept whole.
     #[schemars(range(min = 1))]
     pub artifact_days: u32,
+    /// The largest file kept as an artifact by a tool or an upload, in bytes.
+    #[schemars(range(min = 1))]
+    pub artifact_file_bytes: u64,
+    /// All artifacts of one agent together, in bytes.
+    #[schemars(range(min = 1))]
+    pub artifact_agent_bytes: u64,
+    /// All artifacts together, in bytes.
+    #[schemars(range(min = 1))]
+    pub artifact_total_bytes: u64,
+    /// Days that a file written as an artifact is kept. 0 means until somebody removes it.
+    pub artifact_kept_days: u32,
+    /// Minutes that a download link of an artifact is good.
+    #[schemars(range(min = 1, max = 10_080))]
+    pub artifact_url_minutes: u32,
+    /// What one datastore, filestore or knowledge base holds at most, in bytes.
+    #[schemars(range(min = 1))]
+    pub collection_bytes: u64,
     /// Calls one caller may make in a minute. The owner is not limited.
     #[schemars(range(min = 1))]
     pub calls_per_minute: u32,
@@ -153,6 +200,12 @@ impl Default for Limits {
             result_bytes: MIB,
             artifact_bytes: 64 * MIB,
             artifact_days: 30,
+            artifact_file_bytes: 100 * MIB,
+            artifact_agent_bytes: 10 * 1024 * MIB,
+            artifact_total_bytes: 50 * 1024 * MIB,
+            artifact_kept_days: 0,
+            artifact_url_minutes: 60,
+            collection_bytes: 1024 * MIB,
             calls_per_minute: 600,
             calls_per_day: 0,
             concurrent_calls: 64,

@@ -235,7 +235,8 @@ mod tests {
 
     #[test]
     fn every_key_outside_lists_has_a_default_or_is_optional() {
-        const OPTIONAL: [&str; 5] = [
+        const OPTIONAL: [&str; 6] = [
+            "public_url",
             "tls",
             "workspace_root",
             "file_cache_dir",

@@ -45,6 +45,8 @@ pub struct Tools {
     pub web_fetch: WebFetch,
     /// `spawn`: sub-agents for single tasks.
     pub spawn: Switch,
+    /// `acp_spawn`: tasks for agents that others made; they are named in `acp.agents`.
+    pub acp_spawn: AcpSpawn,
     /// `plan_create`: plans made by a model.
     pub plan_create: PlanCreate,
     /// `tool::agent_spawn`: agents made from templates.
@@ -65,6 +67,14 @@ impl Default for Switch {
     fn default() -> Self {
         Self { enabled: true }
     }
+}
+
+/// `acp_spawn`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct AcpSpawn {
+    /// Whether the tool is there.
+    pub enabled: bool,
 }
 
 /// `plan_create`.

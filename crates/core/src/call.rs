@@ -1,11 +1,12 @@
 //! One call: what is asked, and what the tool may know of its circumstances.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use crate::caller::Caller;
@@ -13,6 +14,7 @@ use crate::catalogue::Catalogue;
 use crate::error::ToolError;
 use crate::id::{AgentId, ApprovalId, CallId};
 use crate::outcome::Outcome;
+use crate::spec::ToolSpec;
 
 /// What a face asks of the path.
 #[derive(Debug, Clone)]
@@ -37,6 +39,14 @@ pub struct CallRequest {
     pub tainted: bool,
     /// The sessions in whose turns this is asked, the first asker's first: each waits for the next.
     pub lineage: Arc<[String]>,
+    /// Which connection to use, by service.
+    pub connections: Arc<BTreeMap<String, String>>,
+    /// Who answers what a far server asks while it works.
+    pub answers: Option<Arc<dyn Answers>>,
+    /// Which tools it may come to, also by way of others; all that the caller may call unless said.
+    pub reach: Reach,
+    /// Whether the result is for a program, which takes it whole up to the largest that is kept.
+    pub whole: bool,
 }
 
 impl CallRequest {
@@ -53,6 +63,10 @@ impl CallRequest {
             witness: None,
             tainted: false,
             lineage: Arc::default(),
+            connections: Arc::default(),
+            answers: None,
+            reach: Reach::default(),
+            whole: false,
         }
     }
 }
@@ -76,6 +90,61 @@ pub struct CallContext {
     pub tainted: bool,
     /// The sessions in whose turns this is asked, the first asker's first.
     pub lineage: Arc<[String]>,
+    /// Which connection to use, by service.
+    pub connections: Arc<BTreeMap<String, String>>,
+    /// Who answers what a far server asks while it works.
+    pub answers: Option<Arc<dyn Answers>>,
+    /// Which tools it may come to by way of this one.
+    pub reach: Reach,
+}
+
+/// Which tools a call may come to: all, unless whoever makes it is given fewer than they may call.
+#[derive(Clone, Default)]
+pub struct Reach(Option<Arc<Within>>);
+
+/// Whether a tool is within reach.
+type Within = dyn Fn(&ToolSpec) -> bool + Send + Sync;
+
+impl Reach {
+    /// Only those for which `within` holds.
+    pub fn only(within: impl Fn(&ToolSpec) -> bool + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(within)))
+    }
+
+    /// Whether a tool is within it.
+    pub fn has(&self, spec: &ToolSpec) -> bool {
+        self.0.as_ref().is_none_or(|within| within(spec))
+    }
+}
+
+impl fmt::Debug for Reach {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "Reach" } else { "-" })
+    }
+}
+
+/// Whoever asked for a call, as far as they answer questions about it: a far server may want
+/// something filled in (`elicitation/create`) or thought about (`sampling/createMessage`).
+#[async_trait]
+pub trait Answers: Send + Sync + fmt::Debug {
+    /// What they can be asked, as MCP's client capabilities.
+    fn capabilities(&self) -> Value;
+    /// The answer to one question, by MCP's method and parameters.
+    async fn answer(&self, method: &str, params: Value) -> Result<Value, ToolError>;
+    /// A line of the far server's log.
+    fn heard(&self, _notice: Value) {}
+    /// What goes to the far server beside the tool's name and arguments, as it is.
+    fn carried(&self) -> Map<String, Value> {
+        Map::new()
+    }
+    /// Whether a result that asks back is handed to them, to be answered with another call.
+    fn calls_again(&self) -> bool {
+        false
+    }
+    /// A name for the conversation, where a far server is to see one line for all of it.
+    fn line(&self) -> Option<String> {
+        None
+    }
 }
 
 /// Somebody who has to know where a call stands before it goes on.

@@ -138,6 +138,12 @@ impl Caller {
         }
     }
 
+    /// Whether a tool is for this caller at all, whatever their rights are.
+    pub fn may_use(&self, spec: &ToolSpec) -> bool {
+        let named = |tokens: &[Pattern]| tokens.iter().any(|token| token.matches(&self.name));
+        self.is_owner() || spec.tokens.as_deref().is_none_or(named)
+    }
+
     /// Whether the caller may administer the gateway.
     pub fn is_owner(&self) -> bool {
         self.rights.role == Role::Owner

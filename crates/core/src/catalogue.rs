@@ -145,7 +145,7 @@ impl Catalogue {
                 Face::Model => spec.exposure == Exposure::Direct,
                 Face::Program => true,
             };
-            listed && context.caller.rights.permit(spec).is_ok()
+            listed && context.caller.may_use(spec) && context.caller.rights.permit(spec).is_ok()
         })
     }
 

@@ -61,6 +61,11 @@ pub struct Ids {
 }
 
 impl Ids {
+    /// Where the randomness comes from.
+    pub fn entropy(&self) -> Arc<dyn Entropy> {
+        self.entropy.clone()
+    }
+
     /// Ids stamped by `clock` and made unguessable by `entropy`.
     pub fn new(clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> Self {
         Self { clock, entropy }
@@ -154,6 +159,20 @@ uuid_id! {
     TokenId
 }
 
+uuid_id! {
+    /// One account of a service, by which a call chooses it.
+    ConnectionId
+}
+
+uuid_id! {
+    /// One bucket of artifacts.
+    ChatId
+}
+uuid_id! {
+    /// One resource: a datastore, a filestore, a knowledge base or a vault.
+    CollectionId
+}
+
 /// The name of an agent: 1-64 of `a-z0-9-_`, starting with a letter or digit.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -236,6 +255,43 @@ impl FromStr for NodeId {
     }
 }
 
+/// The name of an MCP server: 1-32 of `A-Za-z0-9_-`, and none that stands before other tools' names.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ServerName(String);
+
+impl ServerName {
+    const MAX: usize = 32;
+    const TAKEN: [&str; 7] = [
+        "gsv", "tool", "gateway", "local", "node", "dynamic", "remote",
+    ];
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for ServerName {
+    type Err = InvalidName;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if Self::TAKEN.contains(&text) {
+            let why = "cannot be a server's name: the gateway's own tools are found under it";
+            return Err(InvalidName::new(text, why));
+        }
+        let legal = |c: u8| c.is_ascii_alphanumeric() || c == b'-' || c == b'_';
+        let apart = !text.contains("__") && !text.starts_with('_') && !text.ends_with('_');
+        if (1..=Self::MAX).contains(&text.len()) && text.bytes().all(legal) && apart {
+            Ok(Self(text.to_owned()))
+        } else {
+            let why =
+                "is not a server's name: use 1-32 of A-Z, a-z, 0-9, - and single _ between them";
+            Err(InvalidName::new(text, why))
+        }
+    }
+}
+
 macro_rules! text_id {
     ($name:ident) => {
         impl TryFrom<String> for $name {
@@ -262,6 +318,7 @@ macro_rules! text_id {
 
 text_id!(AgentId);
 text_id!(NodeId);
+text_id!(ServerName);
 
 #[cfg(test)]
 mod tests {
@@ -309,6 +366,26 @@ mod tests {
             &"a".repeat(33),
         ] {
             assert!(bad.parse::<NodeId>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_server_is_called_so_that_its_tools_can_be_told_from_others() {
+        for good in ["github", "GitHub", "my_server", "a", "2-x"] {
+            assert!(good.parse::<ServerName>().is_ok(), "{good}");
+        }
+        for bad in [
+            "",
+            "gsv",
+            "node",
+            "a__b",
+            "_a",
+            "a_",
+            "a/b",
+            "a b",
+            &"a".repeat(33),
+        ] {
+            assert!(bad.parse::<ServerName>().is_err(), "{bad}");
         }
     }
 

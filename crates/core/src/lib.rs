@@ -19,7 +19,7 @@ mod secret;
 mod spec;
 mod tool;
 
-pub use call::{CallContext, CallRequest, Invoke, Progress, Step, Witness};
+pub use call::{Answers, CallContext, CallRequest, Invoke, Progress, Reach, Step, Witness};
 pub use caller::{Caller, CallerKind, Rights, Role};
 pub use catalogue::{Catalogue, DuplicateTool, Face, ViewContext};
 pub use clock::{Clock, ManualClock, SystemClock, Timestamp};
@@ -27,12 +27,12 @@ pub use content::{ContentBlock, content_of};
 pub use effects::{Effect, Effects};
 pub use error::{ErrorCode, Problem, ToolError};
 pub use id::{
-    AgentId, ApprovalId, ArtifactId, CallId, Entropy, Ids, NodeId, OsEntropy, SeededEntropy,
-    TokenId,
+    AgentId, ApprovalId, ArtifactId, CallId, ChatId, CollectionId, ConnectionId, Entropy, Ids,
+    NodeId, OsEntropy, SeededEntropy, ServerName, TokenId,
 };
 pub use name::{InvalidName, ToolName};
 pub use outcome::{Cut, Envelope, Outcome};
 pub use pattern::Pattern;
 pub use secret::Secret;
 pub use spec::{Exposure, Group, RunsOn, ToolSpec};
-pub use tool::{Tool, Typed, TypedTool, schema_of, schema_written};
+pub use tool::{Forward, Tool, Typed, TypedTool, schema_of, schema_written};

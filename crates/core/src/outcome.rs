@@ -26,6 +26,8 @@ pub struct Outcome {
     pub blocks: Vec<ContentBlock>,
     /// Set by the path when the value is only a part.
     pub cut: Option<Cut>,
+    /// The result as a far MCP server gave it, for a face that hands it on whole.
+    pub raw: Option<Value>,
     /// The tool vouches that no words from outside are in it, whatever its effects suggest.
     pub clean: bool,
 }

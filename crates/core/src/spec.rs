@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::effects::Effects;
 use crate::name::ToolName;
+use crate::pattern::Pattern;
 
 /// How `tools` and the page group the catalogue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
@@ -79,6 +80,9 @@ pub struct ToolSpec {
     /// How long a call may take.
     #[serde(skip)]
     pub deadline: Duration,
+    /// The tokens that it is for, by name; all unless said. The owner's always are.
+    #[serde(skip)]
+    pub tokens: Option<Arc<[Pattern]>>,
     /// It waits for turns whose calls take places of their own, so it takes none itself.
     #[serde(skip)]
     pub waits: bool,
@@ -102,6 +106,7 @@ impl ToolSpec {
             exposure: Exposure::Direct,
             runs_on: RunsOn::Gateway,
             deadline: Duration::from_secs(60),
+            tokens: None,
             waits: false,
         }
     }

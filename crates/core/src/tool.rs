@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::call::CallContext;
+use crate::catalogue::Catalogue;
 use crate::effects::Effects;
 use crate::error::{ErrorCode, ToolError};
 use crate::outcome::Outcome;
@@ -34,8 +35,28 @@ pub trait Tool: Send + Sync {
     fn deadline_of(&self, _arguments: &Value) -> Duration {
         self.spec().deadline
     }
+    /// Whether it is only a door to other tools. The path then takes the call that
+    /// [`forward`](Self::forward) says is meant: rules, approvals and the audit see what will run.
+    fn is_door(&self) -> bool {
+        false
+    }
+    /// The call that is meant, for a door; its arguments fit the schema.
+    fn forward(&self, _: &Value, _: &Catalogue) -> Result<Forward, ToolError> {
+        Err(ToolError::internal("this tool is no door to others"))
+    }
     /// Does the work. Only the path calls this.
     async fn call(&self, arguments: Value, context: &CallContext) -> Result<Outcome, ToolError>;
+}
+
+/// The call that is meant by a call of a door.
+#[derive(Debug, Clone)]
+pub struct Forward {
+    /// The tool's canonical name.
+    pub tool: String,
+    /// Its arguments.
+    pub arguments: Value,
+    /// Which connection to use: service and id.
+    pub connection: Option<(String, String)>,
 }
 
 /// A tool as one file writes it: typed parameters, a typed result, one function.

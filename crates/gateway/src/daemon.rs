@@ -11,7 +11,7 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use manyhands_config::{ConfigFile, Settings, Tls, Watcher};
 use manyhands_core::Timestamp;
 use manyhands_store::{Holder, HomeLock};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::gateway::{Gateway, Options, StartError};
 use crate::home::CONFIG_FILE;
@@ -25,6 +25,9 @@ const HEADERS_WITHIN: Duration = Duration::from_secs(15);
 const APPROVALS_KEPT_MS: i64 = 30 * 86_400_000;
 /// How often times of last use and old artifacts are seen to.
 const UPKEEP: Duration = Duration::from_secs(60);
+
+/// How long what was said may wait before it is taken into memory.
+const MEMORY_WITHIN: Duration = Duration::from_secs(2);
 
 /// What is told when the daemon listens.
 pub struct Ready {
@@ -69,6 +72,8 @@ pub async fn run(
         "http"
     };
     let url = format!("{scheme}://{address}");
+    gateway.shelf().links.listens_at(&url);
+    gateway.servers.oauth().listens_at(&url);
     lock.update(&Holder {
         listen: Some(url.clone()),
         ..holder
@@ -78,12 +83,16 @@ pub async fn run(
         None => None,
     };
     let handle = Handle::new();
+    // Heard from here on: whoever is told that it is ready may end it at once.
+    let signals = signal(SignalKind::terminate())
+        .and_then(|terminate| Ok((terminate, signal(SignalKind::interrupt())?)));
     let tasks = [
-        tokio::spawn(stop_on_signal(gateway.clone(), handle.clone())),
+        tokio::spawn(stop_on_signal(gateway.clone(), handle.clone(), signals)),
         tokio::spawn(upkeep(gateway.clone())),
         tokio::spawn(follow_settings(gateway.clone(), watcher)),
         tokio::spawn(keep_nodes(gateway.clone())),
         tokio::spawn(gateway.post().clone().go_round()),
+        tokio::spawn(remember(gateway.clone())),
     ];
     let resumed = gateway.minds().resume().await?;
     if resumed > 0 {
@@ -176,11 +185,12 @@ async fn certificate(tls: &Tls) -> Result<RustlsConfig, StartError> {
 }
 
 /// On the first signal running calls are let finish, then connections end; on the second all ends at once.
-async fn stop_on_signal(gateway: Arc<Gateway>, handle: Handle<SocketAddr>) {
-    let (Ok(mut terminate), Ok(mut interrupt)) = (
-        signal(SignalKind::terminate()),
-        signal(SignalKind::interrupt()),
-    ) else {
+async fn stop_on_signal(
+    gateway: Arc<Gateway>,
+    handle: Handle<SocketAddr>,
+    signals: std::io::Result<(Signal, Signal)>,
+) {
+    let Ok((mut terminate, mut interrupt)) = signals else {
         tracing::error!("signals cannot be heard; end the process with kill -9");
         return;
     };
@@ -208,9 +218,50 @@ async fn upkeep(gateway: Arc<Gateway>) {
         if let Err(error) = gateway.store.artifacts().sweep(gateway.clock.now()).await {
             tracing::warn!(%error, "expired artifacts could not be removed");
         }
+        retire(&gateway).await;
+        if let Err(error) = gateway.store.collections().sweep().await {
+            tracing::warn!(%error, "what a crash left of resources could not be removed");
+        }
         if let Err(error) = gateway.nodes.sweep().await {
             tracing::warn!(%error, "old news of nodes could not be removed");
         }
+    }
+}
+
+/// Takes what was said into memory: first what is missing from before, then what comes, a little
+/// later, so that it does not stand in the way of whoever is speaking.
+async fn remember(gateway: Arc<Gateway>) {
+    let minds = gateway.minds();
+    if let Err(error) = minds.remember_all().await {
+        tracing::warn!(%error, "older conversations could not be read for memory");
+    }
+    loop {
+        minds.said_something().await;
+        tokio::time::sleep(MEMORY_WITHIN).await;
+        if let Err(error) = minds.remember().await {
+            tracing::warn!(%error, "what was said could not be taken into memory yet");
+        }
+    }
+}
+
+/// Sub-agents and agents that agents made go when nobody has spoken to them for long.
+async fn retire(gateway: &Gateway) {
+    let days = i64::from(gateway.settings.current().sessions.sub_agent_days);
+    let before = Timestamp(gateway.clock.now().0 - days * 86_400_000);
+    let minds = gateway.minds();
+    if let Err(error) = minds.sweep_subs(before).await {
+        tracing::warn!(%error, "old sessions of sub-agents could not be archived");
+    }
+    match gateway.post().kin.sweep(minds, before).await {
+        Ok(0) => {}
+        Ok(gone) => tracing::info!(
+            gone,
+            "agents that agents made are gone; their words are archived"
+        ),
+        Err(error) => tracing::warn!(%error, "old agents that agents made could not be archived"),
+    }
+    if let Err(error) = minds.memory().sweep().await {
+        tracing::warn!(%error, "the oldest memories could not be removed");
     }
 }
 

@@ -13,8 +13,12 @@ use manyhands_guard::{LoginThrottle, canonical};
 use manyhands_store::{NodeRecord, StoreError, TokenRecord, Tokens, mint_token, parse_token};
 use tokio_util::sync::CancellationToken;
 
+use crate::guests::Guest;
+
 /// How many (address, token) pairs that proved themselves are remembered.
 const MAX_PROVEN: usize = 4_096;
+/// How many are known whose tokens others made.
+const MAX_GUESTS: usize = 10_000;
 
 /// Somebody who was let in.
 #[derive(Debug, Clone)]
@@ -212,6 +216,48 @@ impl Doorman {
         let mut known = self.known.write().expect("no panic while held");
         known.insert(minted.id, Known::passing(record));
         minted.text
+    }
+
+    /// Lets in somebody for whose token another vouches. They are known until it ends, so that what they
+    /// began can go on, and are on no record.
+    pub(crate) fn admit_guest(&self, guest: Guest) -> Result<Admitted, ToolError> {
+        let now = self.clock.now();
+        let mut known = self.known.write().expect("no panic while held");
+        if !known.contains_key(&guest.id) && known.len() >= MAX_GUESTS {
+            known.retain(|_, one| !one.passing || one.record.is_live(now));
+            if known.values().filter(|one| one.passing).count() >= MAX_GUESTS {
+                let message = format!("{MAX_GUESTS} are here with tokens of others already");
+                return Err(ToolError::new(ErrorCode::Unavailable, message));
+            }
+        }
+        let before = known.get(&guest.id);
+        if before.is_some_and(|before| before.record.revoked.is_some()) {
+            return Err(unauthenticated("the token was revoked"));
+        }
+        let known_until = before.and_then(|before| before.record.expires);
+        let fresh = Known::passing(TokenRecord {
+            id: guest.id,
+            name: guest.name,
+            role: guest.rights.role,
+            tools: guest.rights.tools,
+            hash: self.ids.random(), // nobody holds a text for it
+            created: now,
+            expires: Some(known_until.map_or(guest.expires, |until| until.max(guest.expires))),
+            revoked: None,
+            last_used: Some(now),
+        });
+        let fresh = Known {
+            revoked: before.map_or(fresh.revoked.clone(), |before| before.revoked.clone()),
+            ..fresh
+        };
+        let admitted = Admitted {
+            caller: fresh.caller.clone(),
+            token: guest.id,
+            expires: Some(guest.expires),
+            revoked: fresh.revoked.clone(),
+        };
+        known.insert(guest.id, fresh);
+        Ok(admitted)
     }
 
     /// The tokens that are a node's own and still hold.

@@ -13,7 +13,7 @@ use manyhands_core::{
     ToolError,
 };
 use manyhands_guard::{PrivateFileError, Redactor};
-use manyhands_path::{Parts, Path};
+use manyhands_path::{AgentRules, Parts, Path, PolicyEngine, RootOf};
 use manyhands_store::{
     AuditEntry, AuditKind, AuditStatus, Blobs, Durability, NodeRecord, Store, StoreError,
 };
@@ -22,14 +22,19 @@ use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+use crate::artifacts::Shelf;
 use crate::doorman::{Admitted, Doorman};
 use crate::families;
+use crate::families::gateway::{Connections, Scripts, resources::Resources};
+use crate::finder::{Finder, FinderParts};
+use crate::guests::Guests;
 use crate::home::{self, CONFIG_FILE};
 use crate::host::{Host, HostParts};
 use crate::http::Listening;
 use crate::minds::{self, Kin, Post, Thinkers};
 use crate::nodes::Nodes;
 use crate::nodes::transfer::Transfers;
+use crate::servers::{Servers, ServersParts};
 use crate::settings::LiveSettings;
 use crate::web::Web;
 use crate::workspace::Workspace;
@@ -103,6 +108,8 @@ pub struct Options {
     pub passphrase: Option<Secret>,
     /// The environment the gateway was started in; tools see only what is named to them.
     pub environment: BTreeMap<String, String>,
+    /// Where word vectors for discovery are, unless the settings say so.
+    pub vectors: Option<PathBuf>,
 }
 
 /// The assembled gateway. Faces hold it and ask its path.
@@ -122,6 +129,10 @@ pub struct Gateway {
     families: Families,
     /// Machines that lend their hands.
     pub(crate) nodes: Arc<Nodes>,
+    /// MCP servers and accounts of services.
+    pub(crate) servers: Arc<Servers>,
+    /// Those who come with tokens that others made.
+    pub(crate) guests: Guests,
     /// The models there are now.
     pub(crate) thinkers: Arc<Thinkers>,
     minds: Arc<OnceLock<Minds>>,
@@ -146,6 +157,12 @@ struct Families {
     ids: Ids,
     blobs: Blobs,
     post: Post,
+    shelf: Shelf,
+    resources: Resources,
+    connections: Arc<dyn Connections>,
+    thinkers: Arc<Thinkers>,
+    finder: Arc<Finder>,
+    scripts: Scripts,
 }
 
 impl Families {
@@ -170,17 +187,42 @@ impl Families {
         });
         let tool = families::tool::tools(switches, &self.host, &self.web, &minds);
         let unified = families::unified::tools(switches, &self.host, &self.web, &minds);
+        let gateway = families::gateway::tools(&families::gateway::Ground {
+            shelf: &self.shelf,
+            resources: &self.resources,
+            connections: &self.connections,
+            web: &self.web,
+            thinkers: &self.thinkers,
+            finder: &self.finder,
+            scripts: &self.scripts,
+            settings,
+            catalogue: all,
+        });
         let mut catalogue = Catalogue::default();
         for name in switched_off(switches) {
             catalogue.disable(name);
         }
-        for tool in gsv.into_iter().chain(tool).chain(unified) {
+        for tool in gsv.into_iter().chain(tool).chain(unified).chain(gateway) {
             catalogue
                 .add(tool)
                 .expect("built-in tools have names of their own");
         }
         catalogue
     }
+}
+
+/// The owner's rules and those of agents; whoever an agent made is bound by that agent's.
+fn rules(settings: &Settings, kin: &Arc<Kin>) -> Result<PolicyEngine, String> {
+    let own = settings.agents.iter();
+    let own: AgentRules = own
+        .map(|(agent, said)| (agent.clone(), said.policy.clone()))
+        .collect();
+    let (kin, named) = (kin.clone(), own.clone());
+    let root_of: RootOf = Arc::new(move |agent| match named.contains_key(agent) {
+        true => agent.clone(),
+        false => kin.place(agent).1,
+    });
+    PolicyEngine::with_agents(&settings.policy, &own, root_of).map_err(|e| e.to_string())
 }
 
 /// Refuses folders for tools that would let them at the gateway's own files.
@@ -220,7 +262,21 @@ fn keep_apart(home: &FilePath, settings: &Settings) -> Result<(), StartError> {
 fn keep_roots_apart(home: &FilePath, settings: &Settings) -> Result<(), StartError> {
     let home = full(home);
     let mut roots = settings.tools.read_file.roots.iter();
-    roots.try_for_each(|root| apart("tools.read_file.roots", &full(FilePath::new(root)), &home))
+    roots.try_for_each(|root| apart("tools.read_file.roots", &full(FilePath::new(root)), &home))?;
+    for agent in settings.acp.agents.values() {
+        for folder in agent.cwd.iter().chain(&agent.home) {
+            apart("acp.agents", &full(folder), &home)?;
+        }
+        // A folder with programs may well be that of the gateway's own.
+        if let Some(read) = agent.read.iter().find(|one| home.starts_with(full(one))) {
+            return Err(StartError::Folder {
+                key: "acp.agents",
+                folder: read.clone(),
+                home,
+            });
+        }
+    }
+    Ok(())
 }
 
 fn full(path: &FilePath) -> PathBuf {
@@ -260,6 +316,8 @@ fn switched_off(switches: &Tools) -> impl Iterator<Item = &'static str> {
         ("tool::web_fetch", switches.web_fetch.enabled),
         ("tool::web_search", switches.web_search.enabled),
         ("spawn", switches.spawn.enabled),
+        ("acp_spawn", switches.acp_spawn.enabled),
+        ("acp_permit", switches.acp_spawn.enabled),
         ("plan_create", switches.plan_create.enabled),
         ("tool::agent_spawn", switches.agent_spawn.enabled),
         ("tool::agent_send", switches.agent_send.enabled),
@@ -276,6 +334,7 @@ impl Gateway {
             ids,
             passphrase,
             environment,
+            vectors,
         } = options;
         let store = Store::open(&home, clock.clone(), ids.clone(), passphrase).await?;
         let config = ConfigFile::new(home.join(CONFIG_FILE));
@@ -311,10 +370,21 @@ impl Gateway {
             ids.clone(),
         );
         let nodes = Arc::new(nodes.await?);
+        let servers = Servers::open(ServersParts {
+            store: &store,
+            host: host.clone(),
+            clock: clock.clone(),
+            ids: ids.clone(),
+            settings: live.clone(),
+            catalogue: catalogue.clone(),
+            nodes: nodes.clone(),
+        });
+        let servers = servers.await?;
         let workspace = Workspace::new(store.blobs().clone(), live.clone());
         let minds: Arc<OnceLock<Minds>> = Arc::default();
         let kin = Arc::new(Kin::open(store.blobs().clone()).await?);
         let thinkers = Thinkers::open(&settings, &store, &kin, clock.clone(), ids.clone()).await?;
+        let thinkers = Arc::new(thinkers);
         let post = Post {
             mail: store.mail().clone(),
             minds: minds.clone(),
@@ -323,10 +393,34 @@ impl Gateway {
             clock: clock.clone(),
             ids: ids.clone(),
         };
+        let shelf = Shelf::new(&store, live.clone(), redactor.clone(), clock.clone());
+        let resources = Resources::new(store.collections().clone(), live.clone(), redactor.clone());
+        let finder = Finder::new(FinderParts {
+            catalogue: catalogue.clone(),
+            servers: servers.clone(),
+            resources: resources.clone(),
+            workspace: workspace.clone(),
+            nodes: nodes.clone(),
+            settings: live.clone(),
+            clock: clock.clone(),
+            vectors: settings.discovery.vectors.clone().or(vectors),
+        });
+        let scripts = Scripts {
+            pool: host.scripts(clock.clone()),
+            shelf: shelf.clone(),
+            catalogue: catalogue.clone(),
+            path: Arc::default(),
+        };
         let families = Families {
             minds: minds.clone(),
             blobs: store.blobs().clone(),
             post,
+            shelf,
+            resources,
+            finder,
+            scripts,
+            connections: Arc::new(store.connections().clone()),
+            thinkers: thinkers.clone(),
             transfers: Transfers::new(nodes.clone(), workspace.clone()),
             workspace,
             nodes: nodes.clone(),
@@ -335,26 +429,33 @@ impl Gateway {
             ids: ids.clone(),
         };
         catalogue.store(Arc::new(families.catalogue(&live, &catalogue)));
+        let rules =
+            rules(&settings, &families.post.kin).map_err(|e| StartError::Policy(e.to_string()))?;
         let path = Path::new(Parts {
             catalogue: catalogue.clone(),
             store: store.clone(),
             clock: clock.clone(),
             ids: ids.clone(),
             redactor: redactor.clone(),
-            limits: settings.limits,
+            limits: settings.limits.clone(),
             policy: settings.policy,
         })
         .map_err(|e| StartError::Policy(e.to_string()))?;
+        path.reconfigure(settings.limits, rules);
+        let path = Arc::new(path);
+        let _ = families.scripts.path.set(Arc::downgrade(&path)); // set here and nowhere else
         let gateway = Arc::new(Self {
             store,
-            path: Arc::new(path),
+            path,
             doorman,
             settings: live,
             clock,
             ids,
             families,
             nodes,
-            thinkers: Arc::new(thinkers),
+            servers,
+            guests: Guests::default(),
+            thinkers,
             minds,
             catalogue,
             redactor,
@@ -365,11 +466,23 @@ impl Gateway {
             strangers: Arc::new(Semaphore::new(MAX_STRANGERS)),
         });
         gateway.learn_secrets().await?;
+        gateway.teach_of_logins();
         gateway.close_interrupted_calls().await?;
         let (thinkers, workspace) = (&gateway.thinkers, &gateway.families.workspace);
         let minds = minds::minds(&gateway, thinkers.clone(), workspace.clone());
         let _ = gateway.minds.set(minds); // set here and nowhere else
+        gateway.servers.take_over(&gateway.settings).await;
         Ok(gateway)
+    }
+
+    /// The agents' workspaces.
+    pub(crate) fn workspace(&self) -> &Workspace {
+        &self.families.workspace
+    }
+
+    /// The artifacts.
+    pub(crate) fn shelf(&self) -> &Shelf {
+        &self.families.shelf
     }
 
     /// The post between agents.
@@ -482,8 +595,30 @@ impl Gateway {
         let mut secrets: Vec<Secret> = vault.into_iter().map(|(_, secret)| secret).collect();
         secrets.push(self.owner_token.clone());
         secrets.extend(self.families.host.secrets());
+        secrets.extend(self.servers.oauth().passing_secrets());
         self.redactor.store(Arc::new(Redactor::new(&secrets)));
         Ok(())
+    }
+
+    /// Tokens that come while it runs are cut out of results like any other secret.
+    fn teach_of_logins(self: &Arc<Self>) {
+        let gateway = Arc::downgrade(self);
+        self.servers.oauth().teaches(Box::new(move || {
+            let gateway = gateway.upgrade();
+            Box::pin(async move {
+                if let Some(Err(error)) = match &gateway {
+                    Some(gateway) => Some(gateway.learn_secrets().await),
+                    None => None,
+                } {
+                    tracing::error!(%error, "a new token could not be told to the redactor");
+                }
+            })
+        }));
+    }
+
+    /// Cuts every secret there is out of a value.
+    pub(crate) fn redact(&self, value: &mut Value) {
+        self.redactor.load().value(value);
     }
 
     /// Writes what the owner did into the audit; on disk when this returns.
@@ -528,9 +663,23 @@ impl Gateway {
             return Err(ToolError::new(ErrorCode::Forbidden, message)
                 .hint("edit config.toml on that machine, or run `manyhands config set` there"));
         }
+        self.set_local(caller, path, Some(value)).await
+    }
+
+    /// The same for what only this machine decides, once that was seen to; nothing takes a value out.
+    pub(crate) async fn set_local(
+        &self,
+        caller: &Caller,
+        path: &str,
+        value: Option<Value>,
+    ) -> Result<Vec<String>, ToolError> {
         let (file, key) = (self.config.clone(), path.to_owned());
-        let set = tokio::task::spawn_blocking(move || file.set(&key, &value)).await;
+        let set = tokio::task::spawn_blocking(move || match value {
+            Some(value) => file.set(&key, &value),
+            None => file.unset(&key),
+        });
         let (settings, _) = set
+            .await
             .map_err(|e| ToolError::internal(e.to_string()))?
             .map_err(|e| config_refusal(&e))?;
         let changes = self.take_over(settings)?;
@@ -545,9 +694,9 @@ impl Gateway {
         keep_roots_apart(self.home(), &settings)
             .map_err(|e| ToolError::parameter("tools.read_file.roots", e.to_string()))?;
         let changes = diff(&self.settings.current(), &settings);
-        self.path
-            .reconfigure(settings.limits.clone(), &settings.policy)
-            .map_err(|e| ToolError::parameter("policy.rules", e.to_string()))?;
+        let rules = rules(&settings, &self.families.post.kin)
+            .map_err(|e| ToolError::parameter("policy.rules", e))?;
+        self.path.reconfigure(settings.limits.clone(), rules);
         self.settings.replace(settings);
         if changes.keys.iter().any(|key| key.starts_with("tools.")) {
             let built_in = self.families.catalogue(&self.settings, &self.catalogue);
@@ -557,6 +706,14 @@ impl Gateway {
         self.families.web.reconfigure();
         if changes.keys.iter().any(|key| key.starts_with("models.")) {
             self.thinkers.reconfigure(&self.settings.current());
+        }
+        if changes
+            .keys
+            .iter()
+            .any(|key| key == "mcpServers" || key.starts_with("mcpServers."))
+        {
+            let (servers, settings) = (self.servers.clone(), self.settings.clone());
+            tokio::spawn(async move { servers.take_over(&settings).await });
         }
         if !changes.is_empty() {
             tracing::info!(keys = ?changes.keys, needs_restart = ?changes.needs_restart, "settings changed");
@@ -582,6 +739,7 @@ impl Gateway {
         self.stopping.cancel();
         self.path.drain(Duration::ZERO).await;
         self.minds().rest().await;
+        self.servers.stop().await;
         let flushed = self.doorman.flush().await.and(self.nodes.flush().await);
         self.store.close().await.and(flushed)
     }

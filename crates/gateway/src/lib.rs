@@ -6,10 +6,13 @@
 //! - [`http`], [`ws`] and [`mcp`] are the faces; none runs a tool by itself
 //! - [`families`] are the tools, one file each
 
+mod artifacts;
 pub mod daemon;
 mod doorman;
 mod families;
+mod finder;
 mod gateway;
+mod guests;
 mod home;
 mod host;
 pub mod http;
@@ -18,6 +21,7 @@ pub mod mcp;
 mod minds;
 mod nodes;
 mod reference;
+mod servers;
 mod settings;
 mod web;
 mod workspace;
@@ -27,5 +31,6 @@ pub use doorman::{Admitted, Doorman, NewToken};
 pub use gateway::{Gateway, Options, StartError};
 pub use home::{CONFIG_FILE, OWNER_TOKEN_FILE};
 pub use listing::ToolListing;
+pub use manyhands_agent::slash_commands;
 pub use reference::reference;
 pub use settings::LiveSettings;

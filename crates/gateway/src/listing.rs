@@ -1,6 +1,9 @@
 //! The catalogue as every face lists it.
 
-use manyhands_core::{Caller, Catalogue, Effect, Face, Group, RunsOn, ToolSpec, ViewContext};
+use manyhands_config::Settings;
+use manyhands_core::{
+    Caller, Catalogue, Effect, Face, Group, Pattern, RunsOn, ToolError, ToolSpec, ViewContext,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -54,18 +57,89 @@ impl From<&ToolSpec> for ToolListing {
     }
 }
 
+/// The tools of the small surface: everything else is found and called through them.
+const SMALL: [&str; 9] = [
+    "capabilities_discover",
+    "capability_details",
+    "gateway_invoke",
+    "code-execution_execute",
+    "gateway_write_artifact",
+    "gateway_write_artifact_from_url",
+    "gateway_read_artifact",
+    "gateway_list_artifacts",
+    "gateway_list_workspace",
+];
+
+/// Which of the tools that a caller may call are listed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Surface {
+    /// Discovery, artifacts and code.
+    Small,
+    /// Every tool.
+    All,
+    /// Those that a profile names.
+    Profile(Vec<Pattern>),
+}
+
+impl Surface {
+    /// The surface of that name, or the one that the settings say.
+    pub fn named(settings: &Settings, name: Option<&str>) -> Result<Self, ToolError> {
+        let profiles = &settings.mcp.profiles;
+        let found = |name: &str| match name {
+            "small" => Some(Self::Small),
+            "all" => Some(Self::All),
+            other => profiles.get(other).cloned().map(Self::Profile),
+        };
+        match name {
+            Some(name) => found(name).ok_or_else(|| {
+                let own = profiles.keys().map(String::as_str);
+                let known: Vec<&str> = ["small", "all"].into_iter().chain(own).collect();
+                let shown: String = name.chars().take(80).collect();
+                let message = format!(
+                    "there is no profile {shown:?}; there are {}",
+                    known.join(", ")
+                );
+                ToolError::parameter("profile", message)
+            }),
+            // A profile that the owner took away shows the least, not the most.
+            None => Ok(found(&settings.mcp.profile).unwrap_or(Self::Small)),
+        }
+    }
+
+    /// What a caller is shown, in a stable order. Whoever may not go through the small surface is
+    /// shown what they may call.
+    pub fn view<'a>(
+        &'a self,
+        catalogue: &'a Catalogue,
+        caller: &'a Caller,
+    ) -> impl Iterator<Item = &'a ToolSpec> {
+        let face = Face::Program;
+        let door = catalogue.resolve("gateway_invoke").map(|door| door.spec());
+        let through = door.is_some_and(|door| caller.rights.permit(door).is_ok());
+        catalogue
+            .view(ViewContext { caller, face })
+            .filter(move |spec| match self {
+                Self::Small => !through || SMALL.contains(&spec.name.as_str()),
+                Self::All => true,
+                Self::Profile(patterns) => {
+                    let name = spec.name.as_str();
+                    patterns
+                        .iter()
+                        .any(|pattern| pattern.matches(name) || pattern.matches(&spec.name.wire()))
+                }
+            })
+    }
+}
+
 /// What a caller may call, in a stable order.
-pub fn for_caller(catalogue: &Catalogue, caller: &Caller) -> Vec<ToolListing> {
-    let context = ViewContext {
-        caller,
-        face: Face::Program,
-    };
-    catalogue.view(context).map(ToolListing::from).collect()
+pub fn for_caller(catalogue: &Catalogue, caller: &Caller, surface: &Surface) -> Vec<ToolListing> {
+    let shown = surface.view(catalogue, caller);
+    shown.map(ToolListing::from).collect()
 }
 
 /// The list with the names of each group beside it.
-pub fn grouped(catalogue: &Catalogue, caller: &Caller) -> Value {
-    let tools = for_caller(catalogue, caller);
+pub fn grouped(catalogue: &Catalogue, caller: &Caller, surface: &Surface) -> Value {
+    let tools = for_caller(catalogue, caller, surface);
     let names = |group: Group| -> Vec<&str> {
         let of_group = tools.iter().filter(|tool| tool.group == group_word(group));
         of_group.map(|tool| tool.name.as_str()).collect()

@@ -6,7 +6,9 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use manyhands_config::Settings;
 use manyhands_core::{ErrorCode, Secret, ToolError};
-use manyhands_guard::{Egress, EgressError, EgressPolicy, SystemLookup};
+use manyhands_guard::{
+    Egress, EgressError, EgressPolicy, FetchLimits, HeaderMap, Request, Response, SystemLookup,
+};
 use manyhands_hands::web::search::{SearchError, SearchSettings, Searchers};
 use manyhands_hands::web::{
     self, AuthProfile, AuthProfileSettings, ContentKind, Downloaded, FetchError, FetchRequest,
@@ -94,6 +96,45 @@ impl Web {
         let (egress, url) = (self.0.egress.load_full(), asked.url.clone());
         let saved = web::download(&egress, asked, profile, place.root.jail(), &place.path).await;
         saved.map_err(|e| fetch_failure(&e, &url))
+    }
+
+    /// Asks for a file and gives its answer as it comes. The headers are sent to the origin of
+    /// `url` only.
+    pub async fn open(
+        &self,
+        url: &str,
+        headers: HeaderMap,
+        max_bytes: u64,
+    ) -> Result<Response, ToolError> {
+        let request = Request {
+            headers,
+            limits: FetchLimits {
+                total_timeout: Some(Duration::from_secs(600)),
+                max_bytes: Some(max_bytes),
+                max_redirects: Some(5),
+            },
+            ..Request::get(url)
+        };
+        let answer = self.0.egress.load_full().fetch(request).await;
+        answer.map_err(|e| self.lost(&e, url))
+    }
+
+    /// Why a file did not come, or not to its end.
+    pub fn lost(&self, error: &EgressError, url: &str) -> ToolError {
+        let shown: String = url.chars().take(200).collect();
+        match error {
+            EgressError::Url(_) | EgressError::Scheme(_) | EgressError::Userinfo => {
+                ToolError::parameter("sourceUrl", error.to_string())
+            }
+            EgressError::Header(_) => ToolError::parameter("authHeaders", error.to_string()),
+            EgressError::TooLarge { limit } => ToolError::new(
+                ErrorCode::TooLarge,
+                format!(
+                    "{shown} is larger than {limit} bytes (limits.artifact_file_bytes), so nothing was kept"
+                ),
+            ),
+            _ => egress_failure(error, &shown),
+        }
     }
 
     /// The auth profile of that id, with its secret from the vault.
@@ -204,7 +245,8 @@ impl Web {
         }
     }
 
-    async fn secret(&self, reference: &str) -> Result<Option<Secret>, ToolError> {
+    /// A secret by its vault reference, where there is one of that name.
+    pub(crate) async fn secret(&self, reference: &str) -> Result<Option<Secret>, ToolError> {
         let name = reference.strip_prefix("vault:").unwrap_or(reference);
         let secret = self.0.vault.get(name).await;
         secret.map_err(|e| ToolError::new(ErrorCode::Unavailable, format!("the vault: {e}")))

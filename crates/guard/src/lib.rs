@@ -28,7 +28,7 @@ pub use jail::{
     Entry, Jail, JailError, Kind, Meta, NewFile, PartFile, PendingFile, Version, WriteMode,
 };
 pub use private_file::{PrivateFileError, create_private, read_private};
-pub use redact::Redactor;
+pub use redact::{RedactStream, Redactor};
 pub use rel_path::{PART_PREFIX, PathError, RelPath};
 /// The words requests are written in.
 pub use reqwest::header::{HeaderMap, HeaderName, HeaderValue};

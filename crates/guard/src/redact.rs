@@ -72,6 +72,14 @@ impl Redactor {
         }
     }
 
+    /// Masks secrets in bytes that come in pieces.
+    pub fn stream(&self) -> RedactStream {
+        RedactStream {
+            finder: self.finder.clone(),
+            held: Vec::new(),
+        }
+    }
+
     fn fields(&self, fields: &mut Map<String, Value>) {
         fields.values_mut().for_each(|value| self.value(value));
         if fields
@@ -84,6 +92,57 @@ impl Redactor {
             .into_iter()
             .map(|(key, value)| (self.text(&key).into_owned(), value))
             .collect();
+    }
+}
+
+/// Masks secrets in bytes that come in pieces, also where one lies across two of them. Holds
+/// back no more than the longest secret.
+#[derive(Debug)]
+pub struct RedactStream {
+    finder: Option<AhoCorasick>,
+    held: Vec<u8>,
+}
+
+impl RedactStream {
+    /// What can be shown once `piece` has come.
+    pub fn push(&mut self, piece: &[u8]) -> Vec<u8> {
+        self.held.extend_from_slice(piece);
+        match &self.finder {
+            None => std::mem::take(&mut self.held),
+            // What begins later may go on in the next piece.
+            Some(finder) => {
+                let safe = (self.held.len() + 1).saturating_sub(finder.max_pattern_len());
+                self.shown(safe)
+            }
+        }
+    }
+
+    /// What is left at the end.
+    pub fn finish(mut self) -> Vec<u8> {
+        let all = self.held.len();
+        self.shown(all)
+    }
+
+    /// Takes out what begins before `safe`.
+    fn shown(&mut self, safe: usize) -> Vec<u8> {
+        let Some(finder) = &self.finder else {
+            return std::mem::take(&mut self.held);
+        };
+        let (mut shown, mut taken) = (Vec::with_capacity(safe), 0);
+        for found in finder.find_iter(&self.held) {
+            if found.start() >= safe {
+                break;
+            }
+            shown.extend_from_slice(&self.held[taken..found.start()]);
+            shown.extend_from_slice(MASK.as_bytes());
+            taken = found.end();
+        }
+        if taken < safe {
+            shown.extend_from_slice(&self.held[taken..safe]);
+            taken = safe;
+        }
+        self.held.drain(..taken);
+        shown
     }
 }
 
@@ -190,6 +249,18 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn pieces_are_masked_like_the_whole(
+            text in "(hunter2!|hunter2!hunter2!|[ -~]{0,5}|ä){0,12}",
+            size in 1_usize..40,
+        ) {
+            let mut stream = redactor().stream();
+            let mut shown: Vec<u8> = text.as_bytes().chunks(size).flat_map(|piece| stream.push(piece)).collect();
+            shown.extend(stream.finish());
+            let whole = redactor().text(&text).into_owned();
+            prop_assert_eq!(String::from_utf8(shown).unwrap(), whole);
+        }
+
         #[test]
         fn a_secret_inside_longer_base64_is_found(before in "[ -~]{0,9}", after in "[ -~]{0,9}") {
             let whole = STANDARD_NO_PAD.encode(format!("{before}hunter2!hunter2!{after}"));

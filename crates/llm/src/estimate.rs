@@ -28,6 +28,15 @@ pub fn input_tokens(request: &Request) -> u64 {
     weight.tokens()
 }
 
+/// About how many tokens `messages` take to read.
+pub fn conversation_tokens<'a>(messages: impl IntoIterator<Item = &'a Message>) -> u64 {
+    let mut weight = Weight::default();
+    for message in messages {
+        weight.message(message);
+    }
+    weight.tokens()
+}
+
 #[derive(Default)]
 struct Weight {
     bytes: usize,

@@ -43,22 +43,26 @@ pub(crate) struct Around<'a> {
 /// Sends `prepared` and fills `draft` with what comes.
 pub(crate) async fn stream(
     line: &Line,
-    prepared: &Prepared,
+    prepared: Prepared,
     decoder: &mut dyn Decoder,
     draft: &mut Draft,
     on: On<'_>,
     around: &Around<'_>,
 ) -> Result<(), Fault> {
     let (headers, used) = within(around, line.headers(around.secrets)).await??;
-    let body = Bytes::from(prepared.body.to_string());
+    // A reply may take long: what was asked is let go as soon as it is on its way.
+    let Prepared { path, body, .. } = prepared;
+    let text = Bytes::from(body.to_string());
+    drop(body);
     let work = async {
         let by = Instant::now() + around.patience.first;
+        let body = text;
         let send = || {
             let limits = limits(around, MAX_REPLY);
             let (headers, body) = (headers.clone(), Some(body.clone()));
             let sent = line
                 .client
-                .fetch(Method::POST, &prepared.path, headers, body, limits);
+                .fetch(Method::POST, &path, headers, body, limits);
             timeout_at(by, sent)
         };
         let silent = |_| silence(around.patience.first);
@@ -69,6 +73,7 @@ pub(crate) async fn stream(
             answer = send().await.map_err(silent)?;
         }
         let answer = answer.map_err(|error| of_egress(&error))?;
+        drop(body);
         let answer = good(answer, by, around).await?;
         read(answer, by, decoder, draft, on, around).await
     };

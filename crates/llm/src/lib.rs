@@ -32,7 +32,7 @@ pub use manyhands_config::models as settings;
 pub use budget::{Budget, Estimate, NoBudget, OverBudget, Reservation, Scope, Spent};
 pub use caps::{Cap, Caps, MemoryBudget};
 pub use error::{ErrorKind, ModelError};
-pub use estimate::input_tokens;
+pub use estimate::{conversation_tokens, input_tokens};
 pub use list_prices::AS_OF;
 pub use message::{Arguments, Block, Message, Opaque, ReplyBlock, ToolCall, ToolResult};
 pub use model::{InvalidModel, ModelId};

@@ -102,6 +102,17 @@ pub enum StopReason {
     Length,
 }
 
+impl StopReason {
+    /// The word, as it is on every face.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::End => "end",
+            Self::Calls => "calls",
+            Self::Length => "length",
+        }
+    }
+}
+
 /// Tokens that were used up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]

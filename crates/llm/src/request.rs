@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -71,7 +72,7 @@ pub struct ToolDef {
     /// What it is for.
     pub description: String,
     /// The JSON schema of its arguments.
-    pub input_schema: Value,
+    pub input_schema: Arc<Value>,
 }
 
 /// Whether a model may, must or must not call tools.

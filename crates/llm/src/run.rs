@@ -298,13 +298,15 @@ impl<'a> Run<'a> {
             model,
             max_output,
         };
-        let prepared = match line.wire.prepare(&ask, line) {
+        let mut prepared = match line.wire.prepare(&ask, line) {
             Ok(prepared) => prepared,
             Err(fault) => return (Err(fault), Vec::new()),
         };
         let mut decoder = line.wire.decoder(&self.models.outside.ids);
-        let sent = exchange::stream(line, &prepared, &mut *decoder, draft, on, &around).await;
-        (sent, prepared.notes)
+        drop(ask);
+        let notes = std::mem::take(&mut prepared.notes);
+        let sent = exchange::stream(line, prepared, &mut *decoder, draft, on, &around).await;
+        (sent, notes)
     }
 }
 

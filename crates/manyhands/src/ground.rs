@@ -16,6 +16,7 @@ use crate::output::Failure;
 use crate::remote::Remote;
 
 /// What every command stands on.
+#[derive(Clone)]
 pub struct Ground {
     /// Where the gateway keeps everything.
     pub home: PathBuf,
@@ -46,7 +47,12 @@ impl Ground {
             home,
             ids: Ids::new(clock.clone(), Arc::new(OsEntropy)),
             clock,
-            url: args.url.clone(),
+            url: match args.url_is_taken {
+                true => std::env::var("MANYHANDS_URL")
+                    .ok()
+                    .filter(|url| !url.is_empty()),
+                false => args.url.clone(),
+            },
             token: args.token.as_deref().map(Secret::new),
         })
     }

@@ -14,15 +14,16 @@ mod socket;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use args::{Args, Command};
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let args = Args::read();
     if let Command::Keeper = args.command {
         manyhands_guard::keep_watch(std::io::stdin());
         return ExitCode::SUCCESS;
+    }
+    if let Command::ScriptWorker = args.command {
+        commands::script_worker::run();
     }
     let ground = match ground::Ground::new(&args) {
         Ok(ground) => ground,

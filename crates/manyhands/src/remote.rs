@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
+use futures_util::Stream;
 use manyhands_core::{Envelope, ErrorCode, Secret, ToolError};
-use manyhands_guard::{Egress, FetchLimits, GatewayClient, HeaderMap, HeaderValue, Method};
+use manyhands_guard::{Body, Egress, FetchLimits, GatewayClient, HeaderMap, HeaderValue, Method};
 use serde_json::Value;
 
 use crate::output::Failure;
@@ -76,17 +78,45 @@ impl Remote {
         result(self.envelope(Method::DELETE, path, None).await)
     }
 
-    /// The bytes at a path.
-    pub async fn bytes(&self, path: &str) -> Result<Vec<u8>, Failure> {
-        let (status, bytes) = self
-            .send(Method::GET, path, None)
-            .await
-            .map_err(|e| Failure(e.text()))?;
-        if status == 200 {
-            return Ok(bytes);
+    /// The body at a path, as it comes.
+    pub async fn download(&self, path: &str) -> Result<Body, Failure> {
+        let headers = self.headers().map_err(|e| Failure(e.text()))?;
+        let limits = FetchLimits {
+            total_timeout: Some(PATIENCE),
+            max_bytes: Some(u64::MAX),
+            ..FetchLimits::default()
+        };
+        let asked = self.client.fetch(Method::GET, path, headers, None, limits);
+        let answer = asked.await.map_err(|e| Failure(self.absent(&e).text()))?;
+        if answer.status.as_u16() == 200 {
+            return Ok(answer.body);
         }
-        let envelope: Envelope = serde_json::from_slice(&bytes)?;
-        result(envelope).map(|_| Vec::new())
+        let said = answer.bytes().await?;
+        let failed = result(serde_json::from_slice(&said)?).map(drop);
+        Err(failed
+            .err()
+            .unwrap_or_else(|| Failure("the gateway gave no file".to_owned())))
+    }
+
+    /// Sends a body that comes in pieces, and takes anything but a result for a failure.
+    pub async fn upload(
+        &self,
+        path: &str,
+        body: impl Stream<Item = std::io::Result<Bytes>> + Send + 'static,
+    ) -> Result<Value, Failure> {
+        let mut headers = self.headers().map_err(|e| Failure(e.text()))?;
+        let kind = HeaderValue::from_static("application/octet-stream");
+        headers.insert("content-type", kind);
+        let limits = FetchLimits {
+            total_timeout: Some(PATIENCE),
+            ..FetchLimits::default()
+        };
+        let sent = self
+            .client
+            .upload(Method::POST, path, headers, body, limits);
+        let answer = sent.await.map_err(|e| Failure(self.absent(&e).text()))?;
+        let said = answer.bytes().await?;
+        result(serde_json::from_slice(&said)?)
     }
 
     async fn envelope(&self, method: Method, path: &str, body: Option<&Value>) -> Envelope {

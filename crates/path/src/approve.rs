@@ -25,6 +25,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::canonical::{canonical, digest};
 use crate::layer::{Call, CallResult, Layer, Next};
+use crate::shown::shown;
 
 /// The largest arguments that a question shows, in bytes.
 const MAX_SHOWN: usize = 64 * 1024;
@@ -162,7 +163,7 @@ impl Approve {
         let caller = call.caller.key();
         let arguments = canonical(&call.arguments);
         // The fingerprint is of what will run; what is kept and shown holds no known secret.
-        let mut shown = call.arguments.clone();
+        let mut shown = shown(Some(spec), &call.arguments).into_owned();
         self.redactor.load().value(&mut shown);
         let fingerprint = digest(&[&caller, call.agent.as_str(), spec.name.as_str(), &arguments]);
         self.bound(&caller, &fingerprint, arguments.len()).await?;

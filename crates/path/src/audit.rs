@@ -17,6 +17,7 @@ use manyhands_store::{
 
 use crate::canonical::{canonical, digest};
 use crate::layer::{Call, CallResult, Layer, Next};
+use crate::shown::shown;
 
 /// How much of the arguments the record shows.
 const SUMMARY_BYTES: usize = 512;
@@ -119,7 +120,7 @@ fn durability(call: &Call) -> Durability {
 fn entry(call: &Call, kind: AuditKind, clock: &dyn Clock, redactor: &Redactor) -> AuditEntry {
     let spec = call.tool.as_ref().map(|tool| tool.spec());
     let asked: String = call.asked.chars().take(100).collect();
-    let arguments = canonical(&call.arguments);
+    let arguments = canonical(&shown(spec, &call.arguments));
     let shown = redactor.text(&arguments);
     AuditEntry {
         call: Some(call.id),

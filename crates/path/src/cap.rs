@@ -7,7 +7,7 @@ use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use manyhands_config::Limits;
 use manyhands_core::{Clock, ContentBlock, Cut, Outcome, content_of};
-use manyhands_store::{Artifacts, NewArtifact};
+use manyhands_store::{Artifacts, Bucket, NewArtifact, Room};
 use serde_json::{Value, json};
 
 use crate::layer::{Call, CallResult, Layer, Next};
@@ -27,7 +27,11 @@ impl Layer for Cap {
     async fn handle(&self, call: &mut Call, next: Next<'_>) -> CallResult {
         let outcome = next.run(call).await?;
         let limits = self.limits.load_full();
-        if fits(&outcome.value, room_for(&outcome.value, &limits)) {
+        let room = match call.whole {
+            true => limits.artifact_bytes.max(limits.result_bytes),
+            false => room_for(&outcome.value, &limits),
+        };
+        if fits(&outcome.value, room) {
             return Ok(outcome);
         }
         self.spill(call, outcome, &limits).await
@@ -45,6 +49,12 @@ impl Cap {
                 agent: call.agent.clone(),
                 call: call.id,
                 caller: call.caller.key(),
+                bucket: Bucket::Results,
+                room: Room {
+                    one: limits.artifact_bytes,
+                    agent: limits.artifact_agent_bytes,
+                    all: limits.artifact_total_bytes,
+                },
                 expires: Some(self.clock.now().plus(Duration::from_secs(
                     u64::from(limits.artifact_days) * 86_400,
                 ))),
@@ -61,6 +71,7 @@ impl Cap {
         };
         let room = usize::try_from(limits.result_bytes).unwrap_or(usize::MAX);
         outcome.value = cut(outcome.value, room);
+        outcome.raw = None;
         mark(
             &mut outcome.value,
             full_size,

@@ -1,13 +1,14 @@
 //! What a layer is, and the call that travels through them.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use manyhands_core::{
-    AgentId, ApprovalId, CallId, CallRequest, Caller, Outcome, Progress, Tool, ToolError, ToolSpec,
-    Witness,
+    AgentId, Answers, ApprovalId, CallId, CallRequest, Caller, Outcome, Progress, Reach, Tool,
+    ToolError, ToolSpec, Witness,
 };
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -41,6 +42,14 @@ pub struct Call {
     pub tainted: bool,
     /// The sessions in whose turns this is asked.
     pub lineage: Arc<[String]>,
+    /// Which connection to use, by service.
+    pub connections: Arc<BTreeMap<String, String>>,
+    /// Who answers what a far server asks while it works.
+    pub answers: Option<Arc<dyn Answers>>,
+    /// Which tools it may come to.
+    pub reach: Reach,
+    /// Whether the result comes whole up to the largest that is kept.
+    pub whole: bool,
     /// Fires when the call should stop.
     pub cancel: CancellationToken,
     /// Found by resolve.
@@ -67,6 +76,10 @@ impl Call {
             witness: request.witness,
             tainted: request.tainted,
             lineage: request.lineage,
+            connections: request.connections,
+            answers: request.answers,
+            reach: request.reach,
+            whole: request.whole,
             cancel,
             tool: None,
             verdict: None,

@@ -25,6 +25,7 @@ mod policy;
 mod redact;
 mod resolve;
 mod run;
+mod shown;
 mod stack;
 mod validate;
 
@@ -34,6 +35,6 @@ mod testing;
 pub use approve::ApprovalDesk;
 pub use layer::{Call, CallResult, Layer, Next};
 pub use metrics::Metrics;
-pub use policy::{PolicyEngine, PolicyInput, RuleRef, Verdict};
+pub use policy::{AgentRules, PolicyEngine, PolicyInput, RootOf, RuleRef, Verdict};
 pub use stack::{Parts, Path};
 pub use validate::{check_schema, validate_against};

@@ -1,5 +1,6 @@
 //! Policy: ordered rules say allow, ask or deny; where none speaks, the effects do.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -36,6 +37,8 @@ pub struct PolicyInput<'a> {
 pub enum RuleRef {
     /// The rule at this place in `policy.rules`, counted from 0.
     Rule(usize),
+    /// The rule at this place among those of an agent.
+    Agent(AgentId, usize),
     /// No rule spoke; this is the default for the caller and the tool's effects.
     Default(&'static str),
 }
@@ -44,6 +47,7 @@ impl fmt::Display for RuleRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Rule(at) => write!(f, "policy.rules.{at}"),
+            Self::Agent(agent, at) => write!(f, "agents.{agent}.policy.rules.{at}"),
             Self::Default(why) => write!(f, "default: {why}"),
         }
     }
@@ -67,52 +71,112 @@ struct CompiledRule {
     when: Vec<(String, Predicate, Option<Regex>)>,
 }
 
+/// Rules of agents, by name.
+pub type AgentRules = BTreeMap<AgentId, Policy>;
+
+/// Tells which agent of the settings an agent goes back to: itself, or the first of those who
+/// made it.
+pub type RootOf = Arc<dyn Fn(&AgentId) -> AgentId + Send + Sync>;
+
 /// The rules, ready to be asked. Deciding is a pure function.
 pub struct PolicyEngine {
     rules: Vec<CompiledRule>,
+    agents: BTreeMap<AgentId, Vec<CompiledRule>>,
+    root_of: RootOf,
 }
 
 impl PolicyEngine {
     /// Compiles the rules; the configuration has already checked every pattern.
     pub fn new(policy: &Policy) -> Result<Self, regex::Error> {
-        let compile = |rule: &Rule| {
-            let when = rule.when.iter().map(|(path, predicate)| {
-                let regex = predicate.matches.as_deref().map(Regex::new).transpose()?;
-                Ok((path.clone(), predicate.clone(), regex))
-            });
-            Ok(CompiledRule {
-                rule: rule.clone(),
-                when: when.collect::<Result<_, regex::Error>>()?,
-            })
-        };
-        let rules = policy
-            .rules
-            .iter()
-            .map(compile)
-            .collect::<Result<_, regex::Error>>()?;
-        Ok(Self { rules })
+        Self::with_agents(policy, &AgentRules::new(), Arc::new(AgentId::clone))
+    }
+
+    /// Compiles the rules, and those of agents.
+    pub fn with_agents(
+        policy: &Policy,
+        agents: &AgentRules,
+        root_of: RootOf,
+    ) -> Result<Self, regex::Error> {
+        let own = agents.iter().filter(|(_, own)| !own.rules.is_empty());
+        let own = own.map(|(agent, own)| Ok((agent.clone(), compile(&own.rules)?)));
+        Ok(Self {
+            rules: compile(&policy.rules)?,
+            agents: own.collect::<Result<_, regex::Error>>()?,
+            root_of,
+        })
+    }
+
+    /// The stricter of what the agent's own rules say and what the house says. An agent's rule
+    /// never lets through what the house would not, nor gives it the network.
+    pub fn decide(&self, input: PolicyInput<'_>) -> Verdict {
+        let house = self.house(input);
+        match self.own(input) {
+            Some(own) if strictness(own.decision) > strictness(house.decision) => Verdict {
+                network: house.network,
+                ..own
+            },
+            _ => house,
+        }
+    }
+
+    /// What the rules of the agent say; those it goes back to hold for agents that it made.
+    fn own(&self, input: PolicyInput<'_>) -> Option<Verdict> {
+        if self.agents.is_empty() {
+            return None;
+        }
+        let root = (self.root_of)(input.agent);
+        let (agent, rules) = self.agents.get_key_value(&root)?;
+        let mut rules = rules.iter().enumerate();
+        let (at, compiled) = rules.find(|(_, rule)| rule.fits(input))?;
+        Some(compiled.verdict(RuleRef::Agent(agent.clone(), at)))
     }
 
     /// The first rule that fits decides; without one, the defaults.
-    pub fn decide(&self, input: PolicyInput<'_>) -> Verdict {
+    fn house(&self, input: PolicyInput<'_>) -> Verdict {
         let fitting = self
             .rules
             .iter()
             .enumerate()
             .find(|(_, rule)| rule.fits(input));
         match fitting {
-            Some((at, compiled)) => Verdict {
-                decision: compiled.rule.decision,
-                rule: RuleRef::Rule(at),
-                reason: compiled.rule.reason.clone(),
-                network: compiled.rule.network,
-            },
+            Some((at, compiled)) => compiled.verdict(RuleRef::Rule(at)),
             None => default_verdict(input),
         }
     }
 }
 
+fn compile(rules: &[Rule]) -> Result<Vec<CompiledRule>, regex::Error> {
+    let one = |rule: &Rule| {
+        let when = rule.when.iter().map(|(path, predicate)| {
+            let regex = predicate.matches.as_deref().map(Regex::new).transpose()?;
+            Ok((path.clone(), predicate.clone(), regex))
+        });
+        Ok(CompiledRule {
+            rule: rule.clone(),
+            when: when.collect::<Result<_, regex::Error>>()?,
+        })
+    };
+    rules.iter().map(one).collect()
+}
+
+fn strictness(decision: Decision) -> u8 {
+    match decision {
+        Decision::Allow => 0,
+        Decision::Ask => 1,
+        Decision::Deny => 2,
+    }
+}
+
 impl CompiledRule {
+    fn verdict(&self, rule: RuleRef) -> Verdict {
+        Verdict {
+            decision: self.rule.decision,
+            rule,
+            reason: self.rule.reason.clone(),
+            network: self.rule.network,
+        }
+    }
+
     fn fits(&self, input: PolicyInput<'_>) -> bool {
         let rule = &self.rule;
         let (name, wire) = (input.spec.name.as_str(), input.spec.name.wire());
@@ -285,6 +349,119 @@ mod tests {
             assert_eq!(decide(&open, effects, true), Decision::Allow);
         }
         assert_eq!(decide(&none, Effects::WRITES, true), Decision::Allow);
+    }
+
+    #[test]
+    fn an_agents_own_rules_narrow_and_never_widen() {
+        let policy =
+            |rules: Value| -> Policy { serde_json::from_value(json!({ "rules": rules })).unwrap() };
+        let house = policy(json!([
+            { "decision": "deny", "tools": ["never"] },
+            { "decision": "ask", "tools": ["asked"] },
+            { "decision": "allow", "tools": ["open"], "network": true },
+        ]));
+        let own = policy(json!([
+            { "decision": "allow", "tools": ["never", "asked", "first"], "network": true },
+            { "decision": "deny", "tools": ["open", "first"], "when": { "x": { "equals": 1 } } },
+            { "decision": "ask", "tools": ["open"], "reason": "mind it" },
+            { "decision": "deny", "tools": ["plain"] },
+        ]));
+        let helper: AgentId = "helper".parse().unwrap();
+        let child: AgentId = "helper-1".parse().unwrap();
+        let root = {
+            let (helper, child) = (helper.clone(), child.clone());
+            move |id: &AgentId| {
+                if *id == child {
+                    helper.clone()
+                } else {
+                    id.clone()
+                }
+            }
+        };
+        let agents = AgentRules::from([(helper.clone(), own)]);
+        let engine = PolicyEngine::with_agents(&house, &agents, Arc::new(root)).unwrap();
+        let owner = testing::owner();
+        let mine = "agents.helper.policy.rules";
+        for (agent, tool, x, expect, rule, network) in [
+            (
+                &helper,
+                "never",
+                0,
+                Decision::Deny,
+                "policy.rules.0".to_owned(),
+                false,
+            ),
+            (
+                &helper,
+                "asked",
+                0,
+                Decision::Ask,
+                "policy.rules.1".to_owned(),
+                false,
+            ),
+            (&helper, "open", 0, Decision::Ask, format!("{mine}.2"), true),
+            (
+                &helper,
+                "open",
+                1,
+                Decision::Deny,
+                format!("{mine}.1"),
+                true,
+            ),
+            (
+                &helper,
+                "plain",
+                0,
+                Decision::Deny,
+                format!("{mine}.3"),
+                false,
+            ),
+            (
+                &child,
+                "plain",
+                0,
+                Decision::Deny,
+                format!("{mine}.3"),
+                false,
+            ),
+            (
+                &AgentId::main(),
+                "open",
+                0,
+                Decision::Allow,
+                "policy.rules.2".to_owned(),
+                true,
+            ),
+            (
+                &AgentId::main(),
+                "plain",
+                0,
+                Decision::Allow,
+                "default: the owner may call every tool".to_owned(),
+                false,
+            ),
+            (
+                &helper,
+                "first",
+                1,
+                Decision::Allow,
+                "default: the owner may call every tool".to_owned(),
+                false,
+            ),
+        ] {
+            let spec = ToolSpec::new(tool, "test").effects(Effects::RUNS);
+            let arguments = json!({ "x": x });
+            let verdict = engine.decide(PolicyInput {
+                spec: &spec,
+                caller: &owner,
+                agent,
+                arguments: &arguments,
+                effects: Effects::RUNS,
+                tainted: false,
+            });
+            let said = (verdict.decision, verdict.rule.to_string(), verdict.network);
+            assert_eq!(said, (expect, rule, network), "{agent} {tool} {x}");
+        }
     }
 
     #[test]

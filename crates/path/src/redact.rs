@@ -28,6 +28,9 @@ impl Layer for Redact {
 
 fn redact_outcome(redactor: &Redactor, mut outcome: Outcome) -> Outcome {
     redactor.value(&mut outcome.value);
+    if let Some(raw) = &mut outcome.raw {
+        redactor.value(raw);
+    }
     for block in &mut outcome.blocks {
         match block {
             ContentBlock::Text { text } => redact_text(redactor, text),

@@ -24,6 +24,9 @@ impl Layer for Run {
             progress: call.progress.clone(),
             tainted: call.tainted,
             lineage: call.lineage.clone(),
+            connections: call.connections.clone(),
+            answers: call.answers.clone(),
+            reach: call.reach.clone(),
         };
         let work = tool.call(call.arguments.clone(), &context);
         match AssertUnwindSafe(work).catch_unwind().await {

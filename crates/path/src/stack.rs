@@ -76,6 +76,7 @@ impl Path {
         let metrics = Arc::new(Metrics::default());
         let desk = ApprovalDesk::new(store.approvals().clone(), clock.clone(), ids.clone());
         let (draining, stopping) = (CancellationToken::new(), CancellationToken::new());
+        let validate = Arc::new(Validate::default());
         let layers: Vec<Arc<dyn Layer>> = vec![
             Arc::new(Measure {
                 metrics: metrics.clone(),
@@ -96,9 +97,10 @@ impl Path {
             }),
             Arc::new(Resolve {
                 catalogue: catalogue.clone(),
+                validate: validate.clone(),
             }),
             Arc::new(Authorise),
-            Arc::new(Validate::default()),
+            validate,
             Arc::new(PolicyLayer {
                 engine: engine.clone(),
             }),
@@ -141,10 +143,9 @@ impl Path {
     }
 
     /// Takes new limits and rules from the next call on.
-    pub fn reconfigure(&self, limits: Limits, policy: &Policy) -> Result<(), regex::Error> {
-        self.engine.store(Arc::new(PolicyEngine::new(policy)?));
+    pub fn reconfigure(&self, limits: Limits, rules: PolicyEngine) {
+        self.engine.store(Arc::new(rules));
         self.limits.store(Arc::new(limits));
-        Ok(())
     }
 
     /// The numbers behind `/metrics`.
@@ -231,10 +232,8 @@ mod tests {
             "rules": [{ "decision": "deny", "tools": ["test::echo"], "reason": "quiet hours" }],
         }))
         .unwrap();
-        fixture
-            .path
-            .reconfigure(Limits::default(), &policy)
-            .unwrap();
+        let rules = PolicyEngine::new(&policy).unwrap();
+        fixture.path.reconfigure(Limits::default(), rules);
         let error = fixture.call("test::echo", text).await.unwrap_err();
         assert_eq!(error.code, ErrorCode::DeniedByPolicy);
         assert_eq!(

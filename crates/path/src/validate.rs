@@ -83,31 +83,42 @@ pub fn validate_against(schema: &Value, value: &Value) -> Result<(), String> {
     Err(problems.collect::<Vec<_>>().join("; "))
 }
 
-#[async_trait]
-impl Layer for Validate {
-    async fn handle(&self, call: &mut Call, next: Next<'_>) -> CallResult {
-        if call.arguments.is_null() {
-            call.arguments = Value::Object(Map::new());
+impl Validate {
+    /// Refuses arguments that do not fit the tool's schema; none at all are an empty object.
+    pub(crate) fn check(
+        &self,
+        tool: &Arc<dyn Tool>,
+        arguments: &mut Value,
+    ) -> Result<(), ToolError> {
+        if arguments.is_null() {
+            *arguments = Value::Object(Map::new());
         }
-        if !call.arguments.is_object() {
+        if !arguments.is_object() {
             let message = "the arguments must be a JSON object with one key for each parameter";
             return Err(ToolError::new(ErrorCode::InvalidArguments, message));
         }
-        let tool = call.tool()?;
         let validator = self.validator(tool)?;
-        if !validator.is_valid(&call.arguments) {
-            let schema = &tool.spec().input_schema;
-            let problems = validator
-                .iter_errors(&call.arguments)
-                .flat_map(|error| explain(&error, schema))
-                .take(MAX_PROBLEMS)
-                .collect();
-            return Err(ToolError::problems(problems).hint(format!(
-                "see its parameters with `manyhands tools {}`",
-                tool.spec().name
-            )));
+        if validator.is_valid(arguments) {
+            return Ok(());
         }
-        let tool = tool.clone();
+        let schema = &tool.spec().input_schema;
+        let problems = validator
+            .iter_errors(arguments)
+            .flat_map(|error| explain(&error, schema))
+            .take(MAX_PROBLEMS)
+            .collect();
+        Err(ToolError::problems(problems).hint(format!(
+            "see its parameters with `manyhands tools {}`",
+            tool.spec().name
+        )))
+    }
+}
+
+#[async_trait]
+impl Layer for Validate {
+    async fn handle(&self, call: &mut Call, next: Next<'_>) -> CallResult {
+        let tool = call.tool()?.clone();
+        self.check(&tool, &mut call.arguments)?;
         call.arguments = tool.canonical(std::mem::take(&mut call.arguments));
         next.run(call).await
     }
@@ -348,8 +359,8 @@ mod tests {
         check(
             json!({ "path": "", "content": 5 }),
             &[
-                ("content", "must be a string, not a number"),
                 ("path", "must not be empty"),
+                ("content", "must be a string, not a number"),
             ],
         );
         check(
@@ -387,7 +398,7 @@ mod tests {
             json!({ "path": "a", "content": "", "zzz": 1 }),
             &[(
                 "zzz",
-                "is not a parameter; there are content, job, lines, mode, path",
+                "is not a parameter; there are path, content, mode, lines, job",
             )],
         );
     }

@@ -2,27 +2,35 @@
 //! database and bytes among the blobs.
 //!
 //! The bytes are on disk before the record, and the record goes before the bytes. A
-//! crash in between leaves bytes that nobody names, never a record without bytes.
+//! crash in between leaves bytes that nobody can ask for, never a record without its
+//! bytes; the first sweep after it removes them. Equal bytes are kept once, and go with
+//! the last record that names them.
+
+mod bytes;
+mod chats;
+#[cfg(test)]
+mod tests;
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use bytes::{Bytes, BytesMut};
+use ::bytes::Bytes;
 use futures_util::stream::BoxStream;
 use futures_util::{Stream, StreamExt as _, TryStreamExt as _};
-use manyhands_core::{ArtifactId, Clock, Ids, Timestamp};
-use object_store::path::Path;
-use object_store::{GetOptions, GetRange, MultipartUpload, ObjectStoreExt as _, PutMode};
-use sha2::{Digest as _, Sha256};
+use manyhands_core::{ArtifactId, ChatId, Clock, Ids, Timestamp};
+use object_store::{GetOptions, GetRange};
+use tokio::sync::{Mutex, Semaphore};
 
-use crate::artifact_record::{ArtifactRecord, COLUMNS, NewArtifact, record};
+use crate::artifact_record::{
+    ArtifactFilter, ArtifactRecord, Bucket, COLUMNS, NewArtifact, Room, record,
+};
 use crate::blobs::Blobs;
 use crate::error::StoreError;
-use crate::hex;
-use crate::sql::{Sql, Statement};
+use crate::sql::{Sql, Statement, Tx};
 
-/// S3 wants parts of at least 5 MiB.
-const PART: usize = 8 * 1024 * 1024;
+use self::bytes::{Written, location};
+
 /// Expired artifacts removed per transaction.
 const SWEEP: i64 = 500;
 
@@ -33,6 +41,12 @@ pub struct Artifacts {
     blobs: Blobs,
     clock: Arc<dyn Clock>,
     ids: Ids,
+    /// Held while a record and its bytes are made to agree.
+    turn: Arc<Mutex<()>>,
+    /// When this was opened: unknown bytes that are older were left by a crash.
+    opened: Timestamp,
+    tidied: Arc<AtomicBool>,
+    places: Arc<Semaphore>,
 }
 
 impl std::fmt::Debug for Artifacts {
@@ -46,8 +60,12 @@ impl Artifacts {
         Self {
             sql,
             blobs,
+            opened: clock.now(),
             clock,
             ids,
+            turn: Arc::default(),
+            tidied: Arc::default(),
+            places: Arc::new(Semaphore::new(bytes::PLACES)),
         }
     }
 
@@ -57,14 +75,20 @@ impl Artifacts {
         self.put_stream(new, whole).await
     }
 
-    /// Keeps what `content` gives. When it ends in an error, nothing is kept.
+    /// Keeps what `content` gives. When it ends in an error, or is more than there is room
+    /// for, nothing is kept.
     pub async fn put_stream(
         &self,
         new: NewArtifact,
         content: impl Stream<Item = Result<Bytes, StoreError>> + Send,
     ) -> Result<ArtifactRecord, StoreError> {
+        let used = match new.room {
+            Room::ENDLESS => Used::default(),
+            _ => self.used(&new).await?,
+        };
         let id: ArtifactId = self.ids.next();
-        let (size, sha256) = self.write(id, content).await?;
+        let written = Written::begin(&self.blobs, &self.places, id);
+        let (size, sha256) = written.fill(content, &new, used).await?;
         let record = ArtifactRecord {
             id,
             name: new.name,
@@ -74,81 +98,77 @@ impl Artifacts {
             agent: new.agent,
             call: new.call,
             caller: new.caller,
+            chat: match &new.bucket {
+                Bucket::Results => None,
+                Bucket::Chat(chat) => Some(*chat),
+                Bucket::New(_) => Some(self.ids.next()),
+            },
             created: self.clock.now(),
             expires: new.expires,
         };
-        if let Err(error) = self.insert(&record).await {
-            let _ = self.blobs.delete(&location(id)).await;
-            return Err(error);
-        }
+        self.enter(&record, &new.bucket, &new.room, written).await?;
         Ok(record)
     }
 
-    /// Writes the bytes in parts; their number and hash.
-    async fn write(
-        &self,
-        id: ArtifactId,
-        content: impl Stream<Item = Result<Bytes, StoreError>> + Send,
-    ) -> Result<(u64, String), StoreError> {
-        let mut content = std::pin::pin!(content);
-        let place = location(id);
-        let (mut part, mut size, mut hash) = (BytesMut::new(), 0_u64, Sha256::new());
-        let mut upload: Option<Box<dyn MultipartUpload>> = None;
-        let outcome = async {
-            while let Some(bytes) = content.try_next().await? {
-                hash.update(&bytes);
-                size += bytes.len() as u64;
-                part.extend_from_slice(&bytes);
-                while part.len() >= PART {
-                    if upload.is_none() {
-                        upload = Some(self.blobs.put_multipart(&place).await?);
-                    }
-                    if let Some(upload) = &mut upload {
-                        upload.put_part(part.split_to(PART).freeze().into()).await?;
-                    }
-                }
-            }
-            let rest = part.split().freeze();
-            match &mut upload {
-                None => {
-                    let put = self
-                        .blobs
-                        .put_opts(&place, rest.into(), PutMode::Create.into());
-                    put.await?;
-                }
-                Some(upload) => {
-                    if !rest.is_empty() {
-                        upload.put_part(rest.into()).await?;
-                    }
-                    upload.complete().await?;
-                }
-            }
-            Ok(())
-        }
-        .await;
-        if let (Err(_), Some(upload)) = (&outcome, &mut upload) {
-            let _ = upload.abort().await;
-        }
-        outcome.map(|()| (size, hex::encode(&hash.finalize())))
+    /// How much is kept now, by the agent of `new` and in all.
+    async fn used(&self, new: &NewArtifact) -> Result<Used, StoreError> {
+        let select = Statement::new(USED).bind(new.agent.as_str());
+        self.sql
+            .one(select)
+            .await?
+            .as_ref()
+            .map_or(Ok(Used::default()), Used::of)
     }
 
-    async fn insert(&self, record: &ArtifactRecord) -> Result<(), StoreError> {
+    /// Writes the record down, beside equal bytes where there are some.
+    async fn enter(
+        &self,
+        record: &ArtifactRecord,
+        bucket: &Bucket,
+        room: &Room,
+        written: Written,
+    ) -> Result<(), StoreError> {
         let size = i64::try_from(record.size).map_err(|_| StoreError::Full)?;
-        let insert = Statement::new(
-            "INSERT INTO artifact (id, name, mime, size, sha256, agent, call_id, caller, created, expires)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
-        )
-        .bind(record.id.to_string())
-        .bind(record.name.as_str())
-        .bind(record.mime.as_str())
-        .bind(size)
-        .bind(record.sha256.as_str())
-        .bind(record.agent.as_str())
-        .bind(record.call.to_string())
-        .bind(record.caller.as_str())
-        .bind(record.created)
-        .bind(record.expires);
-        self.sql.run(insert).await.map(drop)
+        let _turn = self.turn.lock().await;
+        let mut tx = self.sql.begin().await?;
+        if *room != Room::ENDLESS {
+            let select = Statement::new(USED).bind(record.agent.as_str());
+            let used = tx
+                .one(select)
+                .await?
+                .as_ref()
+                .map_or(Ok(Used::default()), Used::of)?;
+            if let Err(full) = used.admit(record, room) {
+                tx.abandon().await;
+                return Err(full);
+            }
+        }
+        let equal = Statement::new("SELECT blob FROM artifact")
+            .then_with(" WHERE sha256 = ", record.sha256.as_str())
+            .then_with(" AND size = ", size)
+            .then(" LIMIT 1");
+        let equal = tx
+            .one(equal)
+            .await?
+            .map(|row| row.text("blob"))
+            .transpose()?;
+        match (bucket, record.chat) {
+            (Bucket::New(agent), Some(chat)) => {
+                tx.run(chats::insert(chat, agent, record)).await?;
+            }
+            (Bucket::Chat(_), Some(chat)) if !chats::exists(&mut tx, chat).await? => {
+                tx.abandon().await;
+                return Err(StoreError::not_found(format!("chat {chat}")));
+            }
+            _ => {}
+        }
+        let blob = equal.clone().unwrap_or_else(|| record.id.to_string());
+        tx.run(insert(record, size, &blob)).await?;
+        tx.commit().await?;
+        if equal.is_none() {
+            written.keep();
+        }
+        Ok(())
     }
 
     /// What is known of one.
@@ -163,20 +183,39 @@ impl Artifacts {
         id: ArtifactId,
         part: Option<Range<u64>>,
     ) -> Result<BoxStream<'static, Result<Bytes, StoreError>>, StoreError> {
-        if self.get(id).await?.is_none() {
-            return Err(StoreError::not_found(format!("artifact {id}")));
-        }
+        let select =
+            Statement::new("SELECT blob FROM artifact").then_with(" WHERE id = ", id.to_string());
+        let row = self.sql.one(select).await?;
+        let row = row.ok_or_else(|| StoreError::not_found(format!("artifact {id}")))?;
         let options = GetOptions {
             range: part.map(GetRange::Bounded),
             ..GetOptions::default()
         };
-        let found = self.blobs.get_opts(&location(id), options).await?;
+        let place = location(row.parsed("blob")?);
+        let found = self.blobs.get_opts(&place, options).await?;
         Ok(found.into_stream().map_err(StoreError::from).boxed())
     }
 
     /// Artifacts, newest first.
-    pub async fn list(&self, limit: u32, offset: u32) -> Result<Vec<ArtifactRecord>, StoreError> {
-        let select = Statement::new(COLUMNS)
+    pub async fn list(
+        &self,
+        filter: &ArtifactFilter,
+        limit: u32,
+        offset: u32,
+    ) -> Result<Vec<ArtifactRecord>, StoreError> {
+        let mut select = Statement::new(COLUMNS).then(" WHERE 1 = 1");
+        if let Some(agent) = &filter.agent {
+            select = select.then_with(" AND agent = ", agent.as_str());
+        }
+        if let Some(caller) = &filter.caller {
+            select = select.then_with(" AND caller = ", caller.as_str());
+        }
+        select = match filter.chat {
+            None => select,
+            Some(None) => select.then(" AND chat IS NULL"),
+            Some(Some(chat)) => select.then_with(" AND chat = ", chat.to_string()),
+        };
+        let select = select
             .then_with(" ORDER BY created DESC, id DESC LIMIT ", i64::from(limit))
             .then_with(" OFFSET ", i64::from(offset));
         self.sql.all(select).await?.iter().map(record).collect()
@@ -184,169 +223,148 @@ impl Artifacts {
 
     /// Forgets one; whether there was one.
     pub async fn delete(&self, id: ArtifactId) -> Result<bool, StoreError> {
-        let delete = Statement::new("DELETE FROM artifact WHERE id = $1").bind(id.to_string());
-        let known = self.sql.run(delete).await? > 0;
-        self.forget_bytes(id).await?;
+        let _turn = self.turn.lock().await;
+        let mut tx = self.sql.begin().await?;
+        let delete = Statement::new("DELETE FROM artifact WHERE id = $1 RETURNING blob")
+            .bind(id.to_string());
+        let rows = tx.all(delete).await?;
+        let known = !rows.is_empty();
+        let blobs = rows.iter().map(|row| row.parsed("blob"));
+        let gone = unnamed(&mut tx, blobs.collect::<Result<_, _>>()?).await?;
+        tx.commit().await?;
+        self.forget_bytes(gone).await?;
         Ok(known)
     }
 
-    /// Removes those that are too old; how many there were.
+    /// Removes those that are too old; how many there were. The first time it also removes
+    /// what a crash left behind.
     pub async fn sweep(&self, now: Timestamp) -> Result<u64, StoreError> {
         let mut swept = 0;
         loop {
+            let _turn = self.turn.lock().await;
             let mut tx = self.sql.begin().await?;
             let delete = Statement::new(
                 "DELETE FROM artifact WHERE id IN
                      (SELECT id FROM artifact WHERE expires <= $1 LIMIT $2)
-                 RETURNING id",
+                 RETURNING blob",
             );
             let rows = tx.all(delete.bind(now).bind(SWEEP)).await?;
+            let mut blobs = rows
+                .iter()
+                .map(|row| row.parsed("blob"))
+                .collect::<Result<Vec<ArtifactId>, _>>()?;
+            blobs.sort_unstable();
+            blobs.dedup();
+            let gone = unnamed(&mut tx, blobs).await?;
             tx.commit().await?;
             if rows.is_empty() {
-                return Ok(swept);
+                break;
             }
-            for row in rows {
-                self.forget_bytes(row.parsed("id")?).await?;
-                swept += 1;
-            }
+            swept += rows.len() as u64;
+            self.forget_bytes(gone).await?;
         }
+        self.sweep_chats(now).await?;
+        if !self.tidied.swap(true, Ordering::Relaxed) {
+            self.tidy().await?;
+        }
+        Ok(swept)
     }
 
-    async fn forget_bytes(&self, id: ArtifactId) -> Result<(), StoreError> {
-        match self.blobs.delete(&location(id)).await {
-            Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
-            Err(error) => Err(error.into()),
+    /// Removes bytes that were there before this was opened and that no record names.
+    async fn tidy(&self) -> Result<(), StoreError> {
+        let folder = object_store::path::Path::from(bytes::FOLDER);
+        let mut found = self.blobs.list(Some(&folder));
+        while let Some(meta) = found.try_next().await? {
+            let id = meta.location.filename().and_then(|name| name.parse().ok());
+            let Some(id) = id.filter(|id| bytes::made(*id) < self.opened) else {
+                continue;
+            };
+            let named = Statement::new("SELECT 1 AS one FROM artifact")
+                .then_with(" WHERE blob = ", id.to_string())
+                .then(" LIMIT 1");
+            if self.sql.one(named).await?.is_none() {
+                tracing::info!(%id, "bytes of an artifact that was never finished are removed");
+                self.forget_bytes(vec![id]).await?;
+            }
         }
+        Ok(())
+    }
+
+    async fn forget_bytes(&self, blobs: Vec<ArtifactId>) -> Result<(), StoreError> {
+        for blob in blobs {
+            bytes::forget(&self.blobs, blob).await?;
+        }
+        Ok(())
     }
 }
 
-fn location(id: ArtifactId) -> Path {
-    Path::from(format!("artifacts/{id}"))
+/// Those of `blobs` that no record names any more.
+async fn unnamed(tx: &mut Tx, blobs: Vec<ArtifactId>) -> Result<Vec<ArtifactId>, StoreError> {
+    let mut gone = Vec::new();
+    for blob in blobs {
+        let named = Statement::new("SELECT 1 AS one FROM artifact")
+            .then_with(" WHERE blob = ", blob.to_string())
+            .then(" LIMIT 1");
+        if tx.one(named).await?.is_none() {
+            gone.push(blob);
+        }
+    }
+    Ok(gone)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::{TestHome, ids};
-    use futures_util::stream;
-    use manyhands_core::AgentId;
+fn insert(record: &ArtifactRecord, size: i64, blob: &str) -> Statement {
+    Statement::new(
+        "INSERT INTO artifact (id, name, mime, size, sha256, agent, call_id, caller, created, expires, chat, blob)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+    )
+    .bind(record.id.to_string())
+    .bind(record.name.as_str())
+    .bind(record.mime.as_str())
+    .bind(size)
+    .bind(record.sha256.as_str())
+    .bind(record.agent.as_str())
+    .bind(record.call.to_string())
+    .bind(record.caller.as_str())
+    .bind(record.created)
+    .bind(record.expires)
+    .bind(record.chat.map(|chat: ChatId| chat.to_string()))
+    .bind(blob)
+}
 
-    fn new(name: &str, expires: Option<i64>) -> NewArtifact {
-        NewArtifact {
-            name: name.to_owned(),
-            mime: "image/png".to_owned(),
-            agent: AgentId::main(),
-            call: ids().next(),
-            caller: "client:laptop".to_owned(),
-            expires: expires.map(Timestamp),
+const USED: &str = "SELECT (SELECT COALESCE(SUM(size), 0) FROM artifact WHERE agent = $1) AS own,
+                           (SELECT COALESCE(SUM(size), 0) FROM artifact) AS every";
+
+/// How much is kept, in bytes.
+#[derive(Debug, Clone, Copy, Default)]
+struct Used {
+    agent: u64,
+    all: u64,
+}
+
+impl Used {
+    fn of(row: &crate::sql::Row) -> Result<Self, StoreError> {
+        Ok(Self {
+            agent: u64::try_from(row.int("own")?).unwrap_or(0),
+            all: u64::try_from(row.int("every")?).unwrap_or(0),
+        })
+    }
+
+    /// How much one more may have.
+    fn left(&self, room: &Room) -> u64 {
+        let agent = room.agent.saturating_sub(self.agent);
+        room.one.min(agent).min(room.all.saturating_sub(self.all))
+    }
+
+    /// Whether there is room for `record`, after others may have come in between.
+    fn admit(&self, record: &ArtifactRecord, room: &Room) -> Result<(), StoreError> {
+        if record.size > self.left(room) {
+            return Err(bytes::no_room(
+                record.size,
+                record.agent.as_str(),
+                room,
+                *self,
+            ));
         }
-    }
-
-    async fn bytes(artifacts: &Artifacts, id: ArtifactId) -> Vec<u8> {
-        let parts: Vec<Bytes> = artifacts
-            .open(id, None)
-            .await
-            .unwrap()
-            .try_collect()
-            .await
-            .unwrap();
-        parts.concat()
-    }
-
-    fn files(home: &TestHome) -> usize {
-        let folder = std::fs::read_dir(home.path().join("blobs/artifacts"));
-        folder.map_or(0, Iterator::count)
-    }
-
-    #[tokio::test]
-    async fn an_artifact_survives_reopening_with_its_hash() {
-        let home = TestHome::new();
-        let artifacts = home.open().await.artifacts().clone();
-        let kept = artifacts
-            .put(new("ü.png", None), Bytes::from_static(b"hello"))
-            .await
-            .unwrap();
-        let empty = artifacts
-            .put(new("empty", None), Bytes::new())
-            .await
-            .unwrap();
-        let sha256 = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
-        assert_eq!((kept.size, kept.sha256.as_str()), (5, sha256));
-        let artifacts = home.open().await.artifacts().clone();
-        assert_eq!(artifacts.get(kept.id).await.unwrap(), Some(kept.clone()));
-        assert_eq!(bytes(&artifacts, kept.id).await, b"hello");
-        assert_eq!(bytes(&artifacts, empty.id).await, b"");
-        let part: Vec<Bytes> = artifacts
-            .open(kept.id, Some(1..3))
-            .await
-            .unwrap()
-            .try_collect()
-            .await
-            .unwrap();
-        assert_eq!(part.concat(), b"el");
-        assert_eq!(artifacts.list(1, 1).await.unwrap().len(), 1);
-        assert_eq!(artifacts.list(10, 0).await.unwrap().len(), 2);
-    }
-
-    #[tokio::test]
-    async fn a_large_stream_is_kept_whole() {
-        let home = TestHome::new();
-        let artifacts = home.open().await.artifacts().clone();
-        let chunk = |n: u8| Ok(Bytes::from(vec![n; 1_000_003]));
-        let kept = artifacts
-            .put_stream(new("big", None), stream::iter((0..20).map(chunk)))
-            .await;
-        let kept = kept.unwrap();
-        let expect: Vec<u8> = (0..20).flat_map(|n| vec![n; 1_000_003]).collect();
-        assert_eq!(kept.size, expect.len() as u64);
-        assert!(bytes(&artifacts, kept.id).await == expect);
-        assert_eq!(kept.sha256, hex::encode(&Sha256::digest(&expect)));
-    }
-
-    #[tokio::test]
-    async fn a_stream_that_breaks_leaves_nothing() {
-        let home = TestHome::new();
-        let artifacts = home.open().await.artifacts().clone();
-        let big = Bytes::from(vec![1; PART + 1]);
-        for first in [Bytes::from_static(b"small"), big] {
-            let broken = stream::iter([Ok(first), Err(StoreError::Busy)]);
-            let error = artifacts
-                .put_stream(new("x", None), broken)
-                .await
-                .unwrap_err();
-            assert_eq!(error, StoreError::Busy);
-        }
-        assert!(artifacts.list(10, 0).await.unwrap().is_empty());
-        assert_eq!(files(&home), 0);
-    }
-
-    #[tokio::test]
-    async fn sweeping_removes_what_is_too_old_and_nothing_else() {
-        let home = TestHome::new();
-        let artifacts = home.open().await.artifacts().clone();
-        let put = async |name: &str, expires| {
-            let kept = artifacts
-                .put(new(name, expires), Bytes::from_static(b"x"))
-                .await;
-            kept.unwrap().id
-        };
-        let (old, young, forever) = (
-            put("old", Some(10)).await,
-            put("young", Some(11)).await,
-            put("forever", None).await,
-        );
-        assert_eq!(artifacts.sweep(Timestamp(10)).await.unwrap(), 1);
-        assert_eq!(artifacts.get(old).await.unwrap(), None);
-        assert!(matches!(
-            artifacts.open(old, None).await,
-            Err(StoreError::NotFound { .. })
-        ));
-        for id in [young, forever] {
-            assert_eq!(bytes(&artifacts, id).await, b"x");
-        }
-        assert_eq!(files(&home), 2);
-        assert!(artifacts.delete(young).await.unwrap());
-        assert!(!artifacts.delete(young).await.unwrap());
-        assert_eq!(files(&home), 1);
+        Ok(())
     }
 }

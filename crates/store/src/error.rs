@@ -10,6 +10,12 @@ pub enum StoreError {
     /// No room is left on the disk; nothing was written.
     #[error("the disk is full: free some space and try again")]
     Full,
+    /// More than the owner lets be kept; nothing was written.
+    #[error("{what}")]
+    Limit {
+        /// Which limit, and what to do.
+        what: String,
+    },
     /// Somebody else changed it meanwhile.
     #[error("{what} changed meanwhile: read it again and repeat the change")]
     Changed {

@@ -17,12 +17,16 @@ mod artifacts;
 mod audit;
 mod backup;
 mod blobs;
+mod collections;
 mod columns;
+mod connections;
 mod error;
 mod hex;
 mod home;
 mod lock;
+mod memory;
 mod nodes;
+mod pins;
 mod sessions;
 mod sql;
 mod store;
@@ -34,7 +38,7 @@ mod vault;
 
 pub use approval_record::{ApprovalRecord, ApprovalState, NewApproval};
 pub use approvals::{ApprovalFilter, Approvals, Decision};
-pub use artifact_record::{ArtifactRecord, NewArtifact};
+pub use artifact_record::{ArtifactFilter, ArtifactRecord, Bucket, ChatRecord, NewArtifact, Room};
 pub use artifacts::Artifacts;
 pub use audit::{
     Audit, AuditEntry, AuditFilter, AuditKind, AuditProblem, AuditRecord, AuditStatus, Durability,
@@ -42,12 +46,19 @@ pub use audit::{
 };
 pub use backup::{Backup, BackupSummary, Overwrite, Restore, RestoreSummary, backup, restore};
 pub use blobs::{Blobs, Disk, blob_path};
+pub use collections::{
+    CollectionKind, CollectionRecord, Collections, DataRow, Document, Filter, FilterError, Grant,
+    Level, NewDocument, NewRow, Passage, RowQuery, Rows, Sort, StoredFile, UnknownWord, VaultEntry,
+};
+pub use connections::{ConnectionKind, ConnectionRecord, ConnectionStatus, Connections};
 pub use error::StoreError;
 pub use lock::{Holder, HomeLock};
+pub use memory::{Behind, Mark, Memory, MemoryScope, Piece, PieceSource, Recalled, Unread};
 pub use nodes::{NodeNews, NodeRecord, Nodes};
+pub use pins::{Pin, Pins, Said};
 pub use sessions::{
     Act, AgentMail, AgentMessage, CallRecord, CallState, Entry, Full, SessionRecord, Sessions,
-    TurnRecord, TurnState, Usage, UsageRow,
+    Taken, TurnRecord, TurnState, Usage, UsageRow,
 };
 pub use store::Store;
 pub use token_text::{MintedToken, TokenHash, mint_token, parse_token};

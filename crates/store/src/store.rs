@@ -9,9 +9,12 @@ use crate::approvals::Approvals;
 use crate::artifacts::Artifacts;
 use crate::audit::Audit;
 use crate::blobs::{Blobs, Disk};
+use crate::collections::Collections;
+use crate::connections::Connections;
 use crate::error::StoreError;
 use crate::home::{self, BLOBS, DATABASE};
 use crate::nodes::Nodes;
+use crate::pins::Pins;
 use crate::sessions::{AgentMail, Sessions};
 use crate::sql::{Sql, Statement};
 use crate::tokens::Tokens;
@@ -29,10 +32,13 @@ struct Inner {
     sql: Sql,
     tokens: Tokens,
     nodes: Nodes,
+    pins: Pins,
+    connections: Connections,
     sessions: Sessions,
     mail: AgentMail,
     approvals: Approvals,
     artifacts: Artifacts,
+    collections: Collections,
     blobs: Blobs,
     vault: Vault,
     audit: Audit,
@@ -73,10 +79,13 @@ impl Store {
             home: home.to_owned(),
             tokens: Tokens::new(sql.clone()),
             nodes: Nodes::new(sql.clone()),
+            pins: Pins::new(sql.clone()),
+            connections: Connections::new(sql.clone()),
             sessions: Sessions::new(sql.clone()),
             mail: AgentMail::new(sql.clone()),
             approvals: Approvals::new(sql.clone()),
-            artifacts: Artifacts::new(sql.clone(), blobs.clone(), clock, ids),
+            artifacts: Artifacts::new(sql.clone(), blobs.clone(), clock.clone(), ids.clone()),
+            collections: Collections::new(sql.clone(), blobs.clone(), vault.clone(), clock, ids),
             blobs,
             sql,
             vault,
@@ -102,6 +111,16 @@ impl Store {
         &self.inner.nodes
     }
 
+    /// What the tools of MCP servers said of themselves.
+    pub fn pins(&self) -> &Pins {
+        &self.inner.pins
+    }
+
+    /// Accounts of services.
+    pub fn connections(&self) -> &Connections {
+        &self.inner.connections
+    }
+
     /// Conversations and their turns.
     pub fn sessions(&self) -> &Sessions {
         &self.inner.sessions
@@ -120,6 +139,11 @@ impl Store {
     /// Files with an id.
     pub fn artifacts(&self) -> &Artifacts {
         &self.inner.artifacts
+    }
+
+    /// Datastores, filestores, knowledge bases and vaults.
+    pub fn collections(&self) -> &Collections {
+        &self.inner.collections
     }
 
     /// Bytes under a path. `artifacts/` belongs to the artifacts.

@@ -142,6 +142,19 @@ pub struct ChatEventPayload {
     /// For `final`: what the run used up; an addition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<ChatUsage>,
+    /// For `final`: why the model said no more, `end` or `length`; an addition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop_reason: Option<String>,
+    /// For `error`: what sort of failure, a stable word such as `provider_rate_limited`; an
+    /// addition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+    /// For `error`: the code that a refused request would have; an addition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+    /// For `error`: how long to wait before asking again, where it is known; an addition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after_ms: Option<u64>,
 }
 
 impl ChatEventPayload {
@@ -161,6 +174,10 @@ impl ChatEventPayload {
             arguments: None,
             stopped: None,
             usage: None,
+            stop_reason: None,
+            failure: None,
+            code: None,
+            retry_after_ms: None,
         }
     }
 }
@@ -323,6 +340,14 @@ pub struct ChatToolEvent {
     /// For `done`: how long it took, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
+}
+
+/// Events of chats were left out, because they came faster than they were read: what is missing
+/// is in `session.history`, and the ends of the asker's own runs follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ChatGapEvent {
+    /// How many, of all chats that this socket hears of.
+    pub missed: u64,
 }
 
 /// Whether a tool began or ended.

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
-use crate::chat::{ChatEventPayload, ChatSendParams, ChatStopParams, ChatToolEvent};
+use crate::chat::{ChatEventPayload, ChatGapEvent, ChatSendParams, ChatStopParams, ChatToolEvent};
 use crate::code::{Code, ErrorShape};
 use crate::connect::ConnectParams;
 use crate::event::{Payload, ToolProgressEvent, ToolsChangedEvent};
@@ -24,6 +24,7 @@ use crate::session::{
     SessionCompactParams, SessionGetParams, SessionHistoryParams, SessionPatchParams,
     SessionPreviewParams, SessionResetParams, SessionStatsParams, SessionsListParams,
 };
+use crate::skills::{SkillsStatusParams, SkillsUpdateParams};
 use crate::transfer::{
     TransferAcceptParams, TransferAckEvent, TransferCancelEvent, TransferCompleteParams,
     TransferDoneParams, TransferEndEvent, TransferMetaParams, TransferReceiveEvent,
@@ -101,6 +102,8 @@ pub fn protocol_markdown() -> String {
     method::<SessionCompactParams>(&mut text);
     method::<SessionHistoryParams>(&mut text);
     method::<SessionPreviewParams>(&mut text);
+    method::<SkillsStatusParams>(&mut text);
+    method::<SkillsUpdateParams>(&mut text);
     text.push_str("\n## What only nodes say\n");
     method::<ToolResultParams>(&mut text);
     method::<LogsResultParams>(&mut text);
@@ -115,6 +118,7 @@ pub fn protocol_markdown() -> String {
     event::<NodeExecNotice>(&mut text);
     event::<ChatEventPayload>(&mut text);
     event::<ChatToolEvent>(&mut text);
+    event::<ChatGapEvent>(&mut text);
     text.push_str("\n## Events for nodes\n");
     event::<ToolInvokeEvent>(&mut text);
     event::<ToolCancelEvent>(&mut text);

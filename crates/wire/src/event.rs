@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::chat::{ChatEventPayload, ChatToolEvent};
+use crate::chat::{ChatEventPayload, ChatGapEvent, ChatToolEvent};
 use crate::frame::{Event, Frame};
 use crate::node::{LogsGetEvent, NodeExecNotice, ToolCancelEvent, ToolInvokeEvent};
 use crate::transfer::{
@@ -45,11 +45,13 @@ pub enum EventKind {
     Chat,
     /// What an agent does.
     ChatTool,
+    /// Some of it was left out.
+    ChatGap,
 }
 
 impl EventKind {
     /// Every event there is.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::ToolInvoke,
         Self::ToolCancel,
         Self::LogsGet,
@@ -64,6 +66,7 @@ impl EventKind {
         Self::NodeExec,
         Self::Chat,
         Self::ChatTool,
+        Self::ChatGap,
     ];
 
     /// The name on the wire.
@@ -83,6 +86,7 @@ impl EventKind {
             Self::NodeExec => "node.exec.event",
             Self::Chat => "chat",
             Self::ChatTool => "chat.tool",
+            Self::ChatGap => "chat.gap",
         }
     }
 
@@ -108,9 +112,12 @@ impl EventKind {
             Self::ToolProgress => "How far a call is whose `tool.invoke` asked for `progress`.",
             Self::NodeExec => "News of a program that runs in the background of a node.",
             Self::Chat => {
-                "What an agent says, to everybody who may see the session. A slow reader misses deltas, and nothing else."
+                "What an agent says, to everybody who may see the session. A slow reader misses deltas; when it misses more, `chat.gap` says so."
             }
             Self::ChatTool => "A tool that an agent called began or ended. An addition.",
+            Self::ChatGap => {
+                "Events of chats were left out, because they came faster than they were read; `session.history` has what was said. An addition."
+            }
         }
     }
 
@@ -123,7 +130,12 @@ impl EventKind {
     pub fn is_for_nodes(self) -> bool {
         !matches!(
             self,
-            Self::ToolsChanged | Self::ToolProgress | Self::NodeExec | Self::Chat | Self::ChatTool
+            Self::ToolsChanged
+                | Self::ToolProgress
+                | Self::NodeExec
+                | Self::Chat
+                | Self::ChatTool
+                | Self::ChatGap
         )
     }
 }
@@ -199,6 +211,7 @@ events! {
     NodeExecNotice: NodeExec,
     ChatEventPayload: Chat,
     ChatToolEvent: ChatTool,
+    ChatGapEvent: ChatGap,
 }
 
 #[cfg(test)]

@@ -16,12 +16,14 @@ mod method;
 mod node;
 mod params;
 mod session;
+mod skills;
 mod transfer;
 
 pub use binary::{BinaryFrame, CHUNK, HEADER, TooShort};
 pub use chat::{
-    ChatBlock, ChatEventPayload, ChatMessage, ChatRole, ChatSendParams, ChatSendResult, ChatState,
-    ChatStopParams, ChatStopResult, ChatToolEvent, ChatToolState, ChatUsage, Directives, ModelName,
+    ChatBlock, ChatEventPayload, ChatGapEvent, ChatMessage, ChatRole, ChatSendParams,
+    ChatSendResult, ChatState, ChatStopParams, ChatStopResult, ChatToolEvent, ChatToolState,
+    ChatUsage, Directives, ModelName,
 };
 pub use code::{CLOSE_UNAUTHENTICATED, Code, ErrorShape};
 pub use connect::{
@@ -49,6 +51,10 @@ pub use session::{
     SessionPatchParams, SessionPatchResult, SessionPreviewParams, SessionPreviewResult,
     SessionResetParams, SessionResetResult, SessionSettingsPatch, SessionSettingsShape,
     SessionStatsParams, SessionStatsResult, SessionTokens, SessionsListParams, SessionsListResult,
+};
+pub use skills::{
+    SkillNeedsShape, SkillNode, SkillStatus, SkillsStatusParams, SkillsStatusResult,
+    SkillsUpdateParams,
 };
 pub use transfer::{
     TransferAcceptParams, TransferAckEvent, TransferCancelEvent, TransferCompleteParams,

@@ -27,6 +27,7 @@ use crate::session::{
     SessionPreviewParams, SessionPreviewResult, SessionResetParams, SessionResetResult,
     SessionStatsParams, SessionStatsResult, SessionsListParams, SessionsListResult,
 };
+use crate::skills::{SkillsStatusParams, SkillsStatusResult, SkillsUpdateParams};
 use crate::transfer::{
     TransferAcceptParams, TransferCompleteParams, TransferDoneParams, TransferMetaParams,
 };
@@ -92,11 +93,15 @@ pub enum Method {
     SessionHistory,
     /// The end of a session.
     SessionPreview,
+    /// The skills of an agent.
+    SkillsStatus,
+    /// Looks at the skills of an agent anew.
+    SkillsUpdate,
 }
 
 impl Method {
     /// Every method there is.
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 31] = [
         Self::Connect,
         Self::ToolsList,
         Self::ToolInvoke,
@@ -126,6 +131,8 @@ impl Method {
         Self::SessionCompact,
         Self::SessionHistory,
         Self::SessionPreview,
+        Self::SkillsStatus,
+        Self::SkillsUpdate,
     ];
 
     /// The name on the wire.
@@ -160,6 +167,8 @@ impl Method {
             Self::SessionCompact => "session.compact",
             Self::SessionHistory => "session.history",
             Self::SessionPreview => "session.preview",
+            Self::SkillsStatus => "skills.status",
+            Self::SkillsUpdate => "skills.update",
         }
     }
 
@@ -207,6 +216,12 @@ impl Method {
                 "What was said in a session, page by page from its end, and the ids it had."
             }
             Self::SessionPreview => "The end of a session.",
+            Self::SkillsStatus => {
+                "The skills of an agent, and whether they can be used now; for whoever may read files of workspaces."
+            }
+            Self::SkillsUpdate => {
+                "The same, looked at anew. Nothing is remembered between two looks, so that both say the same."
+            }
         }
     }
 
@@ -313,6 +328,8 @@ methods! {
     SessionCompactParams -> SessionCompactResult: SessionCompact,
     SessionHistoryParams -> SessionHistoryResult: SessionHistory,
     SessionPreviewParams -> SessionPreviewResult: SessionPreview,
+    SkillsStatusParams -> SkillsStatusResult: SkillsStatus,
+    SkillsUpdateParams -> SkillsStatusResult: SkillsUpdate,
 }
 
 #[cfg(test)]

@@ -122,7 +122,7 @@ impl Events {
 }
 
 fn get(version: &str, token: &str) -> Request {
-    Request::get("/mcp")
+    Request::get("/mcp?profile=all")
         .header("Accept", "text/event-stream")
         .header("MCP-Protocol-Version", version)
         .bearer(token)

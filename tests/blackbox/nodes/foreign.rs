@@ -9,7 +9,9 @@ use crate::socket::Socket;
 
 fn keys(value: &Value) -> Vec<&str> {
     let fields = value.as_object().expect("an object");
-    fields.keys().map(String::as_str).collect()
+    let mut keys: Vec<&str> = fields.keys().map(String::as_str).collect();
+    keys.sort_unstable();
+    keys
 }
 
 #[test]

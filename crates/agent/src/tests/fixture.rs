@@ -13,18 +13,23 @@ use manyhands_llm::{
 };
 use manyhands_store::{Entry, Store};
 use serde_json::{Value, json};
-use tokio::sync::{Notify, broadcast};
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::outside::{House, LocalTime, Origin, SkillNote, Think, Verdict};
 use crate::{
-    AgentSettings, ChatEvent, Input, MindParts, Minds, Sent, SessionKey, TurnLimits, What,
+    AgentSettings, ChatEvent, Input, Listener, MindParts, Minds, Sent, SessionKey, TurnLimits,
+    What, Whose,
 };
 
 /// What the model does when it is asked.
 pub(super) enum Line {
     /// Says this.
     Says(&'static str),
+    /// Says this, and would say more.
+    Cut(&'static str),
+    /// Calls these two by one id.
+    Twins((&'static str, &'static str), (&'static str, &'static str)),
     /// Calls these, with these arguments as text.
     Calls(Vec<(&'static str, &'static str)>),
     /// Fails like this.
@@ -62,7 +67,23 @@ impl Think for Actor {
             message: "as told".to_owned(),
             attempts: Vec::new(),
         };
+        let mut cut = false;
         let content = match line {
+            Some(Line::Cut(text)) => {
+                cut = true;
+                vec![ReplyBlock::text(text)]
+            }
+            Some(Line::Twins(first, second)) => {
+                let call = |(name, raw): (&str, &str)| {
+                    ReplyBlock::Call(ToolCall {
+                        id: "twin".to_owned(),
+                        name: name.to_owned(),
+                        arguments: Arguments::parse(raw),
+                        opaque: None,
+                    })
+                };
+                vec![call(first), call(second)]
+            }
             None => vec![ReplyBlock::text("(no more lines)")],
             Some(Line::Says(text)) => {
                 on(Delta::Text(text.to_owned()));
@@ -91,10 +112,10 @@ impl Think for Actor {
             .iter()
             .any(|block| matches!(block, ReplyBlock::Call(_)));
         Ok(Reply {
-            stop: if calls {
-                StopReason::Calls
-            } else {
-                StopReason::End
+            stop: match (calls, cut) {
+                (true, _) => StopReason::Calls,
+                (_, true) => StopReason::Length,
+                _ => StopReason::End,
             },
             content,
             usage: Usage {
@@ -307,7 +328,7 @@ pub(super) struct Fixture {
     pub(super) tools: Arc<Tools>,
     pub(super) clock: Arc<ManualClock>,
     pub(super) store: Store,
-    pub(super) events: broadcast::Receiver<Arc<ChatEvent>>,
+    pub(super) events: Listener,
     home: tempfile::TempDir,
 }
 
@@ -360,7 +381,7 @@ impl Fixture {
             ids,
         });
         Self {
-            events: minds.events(),
+            events: minds.listen(Whose::All),
             minds,
             house,
             actor,
@@ -394,7 +415,7 @@ impl Fixture {
     pub(super) async fn until(&mut self, fits: impl Fn(&ChatEvent) -> bool) -> Arc<ChatEvent> {
         let wait = async {
             loop {
-                let event = self.events.recv().await.unwrap();
+                let event = self.events.next().await.unwrap();
                 if fits(&event) {
                     return event;
                 }

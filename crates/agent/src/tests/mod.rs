@@ -3,6 +3,9 @@
 mod commands;
 mod crash;
 mod fixture;
+mod memory;
+mod month;
+mod outcomes;
 mod recovery;
 mod room;
 mod tasks;

@@ -164,6 +164,9 @@ fn context(lineage: &[&str]) -> CallContext {
         progress: Progress::default(),
         tainted: false,
         lineage: lineage.iter().map(|key| (*key).to_owned()).collect(),
+        connections: Default::default(),
+        answers: None,
+        reach: Default::default(),
     }
 }
 
@@ -217,6 +220,7 @@ async fn a_view_is_a_pure_function_of_its_shape() {
         let shape = Shape {
             caller,
             tools,
+            discover: &[],
             only,
         };
         let shown = toolset(&catalogue, &shape);
@@ -234,6 +238,7 @@ async fn a_view_is_a_pure_function_of_its_shape() {
     let shape = Shape {
         caller: &owner,
         tools: &some,
+        discover: &[],
         only: None,
     };
     assert_eq!(

@@ -169,7 +169,7 @@ async fn the_same_call_over_and_over_is_ended() {
     let What::Error(error) = fixture.end("r1").await else {
         panic!("it goes on");
     };
-    assert!(error.contains("same call of look"), "{error}");
+    assert!(error.text.contains("same call of look"), "{error:?}");
     assert_eq!(fixture.tools.names().len(), 5, "more were not run");
     fixture.messages().await;
 }
@@ -202,8 +202,8 @@ async fn a_failure_of_the_model_is_told_and_the_next_turn_works() {
         panic!("it answered");
     };
     assert!(
-        error.contains("test/actor") && error.contains("hint: "),
-        "{error}"
+        error.text.contains("test/actor") && error.text.contains("hint: "),
+        "{error:?}"
     );
     fixture.say("r2", "hi").await;
     assert_eq!(fixture.answer("r2").await, "again");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use manyhands_core::{CallRequest, Effects, ErrorCode};
+use manyhands_core::{CallRequest, Effects, ErrorCode, Reach};
 use manyhands_llm::{Arguments, Message, ToolCall, ToolResult};
 use manyhands_store::{Act, CallRecord, CallState, TurnState};
 use serde_json::Value;
@@ -12,8 +12,9 @@ use super::witness::CallWitness;
 use super::{Halt, Turn};
 use crate::conversation::kind;
 use crate::event::What;
+use crate::outcome::{Failure, FailureKind};
 use crate::plan::Plan;
-use crate::shape::{Given, is_given};
+use crate::shape::{Given, Shape, is_given};
 
 /// One call of the reply, and where it stands.
 struct Place {
@@ -43,7 +44,8 @@ impl Turn {
             let longest = self.limits.wall + self.limits.approval;
             let done = tokio::time::timeout(longest, running).await;
             let done = done.map_err(|_| {
-                Halt::Failed("a tool did not end within the time of the turn".to_owned())
+                let message = "a tool did not end within the time of the turn";
+                Halt::Failed(Failure::new(FailureKind::TurnTimeout, message))
             })?;
             for one in done {
                 let one = one?;
@@ -58,11 +60,7 @@ impl Turn {
     async fn places(&self, step: i64) -> Result<Vec<Place>, Halt> {
         let records = self.minds.sessions.calls(&self.record.id, step).await?;
         let catalogue = self.minds.path.catalogue();
-        let place = |call: ToolCall| {
-            let record = records
-                .iter()
-                .find(|record| record.call_id == call.id)?
-                .clone();
+        let place = |(call, record): (ToolCall, CallRecord)| {
             let tool = catalogue.resolve(&call.name);
             let effects = match (tool, &call.arguments) {
                 (Some(tool), Arguments::Named(named)) => {
@@ -70,18 +68,15 @@ impl Turn {
                 }
                 _ => Effects::READS, // it will be refused, which harms nobody
             };
-            Some(Place {
+            Place {
                 call,
                 record,
                 effects,
-            })
+            }
         };
-        Ok(self
-            .conversation
-            .open_calls()
-            .into_iter()
-            .filter_map(place)
-            .collect())
+        // By their order: a careless model may call two things by one id.
+        let calls = self.conversation.open_calls().into_iter();
+        Ok(calls.zip(records).map(place).collect())
     }
 
     fn count_repeats(&mut self, place: &Place) {
@@ -129,7 +124,7 @@ impl Turn {
         if *repeated > self.limits.repeats * 2 {
             let message =
                 format!("the model made the same call of {tool} {repeated} times in a row");
-            return Err(Halt::Failed(message));
+            return Err(Halt::Failed(Failure::new(FailureKind::Looping, message)));
         }
         if *repeated > self.limits.repeats {
             let text = format!(
@@ -147,6 +142,7 @@ impl Turn {
         request.approval_wait = self.limits.approval;
         request.tainted = self.work.tainted;
         request.lineage = self.lineage();
+        request.reach = self.reach();
         request.witness = Some(Arc::new(CallWitness {
             minds: self.minds.clone(),
             session: (self.session.key.clone(), self.session.id.clone()),
@@ -155,6 +151,7 @@ impl Turn {
             place: (place.record.step, place.record.place),
             tool: tool.clone(),
             arguments,
+            above: self.origin.lineage.clone(),
         }));
         let result = self.minds.path.invoke(request).await;
         let closing = self.minds.house.stopping().is_cancelled();
@@ -166,6 +163,21 @@ impl Turn {
             return Err(Halt::Suspended);
         }
         Ok(Given::of(tool, place.effects, result))
+    }
+
+    /// The tools that the task has, also by way of those that lead to others.
+    fn reach(&self) -> Reach {
+        let (caller, agent) = (self.caller.clone(), self.agent.clone());
+        let only = self.shape().only.map(<[String]>::to_vec);
+        Reach::only(move |spec| {
+            let shape = Shape {
+                caller: &caller,
+                tools: &agent.tools,
+                discover: &agent.discover,
+                only: only.as_deref(),
+            };
+            is_given(spec, &shape)
+        })
     }
 
     /// The sessions that wait for what is called here.

@@ -2,35 +2,33 @@
 
 use manyhands_llm::{Message, ToolCall, ToolResult};
 use manyhands_store::{CallState, TurnState};
-use serde_json::json;
 
-use super::{Halt, Turn};
+use super::{Halt, Said, Turn};
 use crate::conversation::{Conversation, kind};
 use crate::event::What;
+use crate::outcome::Outcome;
 use crate::shape::Given;
 
 impl Turn {
     /// Keeps how it ended and tells it. A suspended turn stays as it is.
     pub(crate) async fn end(&mut self, halt: Halt) {
+        let usage = self.work.usage;
         let (state, outcome, what) = match halt {
-            Halt::Suspended => return,
-            Halt::Done(text) => {
-                let usage = self.work.usage;
-                return self.tell_all(What::Final { text, usage });
+            Halt::Suspended | Halt::Again => return,
+            Halt::Done(said) => {
+                let Said { text, stop } = said;
+                return self.tell_all(What::Final { text, stop, usage });
             }
-            Halt::Failed(error) => (
-                TurnState::Failed,
-                json!({ "error": error, "usage": self.work.usage }),
-                What::Error(error),
-            ),
-            Halt::Stopped => (
-                TurnState::Stopped,
-                json!({ "usage": self.work.usage }),
-                What::Stopped,
-            ),
+            Halt::Failed(mut failure) => {
+                failure.acted = self.work.step > 0 || !self.conversation.open_calls().is_empty();
+                let outcome = Outcome::failed(&failure, usage);
+                (TurnState::Failed, outcome, What::Error(failure))
+            }
+            Halt::Stopped => (TurnState::Stopped, Outcome::stopped(usage), What::Stopped),
         };
-        let ended = self.put_in_order(state, outcome.to_string()).await;
-        if let Err(Halt::Failed(error)) = ended {
+        let ended = self.put_in_order(state, outcome.json()).await;
+        if let Err(Halt::Failed(failure)) = ended {
+            let error = failure.text;
             tracing::error!(
                 turn = self.record.id,
                 error,
@@ -51,10 +49,13 @@ impl Turn {
     async fn put_in_order(&mut self, state: TurnState, outcome: String) -> Result<(), Halt> {
         // What was being kept when the turn was halted may be kept or not: look again.
         let sessions = self.minds.sessions.clone();
-        if let Some(session) = sessions.get(&self.session.key).await?
-            && session.id == self.session.id
-        {
-            self.session = session;
+        let Some(session) = sessions.get(&self.session.key).await? else {
+            let (id, now) = (&self.record.id, self.minds.now());
+            return Ok(sessions.fail_turn(id, &outcome, now).await?);
+        };
+        let same = session.id == self.session.id;
+        self.session = session;
+        if same {
             let (id, floor) = (&self.session.id, self.session.floor);
             self.conversation = Conversation::load(&sessions, id, floor).await?;
             self.close_open_calls("the turn was stopped").await?;
@@ -75,13 +76,11 @@ impl Turn {
             .last()
             .and_then(|said| said.turn.clone());
         let turn = turn.unwrap_or_else(|| self.record.id.clone());
-        let step = match turn == self.record.id {
-            true => self.work.step,
-            false => self.last_step(&turn).await?,
-        };
+        // As it is kept: what this turn has in mind may be a step ahead when it was halted.
+        let step = self.last_step(&turn).await?;
         let records = self.minds.sessions.calls(&turn, step).await?;
-        let result = |call: ToolCall| {
-            let record = records.iter().find(|record| record.call_id == call.id);
+        let result = |(at, call): (usize, ToolCall)| {
+            let record = records.get(at).filter(|record| record.call_id == call.id);
             let kept = record.and_then(|record| record.outcome.as_deref());
             let kept: Option<Given> = kept.and_then(|kept| serde_json::from_str(kept).ok());
             let given = kept.unwrap_or_else(|| match record.map(|record| record.state) {
@@ -95,7 +94,7 @@ impl Turn {
                 is_error: given.is_error,
             }
         };
-        let results = calls.into_iter().map(result).collect();
+        let results = calls.into_iter().enumerate().map(result).collect();
         let message = Message::Tool { results };
         let acts = vec![self.append(kind::TOOL, &message)];
         self.commit(acts).await?;
@@ -103,7 +102,7 @@ impl Turn {
         Ok(())
     }
 
-    /// Which reply another turn was at.
+    /// Which reply a turn was at, as it is kept.
     async fn last_step(&self, turn: &str) -> Result<i64, Halt> {
         let other = self.minds.sessions.turn(turn).await?;
         let work = other.and_then(|other| serde_json::from_str::<super::Work>(&other.work).ok());

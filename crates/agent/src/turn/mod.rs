@@ -12,7 +12,7 @@ pub(crate) use room::{Room, place_to_cut_last, size_of};
 use std::sync::Arc;
 
 use manyhands_core::{Caller, ToolError};
-use manyhands_llm::{Block, Message};
+use manyhands_llm::{Block, Message, StopReason};
 use manyhands_store::{Act, SessionRecord, StoreError, TurnRecord, TurnState};
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
@@ -23,6 +23,7 @@ use crate::event::{TurnUsage, What};
 use crate::fence;
 use crate::key::SessionKey;
 use crate::minds::Inner;
+use crate::outcome::{Failure, FailureKind, Outcome};
 use crate::outside::Origin;
 use crate::plan::Plan;
 use crate::settings::{AgentSettings, SessionSettings, TurnLimits};
@@ -82,14 +83,23 @@ pub(crate) struct Work {
     pub(crate) plan: Option<Plan>,
 }
 
+/// The last words of a turn.
+pub(crate) struct Said {
+    pub(crate) text: String,
+    /// Why the model said no more.
+    pub(crate) stop: StopReason,
+}
+
 /// Why a turn goes no further.
 pub(crate) enum Halt {
     /// It has its answer.
-    Done(String),
+    Done(Said),
     /// It has none.
-    Failed(String),
+    Failed(Failure),
     /// Somebody stopped it.
     Stopped,
+    /// The session began anew before the turn did: it is taken up again, in the new one.
+    Again,
     /// The house closes; it goes on after the next start.
     Suspended,
 }
@@ -98,7 +108,10 @@ impl From<StoreError> for Halt {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Changed { .. } => Self::Stopped, // the session was reset meanwhile
-            other => Self::Failed(format!("the conversation could not be kept: {other}")),
+            other => Self::Failed(Failure::new(
+                FailureKind::Storage,
+                format!("the conversation could not be kept: {other}"),
+            )),
         }
     }
 }
@@ -136,9 +149,12 @@ impl Turn {
         let agent = minds.agent(&session.agent)?;
         let caller = minds.house.caller(&origin)?;
         let sessions = &minds.sessions;
-        let conversation = Conversation::load(sessions, &session.id, session.floor)
-            .await
-            .map_err(|e| ToolError::internal(e.to_string()))?;
+        let conversation = match minds.recent.take(&session) {
+            Some(held) => held,
+            None => Conversation::load(sessions, &session.id, session.floor)
+                .await
+                .map_err(|e| ToolError::internal(e.to_string()))?,
+        };
         Ok(Self {
             limits: minds.house.limits(),
             minds: minds.clone(),
@@ -153,6 +169,11 @@ impl Turn {
             conversation,
             work,
         })
+    }
+
+    /// The conversation is held for the next turn.
+    pub(crate) fn leave(self) {
+        self.minds.recent.hold(&self.session, self.conversation);
     }
 
     /// Works until there is an answer, or a reason why there is none.
@@ -175,8 +196,8 @@ impl Turn {
                 self.run_calls().await?;
                 self.take_in().await?;
             }
-            if let Some(text) = self.next_reply().await? {
-                return Ok(Halt::Done(text));
+            if let Some(said) = self.next_reply().await? {
+                return Ok(Halt::Done(said));
             }
         }
     }
@@ -192,7 +213,11 @@ impl Turn {
             self.moved(TurnState::Running, None),
             self.append(kind::USER, &message),
         ];
-        self.commit(acts).await?;
+        let begun = self.commit(acts).await;
+        begun.map_err(|halt| match halt {
+            Halt::Stopped => Halt::Again,
+            other => other,
+        })?;
         self.keep(message);
         self.record.state = TurnState::Running;
         Ok(())
@@ -219,7 +244,7 @@ impl Turn {
                 id: waiting.id,
                 state: TurnState::Merged,
                 work: None,
-                outcome: Some(serde_json::json!({ "into": self.record.id }).to_string()),
+                outcome: Some(Outcome::merged(&self.record.id).json()),
             };
             let acts = vec![
                 merged,
@@ -279,7 +304,8 @@ impl Turn {
     async fn in_time<T>(&self, work: impl Future<Output = T>) -> Result<T, Halt> {
         timeout(self.limits.wall, work).await.map_err(|_| {
             let limit = self.limits.wall;
-            Halt::Failed(format!("the turn took longer than {limit:?} and was ended"))
+            let message = format!("the turn took longer than {limit:?} and was ended");
+            Halt::Failed(Failure::new(FailureKind::TurnTimeout, message))
         })
     }
 }

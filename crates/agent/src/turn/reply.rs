@@ -6,11 +6,11 @@ use manyhands_llm::{
     ToolChoice,
 };
 use manyhands_store::{Act, CallRecord, CallState, TurnState, Usage};
-use serde_json::json;
 
-use super::{Halt, Turn};
+use super::{Halt, Said, Turn};
 use crate::conversation::kind;
 use crate::event::What;
+use crate::outcome::{Failure, Outcome};
 use crate::prompt;
 use crate::shape::{Shape, toolset};
 
@@ -18,7 +18,7 @@ const CONCLUDE: &str = "You have used up your steps. Answer now with what you ha
 
 impl Turn {
     /// Asks the model once more. `Some` is the answer; `None` means that it asked for tools.
-    pub(super) async fn next_reply(&mut self) -> Result<Option<String>, Halt> {
+    pub(super) async fn next_reply(&mut self) -> Result<Option<Said>, Halt> {
         self.make_room(false).await?;
         let request = self.request().await;
         let reply = match self.ask(&request).await? {
@@ -29,7 +29,7 @@ impl Turn {
             }
             other => other,
         };
-        let reply = reply.map_err(|error| Halt::Failed(in_words(&error)))?;
+        let reply = reply.map_err(|error| Halt::Failed(Failure::from(&error)))?;
         self.take(reply).await
     }
 
@@ -101,12 +101,13 @@ impl Turn {
         Shape {
             caller: &self.caller,
             tools: &self.agent.tools,
+            discover: &self.agent.discover,
             only: self.input.tools.as_deref(),
         }
     }
 
     /// Keeps a reply, with the calls it asks for.
-    async fn take(&mut self, reply: Reply) -> Result<Option<String>, Halt> {
+    async fn take(&mut self, reply: Reply) -> Result<Option<Said>, Halt> {
         let usage = &mut self.work.usage;
         usage.replies += 1;
         usage.input_tokens += reply.usage.total_input();
@@ -130,18 +131,18 @@ impl Turn {
             .collect();
         let text = reply.text();
         if asked.is_empty() {
-            let text = match (reply.stop, text.is_empty()) {
-                (StopReason::Length, _) => {
-                    format!("{text}\n[the answer was cut off at its longest]")
+            let stop = reply.stop;
+            let text = match (stop, text.is_empty()) {
+                (StopReason::End | StopReason::Calls, true) => {
+                    "(the model said nothing)".to_owned()
                 }
-                (_, true) => "(the model said nothing)".to_owned(),
                 _ => text,
             };
-            let outcome = json!({ "text": text, "usage": self.work.usage });
-            acts.push(self.moved(TurnState::Done, Some(outcome.to_string())));
+            let outcome = Outcome::answered(&text, stop, self.work.usage);
+            acts.push(self.moved(TurnState::Done, Some(outcome.json())));
             self.commit(acts).await?;
             self.keep(message);
-            return Ok(Some(text));
+            return Ok(Some(Said { text, stop }));
         }
         acts.extend(asked.into_iter().map(Act::Ask));
         acts.push(self.moved(TurnState::Running, None));
@@ -169,14 +170,5 @@ pub(crate) fn usage(reply: &Reply, now: Timestamp) -> Usage {
         cache_read_tokens: count(reply.usage.cache_read),
         cache_write_tokens: count(reply.usage.cache_write),
         cost_micros: count(reply.cost.micro_dollars().unwrap_or(0)),
-    }
-}
-
-/// A model's failure as people are told it.
-fn in_words(error: &ModelError) -> String {
-    let text = error.to_string();
-    match text.rsplit_once('\n') {
-        Some((what, hint)) => format!("{what}\nhint: {hint}"),
-        None => text,
     }
 }

@@ -1,13 +1,14 @@
 //! Making room: older parts of a conversation become a summary, and stay in an archive.
 
 use manyhands_llm::{
-    Block, Message, ModelId, ReplyBlock, Request, SystemPart, ToolChoice, input_tokens,
+    Block, Message, ModelId, ReplyBlock, Request, SystemPart, ToolChoice, conversation_tokens,
 };
 use manyhands_store::{Act, SessionRecord};
 
 use super::{Halt, Turn, usage};
 use crate::archive;
 use crate::conversation::{Said, body, kind};
+use crate::outcome::{Failure, FailureKind};
 
 /// How much of the window the newest part may keep.
 const KEPT_SHARE: u64 = 4;
@@ -48,9 +49,8 @@ impl Turn {
         let minds = self.minds.clone();
         let kept = archive::keep(&minds, &self.session, &room.older).await;
         kept.map_err(|e| {
-            Halt::Failed(format!(
-                "the older part of the conversation could not be kept: {e}"
-            ))
+            let message = format!("the older part of the conversation could not be kept: {e}");
+            Halt::Failed(Failure::new(FailureKind::Storage, message))
         })?;
         let first = self.session.next_seq;
         let (mut acts, left) = room.acts(&self.session, &summary);
@@ -131,11 +131,7 @@ impl Room {
 
 /// About how many tokens a conversation has.
 pub(crate) fn size_of(said: &[Said]) -> u64 {
-    let messages = said.iter().map(|said| said.message.clone()).collect();
-    input_tokens(&Request {
-        messages,
-        ..Request::default()
-    })
+    conversation_tokens(said.iter().map(|said| &said.message))
 }
 
 /// Where the newest part begins that has about `keep` tokens: never between a call and its result.

@@ -22,6 +22,8 @@ pub(super) struct CallWitness {
     pub(super) place: (i64, i64),
     pub(super) tool: String,
     pub(super) arguments: Value,
+    /// The sessions that wait for this one, which are told too what it waits for.
+    pub(super) above: Vec<String>,
 }
 
 impl fmt::Debug for CallWitness {
@@ -39,6 +41,19 @@ impl CallWitness {
             let message = format!("the step could not be kept, so nothing was run: {error}");
             ToolError::new(ErrorCode::Unavailable, message)
         })
+    }
+
+    /// Tells those who wait for this, in the runs in which they do.
+    async fn tell_above(&self, what: &What) {
+        for key in &self.above {
+            let Ok(open) = self.minds.sessions.open_turns(key).await else {
+                continue;
+            };
+            let waiting = open.iter().find(|turn| turn.state != TurnState::Queued);
+            if let Some(turn) = waiting {
+                self.minds.tell(key, &turn.run_id, what.clone());
+            }
+        }
     }
 
     fn turn(&self, state: TurnState) -> Act {
@@ -62,7 +77,8 @@ impl Witness for CallWitness {
             tool: self.tool.clone(),
             arguments: self.arguments.clone(),
         };
-        self.minds.tell(&self.session.0, &self.run_id, what);
+        self.minds.tell(&self.session.0, &self.run_id, what.clone());
+        self.tell_above(&what).await;
     }
 
     async fn starts(&self) -> Result<(), ToolError> {
@@ -79,6 +95,7 @@ impl Witness for CallWitness {
         if self.minds.has_question(&self.session.0) {
             self.minds
                 .tell(&self.session.0, &self.run_id, What::Resumed);
+            self.tell_above(&What::Resumed).await;
         }
         Ok(())
     }

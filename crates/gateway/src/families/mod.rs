@@ -1,5 +1,6 @@
 //! The families of tools, each the tools of one spec text.
 
+pub(crate) mod gateway;
 mod ground;
 pub mod gsv;
 pub mod tool;

@@ -13,6 +13,7 @@ use arc_swap::ArcSwap;
 use manyhands_core::{Clock, Secret, Timestamp, ToolError};
 use manyhands_guard::{Redactor, Supervisor};
 use manyhands_hands::Root;
+use manyhands_script::{Pool, PoolParts, WORKER_COMMAND};
 use manyhands_store::Artifacts;
 
 pub use failure::{file_failure, jail_failure, located};
@@ -26,6 +27,11 @@ pub const KEEPER_COMMAND: &str = "keeper";
 
 /// How far past a cut a text is read, so that a secret that lies across it is seen whole.
 pub const PAST_THE_CUT: u64 = 4_096;
+
+/// How many scripts run at once, those that wait for one included.
+const MAX_SCRIPTS: usize = 32;
+/// How many wait to be used once somebody runs scripts.
+const WARM_SCRIPTS: usize = 2;
 
 /// How many programs run at once.
 const MAX_PROGRAMS: usize = 32;
@@ -101,6 +107,20 @@ impl Host {
             clock,
             redactor,
         })))
+    }
+
+    /// Runs scripts, each in a process of this program that can do nothing else.
+    pub fn scripts(&self, clock: Arc<dyn Clock>) -> Pool {
+        let program = std::env::current_exe().unwrap_or_else(|_| "/proc/self/exe".into());
+        Pool::new(PoolParts {
+            supervisor: Supervisor::new(MAX_SCRIPTS)
+                .kept_by("/proc/self/exe".into(), vec![KEEPER_COMMAND.to_owned()]),
+            sandbox: manyhands_script::sandbox(&program),
+            program,
+            args: vec![WORKER_COMMAND.to_owned()],
+            warm: WARM_SCRIPTS,
+            clock,
+        })
     }
 
     /// The folder that `tool::*` work in.

@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use manyhands_core::{CallContext, ErrorCode, ToolError};
 use manyhands_guard::{Jail, SuperviseError};
-use manyhands_hands::shell::{self, Job, Output, Ran};
-use manyhands_store::NewArtifact;
+use manyhands_hands::shell::{self, Job, Output, Ran, Started, Terms};
+use manyhands_store::{Bucket, NewArtifact, Room};
+use tokio_util::sync::CancellationToken;
 
 use super::{Host, Place, SEARCH_PATH, blocking, jail_failure};
 
@@ -72,6 +73,22 @@ impl Host {
             ));
         }
         Ok(ran)
+    }
+
+    /// Starts a program whose pipes are the caller's.
+    pub fn start(
+        &self,
+        job: &Job,
+        terms: Terms,
+        cancel: &CancellationToken,
+    ) -> Result<Started, ToolError> {
+        let started = shell::start(job, terms, &self.0.supervisor, &self.0.scratch, cancel);
+        started.map_err(|e| refusal(&e))
+    }
+
+    /// A folder of the gateway's home beside those of the tools.
+    pub fn beside(&self, name: &str) -> PathBuf {
+        self.0.scratch.with_file_name(name)
     }
 
     /// Variables of the gateway's own environment, of those named.
@@ -141,13 +158,20 @@ async fn store(
         })
     });
     let text = read.await.ok()?.ok()?;
-    let days = u64::from(host.settings().limits.artifact_days);
+    let limits = host.settings().limits.clone();
+    let days = u64::from(limits.artifact_days);
     let new = NewArtifact {
         name: name.to_owned(),
         mime: "text/plain; charset=utf-8".to_owned(),
         agent: context.agent.clone(),
         call: context.call,
         caller: context.caller.key(),
+        bucket: Bucket::Results,
+        room: Room {
+            one: u64::MAX, // the program's output was bounded when it was taken
+            agent: limits.artifact_agent_bytes,
+            all: limits.artifact_total_bytes,
+        },
         expires: Some(host.now().plus(Duration::from_secs(days * 86_400))),
     };
     match host.0.artifacts.put(new, text.into_bytes().into()).await {

@@ -253,31 +253,30 @@ fn in_words(run: &Run, what: What) -> (&'static str, Value) {
             ("paused", data)
         }
         What::Resumed => ("resumed", json!({})),
-        What::Final { text, usage } => {
-            let data = json!({ "text": text, "usage": usage, "runId": run.sent.run_id, "sessionKey": run.key });
+        What::Final { text, stop, usage } => {
+            let data = json!({ "text": text, "stopReason": stop, "usage": usage, "runId": run.sent.run_id, "sessionKey": run.key });
             ("final", data)
         }
-        What::Error(text) => ("error", of_error(run, &failed(&text))),
+        What::Error(failure) => ("error", of_error(run, &failure.refusal())),
         What::Stopped => ("error", of_error(run, &stopped())),
     }
 }
 
 fn of_error(run: &Run, error: &ToolError) -> Value {
-    json!({
+    let mut told = json!({
         "code": error.code,
         "message": error.message,
         "hint": error.hint,
         "runId": run.sent.run_id,
         "sessionKey": run.key,
-    })
-}
-
-/// Why a run has no answer; its last line may be a hint.
-pub(super) fn failed(text: &str) -> ToolError {
-    match text.rsplit_once("\nhint: ") {
-        Some((message, hint)) => ToolError::new(ErrorCode::Failed, message).hint(hint),
-        None => ToolError::new(ErrorCode::Failed, text),
+    });
+    if let Some(failure) = error.details.as_ref().and_then(|d| d.get("failure")) {
+        told["failure"] = failure.clone();
     }
+    if let Some(wait) = error.retry_after {
+        told["retryAfterMs"] = json!(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
+    }
+    told
 }
 
 /// Somebody stopped a run.
@@ -303,17 +302,18 @@ async fn ended(mut run: Run, patience: Duration) -> Result<Response, Refusal> {
             return Err(Refusal(ToolError::internal("the run has no end")));
         };
         match next? {
-            What::Final { text, usage } => {
+            What::Final { text, stop, usage } => {
                 let result = json!({
                     "status": "done",
                     "text": text,
+                    "stopReason": stop,
                     "runId": run.sent.run_id,
                     "sessionKey": run.key,
                     "usage": usage,
                 });
                 return Ok(Json(Envelope::ok(result)).into_response());
             }
-            What::Error(text) => return Err(Refusal(failed(&text))),
+            What::Error(failure) => return Err(Refusal(failure.refusal())),
             What::Stopped => return Err(Refusal(stopped())),
             What::Paused {
                 approval,

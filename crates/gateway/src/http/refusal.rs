@@ -29,7 +29,7 @@ pub fn respond(result: Result<Outcome, ToolError>) -> Response {
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let error = self.0;
-        let status = status(error.code);
+        let status = status(&error);
         let wait = error.retry_after;
         let told = error.clone();
         let mut response = (status, Json(Envelope::from(Err(error)))).into_response();
@@ -60,6 +60,7 @@ impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
         let code = match error {
             StoreError::Full => ErrorCode::StorageFull,
+            StoreError::Limit { .. } => ErrorCode::TooLarge,
             StoreError::NotFound { .. } => ErrorCode::NotFound,
             StoreError::Settled { .. } | StoreError::Changed { .. } | StoreError::Exists { .. } => {
                 ErrorCode::Conflict
@@ -72,8 +73,15 @@ impl From<StoreError> for Refusal {
     }
 }
 
-fn status(code: ErrorCode) -> StatusCode {
-    match code {
+/// Neither the request nor this house is wrong, but somebody on whom it relies.
+const FAULTS_OF_OTHERS: [&str; 2] = ["provider_auth", "provider_bad_request"];
+
+fn status(error: &ToolError) -> StatusCode {
+    let failure = error.details.as_ref().and_then(|d| d["failure"].as_str());
+    match error.code {
+        ErrorCode::Failed if failure.is_some_and(|f| FAULTS_OF_OTHERS.contains(&f)) => {
+            StatusCode::BAD_GATEWAY
+        }
         ErrorCode::InvalidArguments => StatusCode::BAD_REQUEST,
         ErrorCode::Unauthenticated => StatusCode::UNAUTHORIZED,
         ErrorCode::Forbidden | ErrorCode::DeniedByPolicy | ErrorCode::ApprovalDenied => {

@@ -13,19 +13,21 @@ use serde_json::Value;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use super::admin::{
-    agents, approvals, artifacts, audit, config, models, nodes, policy, secrets, sessions, tokens,
+    agents, approvals, artifacts, audit, config, connections, memory, models, nodes, policy,
+    resources, secrets, servers, sessions, skills, tokens,
 };
 use super::asker::Asker;
 use super::openapi::{Access, Operation, document};
 use super::refusal::Refusal;
-use super::{chat, door, probes, tools, v1};
+use super::{chat, door, oauth, oauth_routes, probes, tools, v1};
 use crate::gateway::Gateway;
 use crate::{mcp, ws};
 
 /// What programs under `/v1` speak.
 const OPENAI: &str = "OpenAI's format";
 
-type Route = (Operation, MethodRouter<Arc<Gateway>>);
+/// An operation and what answers it.
+pub(super) type Route = (Operation, MethodRouter<Arc<Gateway>>);
 
 fn table() -> Vec<Route> {
     use Access::{Open, Owner, Token};
@@ -211,6 +213,29 @@ fn table() -> Vec<Route> {
             .query::<nodes::How>(),
             delete(nodes::forget),
         ),
+    ]
+}
+
+/// What is kept: artifacts and resources.
+fn kept() -> Vec<Route> {
+    use Access::{Open, Owner, Token};
+    let op = Operation::new;
+    vec![
+        (
+            op("get", "/api/artifacts", Token, "Artifacts, newest first")
+                .query::<artifacts::Which>(),
+            get(artifacts::list),
+        ),
+        (
+            op(
+                "post",
+                "/api/artifacts",
+                Token,
+                "Keep the body as an artifact",
+            )
+            .query::<artifacts::New>(),
+            post(artifacts::put),
+        ),
         (
             op(
                 "get",
@@ -219,6 +244,102 @@ fn table() -> Vec<Route> {
                 "The bytes of an artifact",
             ),
             get(artifacts::get),
+        ),
+        (
+            op("delete", "/api/artifacts/{id}", Token, "Remove an artifact"),
+            delete(artifacts::remove),
+        ),
+        (
+            op(
+                "get",
+                "/api/artifacts/{id}/record",
+                Token,
+                "What is known of an artifact",
+            ),
+            get(artifacts::show),
+        ),
+        (
+            op(
+                "post",
+                "/api/artifacts/{id}/url",
+                Token,
+                "Make a link by which an artifact is downloaded without a token, for a while",
+            ),
+            post(artifacts::link),
+        ),
+        (
+            op(
+                "get",
+                "/artifacts/{id}",
+                Open,
+                "The bytes of an artifact, by a link that is good",
+            )
+            .query::<artifacts::Signed>(),
+            get(artifacts::by_link),
+        ),
+        (
+            op("get", "/api/resources", Owner, "Every resource"),
+            get(resources::list),
+        ),
+        (
+            op("post", "/api/resources", Owner, "Make a resource").request::<resources::Create>(),
+            post(resources::create),
+        ),
+        (
+            op(
+                "get",
+                "/api/resources/{id}",
+                Owner,
+                "One resource, with who may use it",
+            ),
+            get(resources::get),
+        ),
+        (
+            op(
+                "delete",
+                "/api/resources/{id}",
+                Owner,
+                "Remove a resource with all it holds",
+            ),
+            delete(resources::remove),
+        ),
+        (
+            op(
+                "put",
+                "/api/resources/{id}/grants/{agent}",
+                Owner,
+                "Let an agent use a resource",
+            )
+            .request::<resources::Allow>(),
+            put(resources::grant),
+        ),
+        (
+            op(
+                "delete",
+                "/api/resources/{id}/grants/{agent}",
+                Owner,
+                "Let an agent no longer use a resource",
+            ),
+            delete(resources::revoke),
+        ),
+        (
+            op(
+                "put",
+                "/api/resources/{id}/secrets/{name}",
+                Owner,
+                "Put a secret into a vault",
+            )
+            .request::<resources::PutSecret>(),
+            put(resources::put_secret),
+        ),
+        (
+            op(
+                "delete",
+                "/api/resources/{id}/secrets/{name}",
+                Owner,
+                "Forget a secret of a vault",
+            ),
+            delete(resources::remove_secret),
         ),
     ]
 }
@@ -299,6 +420,50 @@ fn minds() -> Vec<Route> {
         (
             op(
                 "get",
+                "/api/agents/{id}",
+                Owner,
+                "One agent, with its rules and the tools it has",
+            ),
+            get(agents::show),
+        ),
+        (
+            op(
+                "get",
+                "/api/skills",
+                Token,
+                "Every skill of an agent, and whether it can be used now",
+            )
+            .query::<skills::Whose>(),
+            get(skills::list),
+        ),
+        (
+            op("get", "/api/skills/{name}", Token, "One skill with its text")
+                .query::<skills::Whose>(),
+            get(skills::get),
+        ),
+        (
+            op(
+                "post",
+                "/api/skills/{name}",
+                Owner,
+                "Switch a skill on or off",
+            )
+            .request::<skills::Switch>(),
+            post(skills::switch),
+        ),
+        (
+            op(
+                "get",
+                "/api/memory",
+                Token,
+                "Look through conversations and memory files by words",
+            )
+            .query::<memory::Which>(),
+            get(memory::search),
+        ),
+        (
+            op(
+                "get",
                 "/api/sessions",
                 Token,
                 "Sessions, the latest active first",
@@ -352,9 +517,114 @@ fn minds() -> Vec<Route> {
     ]
 }
 
+/// How MCP servers and accounts of services are looked after.
+fn federation() -> Vec<Route> {
+    use Access::Owner;
+    let op = Operation::new;
+    vec![
+        (
+            op("get", "/api/servers", Owner, "All MCP servers"),
+            get(servers::list),
+        ),
+        (
+            op(
+                "post",
+                "/api/servers",
+                Owner,
+                "Add an MCP server by its address",
+            )
+            .request::<servers::Add>(),
+            post(servers::add),
+        ),
+        (
+            op(
+                "get",
+                "/api/servers/{name}",
+                Owner,
+                "One MCP server with its tools and what of them is held back",
+            ),
+            get(servers::show),
+        ),
+        (
+            op(
+                "delete",
+                "/api/servers/{name}",
+                Owner,
+                "Remove an MCP server",
+            ),
+            delete(servers::remove),
+        ),
+        (
+            op(
+                "post",
+                "/api/servers/{name}/refresh",
+                Owner,
+                "Ask an MCP server for its tools now",
+            ),
+            post(servers::refresh),
+        ),
+        (
+            op(
+                "post",
+                "/api/servers/{name}/accept",
+                Owner,
+                "Take on what an MCP server's tools now say of themselves",
+            )
+            .request::<servers::Accept>(),
+            post(servers::accept),
+        ),
+        (
+            op("get", "/api/connections", Owner, "All accounts of services"),
+            get(connections::list),
+        ),
+        (
+            op(
+                "post",
+                "/api/connections",
+                Owner,
+                "Open an account of a service",
+            )
+            .request::<connections::Add>(),
+            post(connections::add),
+        ),
+        (
+            op("get", "/api/connections/{id}", Owner, "One account"),
+            get(connections::show),
+        ),
+        (
+            op("put", "/api/connections/{id}", Owner, "Change an account")
+                .request::<connections::Change>(),
+            put(connections::change),
+        ),
+        (
+            op(
+                "delete",
+                "/api/connections/{id}",
+                Owner,
+                "Close an account and forget its credentials",
+            ),
+            delete(connections::remove),
+        ),
+        (
+            op(
+                "post",
+                "/api/connections/{id}/test",
+                Owner,
+                "Try an account",
+            ),
+            post(connections::test),
+        ),
+    ]
+}
+
 /// The operations of the table, for the document.
 pub(super) fn operations() -> impl Iterator<Item = Operation> {
-    let all = table().into_iter().chain(minds());
+    let all = table()
+        .into_iter()
+        .chain(kept())
+        .chain(minds())
+        .chain(federation())
+        .chain(oauth_routes::table());
     all.map(|(operation, _)| operation)
 }
 
@@ -362,17 +632,13 @@ async fn openapi(State(gateway): State<Arc<Gateway>>, _: Asker) -> Json<Value> {
     Json(document(&gateway.path.catalogue()))
 }
 
-/// Lets the bearer in and tells the service behind who it is.
-async fn admit(Asker(admitted): Asker, mut request: Request, next: Next) -> Response {
-    request.extensions_mut().insert(admitted);
-    next.run(request).await
-}
-
 /// Refuses a body that says it is too large before waiting for any of it.
 async fn bounded(State(limit): State<u64>, request: Request, next: Next) -> Response {
     let said = request.headers().get(header::CONTENT_LENGTH);
     let said = said.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
-    if said.is_some_and(|length| length > limit) {
+    // An upload is not held in memory, and bounded where it is kept.
+    let upload = request.uri().path() == "/api/artifacts";
+    if !upload && said.is_some_and(|length| length > limit) {
         let message = "the request is larger than limits.request_bytes";
         return Refusal(ToolError::new(ErrorCode::TooLarge, message)).into_response();
     }
@@ -391,7 +657,13 @@ pub fn router(gateway: Arc<Gateway>) -> Router {
     let limit =
         usize::try_from(gateway.settings.current().limits.request_bytes).unwrap_or(usize::MAX);
     let mut router = Router::new();
-    for (operation, handler) in table().into_iter().chain(minds()) {
+    for (operation, handler) in table()
+        .into_iter()
+        .chain(kept())
+        .chain(minds())
+        .chain(federation())
+        .chain(oauth_routes::table())
+    {
         router = router.route(operation.path, handler);
     }
     router
@@ -399,8 +671,17 @@ pub fn router(gateway: Arc<Gateway>) -> Router {
         .route("/ws", any(ws::upgrade))
         .route(
             "/mcp",
-            mcp::route(&gateway, Refusal)
-                .layer(middleware::from_fn_with_state(gateway.clone(), admit)),
+            mcp::route(&gateway, Refusal).layer(middleware::from_fn_with_state(
+                gateway.clone(),
+                oauth::admit,
+            )),
+        )
+        .route(
+            "/mcp/{server}",
+            mcp::pass_route(&gateway, Refusal).layer(middleware::from_fn_with_state(
+                gateway.clone(),
+                oauth::admit,
+            )),
         )
         .fallback(nowhere)
         .layer(DefaultBodyLimit::max(limit))

@@ -3,26 +3,21 @@
 
 use std::sync::Arc;
 
-use manyhands_agent::{ChatEvent, Input, Sent, SessionKey, TurnUsage, What};
+use manyhands_agent::{Input, Listener, Missed, Sent, SessionKey, What, Whose, ended};
 use manyhands_core::{ApprovalId, ErrorCode, Invoke, ToolError};
 use manyhands_store::{ApprovalState, TurnRecord, TurnState};
 use serde::Deserialize;
-use tokio::sync::broadcast;
-use tokio::sync::broadcast::error::RecvError;
 
 use super::refusal::Refusal;
 use crate::doorman::Admitted;
 use crate::gateway::Gateway;
 use crate::minds::origin;
 
-/// How often a turn can have become part of another.
-const MAX_MERGED: usize = 4;
-
 /// A run on its way.
 pub(super) struct Run {
     gateway: Arc<Gateway>,
     asker: Admitted,
-    events: broadcast::Receiver<Arc<ChatEvent>>,
+    events: Listener,
     /// The session.
     pub(super) key: SessionKey,
     /// The input.
@@ -35,16 +30,6 @@ pub(super) struct Run {
     missed: bool,
 }
 
-/// What is kept of a turn that ended.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Outcome {
-    text: String,
-    error: String,
-    usage: TurnUsage,
-    into: String,
-}
-
 impl Run {
     /// Sends an input into a session. The same `run_id` sent again is the run that is there.
     pub(super) async fn start(
@@ -55,7 +40,7 @@ impl Run {
         input: Input,
     ) -> Result<Self, ToolError> {
         let minds = gateway.minds();
-        let events = minds.events(); // before it is sent, so that nothing is missed
+        let events = minds.listen(Whose::Session(&key)); // before it is sent, so that nothing is missed
         let sent = minds.send(&key, run_id, input, &origin(&asker)).await?;
         Ok(Self {
             gateway: gateway.clone(),
@@ -101,7 +86,7 @@ impl Run {
             let event = tokio::select! {
                 biased;
                 lapsed = gateway.doorman.lapsed(&self.asker) => return Err(lapsed),
-                event = self.events.recv() => event,
+                event = self.events.next() => event,
                 () = gateway.stopping().cancelled() => return Err(stopping()),
             };
             match event {
@@ -109,35 +94,20 @@ impl Run {
                     return Ok(event.what.clone());
                 }
                 Ok(_) => {}
-                Err(RecvError::Lagged(_)) => (self.look, self.missed) = (true, true),
-                Err(RecvError::Closed) => return Err(stopping()),
+                Err(Missed(_)) => (self.look, self.missed) = (true, true),
             }
         }
     }
 
     /// How it ended, or what it waits for, as it is on disk.
     async fn kept(&self) -> Result<Option<What>, ToolError> {
-        let mut id = self.sent.turn.clone();
-        for _ in 0..MAX_MERGED {
-            let turn = self.gateway.store.sessions().turn(&id).await;
-            let turn = turn.map_err(|e| Refusal::from(e).0)?;
-            let gone = || ToolError::not_found("what came of this run is no longer kept");
-            let turn = turn.ok_or_else(gone)?;
-            let outcome = turn.outcome.as_deref().map(serde_json::from_str);
-            let outcome: Outcome = outcome.and_then(Result::ok).unwrap_or_default();
-            match turn.state {
-                TurnState::Queued | TurnState::Running => return Ok(None),
-                TurnState::Waiting => return self.question(&turn).await,
-                TurnState::Done => {
-                    let (text, usage) = (outcome.text, outcome.usage);
-                    return Ok(Some(What::Final { text, usage }));
-                }
-                TurnState::Failed => return Ok(Some(What::Error(outcome.error))),
-                TurnState::Stopped => return Ok(Some(What::Stopped)),
-                TurnState::Merged => id = outcome.into,
-            }
+        let turn = self.gateway.minds().turn(&self.sent.turn).await?;
+        let gone = || ToolError::not_found("what came of this run is no longer kept");
+        let turn = turn.ok_or_else(gone)?;
+        match turn.state {
+            TurnState::Waiting => self.question(&turn).await,
+            _ => Ok(ended(&turn)),
         }
-        Ok(None)
     }
 
     /// The question that a turn waits for, unless it was told.

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use super::asker::Asker;
 use super::refusal::{Refusal, respond};
 use crate::gateway::Gateway;
-use crate::listing;
+use crate::listing::{self, Surface};
 
 /// How a call is to be made.
 #[derive(Deserialize, JsonSchema)]
@@ -32,12 +32,38 @@ pub struct CallQuery {
     pub timeout: Option<u64>,
 }
 
+/// Which tools to list.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListQuery {
+    /// `all` when not said; `small`, one of `mcp.profiles`, or `default` for what `/mcp` shows.
+    pub profile: Option<String>,
+}
+
 /// The tools this token may call.
-pub async fn list(State(gateway): State<Arc<Gateway>>, Asker(admitted): Asker) -> Json<Envelope> {
-    Json(Envelope::ok(listing::grouped(
-        &gateway.path.catalogue(),
-        &admitted.caller,
-    )))
+pub async fn list(
+    State(gateway): State<Arc<Gateway>>,
+    Asker(admitted): Asker,
+    query: Result<Query<ListQuery>, axum::extract::rejection::QueryRejection>,
+) -> Response {
+    let surface = query
+        .map_err(|e| ToolError::new(ErrorCode::InvalidArguments, e.body_text()))
+        .and_then(|Query(query)| {
+            let settings = gateway.settings.current();
+            match query.profile.as_deref() {
+                None => Ok(Surface::All),
+                Some("default") => Surface::named(&settings, None),
+                named => Surface::named(&settings, named),
+            }
+        });
+    match surface {
+        Ok(surface) => {
+            let catalogue = gateway.path.catalogue();
+            let listed = listing::grouped(&catalogue, &admitted.caller, &surface);
+            Json(Envelope::ok(listed)).into_response()
+        }
+        Err(error) => Refusal(error).into_response(),
+    }
 }
 
 /// Calls a tool.

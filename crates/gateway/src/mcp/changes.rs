@@ -12,14 +12,13 @@ use std::time::Duration;
 
 use futures_util::Stream;
 use futures_util::stream::unfold;
-use manyhands_core::{
-    Caller, Catalogue, ErrorCode, Face, Invoke, Rights, ToolError, ToolSpec, ViewContext,
-};
+use manyhands_core::{Caller, Catalogue, ErrorCode, Invoke, Rights, ToolError, ToolSpec};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{Instant, sleep_until};
 
 use crate::doorman::Admitted;
 use crate::gateway::Gateway;
+use crate::listing::Surface;
 
 /// How many may wait to be told.
 const MAX_WAITING: usize = 1_024;
@@ -33,10 +32,9 @@ const MAX_LOOKS: usize = 64;
 pub(super) struct View(u64);
 
 impl View {
-    fn of(catalogue: &Catalogue, caller: &Caller) -> Self {
+    fn of(catalogue: &Catalogue, caller: &Caller, surface: &Surface) -> Self {
         let mut hasher = DefaultHasher::new();
-        let face = Face::Program;
-        for spec in catalogue.view(ViewContext { caller, face }) {
+        for spec in surface.view(catalogue, caller) {
             shown(spec, &mut hasher);
         }
         Self(hasher.finish())
@@ -80,8 +78,8 @@ pub(super) struct Audience {
     pub(super) gateway: Arc<Gateway>,
     changes: watch::Receiver<u64>,
     places: Arc<Semaphore>,
-    /// Those with the same rights see the same, so one looks for all.
-    looks: Mutex<Vec<(Rights, Look)>>,
+    /// Those with the same rights see the same of a surface, so one looks for all.
+    looks: Mutex<Vec<(Rights, Surface, Look)>>,
 }
 
 impl Audience {
@@ -100,27 +98,27 @@ impl Audience {
     }
 
     /// What a caller may see now.
-    pub(super) fn view(&self, caller: &Caller) -> View {
-        self.look(caller, Duration::ZERO).view
+    pub(super) fn view(&self, caller: &Caller, surface: &Surface) -> View {
+        self.look(caller, surface, Duration::ZERO).view
     }
 
-    fn look(&self, caller: &Caller, good_for: Duration) -> Look {
+    fn look(&self, caller: &Caller, surface: &Surface, good_for: Duration) -> Look {
         let mut looks = self.looks.lock().expect("no panic while held");
         let (change, now) = (self.change(), Instant::now());
         let same = looks
             .iter()
-            .position(|(rights, _)| *rights == caller.rights);
-        let last = same.map(|at| looks.swap_remove(at).1);
+            .position(|(rights, of, _)| *rights == caller.rights && of == surface);
+        let last = same.map(|at| looks.swap_remove(at).2);
         let holds = |last: &Look| last.change == change || now < last.at + good_for;
         let look = last.filter(holds).unwrap_or_else(|| Look {
-            view: View::of(&self.gateway.path.catalogue(), caller),
+            view: View::of(&self.gateway.path.catalogue(), caller, surface),
             change,
             at: now,
         });
         if looks.len() >= MAX_LOOKS {
             looks.clear();
         }
-        looks.push((caller.rights.clone(), look));
+        looks.push((caller.rights.clone(), surface.clone(), look));
         look
     }
 
@@ -129,6 +127,7 @@ impl Audience {
     pub(super) fn follow(
         self: &Arc<Self>,
         asker: Admitted,
+        surface: Surface,
         known: Option<View>,
     ) -> Result<impl Stream<Item = View> + Send + use<>, ToolError> {
         let place = self.places.clone().try_acquire_owned().map_err(|_| {
@@ -140,6 +139,7 @@ impl Audience {
             changes: self.changes.clone(),
             audience: self.clone(),
             asker,
+            surface,
             known,
             _place: place,
         };
@@ -154,6 +154,7 @@ struct Follower {
     audience: Arc<Audience>,
     changes: watch::Receiver<u64>,
     asker: Admitted,
+    surface: Surface,
     known: Option<View>,
     _place: OwnedSemaphorePermit,
 }
@@ -163,7 +164,7 @@ impl Follower {
         let gateway = &self.audience.gateway;
         let changed = async {
             loop {
-                let look = self.audience.look(&self.asker.caller, PACE);
+                let look = self.audience.look(&self.asker.caller, &self.surface, PACE);
                 if self.known != Some(look.view) {
                     return Some(look.view);
                 }
@@ -210,7 +211,7 @@ mod tests {
         for spec in specs {
             all.add(Arc::new(Named(spec))).unwrap();
         }
-        View::of(&all, &caller)
+        View::of(&all, &caller, &Surface::All)
     }
 
     fn tool(name: &str) -> ToolSpec {

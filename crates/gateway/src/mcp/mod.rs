@@ -8,12 +8,14 @@
 //! that on the stream of `GET /mcp`, and over stdio without asking.
 
 mod changes;
+mod pass;
 mod stream;
 
 use std::future::Future;
 use std::sync::Arc;
 
 use axum::Extension;
+use axum::extract::RawQuery;
 use axum::response::IntoResponse;
 use axum::routing::{MethodRouter, get};
 use futures_util::StreamExt;
@@ -41,9 +43,11 @@ use serde_json::Value;
 use tokio::io::{AsyncRead, DuplexStream, copy, duplex, stdin, stdout};
 use tokio_util::sync::CancellationToken;
 
+pub(crate) use pass::route as pass_route;
+
 use crate::doorman::Admitted;
 use crate::gateway::Gateway;
-use crate::listing::{self, ToolListing};
+use crate::listing::{self, Surface, ToolListing};
 use changes::Audience;
 
 /// Comes up with something each time the asker may call other tools than before.
@@ -210,6 +214,11 @@ fn output_schema(schema: Value) -> Option<JsonObject> {
     (schema["type"] == "object").then_some(schema)
 }
 
+/// The same as JSON.
+fn result_value(envelope: Envelope) -> Value {
+    serde_json::to_value(outcome(envelope)).unwrap_or_default()
+}
+
 /// An envelope as MCP says it: the value as structured content and as text, or an error with the same text.
 fn outcome(envelope: Envelope) -> CallToolResult {
     if let Some(error) = envelope.error {
@@ -266,6 +275,13 @@ impl Here {
         &self.audience.gateway
     }
 
+    /// What the asker wants to be shown.
+    fn surface(&self, extensions: &Extensions) -> Result<Surface, ErrorData> {
+        let parts = extensions.get::<http::request::Parts>();
+        let query = parts.and_then(|parts| parts.uri.query());
+        surface(self.gateway(), query).map_err(|e| ErrorData::invalid_params(e.text(), None))
+    }
+
     fn asker(extensions: &Extensions) -> Result<Admitted, ErrorData> {
         let parts = extensions.get::<http::request::Parts>();
         let admitted = parts.and_then(|parts| parts.extensions.get::<Admitted>());
@@ -281,8 +297,9 @@ impl Hands for Here {
         context: &RequestContext<RoleServer>,
     ) -> Result<Vec<ToolListing>, ErrorData> {
         let asker = Self::asker(&context.extensions)?;
+        let surface = self.surface(&context.extensions)?;
         let catalogue = self.gateway().path.catalogue();
-        Ok(listing::for_caller(&catalogue, &asker.caller))
+        Ok(listing::for_caller(&catalogue, &asker.caller, &surface))
     }
 
     async fn call(
@@ -298,13 +315,23 @@ impl Hands for Here {
 
     fn changes(&self, extensions: &Extensions) -> Result<Changes, ErrorData> {
         let asker = Self::asker(extensions)?;
-        let view = self.audience.view(&asker.caller);
+        let surface = self.surface(extensions)?;
+        let view = self.audience.view(&asker.caller, &surface);
         // The asker was promised to be told before this: a change since then is told.
         let known = (self.audience.change() == self.change).then_some(view);
-        let views = self.audience.follow(asker, known);
+        let views = self.audience.follow(asker, surface, known);
         let views = views.map_err(|e| ErrorData::internal_error(e.text(), None))?;
         Ok(views.map(drop).boxed())
     }
+}
+
+/// The surface that a query asks for by `profile`, or the one of the settings.
+fn surface(gateway: &Gateway, query: Option<&str>) -> Result<Surface, ToolError> {
+    let mut pairs = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes());
+    let named = pairs
+        .find(|(key, _)| key == "profile")
+        .map(|(_, name)| name);
+    Surface::named(&gateway.settings.current(), named.as_deref())
 }
 
 /// Serves `/mcp` to those who were let in. Host and Origin were checked at the door.
@@ -314,8 +341,11 @@ pub(crate) fn route<R: IntoResponse + 'static>(
 ) -> MethodRouter<Arc<Gateway>> {
     let audience = Audience::new(gateway.clone());
     let service = service(&audience);
-    let listen = async move |Extension(asker): Extension<Admitted>, headers: HeaderMap| {
-        let opened = stream::open(&audience, asker, &headers);
+    let listen = async move |Extension(asker): Extension<Admitted>,
+                             RawQuery(query): RawQuery,
+                             headers: HeaderMap| {
+        let surface = surface(&audience.gateway, query.as_deref()).map_err(refuse)?;
+        let opened = stream::open(&audience, asker, surface, &headers);
         opened.map_err(refuse)
     };
     get(listen).post_service(service)

@@ -16,6 +16,7 @@ use rmcp::model::ProtocolVersion;
 
 use super::changes::{Audience, View};
 use crate::doorman::Admitted;
+use crate::listing::Surface;
 
 /// How often a silent stream shows that it is still there.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -28,6 +29,7 @@ const UNSAID: &str = "2025-03-26";
 pub(super) fn open(
     audience: &Arc<Audience>,
     asker: Admitted,
+    surface: Surface,
     headers: &HeaderMap,
 ) -> Result<Response, ToolError> {
     let said = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
@@ -39,13 +41,13 @@ pub(super) fn open(
     let version = version(said("mcp-protocol-version").unwrap_or(UNSAID))?;
     let known: Option<View> = match said("last-event-id") {
         Some(id) => id.parse().ok(),
-        None => Some(audience.view(&asker.caller)),
+        None => Some(audience.view(&asker.caller, &surface)),
     };
     // Clients before 2025-11-25 take every event for a message.
     let primed = known.filter(|_| version.as_str() >= ProtocolVersion::V_2025_11_25.as_str());
     let event = |view: View, data: &str| Event::default().id(view.to_string()).data(data);
     let first = stream::iter(primed.map(|view| event(view, "")));
-    let changes = audience.follow(asker, known)?;
+    let changes = audience.follow(asker, surface, known)?;
     let events = first
         .chain(changes.map(move |view| event(view, CHANGED)))
         .map(Ok::<_, Infallible>);

@@ -5,7 +5,7 @@ use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
 use manyhands_agent::{AgentSettings, Minds, ResetPolicy, SessionKey};
-use manyhands_core::{AgentId, Pattern, Timestamp};
+use manyhands_core::{AgentId, ErrorCode, Pattern, Timestamp, ToolError};
 use manyhands_llm::{ModelId, Thinking};
 use manyhands_store::{Blobs, StoreError};
 use object_store::ObjectStoreExt as _;
@@ -15,6 +15,10 @@ use tokio::sync::{Mutex, MutexGuard};
 
 /// Where they are on record: apart from their workspaces, so that none changes its own.
 const FOLDER: &str = "kin";
+/// Where records of those who went are.
+const ARCHIVED: &str = "archives/kin";
+/// How many sessions of one are looked at.
+const MAX_SESSIONS: u32 = 500;
 /// How long a child lives after the last word to it; it can be woken later all the same.
 const LIFE: Duration = Duration::from_secs(24 * 3_600);
 
@@ -126,6 +130,61 @@ impl Kin {
         living
     }
 
+    /// Lets those go to whom nobody has spoken since `before`, once their own children are gone:
+    /// their sessions and records are archived. Their workspaces stay. How many went.
+    pub(crate) async fn sweep(&self, minds: &Minds, before: Timestamp) -> Result<usize, ToolError> {
+        let _making = self.making().await;
+        let old: Vec<Child> = self.with(|known| {
+            let parent = |id: &AgentId| known.values().any(|child| child.parent == *id);
+            let old = known.values().filter(|child| child.created < before);
+            old.filter(|child| !parent(&child.id)).cloned().collect()
+        });
+        let mut gone = 0;
+        for child in old {
+            if self.retire(minds, &child, before).await? {
+                gone += 1;
+            }
+        }
+        Ok(gone)
+    }
+
+    async fn retire(
+        &self,
+        minds: &Minds,
+        child: &Child,
+        before: Timestamp,
+    ) -> Result<bool, ToolError> {
+        let (sessions, _) = minds.list(Some(&child.id), MAX_SESSIONS, 0).await?;
+        if sessions.len() == MAX_SESSIONS as usize
+            || sessions.iter().any(|one| one.last_active >= before)
+        {
+            return Ok(false);
+        }
+        for session in sessions {
+            let Ok(key) = session.key.parse::<SessionKey>() else {
+                return Ok(false);
+            };
+            if !minds.retire(&key).await? {
+                return Ok(false);
+            }
+        }
+        self.archive(child).await.map_err(|e| {
+            let message = format!("the record of {}: {e}", child.id);
+            ToolError::new(ErrorCode::Unavailable, message)
+        })?;
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        known.remove(&child.id);
+        Ok(true)
+    }
+
+    async fn archive(&self, child: &Child) -> Result<(), StoreError> {
+        let text = serde_json::to_vec(child).expect("a record is plain data with text keys");
+        let archived = Key::from(format!("{ARCHIVED}/{}.json", child.id));
+        self.blobs.put(&archived, text.into()).await?;
+        let place = Key::from(format!("{FOLDER}/{}.json", child.id));
+        Ok(self.blobs.delete(&place).await?)
+    }
+
     /// Keeps a new one; it is on disk when this returns.
     pub(crate) async fn add(&self, child: Child) -> Result<(), StoreError> {
         let place = Key::from(format!("{FOLDER}/{}.json", child.id));
@@ -134,5 +193,80 @@ impl Kin {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         known.insert(child.id.clone(), child);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    use manyhands_core::{Clock as _, Ids, ManualClock, OsEntropy};
+
+    use super::*;
+    use crate::gateway::{Gateway, Options};
+
+    fn child(id: &str, parent: &str, created: Timestamp) -> Child {
+        Child {
+            id: id.parse().unwrap(),
+            parent: parent.parse().unwrap(),
+            root: AgentId::main(),
+            depth: 1,
+            template: "default".to_owned(),
+            model: None,
+            thinking: None,
+            tools: vec![Pattern::new("*")],
+            prompt: "help".to_owned(),
+            created,
+        }
+    }
+
+    #[tokio::test]
+    async fn whoever_was_long_forgotten_goes_and_leaves_a_record() {
+        let home = tempfile::tempdir().unwrap();
+        let clock = Arc::new(ManualClock::at(Timestamp(1_794_700_000_000)));
+        let gateway = Gateway::open(Options {
+            home: home.path().join("home"),
+            clock: clock.clone(),
+            ids: Ids::new(clock.clone(), Arc::new(OsEntropy)),
+            passphrase: None,
+            environment: BTreeMap::new(),
+            vectors: None,
+        });
+        let gateway = gateway.await.unwrap();
+        let (kin, minds) = (gateway.post().kin.clone(), gateway.minds().clone());
+        let made = clock.now();
+        for (id, parent) in [("old", "main"), ("old-child", "old"), ("busy", "main")] {
+            kin.add(child(id, parent, made)).await.unwrap();
+            let key = SessionKey::main(&id.parse().unwrap());
+            minds.open(&key).await.unwrap();
+        }
+        clock.advance(Duration::from_secs(86_400));
+        let before = clock.now();
+        assert_eq!(kin.sweep(&minds, made).await.unwrap(), 0, "none is old");
+        minds
+            .open(&SessionKey::main(&"busy".parse().unwrap()))
+            .await
+            .unwrap();
+        assert_eq!(
+            kin.sweep(&minds, before).await.unwrap(),
+            1,
+            "first the child"
+        );
+        assert_eq!(
+            kin.sweep(&minds, before).await.unwrap(),
+            1,
+            "then who made it"
+        );
+        assert_eq!(kin.sweep(&minds, before).await.unwrap(), 0);
+        let left: Vec<String> = kin.names().iter().map(AgentId::to_string).collect();
+        assert_eq!(left, ["busy"], "somebody spoke to it");
+        let gone = SessionKey::main(&"old".parse().unwrap());
+        assert!(minds.get(&gone).await.is_err());
+        let record = Key::from("archives/kin/old.json");
+        assert!(gateway.store.blobs().head(&record).await.is_ok());
+        let again = Kin::open(gateway.store.blobs().clone()).await.unwrap();
+        assert_eq!(again.names(), kin.names(), "also after a start");
+        gateway.close().await.unwrap();
     }
 }

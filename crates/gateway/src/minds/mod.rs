@@ -1,8 +1,9 @@
 //! The house around the minds: models, people, files, skills and the time of day.
 
 mod kin;
+pub(crate) mod memory;
 mod post;
-mod skills;
+pub(crate) mod skills;
 
 pub(crate) use kin::{Child, Kin};
 pub(crate) use post::Post;
@@ -190,7 +191,7 @@ pub(crate) fn session_key(
     match caller.rights.role {
         Role::Owner => Ok(said),
         Role::Client => {
-            let own = format!("client:{}:", plain_name(&caller.name));
+            let own = part_of(caller);
             let named = text.trim().to_ascii_lowercase().starts_with("agent:");
             if !named {
                 return SessionKey::parse_for(agent, &format!("{own}{}", said.rest()))
@@ -210,16 +211,15 @@ pub(crate) fn session_key(
     }
 }
 
-/// The name of a token as a part of a key: no two names are the same there, and none holds a colon.
-fn plain_name(name: &str) -> String {
-    let mut plain = String::with_capacity(name.len());
-    for byte in name.bytes() {
-        match byte {
-            b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' => plain.push(char::from(byte)),
-            other => plain.push_str(&format!("+{other:02x}")),
-        }
-    }
-    plain
+/// How the keys of a client's sessions go on after the agent.
+fn part_of(client: &Caller) -> String {
+    SessionKey::client_prefix(&client.name)
+}
+
+/// How the keys of the sessions go on that somebody sees who talks to agents; `None` for the owner,
+/// who sees all.
+pub(crate) fn own_part(caller: &Caller) -> Option<String> {
+    (!caller.is_owner()).then(|| part_of(caller))
 }
 
 /// What is to be said in the conversation that started a program, once it has ended.
@@ -330,6 +330,7 @@ impl House for Rooms {
             model: model.and_then(|model| model.parse::<ModelId>().ok()),
             thinking: said.thinking.and_then(|level| level.word().parse().ok()),
             tools: said.tools,
+            discover: said.discover,
             system_prompt: said.system_prompt,
             reset: policy(said.reset.unwrap_or(settings.sessions.reset)),
             payer: None,
@@ -374,7 +375,8 @@ impl House for Rooms {
             Some(gateway) => gateway.nodes.abilities(),
             None => Vec::new(),
         };
-        skills::eligible(&self.workspace, agent, &able).await
+        let said = &self.settings.current().skills;
+        skills::eligible(&self.workspace, agent, said, &able).await
     }
 
     fn facts(&self) -> Vec<String> {

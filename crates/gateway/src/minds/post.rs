@@ -3,11 +3,10 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use manyhands_agent::{Input, Minds, Origin, SessionKey};
+use manyhands_agent::{Input, Minds, Missed, Origin, SessionKey, Whose};
 use manyhands_core::{AgentId, CallId, Clock, ErrorCode, Ids, Timestamp, TokenId, ToolError};
 use manyhands_store::{AgentMail, AgentMessage, Full, StoreError};
 use serde::{Deserialize, Serialize};
-use tokio::sync::broadcast::error::RecvError;
 
 use super::kin::Kin;
 use crate::settings::LiveSettings;
@@ -138,7 +137,7 @@ impl Post {
         let Some(minds) = self.minds.get() else {
             return;
         };
-        let mut events = minds.events();
+        let mut ends = minds.listen(Whose::Ends);
         let mut agents = self.everybody();
         loop {
             for agent in agents {
@@ -146,18 +145,16 @@ impl Post {
                     tracing::warn!(%error, %agent, "messages wait");
                 }
             }
-            agents = match events.recv().await {
-                Ok(event) if event.what.is_end() && event.session.is_main() => {
-                    vec![event.session.agent().clone()]
-                }
+            agents = match ends.next().await {
+                Ok(event) if event.session.is_main() => vec![event.session.agent().clone()],
                 Ok(_) => Vec::new(),
-                Err(RecvError::Lagged(_)) => self.everybody(),
-                Err(RecvError::Closed) => return,
+                Err(Missed(_)) => self.everybody(),
             };
         }
     }
 
-    fn everybody(&self) -> Vec<AgentId> {
+    /// Every agent there is.
+    pub(crate) fn everybody(&self) -> Vec<AgentId> {
         let settings = self.settings.current();
         let mut all = self.kin.names();
         all.push(AgentId::main());

@@ -197,6 +197,11 @@ impl Nodes {
             let message = format!("{MAX_NODES} nodes are connected, and more are not taken");
             return Err(ToolError::new(ErrorCode::Unavailable, message));
         }
+        if !state.online.contains_key(&id) && self.catalogue.load().has_shelf(id.as_str()) {
+            let message = format!("an MCP server of this gateway is called {id}");
+            return Err(ToolError::new(ErrorCode::Conflict, message)
+                .hint("connect under another name, or rename the server in config.toml"));
+        }
         let tools = self.tools(&mut state, &node, &offer);
         self.shelve(&id, Some(tools))?;
         if let Some(old) = state.online.insert(id.clone(), node.clone()) {

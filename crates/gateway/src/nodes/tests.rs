@@ -94,6 +94,9 @@ impl Fixture {
             progress: Progress::default(),
             tainted: false,
             lineage: Arc::default(),
+            connections: Default::default(),
+            answers: None,
+            reach: Default::default(),
         }
     }
 }

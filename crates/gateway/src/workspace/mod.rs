@@ -5,6 +5,7 @@ mod stream;
 
 use std::collections::BTreeSet;
 
+use manyhands_config::Settings;
 use manyhands_core::{AgentId, ErrorCode, Timestamp, ToolError};
 use manyhands_guard::RelPath;
 use manyhands_store::{Blobs, StoreError};
@@ -72,6 +73,13 @@ pub struct Written {
     pub content_type: &'static str,
 }
 
+/// Whose workspace an agent works in: its own, unless the settings name another's.
+pub(crate) fn tree_of(settings: &Settings, agent: &AgentId) -> AgentId {
+    let said = settings.agents.get(agent);
+    let tree = said.and_then(|said| said.workspace.clone());
+    tree.unwrap_or_else(|| agent.clone())
+}
+
 /// The workspaces of all agents.
 #[derive(Clone)]
 pub struct Workspace {
@@ -85,9 +93,14 @@ impl Workspace {
         Self { blobs, settings }
     }
 
+    /// Whose tree an agent works in.
+    fn tree(&self, agent: &AgentId) -> AgentId {
+        tree_of(&self.settings.current(), agent)
+    }
+
     /// The file or directory at `path`; "/" is the root.
     pub async fn find(&self, agent: &AgentId, path: &str) -> Result<Found, ToolError> {
-        let place = Place::parse(agent, path)?;
+        let place = Place::parse(&self.tree(agent), path)?;
         if !place.means_directory
             && let Some(file) = self.read(&place).await?
         {
@@ -103,7 +116,7 @@ impl Workspace {
         path: &str,
         text: String,
     ) -> Result<Written, ToolError> {
-        let place = Place::of_file(agent, path)?;
+        let place = Place::of_file(&self.tree(agent), path)?;
         let size = text.len() as u64;
         self.put(&place, text, PutMode::Overwrite).await?;
         Ok(Written {
@@ -120,7 +133,7 @@ impl Workspace {
         path: &str,
         change: impl FnOnce(&str) -> Result<String, ToolError> + Send,
     ) -> Result<File, ToolError> {
-        let place = Place::of_file(agent, path)?;
+        let place = Place::of_file(&self.tree(agent), path)?;
         let file = self.read(&place).await?.ok_or_else(|| place.missing())?;
         let changed = change(&file.text)?;
         let mode = match file.skill {
@@ -136,7 +149,7 @@ impl Workspace {
 
     /// Deletes a file of the agent's own tree.
     pub async fn delete(&self, agent: &AgentId, path: &str) -> Result<(), ToolError> {
-        let place = Place::of_file(agent, path)?;
+        let place = Place::of_file(&self.tree(agent), path)?;
         let key = place.own_key()?;
         match self.blobs.head(&key).await {
             Ok(_) => self.blobs.delete(&key).await.map_err(|e| place.failed(e)),

@@ -39,7 +39,7 @@ pub struct Upload {
 impl Workspace {
     /// Opens a file for reading, the agent's own or a global skill.
     pub async fn open(&self, agent: &AgentId, path: &str) -> Result<Opened, ToolError> {
-        let place = Place::of_file(agent, path)?;
+        let place = Place::of_file(&self.tree(agent), path)?;
         let own = place.own_key()?;
         let mut found = self.get(&place, &own).await?;
         if found.is_none()
@@ -70,7 +70,7 @@ impl Workspace {
         path: &str,
         mime: Option<&str>,
     ) -> Result<Upload, ToolError> {
-        let place = Place::of_file(agent, path)?;
+        let place = Place::of_file(&self.tree(agent), path)?;
         let key: Key = place.own_key()?;
         let kind = mime.unwrap_or_else(|| content_type(&place.path)).to_owned();
         let mut options = PutMultipartOptions::default();

@@ -2,15 +2,16 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard};
+use std::time::Duration;
 
 use axum::extract::ws::Message;
-use manyhands_agent::{ChatEvent, Heard, Minds, SessionKey, What};
+use manyhands_agent::{ChatEvent, Heard, Minds, Missed, SessionKey, What, Whose};
 use manyhands_core::{AgentId, Caller, ToolError};
 use manyhands_wire::{
-    ChatEventPayload, ChatMessage, ChatSendParams, ChatSendResult, ChatState, ChatStopParams,
-    ChatStopResult, ChatToolEvent, ChatToolState, ChatUsage, ErrorShape, Payload as _,
+    ChatEventPayload, ChatGapEvent, ChatMessage, ChatSendParams, ChatSendResult, ChatState,
+    ChatStopParams, ChatStopResult, ChatToolEvent, ChatToolState, ChatUsage, ErrorShape,
+    Payload as _,
 };
-use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc;
 
 use super::methods::shape;
@@ -206,12 +207,17 @@ pub(super) async fn forward(
     runs: &Runs,
 ) {
     let sight = Sight::of(caller);
-    let mut events = minds.events();
+    let mut events = minds.listen(match &sight {
+        Sight::All => Whose::All,
+        Sight::Own(own) => Whose::Group(own),
+        // No chats; the socket has other things to do.
+        Sight::Nothing => return std::future::pending().await,
+    });
     // Runs whose end was told already, though its event may still come.
     let mut caught_up: HashSet<Run> = HashSet::new();
     let mut desk = Desk { outbox, held: None };
     loop {
-        match events.recv().await {
+        match events.next().await {
             Ok(event) if sight.sees(&event.session) => {
                 let run = (event.session.clone(), event.run_id.clone());
                 let ends = event.what.is_end();
@@ -226,16 +232,15 @@ pub(super) async fn forward(
                 }
             }
             Ok(_) => {}
-            Err(RecvError::Lagged(missed)) => {
+            Err(Missed(missed)) => {
                 tracing::warn!(
                     missed,
                     who = caller.name,
                     "a socket reads too slowly for its chats"
                 );
+                desk.missed(missed).await;
                 caught_up.extend(catch_up(minds, &mut desk, runs).await);
             }
-            // No more chats; the socket has other things to do.
-            Err(RecvError::Closed) => return std::future::pending().await,
         }
     }
 }
@@ -269,6 +274,15 @@ struct Desk<'a> {
 }
 
 impl Desk<'_> {
+    /// Says that events were left out, so that whoever reads looks at the records.
+    async fn missed(&mut self, missed: u64) {
+        self.held = None;
+        let _ = self
+            .outbox
+            .send(Told::Gap(ChatGapEvent { missed }).encode())
+            .await; // the peer may have gone
+    }
+
     async fn take(&mut self, event: &ChatEvent) {
         let Some(told) = told(event) else { return };
         let told = match told {
@@ -321,7 +335,8 @@ fn join(held: ChatEventPayload, told: ChatEventPayload) -> ChatEventPayload {
 /// An event as the wire says it.
 enum Told {
     Chat(Box<ChatEventPayload>),
-    Tool(ChatToolEvent),
+    Tool(Box<ChatToolEvent>),
+    Gap(ChatGapEvent),
 }
 
 impl Told {
@@ -329,9 +344,14 @@ impl Told {
         let text = match self {
             Self::Chat(told) => told.encode(),
             Self::Tool(told) => told.encode(),
+            Self::Gap(told) => told.encode(),
         };
         Message::Text(text.into())
     }
+}
+
+fn millis(wait: Duration) -> u64 {
+    u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// What a socket is told of an event, if anything.
@@ -370,7 +390,8 @@ fn told(event: &ChatEvent) -> Option<Told> {
             ..chat(ChatState::Delta)
         },
         What::Partial(text) => said(ChatState::Partial, text),
-        What::Final { text, usage } => ChatEventPayload {
+        What::Final { text, stop, usage } => ChatEventPayload {
+            stop_reason: Some(stop.word().to_owned()),
             usage: Some(ChatUsage {
                 replies: usage.replies,
                 input_tokens: usage.input_tokens,
@@ -392,8 +413,11 @@ fn told(event: &ChatEvent) -> Option<Told> {
             arguments: Some(arguments.clone()),
             ..chat(ChatState::Paused)
         },
-        What::Error(error) => ChatEventPayload {
-            error: Some(error.clone()),
+        What::Error(failure) => ChatEventPayload {
+            error: Some(failure.text.clone()),
+            failure: Some(failure.kind.word().to_owned()),
+            code: Some(failure.kind.code().word().to_owned()),
+            retry_after_ms: failure.retry_after.map(millis),
             ..chat(ChatState::Error)
         },
         What::Stopped => ChatEventPayload {
@@ -406,10 +430,10 @@ fn told(event: &ChatEvent) -> Option<Told> {
             tool: name,
             arguments,
         } => {
-            return Some(Told::Tool(ChatToolEvent {
+            return Some(Told::Tool(Box::new(ChatToolEvent {
                 args: Some(arguments.clone()),
                 ..tool(call_id, name, ChatToolState::Started)
-            }));
+            })));
         }
         What::ToolDone {
             call_id,
@@ -418,12 +442,12 @@ fn told(event: &ChatEvent) -> Option<Told> {
             shown,
             took_ms,
         } => {
-            return Some(Told::Tool(ChatToolEvent {
+            return Some(Told::Tool(Box::new(ChatToolEvent {
                 ok: Some(*ok),
                 shown: Some(shown.clone()),
                 duration_ms: Some(*took_ms),
                 ..tool(call_id, name, ChatToolState::Done)
-            }));
+            })));
         }
         What::Resumed => return None, // the tool's end says it
     };
@@ -434,6 +458,7 @@ fn told(event: &ChatEvent) -> Option<Told> {
 mod tests {
     use super::*;
     use manyhands_agent::TurnUsage;
+    use manyhands_llm::StopReason;
     use serde_json::Value;
 
     fn event(run: &str, what: What) -> ChatEvent {
@@ -471,8 +496,12 @@ mod tests {
         for word in ["x", "y", "z"] {
             desk.take(&event("r", What::Delta(word.to_owned()))).await;
         }
-        let (text, usage) = ("whole".to_owned(), TurnUsage::default());
-        desk.take(&event("r", What::Final { text, usage })).await;
+        let whole = What::Final {
+            text: "whole".to_owned(),
+            stop: StopReason::End,
+            usage: TurnUsage::default(),
+        };
+        desk.take(&event("r", whole)).await;
         let last = payloads(&mut queue);
         assert_eq!(last.len(), 3);
         assert_eq!(last[2]["state"], "final");

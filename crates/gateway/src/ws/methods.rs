@@ -9,8 +9,9 @@ use manyhands_core::{
 use manyhands_wire::{
     Code, ConfigGetParams, ConfigSetParams, ConfigSetResult, ErrorShape, LogsGetParams, Method,
     NodeForgetParams, NodesListResult, Payload, Request, SessionGetParams, SessionResetParams,
-    SessionStatsParams, ToolDefinition, ToolInvokeParams, ToolProgressEvent, ToolsListResult,
-    WorkspaceDeleteParams, WorkspaceListParams, WorkspaceReadParams, WorkspaceWriteParams,
+    SessionStatsParams, SkillsStatusParams, ToolDefinition, ToolInvokeParams, ToolProgressEvent,
+    ToolsListResult, WorkspaceDeleteParams, WorkspaceListParams, WorkspaceReadParams,
+    WorkspaceWriteParams,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -176,6 +177,13 @@ pub(super) async fn answer(
         Method::SessionCompact => value(&desk.compact(parse(params)?).await?),
         Method::SessionHistory => value(&desk.history(parse(params)?).await?),
         Method::SessionPreview => value(&desk.preview(parse(params)?).await?),
+        Method::SkillsStatus | Method::SkillsUpdate => {
+            let SkillsStatusParams { agent_id } = parse(params)?;
+            let agent = agent_id.as_deref().unwrap_or("main").parse::<AgentId>();
+            let agent = agent.map_err(|e| shape(ToolError::parameter("agentId", e.to_string())))?;
+            let status = gateway.skills_status(&asker.caller, &agent).await;
+            value(&status.map_err(shape)?)
+        }
     }
 }
 
@@ -195,7 +203,11 @@ fn tell_progress(request_id: String, outbox: mpsc::Sender<Message>) -> Progress 
 
 /// The tools somebody may call; a node may call none.
 pub(super) fn tools(gateway: &Gateway, asker: &Admitted) -> ToolsListResult {
-    let tools = listing::for_caller(&gateway.path.catalogue(), &asker.caller);
+    let tools = listing::for_caller(
+        &gateway.path.catalogue(),
+        &asker.caller,
+        &listing::Surface::All,
+    );
     let define = |tool: listing::ToolListing| ToolDefinition {
         name: tool.name,
         description: tool.description,

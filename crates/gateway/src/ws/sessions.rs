@@ -59,11 +59,9 @@ impl Desk<'_> {
         let (sessions, count) = match Sight::of(&self.asker.caller) {
             Sight::All => minds.list(None, limit, offset).await.map_err(shape)?,
             Sight::Nothing => (Vec::new(), 0),
-            sight @ Sight::Own(_) => {
-                let own = self.all_of(&sight).await?;
-                let count = own.len() as u64;
-                let page = own.into_iter().skip(offset as usize);
-                (page.take(limit as usize).collect(), count)
+            Sight::Own(own) => {
+                let listed = minds.list_under(&own, None, limit, offset).await;
+                listed.map_err(shape)?
             }
         };
         let sessions = sessions.into_iter().map(|session| SessionEntry {
@@ -76,23 +74,6 @@ impl Desk<'_> {
             sessions: sessions.collect(),
             count,
         })
-    }
-
-    async fn all_of(&self, sight: &Sight) -> Result<Vec<SessionRecord>, ErrorShape> {
-        let mut own = Vec::new();
-        let mut offset = 0;
-        loop {
-            let listed = self.gateway.minds().list(None, MAX_LISTED, offset).await;
-            let (page, _) = listed.map_err(shape)?;
-            let last = page.len() < MAX_LISTED as usize;
-            let sees =
-                |session: &SessionRecord| session.key.parse().is_ok_and(|key| sight.sees(&key));
-            own.extend(page.into_iter().filter(sees));
-            if last {
-                return Ok(own);
-            }
-            offset += MAX_LISTED;
-        }
     }
 
     pub(super) async fn get(&self, text: &str) -> Result<SessionGetResult, ErrorShape> {

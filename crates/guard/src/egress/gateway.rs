@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::Stream;
 use reqwest::Method;
 use reqwest::header::HeaderMap;
 use url::Url;
@@ -50,6 +51,31 @@ impl GatewayClient {
         path: &str,
         headers: HeaderMap,
         body: Option<Bytes>,
+        limits: FetchLimits,
+    ) -> Result<Response, EgressError> {
+        let body = body.map(reqwest::Body::from);
+        self.exchange(method, path, headers, body, limits).await
+    }
+
+    /// The same with a body that comes in pieces.
+    pub async fn upload(
+        &self,
+        method: Method,
+        path: &str,
+        headers: HeaderMap,
+        body: impl Stream<Item = std::io::Result<Bytes>> + Send + 'static,
+        limits: FetchLimits,
+    ) -> Result<Response, EgressError> {
+        let body = Some(reqwest::Body::wrap_stream(body));
+        self.exchange(method, path, headers, body, limits).await
+    }
+
+    async fn exchange(
+        &self,
+        method: Method,
+        path: &str,
+        headers: HeaderMap,
+        body: Option<reqwest::Body>,
         limits: FetchLimits,
     ) -> Result<Response, EgressError> {
         check_headers(&headers)?;

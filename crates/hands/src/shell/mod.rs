@@ -7,6 +7,7 @@
 mod find;
 pub(crate) mod private;
 mod spool;
+mod started;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -14,14 +15,14 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use manyhands_guard::{Exit, Jail, Program, Sandbox, SuperviseError, Supervisor};
+use manyhands_guard::{Exit, Jail, Limits, Stdin, SuperviseError, Supervisor};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 pub use find::{Lookup, find_program};
-use private::Private;
 pub use spool::Output;
 use spool::Spool;
+pub use started::{Started, Terms, start};
 
 /// How long pipes may stay open after the program is gone.
 const LAST_WORDS: Duration = Duration::from_millis(250);
@@ -125,34 +126,13 @@ pub async fn run(
     scratch: &std::path::Path,
     cancel: &CancellationToken,
 ) -> Result<Ran, SuperviseError> {
-    let start_error = |error| SuperviseError::Start {
-        path: job.program.clone(),
-        error,
+    let terms = Terms {
+        stdin: Stdin::None,
+        home: None,
+        sandbox: Some(Limits::default()),
     };
-    let private = tempfile::Builder::new()
-        .prefix("run-")
-        .tempdir_in(scratch)
-        .map_err(start_error)?;
-    let private = Private::new(private, supervisor);
-    let mut sandbox = Sandbox::system_read_only().writing(private.path());
-    sandbox.write.extend(job.writable.iter().map(by_handle));
-    sandbox.read.extend(job.readable.iter().cloned());
-    sandbox.network = job.network;
-    // Started through the handle: nobody can swap the folder between the check and the start.
-    let here = by_handle(&job.cwd);
-    let mut program = Program::new(&job.program)
-        .args(job.args.iter().cloned())
-        .cwd(here)
-        .sandbox(Some(sandbox))
-        .timeout(job.timeout);
-    for (name, value) in &job.env {
-        program = program.env(name, value);
-    }
-    program = program
-        .env("PWD", &job.cwd_shown)
-        .env("HOME", private.path())
-        .env("TMPDIR", private.path());
-    let mut running = supervisor.start(program, cancel)?;
+    let mut started = start(&job, terms, supervisor, scratch, cancel)?;
+    let running = &mut started.running;
     let mut stdout = Spool::new(job.max_stdout, job.max_kept, scratch);
     let mut stderr = Spool::new(job.max_stderr, job.max_kept, scratch);
     let (out, err) = (running.stdout.take(), running.stderr.take());

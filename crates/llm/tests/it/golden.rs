@@ -39,7 +39,7 @@ fn weather() -> ToolDef {
     ToolDef {
         name: "weather".into(),
         description: "Tells the weather.".into(),
-        input_schema: json!({ "$schema": "x", "type": "object", "properties": { "city": { "type": "string" } } }),
+        input_schema: json!({ "$schema": "x", "type": "object", "properties": { "city": { "type": "string" } } }).into(),
     }
 }
 

@@ -7,6 +7,7 @@ mod fake;
 mod golden;
 mod listing;
 mod money;
+mod official;
 mod replies;
 mod scripted;
 mod strict;

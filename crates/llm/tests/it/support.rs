@@ -202,7 +202,7 @@ pub fn chat() -> Format {
             "completion_tokens_details": { "reasoning_tokens": 10 } } }),
     ];
     let short = [
-        chunk(json!({ "content": "Hel" })),
+        chunk(json!({ "role": "assistant", "content": "Hel" })),
         chunk(json!({ "content": "lo" })),
         end("stop"),
         json!({ "choices": [], "usage": { "prompt_tokens": 9, "completion_tokens": 3 } }),
@@ -225,10 +225,38 @@ pub fn responses() -> Format {
     };
     let usage = json!({ "input_tokens": 1150, "input_tokens_details": { "cached_tokens": 1000, "cache_write_tokens": 50 },
         "output_tokens": 40, "output_tokens_details": { "reasoning_tokens": 10 } });
+    let said = |index: u64, pieces: [&str; 2]| {
+        let part = |text: &str| json!({ "type": "output_text", "text": text, "annotations": [] });
+        let item = |content: Value| json!({ "type": "message", "id": "msg", "role": "assistant", "content": content });
+        let [one, two] = pieces.map(|piece| {
+            event(
+                "response.output_text.delta",
+                json!({ "output_index": index, "content_index": 0, "delta": piece }),
+            )
+        });
+        let whole = item(json!([part(&pieces.concat())]));
+        let events = [
+            event(
+                "response.output_item.added",
+                json!({ "output_index": index, "item": item(json!([])) }),
+            ),
+            event(
+                "response.content_part.added",
+                json!({ "output_index": index, "content_index": 0, "part": part("") }),
+            ),
+            one,
+            two,
+            event(
+                "response.output_item.done",
+                json!({ "output_index": index, "item": whole }),
+            ),
+        ];
+        (events, whole)
+    };
     let call = |index: u64, id: &str, arguments: &str| {
         let item = |arguments: &str| json!({ "type": "function_call", "id": "fc", "call_id": id, "name": "weather", "arguments": arguments });
         let (one, two) = arguments.split_at(9);
-        [
+        let events = [
             event(
                 "response.output_item.added",
                 json!({ "output_index": index, "item": item("") }),
@@ -245,10 +273,23 @@ pub fn responses() -> Format {
                 "response.output_item.done",
                 json!({ "output_index": index, "item": item(arguments) }),
             ),
-        ]
+        ];
+        (events, item(arguments))
     };
+    let created = event(
+        "response.created",
+        json!({ "response": { "id": "r", "object": "response", "status": "in_progress", "output": [] } }),
+    );
+    let completed = |output: Value, usage: Value| {
+        event(
+            "response.completed",
+            json!({ "response": { "id": "r", "object": "response", "status": "completed", "output": output, "usage": usage } }),
+        )
+    };
+    let thought = json!({ "type": "reasoning", "id": "rs",
+        "summary": [{ "type": "summary_text", "text": "Let me see." }], "encrypted_content": "enc-1" });
     let mut rich = vec![
-        event("response.created", json!({ "response": { "id": "r" } })),
+        created.clone(),
         event(
             "response.output_item.added",
             json!({ "output_index": 0, "item": { "type": "reasoning", "id": "rs", "summary": [] } }),
@@ -263,39 +304,24 @@ pub fn responses() -> Format {
         ),
         event(
             "response.output_item.done",
-            json!({ "output_index": 0, "item": { "type": "reasoning", "id": "rs",
-            "summary": [{ "type": "summary_text", "text": "Let me see." }], "encrypted_content": "enc-1" } }),
-        ),
-        event(
-            "response.output_text.delta",
-            json!({ "output_index": 1, "content_index": 0, "delta": "Looking " }),
-        ),
-        event(
-            "response.output_text.delta",
-            json!({ "output_index": 1, "content_index": 0, "delta": "it up \u{1f980}" }),
+            json!({ "output_index": 0, "item": thought }),
         ),
     ];
-    rich.extend(call(2, "call_1", "{\"city\": \"Oslo\"}"));
-    rich.extend(call(3, "call_2", "{\"city\": Bergen}"));
-    rich.push(event(
-        "response.completed",
-        json!({ "response": { "status": "completed", "usage": usage } }),
+    let (text, text_item) = said(1, ["Looking ", "it up \u{1f980}"]);
+    let (one, one_item) = call(2, "call_1", "{\"city\": \"Oslo\"}");
+    let (two, two_item) = call(3, "call_2", "{\"city\": Bergen}");
+    rich.extend(text.into_iter().chain(one).chain(two));
+    rich.push(completed(
+        json!([thought, text_item, one_item, two_item]),
+        usage,
     ));
-    let short = [
-        event("response.created", json!({ "response": { "id": "r" } })),
-        event(
-            "response.output_text.delta",
-            json!({ "output_index": 0, "delta": "Hel" }),
-        ),
-        event(
-            "response.output_text.delta",
-            json!({ "output_index": 0, "delta": "lo" }),
-        ),
-        event(
-            "response.completed",
-            json!({ "response": { "usage": { "input_tokens": 9, "output_tokens": 3 } } }),
-        ),
-    ];
+    let (text, item) = said(0, ["Hel", "lo"]);
+    let mut short = vec![created];
+    short.extend(text);
+    short.push(completed(
+        json!([item]),
+        json!({ "input_tokens": 9, "output_tokens": 3 }),
+    ));
     Format {
         kind: ProviderKind::OpenaiResponses,
         model: "gpt-5.5",

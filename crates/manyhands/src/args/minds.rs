@@ -27,6 +27,16 @@ pub struct Chat {
 }
 
 #[derive(clap::Args)]
+pub struct Acp {
+    /// With which agent.
+    #[arg(long, default_value = "main", value_name = "NAME")]
+    pub agent: AgentId,
+    /// One conversation for all: a name such as work, or agent:NAME:REST. A new one each time when not given.
+    #[arg(short, long, value_name = "KEY")]
+    pub session: Option<String>,
+}
+
+#[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Sessions {
     /// As JSON.
@@ -49,6 +59,20 @@ pub enum SessionsCommand {
         /// Which one: a name such as work, or agent:NAME:REST.
         key: String,
         /// How many messages.
+        #[arg(long, default_value_t = 20, value_name = "N")]
+        limit: u32,
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Look for words in what was said and in memory files, archives included.
+    Search {
+        /// The words.
+        query: String,
+        /// Only of this agent.
+        #[arg(long, value_name = "NAME")]
+        agent: Option<AgentId>,
+        /// How many results.
         #[arg(long, default_value_t = 20, value_name = "N")]
         limit: u32,
         /// As JSON.
@@ -82,6 +106,87 @@ pub enum SessionsCommand {
         /// What it is called.
         #[arg(long, group = "what")]
         label: Option<String>,
+    },
+}
+
+#[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Agents {
+    /// As JSON.
+    #[arg(long)]
+    pub json: bool,
+    #[command(subcommand)]
+    pub command: Option<AgentsCommand>,
+}
+
+#[derive(Subcommand)]
+pub enum AgentsCommand {
+    /// List the agents.
+    List {
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show one, with its rules and the tools it has.
+    Show {
+        /// Which one.
+        name: AgentId,
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Skills {
+    /// Of which agent.
+    #[arg(long, default_value = "main", value_name = "NAME")]
+    pub agent: AgentId,
+    /// As JSON.
+    #[arg(long)]
+    pub json: bool,
+    #[command(subcommand)]
+    pub command: Option<SkillsCommand>,
+}
+
+#[derive(Subcommand)]
+pub enum SkillsCommand {
+    /// List them, with whether they can be used now.
+    List {
+        /// Of which agent.
+        #[arg(long, default_value = "main", value_name = "NAME")]
+        agent: AgentId,
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show one with its text.
+    Show {
+        /// Its name or its folder.
+        name: String,
+        /// Of which agent.
+        #[arg(long, default_value = "main", value_name = "NAME")]
+        agent: AgentId,
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Switch one on, for every agent.
+    Enable {
+        /// Its name or its folder.
+        name: String,
+        /// As this agent sees it.
+        #[arg(long, default_value = "main", value_name = "NAME")]
+        agent: AgentId,
+    },
+    /// Switch one off, for every agent.
+    Disable {
+        /// Its name or its folder.
+        name: String,
+        /// As this agent sees it.
+        #[arg(long, default_value = "main", value_name = "NAME")]
+        agent: AgentId,
     },
 }
 

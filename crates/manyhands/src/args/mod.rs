@@ -1,17 +1,25 @@
 //! What can be typed.
 
+mod kept;
 mod minds;
 mod nodes;
+mod servers;
 
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Parser, Subcommand};
+use clap::parser::ValueSource;
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 use manyhands_core::Role;
 
-pub use minds::{Chat, Models, ModelsCommand, Sessions, SessionsCommand, Usage};
+pub use kept::{Artifact, ArtifactCommand, GetArtifact, Resource, VaultSecret};
+pub use minds::{
+    Acp, Agents, AgentsCommand, Chat, Models, ModelsCommand, Sessions, SessionsCommand, Skills,
+    SkillsCommand, Usage,
+};
 pub use nodes::{Cp, Lend, Node, Nodes, NodesCommand, SandboxWord, Service};
+pub use servers::{AddServer, Connection, Given, Import, Mcp, McpCommand};
 
 /// Hands for AI agents: one gateway, many machines, one guarded catalogue of tools.
 #[derive(Parser)]
@@ -37,8 +45,32 @@ pub struct Args {
         value_name = "TOKEN"
     )]
     pub token: Option<String>,
+    /// Whether `--url` was the address of something else than the gateway.
+    #[arg(skip)]
+    pub url_is_taken: bool,
     #[command(subcommand)]
     pub command: Command,
+}
+
+impl Args {
+    /// What was typed; what cannot be meant ends the program with an explanation.
+    pub fn read() -> Self {
+        Self::from_matches(Self::command().get_matches()).unwrap_or_else(|error| error.exit())
+    }
+
+    /// To `mcp add`, `--url` is where the server is; its gateway is named by the environment.
+    fn from_matches(matches: clap::ArgMatches) -> Result<Self, clap::Error> {
+        let mut args = Self::from_arg_matches(&matches)?;
+        if let Command::Mcp(mcp) = &mut args.command
+            && let Some(McpCommand::Add(add)) = &mut mcp.command
+        {
+            match matches.value_source("url") {
+                Some(ValueSource::CommandLine) => args.url_is_taken = true,
+                _ => add.url = None,
+            }
+        }
+        Ok(args)
+    }
 }
 
 #[derive(Subcommand)]
@@ -53,16 +85,14 @@ pub enum Command {
     Cp(Cp),
     /// Talk to an agent.
     Chat(Chat),
-    /// List the conversations; show, reset, compact and set one.
+    /// List the conversations; search them; show, reset, compact and set one.
     Sessions(Sessions),
     /// List the models, or test one.
     Models(Models),
-    /// List the agents.
-    Agents {
-        /// As JSON.
-        #[arg(long)]
-        json: bool,
-    },
+    /// List the agents, or show one.
+    Agents(Agents),
+    /// List the skills of an agent; show one, switch it on and off.
+    Skills(Skills),
     /// Show what models have used up.
     Usage(Usage),
     /// Call a tool; prints {ok, result} or {ok, error}.
@@ -71,8 +101,13 @@ pub enum Command {
     Trigger(Trigger),
     /// List the tools, or show one.
     Tools(Tools),
-    /// Serve the tools as MCP over standard input and output.
-    Mcp,
+    /// Serve the tools as MCP over standard input and output; list, add, test and import MCP servers.
+    Mcp(Mcp),
+    /// List, open, try and close the accounts by which MCP servers are used.
+    #[command(subcommand)]
+    Connection(Connection),
+    /// Serve an agent to an editor: the Agent Client Protocol over standard input and output.
+    Acp(Acp),
     /// See and change settings.
     #[command(subcommand)]
     Config(Config),
@@ -91,8 +126,11 @@ pub enum Command {
     /// Look at the audit and verify it.
     #[command(subcommand)]
     Audit(Audit),
-    /// Write the bytes of an artifact to a file or standard output.
+    /// List, show, take, give and remove artifacts.
     Artifact(Artifact),
+    /// Make datastores, filestores, knowledge bases and vaults, and say who may use them.
+    #[command(subcommand)]
+    Resource(Resource),
     /// Write everything into one file, while the gateway runs.
     Backup(Backup),
     /// Bring a backup back.
@@ -102,6 +140,9 @@ pub enum Command {
     /// Kill what a gateway had started when it dies without warning (started by the gateway).
     #[command(hide = true)]
     Keeper,
+    /// Run one script, shut in (started by the gateway).
+    #[command(hide = true)]
+    ScriptWorker,
     /// Write completions for a shell.
     Completions {
         /// Which shell.
@@ -316,15 +357,6 @@ pub enum Audit {
 }
 
 #[derive(clap::Args)]
-pub struct Artifact {
-    /// The artifact's id.
-    pub id: String,
-    /// Where to write it; standard output when not given.
-    #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-}
-
-#[derive(clap::Args)]
 pub struct Backup {
     /// The file to write; it holds the keys too, so keep it safe.
     pub file: PathBuf,
@@ -345,11 +377,38 @@ pub struct Restore {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_definitions_hold_together() {
         Args::command().debug_assert();
+    }
+
+    #[test]
+    fn the_url_of_a_new_server_is_not_that_of_the_gateway() {
+        let read = |words: &[&str]| {
+            let matches = Args::command()
+                .try_get_matches_from(words)
+                .expect("legal words");
+            Args::from_matches(matches).expect("legal words")
+        };
+        let args = read(&["manyhands", "mcp", "add", "x", "--url", "http://a/mcp"]);
+        assert!(args.url_is_taken);
+        let Command::Mcp(Mcp {
+            command: Some(McpCommand::Add(add)),
+            ..
+        }) = args.command
+        else {
+            panic!("not an addition");
+        };
+        assert_eq!(add.url.as_deref(), Some("http://a/mcp"));
+        let args = read(&["manyhands", "mcp", "list", "--url", "http://a"]);
+        assert_eq!(args.url.as_deref(), Some("http://a"));
+        assert!(!args.url_is_taken);
+        let args = read(&["manyhands", "mcp", "--profile", "all"]);
+        assert!(matches!(
+            args.command,
+            Command::Mcp(Mcp { command: None, .. })
+        ));
     }
 
     #[test]

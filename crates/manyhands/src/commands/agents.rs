@@ -5,13 +5,60 @@ use std::process::ExitCode;
 use manyhands_wire::{WorkspaceListParams, WorkspaceListResult};
 use serde_json::{Value, json};
 
+use super::call::segment;
+use crate::args::{Agents, AgentsCommand};
 use crate::ground::Ground;
 use crate::output::{self, Done};
 use crate::remote::text;
 use crate::socket::Socket;
 
-/// Lists them.
-pub async fn run(json: bool, ground: &Ground) -> Done {
+/// Lists them, or shows one.
+pub async fn run(agents: Agents, ground: &Ground) -> Done {
+    match agents.command {
+        None => list(agents.json, ground).await,
+        Some(AgentsCommand::List { json }) => list(json, ground).await,
+        Some(AgentsCommand::Show { name, json }) => show(name.as_str(), json, ground).await,
+    }
+}
+
+async fn show(name: &str, json: bool, ground: &Ground) -> Done {
+    let path = format!("/api/agents/{}", segment(name));
+    let found = ground.remote()?.get(&path).await?;
+    match json {
+        true => output::json(&found),
+        false => output::say(about(&found["agent"])),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// An agent in a few lines.
+fn about(agent: &Value) -> String {
+    let mut lines = vec![text(&agent["id"])];
+    let mut line = |name: &str, value: String| {
+        if !value.is_empty() {
+            lines.push(format!("  {name:<12} {value}"));
+        }
+    };
+    line("model", text(&agent["model"]));
+    line("thinking", text(&agent["thinking"]));
+    line("made by", text(&agent["madeBy"]));
+    line("workspace", text(&agent["workspace"]));
+    line("direct mail", text(&agent["dmScope"]));
+    line("tools", words(agent, "tools"));
+    line("discover", words(agent, "discover"));
+    line("shown", words(agent, "directTools"));
+    line("to be found", words(agent, "discoveredTools"));
+    for rule in agent["policy"].as_array().into_iter().flatten() {
+        let mut said = format!("{} {}", text(&rule["decision"]), words(rule, "tools"));
+        if let Some(reason) = rule["reason"].as_str() {
+            said.push_str(&format!(" ({reason})"));
+        }
+        line("rule", said);
+    }
+    lines.join("\n")
+}
+
+async fn list(json: bool, ground: &Ground) -> Done {
     let remote = ground.remote()?;
     let mut listed = remote.get("/api/agents").await?;
     let mut socket = Socket::open(remote.url(), remote.token()).await.ok();
@@ -28,7 +75,16 @@ pub async fn run(json: bool, ground: &Ground) -> Done {
         .as_array()
         .map(Vec::as_slice)
         .unwrap_or_default();
-    let header = ["agent", "model", "thinking", "tools", "files"];
+    let header = [
+        "agent",
+        "model",
+        "thinking",
+        "tools",
+        "discover",
+        "workspace",
+        "rules",
+        "files",
+    ];
     output::table(&header, agents.iter().map(row).collect());
     Ok(ExitCode::SUCCESS)
 }
@@ -46,21 +102,26 @@ async fn files(socket: &mut Socket, agent: &str) -> Vec<String> {
     listed.map(|listed| listed.files).unwrap_or_default()
 }
 
+fn words(of: &Value, name: &str) -> String {
+    let all = of[name].as_array().into_iter().flatten();
+    all.map(text).collect::<Vec<_>>().join(" ")
+}
+
 fn row(agent: &Value) -> Vec<String> {
-    let words = |name: &str| {
-        let all = agent[name].as_array().into_iter().flatten();
-        all.map(text).collect::<Vec<_>>().join(" ")
-    };
     let model = match agent["model"].as_str() {
         Some(model) => model.to_owned(),
         None => "none".to_owned(),
     };
+    let rules = agent["policy"].as_array().map_or(0, Vec::len);
     vec![
         text(&agent["id"]),
         model,
         text(&agent["thinking"]),
-        words("tools"),
-        words("files"),
+        words(agent, "tools"),
+        words(agent, "discover"),
+        text(&agent["workspace"]),
+        rules.to_string(),
+        words(agent, "files"),
     ]
 }
 
@@ -70,11 +131,30 @@ mod tests {
 
     #[test]
     fn a_row_shows_what_a_person_looks_for() {
-        let agent = json!({ "id": "main", "model": "p/m", "thinking": "low", "tools": ["gsv__*", "bash"], "files": ["SOUL.md"] });
+        let agent = json!({
+            "id": "main", "model": "p/m", "thinking": "low", "tools": ["gsv__*", "bash"], "files": ["SOUL.md"],
+            "discover": ["x*"], "workspace": "main", "policy": [{ "decision": "ask", "tools": ["bash"], "reason": "mind it" }],
+            "directTools": ["bash"],
+        });
         assert_eq!(
             row(&agent),
-            ["main", "p/m", "low", "gsv__* bash", "SOUL.md"]
+            [
+                "main",
+                "p/m",
+                "low",
+                "gsv__* bash",
+                "x*",
+                "main",
+                "1",
+                "SOUL.md"
+            ]
         );
-        assert_eq!(row(&json!({ "id": "x" })), ["x", "none", "", "", ""]);
+        assert_eq!(
+            row(&json!({ "id": "x" })),
+            ["x", "none", "", "", "", "", "0", ""]
+        );
+        let expect = "main\n  model        p/m\n  thinking     low\n  workspace    main\n  tools        gsv__* bash\n  \
+            discover     x*\n  shown        bash\n  rule         ask bash (mind it)";
+        assert_eq!(about(&agent), expect);
     }
 }

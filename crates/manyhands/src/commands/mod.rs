@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod acp;
 mod agents;
 mod approvals;
 mod artifact;
@@ -8,15 +9,21 @@ mod backup;
 mod call;
 mod chat;
 mod config;
+mod connection;
 mod cp;
 mod doctor;
+mod import;
+mod login;
 mod mcp;
 mod models;
 mod node;
 mod nodes;
 mod policy;
+mod resource;
+pub mod script_worker;
 mod secret;
 mod sessions;
+mod skills;
 mod token;
 mod tools;
 mod up;
@@ -40,12 +47,15 @@ pub async fn run(command: Command, ground: &Ground) -> Done {
         Command::Chat(chat) => chat::run(chat, ground).await,
         Command::Sessions(sessions) => sessions::run(sessions, ground).await,
         Command::Models(models) => models::run(models, ground).await,
-        Command::Agents { json } => agents::run(json, ground).await,
+        Command::Agents(agents) => agents::run(agents, ground).await,
+        Command::Skills(skills) => skills::run(skills, ground).await,
         Command::Usage(usage) => usage::run(usage, ground).await,
         Command::Call(call) => call::run(call, ground).await,
         Command::Trigger(trigger) => call::trigger(trigger, ground).await,
         Command::Tools(tools) => tools::run(tools, ground).await,
-        Command::Mcp => mcp::run(ground).await,
+        Command::Mcp(mcp) => mcp::run(mcp, ground).await,
+        Command::Connection(connection) => connection::run(connection, ground).await,
+        Command::Acp(acp) => acp::run(acp, ground).await,
         Command::Config(config) => config::run(config, ground),
         Command::Token(token) => token::run(token, ground).await,
         Command::Secret(secret) => secret::run(secret, ground).await,
@@ -53,10 +63,11 @@ pub async fn run(command: Command, ground: &Ground) -> Done {
         Command::Approvals(approvals) => approvals::run(approvals, ground).await,
         Command::Audit(audit) => audit::run(audit, ground).await,
         Command::Artifact(artifact) => artifact::run(artifact, ground).await,
+        Command::Resource(resource) => resource::run(resource, ground).await,
         Command::Backup(backup) => backup::backup(backup, ground).await,
         Command::Restore(restore) => backup::restore(restore, ground).await,
         Command::Doctor => doctor::run(ground).await,
-        Command::Keeper => Ok(ExitCode::SUCCESS), // handled before there is a ground to stand on
+        Command::Keeper | Command::ScriptWorker => Ok(ExitCode::SUCCESS), // handled before there is a ground to stand on
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Args::command(), "manyhands", &mut script);

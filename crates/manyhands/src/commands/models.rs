@@ -72,7 +72,11 @@ fn about(provider: &Value) -> String {
         .map(Vec::as_slice)
         .unwrap_or_default();
     for model in configured {
-        about.push_str(&format!("\n  {}  in use{}", text(model), price(model)));
+        let used = provider["used"].as_array().into_iter().flatten();
+        let known = used.clone().find(|one| one["id"] == *model);
+        let known = known.map(|one| format!("{}{}", context(one), price(one)));
+        let known = known.unwrap_or_default();
+        about.push_str(&format!("\n  {}  in use{known}", text(model)));
     }
     if let Some(error) = provider["error"].as_str() {
         about.push_str(&format!(
@@ -170,11 +174,12 @@ mod tests {
         let provider = json!({
             "provider": "ollama", "kind": "openai", "baseUrl": "http://127.0.0.1:11434/v1", "scripted": false,
             "configured": ["ollama/qwen3"],
-            "offered": [{ "model": "qwen3" }, { "model": "llama", "contextTokens": 32_768 }],
+            "used": [{ "id": "ollama/qwen3", "contextTokens": 40_960, "price": { "input": 0.5, "output": 2 } }],
+            "offered": [{ "model": "qwen3" }, { "model": "llama", "contextTokens": 32_768, "price": null }],
         });
         assert_eq!(
             about(&provider),
-            "ollama (openai)  http://127.0.0.1:11434/v1\n  ollama/qwen3  in use\n  ollama/llama  reads 32.8k"
+            "ollama (openai)  http://127.0.0.1:11434/v1\n  ollama/qwen3  in use  reads 41.0k  $0.5 in, $2 out per million tokens\n  ollama/llama  reads 32.8k  price unknown"
         );
     }
 

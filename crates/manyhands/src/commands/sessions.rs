@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use manyhands_core::AgentId;
 use serde_json::{Value, json};
 
 use super::call::segment;
@@ -19,6 +20,21 @@ pub async fn run(sessions: Sessions, ground: &Ground) -> Done {
         Some(SessionsCommand::List { json }) => list(&remote, json).await?,
         Some(SessionsCommand::Show { key, limit, json }) => {
             show(&remote, &key, limit, json).await?
+        }
+        Some(SessionsCommand::Search {
+            query,
+            agent,
+            limit,
+            json,
+        }) => {
+            search(
+                &remote,
+                &query,
+                agent.as_ref().map(AgentId::as_str),
+                limit,
+                json,
+            )
+            .await?
         }
         Some(SessionsCommand::Reset { key }) => {
             let done = remote
@@ -141,6 +157,55 @@ async fn show(remote: &Remote, key: &str, limit: u32, json: bool) -> Result<(), 
         output::say(format!("\n{}", spoken(message)));
     }
     Ok(())
+}
+
+async fn search(
+    remote: &Remote,
+    query: &str,
+    agent: Option<&str>,
+    limit: u32,
+    json: bool,
+) -> Result<(), Failure> {
+    let mut path = format!("/api/memory?query={}&limit={limit}", segment(query));
+    if let Some(agent) = agent {
+        path.push_str(&format!("&agent={agent}"));
+    }
+    let found = remote.get(&path).await?;
+    if json {
+        output::json(&found);
+        return Ok(());
+    }
+    let results = found["results"].as_array().cloned().unwrap_or_default();
+    if results.is_empty() {
+        output::say("nothing was found");
+    }
+    for (number, result) in results.iter().enumerate() {
+        let gap = if number > 0 { "\n" } else { "" };
+        output::say(format!("{gap}{}", recalled(result)));
+    }
+    if found["complete"] == false {
+        output::remark("older conversations are still being read; ask again in a moment");
+    }
+    Ok(())
+}
+
+/// What was found: where and when, then the words.
+fn recalled(result: &Value) -> String {
+    let place = match result["path"].as_str() {
+        Some(path) => format!("{} {path}:{}", text(&result["agent"]), result["place"]),
+        None => format!(
+            "{} [{}] {}",
+            text(&result["sessionKey"]),
+            result["place"],
+            text(&result["role"])
+        ),
+    };
+    format!(
+        "{place} ({}, {})\n  {}",
+        text(&result["source"]),
+        text(&result["at"]),
+        text(&result["snippet"])
+    )
 }
 
 /// A session in a few lines.

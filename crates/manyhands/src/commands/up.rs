@@ -45,6 +45,7 @@ pub async fn run(up: Up, ground: &Ground) -> Done {
         ids: ground.ids.clone(),
         passphrase: ground.passphrase(),
         environment: ground.environment(),
+        vectors: vectors(),
     };
     let mut lent = None;
     let served = daemon::run(options, up.listen, |ready| {
@@ -91,4 +92,11 @@ fn greet(ready: &Ready, node: &str) {
     output::say(
         "  try       manyhands call gsv__WriteFile '{\"path\":\"memory/a.md\",\"content\":\"hi\"}'",
     );
+}
+
+/// The word vectors that were brought in beside the program, or beside the folder of its build.
+fn vectors() -> Option<std::path::PathBuf> {
+    let program = std::env::current_exe().ok()?;
+    let mut around = program.ancestors().skip(1).take(2);
+    around.find_map(|folder| Some(folder.join("vectors")).filter(|found| found.is_dir()))
 }

@@ -183,7 +183,7 @@ mod tests {
         );
         refused(
             json!({ "path": "a", "zzz": true }),
-            "zzz: is not a parameter; the parameters are action, limit, path, replaceAll",
+            "zzz: is not a parameter; the parameters are path, limit, replaceAll, action",
         );
         refused(
             json!({ "path": "a", "limit": 0, "replaceAll": "yes" }),

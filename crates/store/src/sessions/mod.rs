@@ -4,6 +4,7 @@
 //! tools it asked for: see [`Sessions::commit`].
 
 mod mail;
+mod part;
 mod record;
 mod remove;
 mod step;
@@ -14,21 +15,46 @@ pub use record::{CallRecord, CallState, Entry, SessionRecord, TurnRecord, TurnSt
 pub use step::Act;
 pub use usage::{Usage, UsageRow};
 
+use std::sync::Arc;
+
 use manyhands_core::{AgentId, Timestamp};
 
 use crate::error::StoreError;
+use crate::memory::{Memory, News};
 use crate::sql::{Sql, Statement};
 use record::{CALL_COLUMNS, ENTRY_COLUMNS, SESSION_COLUMNS, TURN_COLUMNS};
+
+/// What became of an input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(clippy::large_enum_variant)] // it is looked at once and dropped
+pub enum Taken {
+    /// It is kept.
+    New {
+        /// How many turns of the session were open before.
+        before: usize,
+    },
+    /// It was there already.
+    Known(TurnRecord),
+    /// Too many wait; it is not kept.
+    Full,
+}
 
 /// The records of conversations.
 #[derive(Debug, Clone)]
 pub struct Sessions {
     sql: Sql,
+    news: Arc<News>,
 }
 
 impl Sessions {
     pub(crate) fn new(sql: Sql) -> Self {
-        Self { sql }
+        let news = Arc::default();
+        Self { sql, news }
+    }
+
+    /// What was said, to be found again by words.
+    pub fn memory(&self) -> Memory {
+        Memory::new(self.sql.clone(), self.news.clone())
     }
 
     /// One session.
@@ -106,23 +132,36 @@ impl Sessions {
         Ok(entries)
     }
 
-    /// Keeps an input as a turn that waits for its place. The same run asked again is the turn
-    /// that is there, with `false`.
-    pub async fn enqueue(&self, turn: &TurnRecord) -> Result<(TurnRecord, bool), StoreError> {
+    /// Keeps an input as a turn that waits for its place, and notes that somebody spoke in the
+    /// session. The same run asked again is the turn that is there; where `most` turns are open,
+    /// nothing is kept.
+    pub async fn enqueue(&self, turn: &TurnRecord, most: usize) -> Result<Taken, StoreError> {
+        let key = turn.session_key.as_str();
         let mut tx = self.sql.begin().await?;
-        let new = tx.run(turn.insert()).await? > 0;
-        if new {
-            tx.commit().await?;
-            return Ok((turn.clone(), true));
-        }
-        let select = Statement::new(TURN_COLUMNS)
-            .then_with(" WHERE session_key = ", turn.session_key.as_str())
+        let known = Statement::new(TURN_COLUMNS)
+            .then_with(" WHERE session_key = ", key)
             .then_with(" AND run_id = ", turn.run_id.as_str());
-        let row = tx.one(select).await?;
-        tx.abandon().await;
-        let there = row.as_ref().map(TurnRecord::read).transpose()?;
-        let gone = || StoreError::not_found(format!("the turn {}", turn.run_id));
-        there.map(|there| (there, false)).ok_or_else(gone)
+        if let Some(row) = tx.one(known).await? {
+            tx.abandon().await;
+            return TurnRecord::read(&row).map(Taken::Known);
+        }
+        let open = Statement::new("SELECT COUNT(*) AS count FROM turn")
+            .then_with(" WHERE session_key = ", key)
+            .then(" AND state IN ('queued', 'running', 'waiting')");
+        let open = tx.one(open).await?.map_or(Ok(0), |row| row.int("count"))?;
+        let open = usize::try_from(open).unwrap_or(usize::MAX);
+        if open >= most {
+            tx.abandon().await;
+            return Ok(Taken::Full);
+        }
+        tx.run(turn.insert()).await?;
+        let active =
+            Statement::new("UPDATE session SET last_active = $2, updated = $2 WHERE key = $1")
+                .bind(key)
+                .bind(turn.created);
+        tx.run(active).await?;
+        tx.commit().await?;
+        Ok(Taken::New { before: open })
     }
 
     /// The turn of a run.
@@ -141,9 +180,13 @@ impl Sessions {
         row.as_ref().map(TurnRecord::read).transpose()
     }
 
-    /// Ends a turn that cannot be worked on.
-    pub async fn fail_turn(&self, id: &str, why: &str, now: Timestamp) -> Result<(), StoreError> {
-        let outcome = serde_json::json!({ "error": why }).to_string();
+    /// Ends a turn that cannot be worked on; `outcome` says why, as JSON.
+    pub async fn fail_turn(
+        &self,
+        id: &str,
+        outcome: &str,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
         let update = Statement::new(
             "UPDATE turn SET state = 'failed', outcome = $2, ended = $3
              WHERE id = $1 AND state IN ('queued', 'running', 'waiting')",

@@ -290,8 +290,7 @@ impl TurnRecord {
         Statement::new(
             "INSERT INTO turn (id, session_key, run_id, place, state, input, origin, work, created)
              SELECT $1, $2, $3, COALESCE(MAX(place), 0) + 1, $4, $5, $6, $7, $8
-             FROM turn WHERE session_key = $2
-             ON CONFLICT (session_key, run_id) DO NOTHING",
+             FROM turn WHERE session_key = $2",
         )
         .bind(self.id.as_str())
         .bind(self.session_key.as_str())

@@ -1,10 +1,27 @@
 //! Sessions that leave nothing behind but what they cost.
 
+use manyhands_core::Timestamp;
+
 use super::Sessions;
+use super::record::{SESSION_COLUMNS, SessionRecord};
 use crate::error::StoreError;
 use crate::sql::Statement;
 
 impl Sessions {
+    /// Sessions of sub-agents in which nobody spoke since `before`, the longest quiet first.
+    pub async fn quiet_subs(
+        &self,
+        before: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<SessionRecord>, StoreError> {
+        let select = Statement::new(SESSION_COLUMNS)
+            .then_with(" WHERE last_active < ", before)
+            .then(" AND key LIKE 'agent:' || agent || ':sub:%' ORDER BY last_active, key")
+            .then_with(" LIMIT ", i64::from(limit));
+        let rows = self.sql.all(select).await?;
+        rows.iter().map(SessionRecord::read).collect()
+    }
+
     /// Removes a session with all that was said in it and its turns, none of which may be open.
     /// What it used up is counted under the key `heir` from then on. Whether it was there.
     pub async fn remove(&self, key: &str, heir: &str) -> Result<bool, StoreError> {
@@ -80,7 +97,7 @@ mod tests {
             started: None,
             ended: None,
         };
-        sessions.enqueue(&turn).await.unwrap();
+        sessions.enqueue(&turn, 9).await.unwrap();
         let said = Act::Append {
             turn: None,
             kind: "user",

@@ -53,6 +53,8 @@ pub enum Act {
     Session(Box<SessionRecord>),
     /// A model is shown the entries from here on.
     Floor(i64),
+    /// Only if the next entry is this one: nothing was said since somebody looked.
+    Unmoved(i64),
 }
 
 impl Sessions {
@@ -80,12 +82,16 @@ impl Sessions {
                 what: format!("the session {key}"),
             });
         }
+        let says = acts.iter().any(|act| matches!(act, Act::Append { .. }));
         for act in acts {
             act.apply(&mut tx, &mut session, now).await?;
         }
         session.updated = now;
         tx.run(session.update()?).await?;
         tx.commit().await?;
+        if says {
+            self.news.session(key);
+        }
         Ok(session)
     }
 }
@@ -180,6 +186,12 @@ impl Act {
                 session.floor = seq;
                 Ok(())
             }
+            Self::Unmoved(seq) => match session.next_seq == seq {
+                true => Ok(()),
+                false => Err(StoreError::Changed {
+                    what: format!("the session {}", session.key),
+                }),
+            },
         }
     }
 }

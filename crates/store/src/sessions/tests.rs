@@ -52,7 +52,7 @@ async fn with_session() -> (TestHome, Store, SessionRecord) {
 async fn a_step_is_done_whole_or_not_at_all() {
     let (_home, store, session) = with_session().await;
     let sessions = store.sessions();
-    sessions.enqueue(&turn("t1", "r1")).await.unwrap();
+    sessions.enqueue(&turn("t1", "r1"), 9).await.unwrap();
     let acts = vec![moved(TurnState::Running), said("a"), said("b")];
     let after = sessions
         .commit(&session.key, "s1", acts, Timestamp(2))
@@ -76,6 +76,19 @@ async fn a_step_is_done_whole_or_not_at_all() {
     assert_eq!(bodies, ["a", "b"]);
     let last = sessions.entries_before("s1", i64::MAX, 1).await.unwrap();
     assert_eq!(last[0].body, "b");
+}
+
+#[tokio::test]
+async fn a_step_that_was_prepared_before_something_was_said_is_refused() {
+    let (_home, store, session) = with_session().await;
+    let sessions = store.sessions();
+    let commit = |acts| sessions.commit(&session.key, "s1", acts, Timestamp(2));
+    commit(vec![Act::Unmoved(0), said("a")]).await.unwrap();
+    let late = commit(vec![Act::Unmoved(0), said("b")]).await;
+    assert!(matches!(late, Err(StoreError::Changed { .. })), "{late:?}");
+    let entries = sessions.entries("s1", 0, 10).await.unwrap();
+    assert_eq!(entries.len(), 1, "nothing changed");
+    commit(vec![Act::Unmoved(1), said("b")]).await.unwrap();
 }
 
 #[tokio::test]
@@ -104,11 +117,19 @@ async fn a_step_of_a_conversation_that_was_reset_is_refused() {
 async fn the_same_run_is_one_turn_and_an_ended_turn_stays_ended() {
     let (_home, store, session) = with_session().await;
     let sessions = store.sessions();
-    let (first, new) = sessions.enqueue(&turn("t1", "r1")).await.unwrap();
-    assert!(new);
-    let (again, new) = sessions.enqueue(&turn("t2", "r1")).await.unwrap();
-    assert!(!new && again.id == first.id);
-    sessions.enqueue(&turn("t3", "r3")).await.unwrap();
+    let first = sessions.enqueue(&turn("t1", "r1"), 2).await.unwrap();
+    assert_eq!(first, Taken::New { before: 0 });
+    let again = sessions.enqueue(&turn("t2", "r1"), 2).await.unwrap();
+    assert!(matches!(again, Taken::Known(turn) if turn.id == "t1"));
+    let third = sessions.enqueue(&turn("t3", "r3"), 2).await.unwrap();
+    assert_eq!(third, Taken::New { before: 1 });
+    let more = sessions.enqueue(&turn("t4", "r4"), 2).await.unwrap();
+    assert_eq!(more, Taken::Full);
+    let again = sessions.enqueue(&turn("t2", "r1"), 2).await.unwrap();
+    assert!(
+        matches!(again, Taken::Known(_)),
+        "asking again needs no place"
+    );
     let open = sessions.open_turns(&session.key).await.unwrap();
     assert_eq!(open.len(), 2);
     assert_eq!(sessions.unfinished().await.unwrap(), [session.key.as_str()]);

@@ -11,7 +11,7 @@ use super::sqlite::refusal;
 use crate::error::StoreError;
 
 /// Steps are appended and never edited once released.
-const STEPS: [(i64, &str, &str); 5] = [
+const STEPS: [(i64, &str, &str); 9] = [
     (
         1,
         "records",
@@ -28,6 +28,22 @@ const STEPS: [(i64, &str, &str); 5] = [
         5,
         "news_session",
         include_str!("../../migrations/0005_news_session.sql"),
+    ),
+    (
+        6,
+        "memory",
+        include_str!("../../migrations/0006_memory.sql"),
+    ),
+    (7, "chats", include_str!("../../migrations/0007_chats.sql")),
+    (
+        8,
+        "collections",
+        include_str!("../../migrations/0008_collections.sql"),
+    ),
+    (
+        9,
+        "servers",
+        include_str!("../../migrations/0009_servers.sql"),
     ),
 ];
 

@@ -8,6 +8,7 @@ mod migrations;
 mod sqlite;
 mod statement;
 mod tx;
+pub(crate) mod words;
 
 use std::path::Path;
 

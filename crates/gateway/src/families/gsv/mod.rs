@@ -4,6 +4,7 @@ mod config_get;
 mod delete_file;
 mod edit_file;
 mod logs_get;
+mod memory_search;
 mod read_file;
 mod session_send;
 mod sessions_list;
@@ -54,6 +55,7 @@ pub(crate) fn tools(ground: &Ground<'_>) -> Vec<Arc<dyn Tool>> {
             catalogue: Arc::clone(catalogue),
         })),
         Arc::new(Typed::new(sessions_list::SessionsList((*minds).clone()))),
+        Arc::new(Typed::new(memory_search::MemorySearch((*minds).clone()))),
         Arc::new(Typed::new(session_send::SessionSend((*minds).clone()))),
     ]
 }

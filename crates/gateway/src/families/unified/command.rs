@@ -1,5 +1,6 @@
 //! What the two command lines share: their environment, their rules of thumb, their result.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -79,6 +80,12 @@ pub struct CommandLine<'a> {
     pub injected: &'a [String],
 }
 
+/// What a command sees of the gateway's environment, with what the owner passes on.
+pub fn environment(host: &Host, injected: &[String]) -> BTreeMap<String, String> {
+    let injected = injected.iter().map(String::as_str);
+    host.inherit(ENVIRONMENT.into_iter().chain(injected))
+}
+
 /// Runs a command line with the three folders writable.
 pub async fn run(
     host: &Host,
@@ -87,7 +94,6 @@ pub async fn run(
 ) -> Result<CommandOutput, ToolError> {
     let timeout = within(line.timeout_seconds, line.ceiling)?;
     let folders = [host.workspace(), host.cache(), host.state()];
-    let injected = line.injected.iter().map(String::as_str);
     let shown = usize::try_from(line.max_output).unwrap_or(usize::MAX);
     let ran = host
         .run(
@@ -95,7 +101,7 @@ pub async fn run(
                 program: line.shell,
                 args: line.args,
                 cwd: host.directory(line.cwd)?,
-                env: host.inherit(ENVIRONMENT.into_iter().chain(injected)),
+                env: environment(host, line.injected),
                 writable: folders.iter().map(|root| root.jail().clone()).collect(),
                 timeout,
                 max_stdout: shown,

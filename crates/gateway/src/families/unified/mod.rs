@@ -1,5 +1,8 @@
 //! The unified agent's tools: one file each. They work in `file_cache_dir` and `file_state_dir`.
 
+mod acp_desk;
+mod acp_permit;
+mod acp_spawn;
 mod bash;
 mod command;
 mod envelope;
@@ -50,6 +53,12 @@ pub(crate) fn tools(
     }
     if switches.spawn.enabled {
         tools.push(Arc::new(Typed::new(spawn::Spawn(minds.clone()))));
+    }
+    if switches.acp_spawn.enabled {
+        let (minds, host, web) = (minds.clone(), host.clone(), web.clone());
+        let spawn = acp_spawn::AcpSpawn::new(minds, host, web);
+        tools.push(Arc::new(Typed::new(spawn)));
+        tools.push(Arc::new(Typed::new(acp_permit::AcpPermit)));
     }
     if switches.plan_create.enabled {
         tools.push(Arc::new(Typed::new(plan_create::PlanCreate(minds.clone()))));

@@ -44,7 +44,7 @@ pub struct Params {
 /// A JSON Schema, or a name.
 #[derive(Deserialize, JsonSchema)]
 #[serde(untagged)]
-enum OutputSchema {
+pub(super) enum OutputSchema {
     /// A name: the result is JSON.
     Name(String),
     /// A JSON Schema that the result fits.
@@ -52,7 +52,18 @@ enum OutputSchema {
 }
 
 impl OutputSchema {
-    fn value(&self) -> Value {
+    /// Refuses what is no JSON Schema.
+    pub(super) fn check(&self) -> Result<(), ToolError> {
+        match self {
+            Self::Name(_) => Ok(()),
+            Self::Schema(_) => check_schema(&self.value()).map_err(|e| {
+                ToolError::parameter("output_schema", format!("is not a JSON Schema: {e}"))
+            }),
+        }
+    }
+
+    /// As the envelope tells it.
+    pub(super) fn value(&self) -> Value {
         match self {
             Self::Name(name) => Value::from(name.as_str()),
             Self::Schema(schema) => Value::Object(schema.clone()),
@@ -60,7 +71,7 @@ impl OutputSchema {
     }
 
     /// What the sub-agent is told.
-    fn asked(&self) -> String {
+    pub(super) fn asked(&self) -> String {
         let json = "Your whole answer must be one JSON value, without words or fences around it.";
         match self {
             Self::Name(name) => format!("{json} Its shape is called {name}."),
@@ -69,7 +80,7 @@ impl OutputSchema {
     }
 
     /// The answer as JSON that fits.
-    fn fit(&self, text: &str) -> Result<Value, String> {
+    pub(super) fn fit(&self, text: &str) -> Result<Value, String> {
         let value = json_in(text).ok_or("it is not JSON")?;
         match self {
             Self::Name(_) => Ok(value),
@@ -81,7 +92,7 @@ impl OutputSchema {
 /// What is told of a sub-agent's progress.
 #[derive(Deserialize, JsonSchema, Clone, Copy, PartialEq, Eq, Default)]
 #[serde(rename_all = "snake_case")]
-enum Observe {
+pub(super) enum Observe {
     #[default]
     Default,
     LongShell,
@@ -90,7 +101,7 @@ enum Observe {
 
 impl Observe {
     /// What is told of something that happened.
-    fn told(self, what: &What) -> Option<String> {
+    pub(super) fn told(self, what: &What) -> Option<String> {
         match (self, what) {
             (
                 Self::LongShell,
@@ -143,10 +154,8 @@ impl TypedTool for Spawn {
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
-        if let Some(OutputSchema::Schema(schema)) = &params.output_schema {
-            check_schema(&Value::Object(schema.clone())).map_err(|e| {
-                ToolError::parameter("output_schema", format!("is not a JSON Schema: {e}"))
-            })?;
+        if let Some(schema) = &params.output_schema {
+            schema.check()?;
         }
         let minds = self.0.minds()?;
         let errand = Errand {

@@ -1,16 +1,154 @@
-//! Artifacts: the whole of what was too large to show.
+//! Artifacts over HTTP: listed, shown, taken, given and removed; bytes are streamed both ways.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Path, Query, Request, State};
 use axum::response::{IntoResponse, Response};
-use http::header;
-use manyhands_core::{ArtifactId, ErrorCode, Role, ToolError};
+use futures_util::TryStreamExt as _;
+use http::{HeaderValue, header};
+use manyhands_core::{AgentId, ArtifactId, Caller, ErrorCode, Invoke as _, Role, ToolError};
+use manyhands_store::{ArtifactFilter, ArtifactRecord, StoreError};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
 
+use super::query;
+use crate::artifacts::{Reader, check_name, failure, mime_by_name};
 use crate::gateway::Gateway;
 use crate::http::asker::Asker;
-use crate::http::refusal::Refusal;
+use crate::http::refusal::{Answer, Refusal, answer};
+
+/// How long an upload may take.
+const UPLOAD: Duration = Duration::from_secs(3_600);
+
+/// Which artifacts to list.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Which {
+    /// Only those of this agent.
+    agent: Option<String>,
+    /// Only those in this chat; `results` for large results.
+    chat: Option<String>,
+    /// How many at most; 100 when not said.
+    #[schemars(range(min = 1, max = 1000))]
+    limit: Option<u32>,
+    /// How many to pass over.
+    offset: Option<u32>,
+}
+
+/// What is said of an upload.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct New {
+    /// The name of the file.
+    name: String,
+    /// Its media type; by its name when not said.
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    /// For which agent; `main` when not said.
+    agent: Option<String>,
+    /// Into which chat; a new one when not said.
+    chat: Option<String>,
+}
+
+/// What a link carries.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Signed {
+    /// Until when the link is good, in seconds since 1970.
+    expires: i64,
+    /// What makes it genuine.
+    signature: String,
+}
+
+/// The artifacts of whoever asks; all of them for the owner.
+pub async fn list(
+    State(gateway): State<Arc<Gateway>>,
+    Asker(admitted): Asker,
+    which: Result<Query<Which>, QueryRejection>,
+) -> Answer {
+    let which = query(which)?;
+    not_a_node(&admitted.caller)?;
+    let limit = which.limit.unwrap_or(100);
+    if !(1..=1_000).contains(&limit) {
+        return Err(Refusal(ToolError::parameter("limit", "must be 1 to 1000")));
+    }
+    let chat = match which.chat.as_deref() {
+        None => None,
+        Some("results") => Some(None),
+        Some(id) => Some(Some(id.parse().map_err(|_| {
+            Refusal(ToolError::parameter(
+                "chat",
+                "must be the id of a chat, or results",
+            ))
+        })?)),
+    };
+    let filter = ArtifactFilter {
+        agent: which.agent.as_deref().map(agent).transpose()?,
+        caller: (!admitted.caller.is_owner()).then(|| admitted.caller.key()),
+        chat,
+    };
+    let artifacts = gateway.store.artifacts();
+    let found = artifacts
+        .list(&filter, limit, which.offset.unwrap_or(0))
+        .await?;
+    answer(json!({ "artifacts": found }))
+}
+
+/// Keeps what is sent as an artifact.
+pub async fn put(
+    State(gateway): State<Arc<Gateway>>,
+    Asker(admitted): Asker,
+    new: Result<Query<New>, QueryRejection>,
+    request: Request,
+) -> Answer {
+    let new = query(new)?;
+    not_a_node(&admitted.caller)?;
+    may_write(&gateway, &admitted.caller)?;
+    check_name(&new.name, "name")?;
+    let shelf = gateway.shelf();
+    let said = request.headers().get(header::CONTENT_LENGTH);
+    let said = said.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    if said.is_some_and(|length| length > shelf.most()) {
+        let message = format!(
+            "the file is larger than limits.artifact_file_bytes, {} bytes",
+            shelf.most()
+        );
+        return Err(Refusal(ToolError::new(ErrorCode::TooLarge, message)));
+    }
+    let reader = Reader {
+        agent: new.agent.as_deref().map_or(Ok(AgentId::main()), agent)?,
+        caller: admitted.caller.clone(),
+        call: gateway.ids.next(),
+    };
+    let bucket = shelf.bucket(new.chat.as_deref(), None, &reader).await?;
+    let mime = match new.kind {
+        Some(kind) => media_type(kind)?,
+        None => mime_by_name(&new.name)
+            .unwrap_or("application/octet-stream")
+            .to_owned(),
+    };
+    let broken = |e: axum::Error| StoreError::Invalid {
+        what: format!("the upload broke off: {e}"),
+    };
+    let body = request.into_body().into_data_stream().map_err(broken);
+    let kept = shelf.keep(&new.name, &mime, bucket, &reader, body);
+    let kept = tokio::time::timeout(UPLOAD, kept).await.map_err(|_| {
+        Refusal(ToolError::new(
+            ErrorCode::DeadlineExceeded,
+            "the upload took too long",
+        ))
+    })?;
+    let kept = kept.map_err(|e| Refusal(failure(&e)))?;
+    let about = format!("{} {}", kept.id, kept.name);
+    gateway
+        .note(&admitted.caller, "artifact.put", &about)
+        .await?;
+    answer(json!(shelf.said(kept)))
+}
 
 /// Streams an artifact to whoever made the call behind it, or to the owner.
 pub async fn get(
@@ -18,31 +156,168 @@ pub async fn get(
     Asker(admitted): Asker,
     Path(id): Path<String>,
 ) -> Result<Response, Refusal> {
-    if admitted.caller.rights.role == Role::Node {
-        return Err(Refusal(ToolError::new(
-            ErrorCode::Forbidden,
-            "a node token cannot read artifacts",
-        )));
+    let record = find(&gateway, &admitted.caller, &id).await?;
+    serve(&gateway, record).await
+}
+
+/// What is known of an artifact.
+pub async fn show(
+    State(gateway): State<Arc<Gateway>>,
+    Asker(admitted): Asker,
+    Path(id): Path<String>,
+) -> Answer {
+    answer(json!(find(&gateway, &admitted.caller, &id).await?))
+}
+
+/// A link by which an artifact is downloaded without a token.
+pub async fn link(
+    State(gateway): State<Arc<Gateway>>,
+    Asker(admitted): Asker,
+    Path(id): Path<String>,
+) -> Answer {
+    let record = find(&gateway, &admitted.caller, &id).await?;
+    let (url, until) = gateway.shelf().link(record.id);
+    answer(json!({ "url": url, "expires": until.rfc3339() }))
+}
+
+/// Removes an artifact.
+pub async fn remove(
+    State(gateway): State<Arc<Gateway>>,
+    Asker(admitted): Asker,
+    Path(id): Path<String>,
+) -> Answer {
+    may_write(&gateway, &admitted.caller)?;
+    let record = find(&gateway, &admitted.caller, &id).await?;
+    gateway.store.artifacts().delete(record.id).await?;
+    let about = format!("{} {}", record.id, record.name);
+    gateway
+        .note(&admitted.caller, "artifact.remove", &about)
+        .await?;
+    answer(json!({ "id": record.id, "removed": true }))
+}
+
+/// Streams an artifact to whoever has a link that is good. Others are told the same, whatever
+/// is wrong.
+pub async fn by_link(
+    State(gateway): State<Arc<Gateway>>,
+    Path(id): Path<String>,
+    signed: Result<Query<Signed>, QueryRejection>,
+) -> Result<Response, Refusal> {
+    let refused = || {
+        let message = "this link is not good, or no longer";
+        let refused = ToolError::new(ErrorCode::Forbidden, message);
+        Refusal(refused.hint("ask for a new one"))
+    };
+    let Query(signed) = signed.map_err(|_| refused())?;
+    let id: ArtifactId = id.parse().map_err(|_| refused())?;
+    if !gateway
+        .shelf()
+        .links
+        .holds(id, signed.expires, &signed.signature)
+    {
+        return Err(refused());
     }
+    let record = gateway.store.artifacts().get(id).await?;
+    serve(&gateway, record.ok_or_else(refused)?).await
+}
+
+/// The artifact of that id, if it is this caller's.
+async fn find(gateway: &Gateway, caller: &Caller, id: &str) -> Result<ArtifactRecord, Refusal> {
+    not_a_node(caller)?;
     let id: ArtifactId = id
         .parse()
         .map_err(|_| Refusal(ToolError::parameter("id", "must be the id of an artifact")))?;
-    let artifacts = gateway.store.artifacts();
-    let record = artifacts
-        .get(id)
-        .await?
-        .ok_or_else(|| Refusal(ToolError::not_found(format!("there is no artifact {id}"))))?;
-    if !admitted.caller.is_owner() && record.caller != admitted.caller.key() {
-        return Err(Refusal(ToolError::not_found(format!(
-            "there is no artifact {id}"
-        ))));
+    let found = gateway.store.artifacts().get(id).await?;
+    let own = found.filter(|record| caller.is_owner() || record.caller == caller.key());
+    own.ok_or_else(|| Refusal(ToolError::not_found(format!("there is no artifact {id}"))))
+}
+
+/// Whoever gives or removes artifacts here must have the right to write them with the tool.
+fn may_write(gateway: &Gateway, caller: &Caller) -> Result<(), Refusal> {
+    let catalogue = gateway.path.catalogue();
+    let permitted = match catalogue.resolve("gateway_write_artifact") {
+        Some(tool) => caller.rights.permit(tool.spec()),
+        None => Ok(()),
+    };
+    permitted.map_err(|why| Refusal(ToolError::new(ErrorCode::Forbidden, why)))
+}
+
+fn not_a_node(caller: &Caller) -> Result<(), Refusal> {
+    match caller.rights.role {
+        Role::Node => Err(Refusal(ToolError::new(
+            ErrorCode::Forbidden,
+            "a node token cannot read artifacts",
+        ))),
+        _ => Ok(()),
     }
-    let stream = artifacts.open(id, None).await?;
+}
+
+/// The bytes as a file to save: a browser neither shows nor guesses what they are.
+async fn serve(gateway: &Gateway, record: ArtifactRecord) -> Result<Response, Refusal> {
+    let stream = gateway.store.artifacts().open(record.id, None).await?;
+    let mime = match record.mime.starts_with("text/") && !record.mime.contains(';') {
+        true => format!("{}; charset=utf-8", record.mime),
+        false => record.mime,
+    };
+    let text = |text: String| {
+        HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static("application/octet-stream"))
+    };
     let headers = [
-        (header::CONTENT_TYPE, record.mime),
-        (header::CONTENT_LENGTH, record.size.to_string()),
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff".to_owned()),
-        (header::CONTENT_DISPOSITION, "attachment".to_owned()),
+        (header::CONTENT_TYPE, text(mime)),
+        (header::CONTENT_LENGTH, HeaderValue::from(record.size)),
+        (
+            header::X_CONTENT_TYPE_OPTIONS,
+            HeaderValue::from_static("nosniff"),
+        ),
+        (header::CONTENT_DISPOSITION, text(disposition(&record.name))),
+        (
+            header::CONTENT_SECURITY_POLICY,
+            HeaderValue::from_static("default-src 'none'; sandbox"),
+        ),
+        (
+            header::REFERRER_POLICY,
+            HeaderValue::from_static("no-referrer"),
+        ),
+        (
+            header::CACHE_CONTROL,
+            HeaderValue::from_static("private, no-store"),
+        ),
     ];
     Ok((headers, Body::from_stream(stream)).into_response())
+}
+
+/// `attachment` with the name, letter for letter where the client knows how.
+fn disposition(name: &str) -> String {
+    let plain = |c: char| match c {
+        ' '..='~' if !matches!(c, '"' | '\\' | '%') => c,
+        _ => '_',
+    };
+    let simple: String = name.chars().map(plain).collect();
+    let spelled: String = name
+        .bytes()
+        .map(|byte| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' => {
+                char::from(byte).to_string()
+            }
+            other => format!("%{other:02X}"),
+        })
+        .collect();
+    format!("attachment; filename=\"{simple}\"; filename*=UTF-8''{spelled}")
+}
+
+fn media_type(text: String) -> Result<String, Refusal> {
+    let legal = |c: u8| c.is_ascii_alphanumeric() || b"/+-._".contains(&c);
+    match text.len() <= 100 && text.contains('/') && text.bytes().all(legal) {
+        true => Ok(text.to_ascii_lowercase()),
+        false => Err(Refusal(ToolError::parameter(
+            "type",
+            "must be a media type such as text/csv",
+        ))),
+    }
+}
+
+fn agent(text: &str) -> Result<AgentId, Refusal> {
+    text.parse().map_err(|e: manyhands_core::InvalidName| {
+        Refusal(ToolError::parameter("agent", e.to_string()))
+    })
 }

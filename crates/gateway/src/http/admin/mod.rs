@@ -5,11 +5,16 @@ pub mod approvals;
 pub mod artifacts;
 pub mod audit;
 pub mod config;
+pub mod connections;
+pub mod memory;
 pub mod models;
 pub mod nodes;
 pub mod policy;
+pub mod resources;
 pub mod secrets;
+pub mod servers;
 pub mod sessions;
+pub mod skills;
 pub mod tokens;
 
 use axum::Json;

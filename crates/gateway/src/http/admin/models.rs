@@ -5,8 +5,9 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{Query, State};
-use manyhands_core::{ErrorCode, ToolError};
-use manyhands_llm::{Checked, ModelError, ModelId, Offered, ProviderModels};
+use manyhands_agent::Failure;
+use manyhands_core::ToolError;
+use manyhands_llm::{Checked, ModelError, ModelId, Models, Offered, ProviderModels};
 use manyhands_store::UsageRow;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -30,7 +31,7 @@ pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer {
     let gone = CancellationToken::new();
     let _gone = gone.clone().drop_guard();
     let providers = models.list(&gone).await;
-    let providers: Vec<Value> = providers.iter().map(shown).collect();
+    let providers: Vec<Value> = providers.iter().map(|one| shown(&models, one)).collect();
     let settings = gateway.settings.current();
     answer(json!({
         "default": settings.models.default,
@@ -40,26 +41,50 @@ pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer {
     }))
 }
 
-fn shown(provider: &ProviderModels) -> Value {
+fn shown(models: &Models, provider: &ProviderModels) -> Value {
+    let known = |model: &ModelId| {
+        let offered = provider.offered.as_ref().ok()?;
+        offered.iter().find(|one| one.model == model.model)
+    };
+    let used = provider.configured.iter();
+    let used = used.map(|model| one(models, model, known(model)));
     let mut shown = json!({
         "provider": provider.provider,
         "kind": provider.kind,
         "baseUrl": provider.base_url,
         "configured": provider.configured,
+        "used": used.collect::<Vec<_>>(),
         "scripted": provider.scripted,
     });
     match &provider.offered {
-        Ok(offered) => shown["offered"] = offered.iter().map(one).collect(),
+        Ok(offered) => {
+            let of = |offered: &Offered| {
+                let model = ModelId {
+                    provider: provider.provider.clone(),
+                    model: offered.model.clone(),
+                };
+                one(models, &model, Some(offered))
+            };
+            shown["offered"] = offered.iter().map(of).collect();
+        }
         Err(error) => shown["error"] = json!(error.to_string()),
     }
     shown
 }
 
-fn one(offered: &Offered) -> Value {
+/// A model, with what is known of it: prices are in dollars per million tokens.
+fn one(models: &Models, model: &ModelId, offered: Option<&Offered>) -> Value {
     json!({
-        "model": offered.model,
-        "title": offered.title,
-        "contextTokens": offered.context_tokens,
+        "model": model.model,
+        "id": model,
+        "title": offered.and_then(|one| one.title.as_deref()),
+        "contextTokens": offered.and_then(|one| one.context_tokens),
+        "price": models.price(model).map(|price| json!({
+            "input": price.input,
+            "output": price.output,
+            "cacheRead": price.cache_read,
+            "cacheWrite": price.cache_write,
+        })),
     })
 }
 
@@ -112,8 +137,12 @@ fn told(checked: &Checked) -> Value {
 /// A model's failure as a refusal.
 fn failed(error: ModelError) -> Refusal {
     let message = format!("{}: {}", error.model, error.message);
-    let refused = ToolError::new(ErrorCode::Failed, message).hint(error.kind.hint());
-    Refusal(refused)
+    let failure = Failure::from(&error);
+    let refused = ToolError {
+        message,
+        ..failure.refusal()
+    };
+    Refusal(refused.hint(error.kind.hint()))
 }
 
 /// How far back to look.

@@ -17,7 +17,7 @@ use super::{body, query};
 use crate::gateway::Gateway;
 use crate::http::asker::Asker;
 use crate::http::refusal::{Answer, Refusal, answer};
-use crate::minds::session_key;
+use crate::minds::{own_part, session_key};
 
 /// How many sessions, or messages, are shown unless said.
 const LIMIT: u32 = 50;
@@ -55,22 +55,16 @@ pub async fn list(
     session_key(&asker.caller, &AgentId::main(), "main")?;
     let (limit, offset) = (limit(which.limit)?, which.offset);
     let minds = gateway.minds();
-    let (sessions, total) = if asker.caller.is_owner() {
-        let (sessions, all) = minds.list(agent.as_ref(), limit, offset).await?;
-        (sessions, agent.is_none().then_some(all))
-    } else {
-        let wanted = limit as usize;
-        let own = own(
-            &gateway,
-            &asker.caller,
-            agent.as_ref(),
-            wanted + offset as usize,
-        )
-        .await?;
-        (
-            own.into_iter().skip(offset as usize).take(wanted).collect(),
-            None,
-        )
+    let (sessions, total) = match own_part(&asker.caller) {
+        None => {
+            let (sessions, all) = minds.list(agent.as_ref(), limit, offset).await?;
+            (sessions, agent.is_none().then_some(all))
+        }
+        Some(own) => {
+            let listed = minds.list_under(&own, agent.as_ref(), limit, offset);
+            let (sessions, all) = listed.await?;
+            (sessions, Some(all))
+        }
     };
     let shown: Vec<Value> = sessions.iter().map(|one| brief(&gateway, one)).collect();
     let mut listed = json!({ "count": shown.len(), "sessions": shown });
@@ -78,27 +72,6 @@ pub async fn list(
         listed["total"] = json!(total);
     }
     answer(listed)
-}
-
-/// The first `wanted` sessions that a caller may use.
-async fn own(
-    gateway: &Gateway,
-    caller: &Caller,
-    agent: Option<&AgentId>,
-    wanted: usize,
-) -> Result<Vec<SessionRecord>, ToolError> {
-    let mut own = Vec::new();
-    let mut at = 0;
-    loop {
-        let (page, _) = gateway.minds().list(agent, MAX_LIMIT, at).await?;
-        let last = page.len() < MAX_LIMIT as usize;
-        let theirs = |one: &SessionRecord| session_key(caller, &one.agent, &one.key).is_ok();
-        own.extend(page.into_iter().filter(theirs));
-        if last || own.len() >= wanted {
-            return Ok(own);
-        }
-        at += MAX_LIMIT;
-    }
 }
 
 fn limit(said: Option<u32>) -> Result<u32, Refusal> {

@@ -12,13 +12,13 @@ use futures_util::stream;
 use http::HeaderMap;
 use manyhands_agent::{ResetPolicy, SessionKey, SessionSettings, TurnUsage, What, fence};
 use manyhands_core::{AgentId, ErrorCode, ToolError};
-use manyhands_llm::{Block, Message};
+use manyhands_llm::{Block, Message, StopReason};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use super::super::admin::agents::names;
-use super::super::chat::{failed, stopped};
+use super::super::chat::stopped;
 use super::super::refusal::Refusal;
 use super::super::run::Run;
 use super::super::stream as events;
@@ -35,8 +35,6 @@ const AHEAD: usize = 64;
 /// How long the first step may take before the answer is begun without it, so that a failure
 /// that comes at once still has its status.
 const FIRST: Duration = Duration::from_secs(5);
-/// What stands at the end of an answer that was as long as it may be.
-const CUT: &str = "\n[the answer was cut off at its longest]";
 
 /// What happens in a run, in order.
 type Steps = mpsc::Receiver<Result<What, ToolError>>;
@@ -168,13 +166,26 @@ fn fenced(mut talk: Talk, asker: &Admitted) -> Talk {
 }
 
 impl Begun {
-    /// Follows the run whether or not somebody reads, so that its session goes when it ends.
+    /// Follows the run whether or not somebody reads, so that its session goes when it ends. When
+    /// the asker of a passing session goes away the run is stopped: nobody could read its answer.
     fn follow(self, gateway: Arc<Gateway>) -> Steps {
         let (steps, reader) = mpsc::channel(AHEAD);
         let Self { mut run, passing } = self;
         tokio::spawn(async move {
-            let mut gap = false;
-            while let Some(step) = run.next().await {
+            let (mut gap, mut left) = (false, false);
+            loop {
+                let step = tokio::select! {
+                    biased;
+                    step = run.next() => step,
+                    () = steps.closed(), if passing && !left => {
+                        left = true;
+                        gateway.minds().stop(&run.key);
+                        continue;
+                    }
+                };
+                let Some(step) = step else {
+                    return;
+                };
                 gap |= run.missed();
                 match &step {
                     // The pieces after a gap make no text; what is left is told with the whole.
@@ -216,7 +227,7 @@ async fn sweep(gateway: &Gateway, since: &Since) {
 /// A step, where an end without an answer is an error.
 fn told(step: Result<What, ToolError>) -> Result<What, ToolError> {
     match step? {
-        What::Error(text) => Err(failed(&text)),
+        What::Error(failure) => Err(failure.refusal()),
         What::Stopped => Err(stopped()),
         other => Ok(other),
     }
@@ -237,10 +248,9 @@ impl Answer {
         while let Some(step) = steps.recv().await {
             match told(step)? {
                 What::Partial(text) => said.push(text),
-                What::Final { text, usage } => {
-                    let (text, reason) = finished(&text);
-                    said.push(text.to_owned());
-                    return Ok(self.completion(&said.join("\n\n"), reason, usage));
+                What::Final { text, stop, usage } => {
+                    said.push(text);
+                    return Ok(self.completion(&said.join("\n\n"), reason(stop), usage));
                 }
                 _ => {}
             }
@@ -345,7 +355,7 @@ impl Pieces {
                 let waits = format!("{tool} waits for approval {approval}");
                 vec![Event::default().comment(waits)]
             }
-            Ok(What::Final { text, usage }) => self.end(&text, usage),
+            Ok(What::Final { text, stop, usage }) => self.end(&text, stop, usage),
             Ok(_) => Vec::new(),
             Err(error) => {
                 self.ended = true;
@@ -384,11 +394,10 @@ impl Pieces {
         }
     }
 
-    fn end(&mut self, text: &str, usage: TurnUsage) -> Vec<Event> {
+    fn end(&mut self, text: &str, stop: StopReason, usage: TurnUsage) -> Vec<Event> {
         self.ended = true;
-        let (text, reason) = finished(text);
         let mut events = self.rest(text);
-        events.push(data(&self.answer.chunk(json!({}), Some(reason))));
+        events.push(data(&self.answer.chunk(json!({}), Some(reason(stop)))));
         if self.answer.tells_usage {
             events.push(data(&self.answer.bare(json!([]), counted(usage))));
         }
@@ -401,11 +410,11 @@ fn data(value: &Value) -> Event {
     Event::default().data(value.to_string())
 }
 
-/// The text of an answer and why it ends.
-fn finished(text: &str) -> (&str, &'static str) {
-    match text.strip_suffix(CUT) {
-        Some(text) => (text, "length"),
-        None => (text, "stop"),
+/// Why an answer ends, in OpenAI's words.
+fn reason(stop: StopReason) -> &'static str {
+    match stop {
+        StopReason::Length => "length",
+        StopReason::End | StopReason::Calls => "stop",
     }
 }
 

@@ -24,7 +24,7 @@ fn translated(response: Response, error: &ToolError) -> Response {
     let (mut parts, _) = response.into_parts();
     parts.headers.remove(header::CONTENT_LENGTH);
     parts.headers.remove(header::CONTENT_TYPE);
-    if error.code != ErrorCode::RateLimited {
+    if error.code != ErrorCode::RateLimited || acted(error) {
         // A request that was begun may have had effects: clients must not repeat it unasked.
         let name = HeaderName::from_static("x-should-retry");
         parts
@@ -38,6 +38,16 @@ fn translated(response: Response, error: &ToolError) -> Response {
     fresh
 }
 
+/// Whether tools were called before a run failed.
+fn acted(error: &ToolError) -> bool {
+    error.details.as_ref().is_some_and(|d| d["acted"] == true)
+}
+
+/// The sort of failure that a run ended with, if it did.
+fn failure(error: &ToolError) -> Option<&str> {
+    error.details.as_ref()?["failure"].as_str()
+}
+
 /// An error in OpenAI's shape.
 pub(super) fn shape(error: &ToolError) -> Value {
     const WRONG: &str = "invalid_request_error";
@@ -46,6 +56,10 @@ pub(super) fn shape(error: &ToolError) -> Value {
         .as_ref()
         .is_some_and(|d| d["model"].is_string());
     let (kind, code) = match error.code {
+        ErrorCode::TooLarge if failure(error) == Some("context_overflow") => {
+            (WRONG, "context_length_exceeded")
+        }
+        ErrorCode::Failed if failure(error) == Some("refused") => (WRONG, "content_filter"),
         ErrorCode::Unauthenticated => (WRONG, "invalid_api_key"),
         ErrorCode::InvalidArguments => (WRONG, "invalid_value"),
         ErrorCode::NotFound if no_model => (WRONG, "model_not_found"),
@@ -54,7 +68,7 @@ pub(super) fn shape(error: &ToolError) -> Value {
         ErrorCode::Forbidden => ("permission_error", "forbidden"),
         ErrorCode::RateLimited => ("rate_limit_error", "rate_limit_exceeded"),
         ErrorCode::BudgetExceeded => ("insufficient_quota", "insufficient_quota"),
-        other => ("server_error", other.word()),
+        other => ("server_error", failure(error).unwrap_or(other.word())),
     };
     let problem = error.problems.first().map(|p| p.parameter.as_str());
     json!({

@@ -154,9 +154,10 @@ fn print(session: &str, run: &str, end: &Result<End, Failure>) -> ExitCode {
     let mut say = |name: &str, value: Value| told[name] = value;
     let mut code = ExitCode::FAILURE;
     match end {
-        Ok(End::Answer { text, usage }) => {
+        Ok(End::Answer { text, stop, usage }) => {
             say("ok", json!(true));
             say("text", json!(text));
+            say("stopReason", json!(stop));
             say("usage", json!(usage));
             code = ExitCode::SUCCESS;
         }
@@ -171,9 +172,16 @@ fn print(session: &str, run: &str, end: &Result<End, Failure>) -> ExitCode {
         Ok(End::Command {
             error: Some(error), ..
         }) => say("error", json!(error)),
-        Ok(End::Failed { error, stopped }) => {
+        Ok(End::Failed {
+            error,
+            stopped,
+            sort,
+        }) => {
             say("error", json!(error));
             say("stopped", json!(stopped));
+            say("code", json!(sort.code));
+            say("failure", json!(sort.failure));
+            say("retryAfterMs", json!(sort.retry_after_ms));
         }
         Ok(End::Waits(asked)) => {
             say("error", json!(waits(session, asked)));

@@ -38,6 +38,8 @@ pub enum End {
     /// There is an answer.
     Answer {
         text: String,
+        /// Why the model said no more.
+        stop: Option<String>,
         usage: Option<ChatUsage>,
     },
     /// It was a command, and this came of it.
@@ -46,11 +48,26 @@ pub enum End {
         error: Option<String>,
     },
     /// There is no answer.
-    Failed { error: String, stopped: bool },
+    Failed {
+        error: String,
+        stopped: bool,
+        sort: Sort,
+    },
     /// It waits for the owner, and nobody is here to be asked.
     Waits(Asked),
     /// The person left before it ended.
     Left,
+}
+
+/// What sort of failure, for programs.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Sort {
+    /// A stable word.
+    pub failure: Option<String>,
+    /// The code of a refusal.
+    pub code: Option<String>,
+    /// How long to wait before asking again.
+    pub retry_after_ms: Option<u64>,
 }
 
 /// What the owner is asked.
@@ -105,6 +122,7 @@ struct Turn<'a> {
 }
 
 /// Something that has to be seen to.
+#[allow(clippy::large_enum_variant)] // there is one at a time
 enum Happened {
     Heard(Heard),
     Answered(Option<String>),
@@ -317,16 +335,23 @@ impl Turn<'_> {
             ChatState::Final => {
                 let text = whole();
                 self.screen.whole(&text);
+                if event.stop_reason.as_deref() == Some("length") {
+                    self.screen.remark("the answer was cut off at its longest");
+                }
                 Some(End::Answer {
                     text,
+                    stop: event.stop_reason,
                     usage: event.usage,
                 })
             }
             ChatState::Error => Some(End::Failed {
-                error: event
-                    .error
-                    .unwrap_or_else(|| "there is no answer".to_owned()),
+                error: why(event.error, event.retry_after_ms),
                 stopped: event.stopped.unwrap_or(false),
+                sort: Sort {
+                    failure: event.failure,
+                    code: event.code,
+                    retry_after_ms: event.retry_after_ms,
+                },
             }),
         }
     }
@@ -410,6 +435,15 @@ async fn answered(question: &mut Option<Question>) -> Option<String> {
     match question {
         Some(question) => question.answer().await,
         None => std::future::pending().await,
+    }
+}
+
+/// Why there is no answer, and when to ask again.
+fn why(error: Option<String>, retry_after_ms: Option<u64>) -> String {
+    let error = error.unwrap_or_else(|| "there is no answer".to_owned());
+    match retry_after_ms {
+        Some(wait) => format!("{error}\nhint: ask again in {} s", wait.div_ceil(1_000)),
+        None => error,
     }
 }
 

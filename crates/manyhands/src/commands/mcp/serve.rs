@@ -1,4 +1,4 @@
-//! `mcp`: the tools of a gateway over standard input and output.
+//! `mcp` by itself: the tools of a gateway over standard input and output.
 //!
 //! What the gateway tells of changes comes on the stream of its `GET /mcp`, which looks at them
 //! with the rights of this token. The stream is opened anew when it ends, until the token no
@@ -20,7 +20,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-use super::call::name;
+use crate::commands::call::name;
 use crate::ground::Ground;
 use crate::output::{Done, Failure};
 use crate::remote::Remote;
@@ -40,13 +40,16 @@ const MAX_LINE: usize = 64 * 1024;
 #[derive(Clone)]
 struct There {
     remote: Arc<Remote>,
+    /// What is shown; as the gateway's settings say unless named.
+    profile: String,
     /// Counts the changes since this process began.
     changes: watch::Receiver<u64>,
 }
 
 impl Hands for There {
     async fn list(&self, _: &RequestContext<RoleServer>) -> Result<Vec<ToolListing>, ErrorData> {
-        let listed = self.remote.get("/api/tools").await;
+        let path = format!("/api/tools?profile={}", name(&self.profile));
+        let listed = self.remote.get(&path).await;
         let listed = listed.map_err(|e| ErrorData::internal_error(e.0, None))?;
         serde_json::from_value(listed["tools"].clone())
             .map_err(|e| ErrorData::internal_error(e.to_string(), None))
@@ -75,15 +78,25 @@ impl Hands for There {
 }
 
 /// Serves until the client closes its end.
-pub async fn run(ground: &Ground) -> Done {
+pub async fn run(ground: &Ground, profile: Option<&str>) -> Done {
     let remote = Arc::new(ground.remote()?);
-    remote.get("/api/tools").await?; // a gateway that is not there is said at once
-    let feed = Feed::of(&remote)?;
+    let asked = profile.map(|profile| format!("?profile={}", name(profile)));
+    let shown = profile.unwrap_or("default").to_owned();
+    // A gateway that is not there, or has no such profile, is said at once.
+    remote
+        .get(&format!("/api/tools?profile={}", name(&shown)))
+        .await?;
+    let feed = Feed::of(&remote, asked.as_deref().unwrap_or_default())?;
     let (tell, changes) = watch::channel(0);
     // It is open before the client can list anything, so that no change falls in between.
     let first = feed.open().await;
     let following = tokio::spawn(async move { feed.follow(first, &tell).await });
-    let served = mcp::serve_stdio(There { remote, changes }).await;
+    let served = mcp::serve_stdio(There {
+        remote,
+        profile: shown,
+        changes,
+    })
+    .await;
     following.abort();
     served.map_err(Failure)?;
     Ok(ExitCode::SUCCESS)
@@ -92,6 +105,7 @@ pub async fn run(ground: &Ground) -> Done {
 /// Where the gateway tells of changes.
 struct Feed {
     client: GatewayClient,
+    path: String,
     headers: HeaderMap,
 }
 
@@ -104,7 +118,7 @@ enum Closed {
 }
 
 impl Feed {
-    fn of(remote: &Remote) -> Result<Self, Failure> {
+    fn of(remote: &Remote, query: &str) -> Result<Self, Failure> {
         let wrong = |e: &dyn std::fmt::Display| Failure(format!("{}: {e}", remote.url()));
         let client = Egress::gateway(remote.url()).map_err(|e| wrong(&e))?;
         let mut headers = HeaderMap::new();
@@ -121,7 +135,11 @@ impl Feed {
         for (name, value) in said {
             headers.insert(name, HeaderValue::from_static(value));
         }
-        Ok(Self { client, headers })
+        Ok(Self {
+            client,
+            path: format!("/mcp{query}"),
+            headers,
+        })
     }
 
     async fn open(&self) -> Result<Body, Closed> {
@@ -132,7 +150,7 @@ impl Feed {
         };
         let asked = self
             .client
-            .fetch(Method::GET, "/mcp", self.headers.clone(), None, limits);
+            .fetch(Method::GET, &self.path, self.headers.clone(), None, limits);
         match timeout(OPEN_WITHIN, asked).await {
             Ok(Ok(response)) => match response.status.as_u16() {
                 200 => Ok(response.body),

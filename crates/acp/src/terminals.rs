@@ -1,0 +1,124 @@
+//! The terminals of one agent: as many as it may have, and none after it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use agent_client_protocol::Error;
+use agent_client_protocol::v1::schema::{
+    CreateTerminalRequest, CreateTerminalResponse, TerminalExitStatus, TerminalOutputResponse,
+    WaitForTerminalExitResponse,
+};
+
+use crate::client::{CommandLine, Desk, Exited, Terminal, refused};
+
+/// How many terminals an agent may hold at a time.
+const MAX_TERMINALS: usize = 16;
+/// How many variables it may set for one command.
+const MAX_VARIABLES: usize = 100;
+
+/// The terminals of one agent.
+#[derive(Default)]
+pub(crate) struct Terminals(Mutex<Table>);
+
+#[derive(Default)]
+struct Table {
+    made: u64,
+    /// Places taken by commands that are being started.
+    starting: usize,
+    open: HashMap<String, Arc<dyn Terminal>>,
+}
+
+impl Terminals {
+    pub(crate) async fn create(
+        &self,
+        asked: CreateTerminalRequest,
+        desk: &dyn Desk,
+    ) -> Result<CreateTerminalResponse, Error> {
+        if asked.env.len() > MAX_VARIABLES {
+            return Err(refused("too many variables"));
+        }
+        {
+            let mut table = self.table();
+            if table.open.len() + table.starting >= MAX_TERMINALS {
+                let why = format!("{MAX_TERMINALS} terminals are open already: release one");
+                return Err(refused(&why));
+            }
+            table.starting += 1;
+        }
+        let _starting = Starting(self);
+        let variables = asked.env.into_iter().map(|one| (one.name, one.value));
+        let terminal = desk
+            .run(CommandLine {
+                command: asked.command,
+                args: asked.args,
+                env: variables.collect(),
+                cwd: asked.cwd,
+                output_bytes: asked.output_byte_limit,
+            })
+            .await
+            .map_err(|why| refused(&why))?;
+        let mut table = self.table();
+        table.made += 1;
+        let id = format!("terminal-{}", table.made);
+        table.open.insert(id.clone(), terminal);
+        Ok(CreateTerminalResponse::new(id))
+    }
+
+    pub(crate) fn output(&self, id: &str) -> Result<TerminalOutputResponse, Error> {
+        let screen = self.find(id)?.screen();
+        let shown = TerminalOutputResponse::new(screen.text, screen.cut);
+        Ok(match screen.exited {
+            Some(exited) => shown.exit_status(status(&exited)),
+            None => shown,
+        })
+    }
+
+    pub(crate) async fn wait(&self, id: &str) -> Result<WaitForTerminalExitResponse, Error> {
+        let exited = self.find(id)?.exited().await;
+        Ok(WaitForTerminalExitResponse::new(status(&exited)))
+    }
+
+    pub(crate) fn kill(&self, id: &str) -> Result<(), Error> {
+        self.find(id)?.kill();
+        Ok(())
+    }
+
+    pub(crate) fn release(&self, id: &str) -> Result<(), Error> {
+        self.find(id)?.kill();
+        self.table().open.remove(id);
+        Ok(())
+    }
+
+    fn find(&self, id: &str) -> Result<Arc<dyn Terminal>, Error> {
+        let found = self.table().open.get(id).cloned();
+        found.ok_or_else(|| refused("there is no such terminal"))
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.0.lock().expect("no panic while held")
+    }
+}
+
+impl Drop for Terminals {
+    fn drop(&mut self) {
+        for terminal in self.table().open.values() {
+            terminal.kill();
+        }
+    }
+}
+
+/// A place that is taken until the command has started or not.
+struct Starting<'a>(&'a Terminals);
+
+impl Drop for Starting<'_> {
+    fn drop(&mut self) {
+        self.0.table().starting -= 1;
+    }
+}
+
+fn status(exited: &Exited) -> TerminalExitStatus {
+    match exited {
+        Exited::Code(code) => TerminalExitStatus::new().exit_code(code.unsigned_abs()),
+        Exited::Signal(name) => TerminalExitStatus::new().signal(name.clone()),
+    }
+}

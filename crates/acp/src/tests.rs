@@ -1,0 +1,826 @@
+//! Both ends against each other, and against ends that do not behave.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use manyhands_wire::{ChatBlock, ChatEventPayload, ChatMessage, ChatRole, ChatState};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
+use tokio::sync::{Notify, mpsc};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    AcpError, Bounds, Command, CommandLine, Desk, Exited, House, Listed, News, Offer, Opening,
+    Page, Permit, Question, Reply, Screen, Sent, Terminal, Told, drive, serve,
+};
+
+/// A desk that writes down what it was asked.
+#[derive(Default)]
+struct Clerk {
+    asked: Mutex<Vec<String>>,
+    allow: bool,
+    /// Questions are never answered.
+    slow: bool,
+    running: Arc<AtomicUsize>,
+}
+
+impl Clerk {
+    fn note(&self, what: String) {
+        self.asked.lock().unwrap().push(what);
+    }
+}
+
+struct Shell(Arc<AtomicUsize>, CancellationToken);
+
+#[async_trait]
+impl Terminal for Shell {
+    fn screen(&self) -> Screen {
+        Screen {
+            text: "hello".to_owned(),
+            cut: false,
+            exited: self
+                .1
+                .is_cancelled()
+                .then(|| Exited::Signal("SIGKILL".to_owned())),
+        }
+    }
+
+    async fn exited(&self) -> Exited {
+        self.1.cancelled().await;
+        Exited::Signal("SIGKILL".to_owned())
+    }
+
+    fn kill(&self) {
+        if !self.1.is_cancelled() {
+            self.1.cancel();
+            self.0.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+}
+
+#[async_trait]
+impl Desk for Clerk {
+    fn news(&self, news: News) {
+        if let News::ToolStarted { title, .. } = news {
+            self.note(format!("news {title}"));
+        }
+    }
+
+    async fn permit(&self, question: Question) -> Permit {
+        self.note(format!("permit {} {}", question.kind, question.title));
+        if self.slow {
+            std::future::pending::<()>().await;
+        }
+        match self.allow {
+            true => Permit::Allow,
+            false => Permit::Deny,
+        }
+    }
+
+    async fn read(&self, path: PathBuf) -> Result<String, String> {
+        match path.ends_with("no") {
+            true => Err("not there".to_owned()),
+            false => Ok("one\ntwo\n".to_owned()),
+        }
+    }
+
+    async fn write(&self, path: PathBuf, content: String) -> Result<(), String> {
+        self.note(format!("write {} {content}", path.display()));
+        Ok(())
+    }
+
+    async fn run(&self, command: CommandLine) -> Result<Arc<dyn Terminal>, String> {
+        self.note(format!("run {}", command.command));
+        self.running.fetch_add(1, Ordering::SeqCst);
+        Ok(Arc::new(Shell(
+            self.running.clone(),
+            CancellationToken::new(),
+        )))
+    }
+}
+
+/// An agent that is written line by line.
+struct Script {
+    reader: BufReader<ReadHalf<DuplexStream>>,
+    writer: WriteHalf<DuplexStream>,
+}
+
+impl Script {
+    async fn read(&mut self) -> Value {
+        let mut line = String::new();
+        self.reader.read_line(&mut line).await.unwrap();
+        serde_json::from_str(&line).unwrap_or(Value::Null)
+    }
+
+    async fn say(&mut self, message: Value) {
+        self.line(&message.to_string()).await;
+    }
+
+    async fn line(&mut self, line: &str) {
+        // The other end may be gone; then there is nobody to tell.
+        let _ = self.writer.write_all(format!("{line}\n").as_bytes()).await;
+    }
+
+    async fn answer(&mut self, to: &Value, result: Value) {
+        self.say(json!({ "jsonrpc": "2.0", "id": to["id"], "result": result }))
+            .await;
+    }
+
+    async fn ask(&mut self, method: &str, mut params: Value) -> Value {
+        params["sessionId"] = json!("s");
+        self.say(json!({ "jsonrpc": "2.0", "id": method, "method": method, "params": params }))
+            .await;
+        self.read().await
+    }
+
+    async fn update(&mut self, update: Value) {
+        let params = json!({ "sessionId": "s", "update": update });
+        self.say(json!({ "jsonrpc": "2.0", "method": "session/update", "params": params }))
+            .await;
+    }
+
+    async fn words(&mut self, text: &str) {
+        let content = json!({ "type": "text", "text": text });
+        self.update(json!({ "sessionUpdate": "agent_message_chunk", "content": content }))
+            .await;
+    }
+
+    /// Says hello, begins a session, and gives back the prompt.
+    async fn greeted(&mut self) -> Value {
+        let hello = self.read().await;
+        assert_eq!(hello["method"], "initialize");
+        self.answer(&hello, json!({ "protocolVersion": 1 })).await;
+        let new = self.read().await;
+        assert_eq!(new["method"], "session/new");
+        self.answer(&new, json!({ "sessionId": "s" })).await;
+        self.read().await
+    }
+
+    async fn end(&mut self, prompt: &Value) {
+        self.answer(prompt, json!({ "stopReason": "end_turn" }))
+            .await;
+    }
+}
+
+fn opening(offer: Offer) -> Opening {
+    Opening {
+        cwd: PathBuf::from("/work"),
+        offer,
+        bounds: Bounds::default(),
+    }
+}
+
+const ALL: Offer = Offer {
+    read: true,
+    write: true,
+    terminal: true,
+};
+
+/// A task for a scripted agent.
+async fn task(
+    opening: Opening,
+    clerk: &Arc<Clerk>,
+    cancel: &CancellationToken,
+    agent: impl AsyncFnOnce(Script),
+) -> Result<Reply, AcpError> {
+    let (near, far) = tokio::io::duplex(64 * 1024);
+    let (reader, writer) = tokio::io::split(far);
+    let script = Script {
+        reader: BufReader::new(reader),
+        writer,
+    };
+    let driven = drive(
+        tokio::io::split(near),
+        opening,
+        clerk.clone(),
+        cancel.clone(),
+        |session| async move { session.ask("do it").await },
+    );
+    let (driven, ()) = tokio::join!(driven, agent(script));
+    driven
+}
+
+async fn done_by(clerk: &Arc<Clerk>, offer: Offer, agent: impl AsyncFnOnce(Script)) -> Reply {
+    let cancel = CancellationToken::new();
+    task(opening(offer), clerk, &cancel, agent).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_task_is_told_and_its_answer_comes_back() {
+    let clerk = Arc::new(Clerk::default());
+    let reply = done_by(&clerk, ALL, async |mut agent: Script| {
+        let prompt = agent.greeted().await;
+        assert_eq!(prompt["method"], "session/prompt");
+        assert_eq!(prompt["params"]["prompt"][0]["text"], "do it");
+        agent.words("I look.").await;
+        agent
+            .update(json!({ "sessionUpdate": "tool_call", "toolCallId": "1", "title": "Look", "rawInput": { "at": "a" } }))
+            .await;
+        agent.line("a note of the program").await;
+        agent
+            .update(json!({ "sessionUpdate": "of_the_future", "x": 1 }))
+            .await;
+        agent.words("te").await;
+        agent.words("a").await;
+        agent.end(&prompt).await;
+    })
+    .await;
+    assert_eq!(reply.text, "tea");
+    assert_eq!((reply.cut, reply.unfinished), (false, None));
+    assert_eq!(*clerk.asked.lock().unwrap(), ["news Look"]);
+}
+
+#[tokio::test]
+async fn what_is_offered_is_answered() {
+    let clerk = Arc::new(Clerk {
+        allow: true,
+        ..Clerk::default()
+    });
+    done_by(&clerk, ALL, async |mut agent: Script| {
+        let prompt = agent.greeted().await;
+        let read = agent
+            .ask("fs/read_text_file", json!({ "path": "/work/a", "line": 2 }))
+            .await;
+        assert_eq!(read["result"]["content"], "two\n");
+        let none = agent
+            .ask("fs/read_text_file", json!({ "path": "/work/no" }))
+            .await;
+        assert_eq!(none["error"]["data"], "not there");
+        let wrote = json!({ "path": "/work/b", "content": "x" });
+        assert!(agent.ask("fs/write_text_file", wrote).await["result"].is_object());
+        let options = json!([
+            { "optionId": "n", "name": "No", "kind": "reject_once" },
+            { "optionId": "y", "name": "Yes", "kind": "allow_once" },
+        ]);
+        let call = json!({ "toolCallId": "1", "title": "rm", "kind": "execute" });
+        let asked = json!({ "toolCall": call, "options": options });
+        let answer = agent.ask("session/request_permission", asked).await;
+        assert_eq!(answer["result"]["outcome"]["optionId"], "y");
+        let made = agent
+            .ask("terminal/create", json!({ "command": "ls" }))
+            .await;
+        let id = json!({ "terminalId": made["result"]["terminalId"] });
+        let shown = agent.ask("terminal/output", id.clone()).await;
+        assert_eq!(shown["result"]["output"], "hello");
+        assert!(shown["result"]["exitStatus"].is_null());
+        agent.ask("terminal/kill", id.clone()).await;
+        let ended = agent.ask("terminal/wait_for_exit", id.clone()).await;
+        assert_eq!(ended["result"]["signal"], "SIGKILL");
+        agent.ask("terminal/release", id.clone()).await;
+        assert!(agent.ask("terminal/output", id).await["error"].is_object());
+        agent.end(&prompt).await;
+    })
+    .await;
+    let asked = clerk.asked.lock().unwrap();
+    assert_eq!(*asked, ["write /work/b x", "permit execute rm", "run ls"]);
+    assert_eq!(clerk.running.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn what_was_not_offered_is_answered_with_an_error() {
+    let clerk = Arc::new(Clerk::default());
+    let reply = done_by(&clerk, Offer::default(), async |mut agent: Script| {
+        let prompt = agent.greeted().await;
+        for (method, params) in [
+            (
+                "fs/write_text_file",
+                json!({ "path": "/work/b", "content": "x" }),
+            ),
+            ("fs/read_text_file", json!({ "path": "/work/b" })),
+            ("terminal/create", json!({ "command": "ls" })),
+            (
+                "elicitation/create",
+                json!({ "message": "?", "mode": "form", "requestedSchema": {} }),
+            ),
+            ("of_the_future", json!({})),
+            ("fs/read_text_file", json!({ "odd": true })),
+        ] {
+            assert!(
+                agent.ask(method, params).await["error"].is_object(),
+                "{method}"
+            );
+        }
+        agent.words("still here").await;
+        agent.end(&prompt).await;
+    })
+    .await;
+    assert_eq!(reply.text, "still here");
+    assert!(clerk.asked.lock().unwrap().is_empty(), "nothing was done");
+}
+
+#[tokio::test]
+async fn a_no_chooses_a_no() {
+    let clerk = Arc::new(Clerk::default());
+    done_by(&clerk, ALL, async |mut agent: Script| {
+        let prompt = agent.greeted().await;
+        let options = json!([{ "optionId": "y", "name": "Yes", "kind": "allow_once" }]);
+        let asked = json!({ "toolCall": { "toolCallId": "1" }, "options": options });
+        let answer = agent.ask("session/request_permission", asked).await;
+        assert_eq!(answer["result"]["outcome"]["outcome"], "cancelled");
+        agent.end(&prompt).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn hundreds_of_terminals_are_not_to_be_had_and_none_outlives_the_task() {
+    let clerk = Arc::new(Clerk::default());
+    let running = clerk.running.clone();
+    done_by(&clerk, ALL, async |mut agent: Script| {
+        let prompt = agent.greeted().await;
+        let mut made = 0;
+        for _ in 0..300 {
+            let answer = agent
+                .ask("terminal/create", json!({ "command": "yes" }))
+                .await;
+            made += u32::from(answer["result"].is_object());
+        }
+        assert_eq!(made, 16);
+        assert_eq!(running.load(Ordering::SeqCst), 16);
+        agent.end(&prompt).await;
+    })
+    .await;
+    assert_eq!(clerk.running.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_flood_of_requests_without_reading_is_held_back() {
+    let clerk = Arc::new(Clerk::default());
+    let cancel = CancellationToken::new();
+    let ended = task(opening(ALL), &clerk, &cancel, async |mut agent: Script| {
+        agent.greeted().await;
+        let content = "x".repeat(16 * 1024);
+        let write = json!({ "jsonrpc": "2.0", "id": 1, "method": "fs/write_text_file",
+            "params": { "sessionId": "s", "path": "/work/a", "content": content } });
+        // Nobody reads here, so at some point nobody listens there, and only the clock goes on.
+        let flood = async {
+            for _ in 0..100_000 {
+                agent.say(write.clone()).await;
+            }
+        };
+        let held = tokio::time::timeout(std::time::Duration::from_secs(3), flood).await;
+        assert!(held.is_err(), "everything was taken in");
+        cancel.cancel();
+    })
+    .await;
+    assert_eq!(ended, Err(AcpError::Cancelled));
+    assert!(clerk.asked.lock().unwrap().len() < 10_000);
+}
+
+#[tokio::test]
+async fn a_line_without_end_ends_the_conversation() {
+    let clerk = Arc::new(Clerk::default());
+    let mut opening = opening(ALL);
+    opening.bounds.line = 100_000;
+    let ended = task(
+        opening,
+        &clerk,
+        &CancellationToken::new(),
+        async |mut agent: Script| {
+            agent.greeted().await;
+            agent.words(&"x".repeat(200_000)).await;
+        },
+    )
+    .await;
+    assert_eq!(
+        ended,
+        Err(AcpError::Ended(
+            "a line has more than 100000 bytes".to_owned()
+        ))
+    );
+}
+
+#[tokio::test]
+async fn a_flood_of_updates_ends_the_conversation() {
+    let clerk = Arc::new(Clerk::default());
+    let mut opening = opening(ALL);
+    opening.bounds.total = 1_000_000;
+    let ended = task(
+        opening,
+        &clerk,
+        &CancellationToken::new(),
+        async |mut agent: Script| {
+            agent.greeted().await;
+            for _ in 0..20_000 {
+                agent.words("and so on and so on and so on").await;
+            }
+        },
+    )
+    .await;
+    assert_eq!(
+        ended,
+        Err(AcpError::Ended(
+            "more than 1000000 bytes were said".to_owned()
+        ))
+    );
+}
+
+#[tokio::test]
+async fn garbage_without_end_ends_the_conversation() {
+    let clerk = Arc::new(Clerk::default());
+    let ended = task(
+        opening(ALL),
+        &clerk,
+        &CancellationToken::new(),
+        async |mut agent: Script| {
+            for _ in 0..2_000 {
+                agent.line("[1, 2").await;
+            }
+        },
+    )
+    .await;
+    let expect = AcpError::Ended("more than 1000 lines were no message".to_owned());
+    assert_eq!(ended, Err(expect));
+}
+
+#[tokio::test]
+async fn an_agent_that_goes_is_missed_at_once() {
+    let clerk = Arc::new(Clerk::default());
+    for after in 0..3 {
+        let ended = task(
+            opening(ALL),
+            &clerk,
+            &CancellationToken::new(),
+            async |mut agent: Script| match after {
+                0 => {}
+                1 => drop(agent.read().await),
+                _ => drop(agent.greeted().await),
+            },
+        )
+        .await;
+        assert!(matches!(ended, Err(AcpError::Ended(_))), "{ended:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn silence_has_an_end() {
+    let clerk = Arc::new(Clerk::default());
+    let ended = task(
+        opening(ALL),
+        &clerk,
+        &CancellationToken::new(),
+        async |mut agent: Script| {
+            agent.read().await;
+            agent.read().await;
+        },
+    )
+    .await;
+    assert!(
+        matches!(
+            ended,
+            Err(AcpError::Silent {
+                what: "initialize",
+                ..
+            })
+        ),
+        "{ended:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_cancelled_task_tells_the_agent_and_withdraws_its_questions() {
+    let clerk = Arc::new(Clerk {
+        slow: true,
+        ..Clerk::default()
+    });
+    let cancel = CancellationToken::new();
+    let ended = task(opening(ALL), &clerk, &cancel, async |mut agent: Script| {
+        let prompt = agent.greeted().await;
+        let asked = json!({ "sessionId": "s", "toolCall": { "toolCallId": "1" }, "options": [] });
+        agent
+            .say(json!({ "jsonrpc": "2.0", "id": 7, "method": "session/request_permission", "params": asked }))
+            .await;
+        while clerk.asked.lock().unwrap().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        cancel.cancel();
+        let mut seen = Vec::new();
+        while seen.len() < 2 {
+            let said = agent.read().await;
+            match said["method"].as_str() {
+                Some(method) => seen.push(method.to_owned()),
+                None => seen.push(said["result"]["outcome"]["outcome"].to_string()),
+            }
+        }
+        seen.sort();
+        assert_eq!(seen, ["\"cancelled\"", "session/cancel"]);
+        agent.answer(&prompt, json!({ "stopReason": "cancelled" })).await;
+    })
+    .await;
+    assert_eq!(ended, Err(AcpError::Cancelled));
+}
+
+#[tokio::test]
+async fn errors_and_logins_are_told() {
+    let clerk = Arc::new(Clerk::default());
+    let failing = async |code: i32| {
+        task(
+            opening(ALL),
+            &clerk,
+            &CancellationToken::new(),
+            async |mut agent: Script| {
+                let prompt = agent.greeted().await;
+                let error = json!({ "code": code, "message": "no", "data": "because" });
+                agent
+                    .say(json!({ "jsonrpc": "2.0", "id": prompt["id"], "error": error }))
+                    .await;
+            },
+        )
+        .await
+    };
+    assert_eq!(
+        failing(-32000).await,
+        Err(AcpError::Login("no: because".to_owned()))
+    );
+    let refused = AcpError::Refused {
+        what: "session/prompt",
+        why: "no: because".to_owned(),
+    };
+    assert_eq!(failing(-32603).await, Err(refused));
+}
+
+/// A house with one agent that answers with what it was told.
+#[derive(Default)]
+struct Echo {
+    stopped: Notify,
+    decided: Mutex<Vec<(String, bool)>>,
+    answered: Notify,
+}
+
+#[async_trait]
+impl House for Echo {
+    fn commands(&self) -> Vec<Command> {
+        vec![Command {
+            name: "help".to_owned(),
+            about: "this list".to_owned(),
+            hint: String::new(),
+        }]
+    }
+
+    async fn open(&self) -> Result<String, String> {
+        Ok("agent:main:acp-1".to_owned())
+    }
+
+    async fn history(&self, session: &str) -> Result<Vec<ChatMessage>, String> {
+        match session {
+            "old" => Ok(vec![
+                ChatMessage::new(ChatRole::User, vec![ChatBlock::text("hi")]),
+                ChatMessage::assistant("hello"),
+            ]),
+            _ => Err("there is no such session".to_owned()),
+        }
+    }
+
+    async fn list(&self, offset: u32) -> Result<Page, String> {
+        let session = format!("s{offset}");
+        let updated_at = "2026-01-01T00:00:00Z".to_owned();
+        Ok(Page {
+            sessions: vec![Listed {
+                session,
+                title: None,
+                updated_at,
+            }],
+            more: offset == 0,
+        })
+    }
+
+    async fn say(
+        &self,
+        session: &str,
+        message: String,
+        told: mpsc::Sender<Told>,
+    ) -> Result<Sent, String> {
+        let event = |state, text: &str| {
+            let mut event = ChatEventPayload::new(Some("r".into()), session, state);
+            event.text = Some(text.to_owned());
+            event
+        };
+        let tell = async |event| drop(told.send(Told::Chat(Box::new(event))).await);
+        match message.as_str() {
+            "/help" => return Ok(Sent::Command("help is here".to_owned())),
+            "fail" => return Ok(Sent::Failed("no model".to_owned())),
+            "wait" => {
+                tell(event(ChatState::Delta, "waiting")).await;
+                self.stopped.notified().await;
+                return Ok(Sent::Stopped);
+            }
+            "ask" => {
+                let mut paused = event(ChatState::Paused, "");
+                paused.approval_id = Some("a1".to_owned());
+                paused.tool = Some("bash".to_owned());
+                paused.arguments = Some(json!({ "cmd": "rm" }));
+                tell(paused).await;
+                self.answered.notified().await;
+            }
+            _ => {}
+        }
+        tell(event(ChatState::Delta, "you said ")).await;
+        tell(event(ChatState::Final, &format!("you said {message}"))).await;
+        Ok(Sent::Answered)
+    }
+
+    async fn stop(&self, _: &str) {
+        self.stopped.notify_one();
+    }
+
+    async fn decide(&self, approval: &str, allow: bool) -> Result<(), String> {
+        self.decided
+            .lock()
+            .unwrap()
+            .push((approval.to_owned(), allow));
+        self.answered.notify_one();
+        Ok(())
+    }
+}
+
+/// An editor that is written line by line.
+struct Editor {
+    script: Script,
+    said: String,
+    asked: u64,
+}
+
+impl Editor {
+    /// Asks and reads up to the answer; what is said meanwhile is gathered, what is asked is allowed.
+    async fn ask(&mut self, method: &str, params: Value) -> Value {
+        self.asked += 1;
+        let id = self.asked;
+        self.script
+            .say(json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
+            .await;
+        loop {
+            let heard = self.script.read().await;
+            assert!(!heard.is_null(), "the agent is gone");
+            if heard["method"] == "session/update" {
+                let text = heard["params"]["update"]["content"]["text"].as_str();
+                self.said.push_str(text.unwrap_or_default());
+            } else if heard["method"] == "session/request_permission" {
+                let chosen = json!({ "outcome": "selected", "optionId": "allow" });
+                self.script
+                    .answer(&heard, json!({ "outcome": chosen }))
+                    .await;
+            } else if heard["id"] == id {
+                return heard;
+            }
+        }
+    }
+
+    async fn prompt(&mut self, text: &str) -> Value {
+        self.said.clear();
+        let prompt = json!([{ "type": "text", "text": text }]);
+        self.ask(
+            "session/prompt",
+            json!({ "sessionId": "agent:main:acp-1", "prompt": prompt }),
+        )
+        .await
+    }
+}
+
+async fn edited(house: Arc<Echo>, with: impl AsyncFnOnce(&mut Editor)) {
+    let (near, far) = tokio::io::duplex(64 * 1024);
+    let served = serve(house, PathBuf::from("/work"), tokio::io::split(near));
+    let editing = async {
+        let (reader, writer) = tokio::io::split(far);
+        let reader = BufReader::new(reader);
+        let mut editor = Editor {
+            script: Script { reader, writer },
+            said: String::new(),
+            asked: 0,
+        };
+        with(&mut editor).await;
+    };
+    let (served, ()) = tokio::join!(served, editing);
+    served.unwrap();
+}
+
+#[tokio::test]
+async fn an_editor_is_greeted_and_answered() {
+    edited(Arc::default(), async |editor: &mut Editor| {
+        let hello = editor
+            .ask("initialize", json!({ "protocolVersion": 1 }))
+            .await;
+        assert_eq!(hello["result"]["protocolVersion"], 1);
+        assert_eq!(hello["result"]["agentCapabilities"]["loadSession"], true);
+        let new = editor
+            .ask("session/new", json!({ "cwd": "/work", "mcpServers": [] }))
+            .await;
+        assert_eq!(new["result"]["sessionId"], "agent:main:acp-1");
+        let commands = editor.script.read().await;
+        let update = &commands["params"]["update"];
+        assert_eq!(update["availableCommands"][0]["name"], "help");
+        let ended = editor.prompt("tea").await;
+        assert_eq!(ended["result"]["stopReason"], "end_turn");
+        assert_eq!(editor.said, "you said tea");
+        assert_eq!(
+            editor.prompt("/help").await["result"]["stopReason"],
+            "end_turn"
+        );
+        assert_eq!(editor.said, "help is here");
+        assert_eq!(editor.prompt("fail").await["error"]["message"], "no model");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn sessions_are_listed_and_loaded() {
+    edited(Arc::default(), async |editor: &mut Editor| {
+        editor
+            .ask("initialize", json!({ "protocolVersion": 1 }))
+            .await;
+        let listed = editor.ask("session/list", json!({})).await;
+        assert_eq!(listed["result"]["sessions"][0]["sessionId"], "s0");
+        let cursor = listed["result"]["nextCursor"].clone();
+        let next = editor
+            .ask("session/list", json!({ "cursor": cursor }))
+            .await;
+        assert_eq!(next["result"]["sessions"][0]["sessionId"], "s1");
+        assert!(next["result"]["nextCursor"].is_null());
+        let odd = editor.ask("session/list", json!({ "cursor": "x" })).await;
+        assert!(odd["error"].is_object());
+        let load = |id: &str| json!({ "sessionId": id, "cwd": "/work", "mcpServers": [] });
+        let none = editor.ask("session/load", load("none")).await;
+        assert_eq!(none["error"]["message"], "there is no such session");
+        editor.said.clear();
+        assert!(editor.ask("session/load", load("old")).await["result"].is_object());
+        assert_eq!(editor.said, "hihello");
+        assert!(editor.ask("session/resume", load("old")).await["result"].is_object());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_owner_is_asked_at_the_editor() {
+    let house = Arc::new(Echo::default());
+    edited(house.clone(), async |editor: &mut Editor| {
+        editor
+            .ask("initialize", json!({ "protocolVersion": 1 }))
+            .await;
+        assert_eq!(
+            editor.prompt("ask").await["result"]["stopReason"],
+            "end_turn"
+        );
+    })
+    .await;
+    assert_eq!(*house.decided.lock().unwrap(), [("a1".to_owned(), true)]);
+}
+
+#[tokio::test]
+async fn a_turn_can_be_cancelled_while_others_are_asked() {
+    edited(Arc::default(), async |editor: &mut Editor| {
+        editor
+            .ask("initialize", json!({ "protocolVersion": 1 }))
+            .await;
+        let prompt = json!({ "sessionId": "x", "prompt": [{ "type": "text", "text": "wait" }] });
+        editor
+            .script
+            .say(
+                json!({ "jsonrpc": "2.0", "id": 99, "method": "session/prompt", "params": prompt }),
+            )
+            .await;
+        assert!(editor.ask("session/list", json!({})).await["result"].is_object());
+        let cancel = json!({ "sessionId": "x" });
+        editor
+            .script
+            .say(json!({ "jsonrpc": "2.0", "method": "session/cancel", "params": cancel }))
+            .await;
+        loop {
+            let heard = editor.script.read().await;
+            if heard["id"] == 99 {
+                assert_eq!(heard["result"]["stopReason"], "cancelled");
+                break;
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn pictures_and_unknown_methods_are_refused() {
+    edited(Arc::default(), async |editor: &mut Editor| {
+        editor
+            .ask("initialize", json!({ "protocolVersion": 1 }))
+            .await;
+        let picture = json!([{ "type": "image", "data": "aa", "mimeType": "image/png" }]);
+        let refused = editor
+            .ask(
+                "session/prompt",
+                json!({ "sessionId": "x", "prompt": picture }),
+            )
+            .await;
+        assert!(refused["error"].is_object(), "{refused}");
+        for method in ["authenticate", "session/set_mode", "nothing/known"] {
+            let params = json!({ "methodId": "x", "sessionId": "x", "modeId": "x" });
+            assert!(
+                editor.ask(method, params).await["error"].is_object(),
+                "{method}"
+            );
+        }
+        assert_eq!(
+            editor.prompt("tea").await["result"]["stopReason"],
+            "end_turn"
+        );
+    })
+    .await;
+}

@@ -1,0 +1,315 @@
+//! What the gateway tells of a turn, as an editor is told it.
+
+use std::collections::HashMap;
+
+use agent_client_protocol::v1::schema::{
+    ContentChunk, SessionUpdate, ToolCall, ToolCallContent, ToolCallStatus, ToolCallUpdate,
+    ToolCallUpdateFields, ToolKind,
+};
+use manyhands_wire::{
+    ChatBlock, ChatEventPayload, ChatMessage, ChatRole, ChatState, ChatToolEvent, ChatToolState,
+};
+use serde_json::Value;
+
+/// How many calls are remembered for their questions.
+const MAX_CALLS: usize = 256;
+/// How much of an argument a title shows, in characters.
+const MAX_TITLE: usize = 120;
+
+/// One turn on its way to an editor.
+#[derive(Default)]
+pub(crate) struct Stream {
+    /// What was streamed since the last whole text.
+    streamed: String,
+    /// Calls that have begun: tool, arguments and id.
+    calls: HashMap<String, (String, Value)>,
+}
+
+impl Stream {
+    /// What the agent says.
+    pub(crate) fn chat(&mut self, event: &ChatEventPayload) -> Vec<SessionUpdate> {
+        let mut updates = Vec::new();
+        match event.state {
+            ChatState::Delta => {
+                if let Some(because) = &event.restart {
+                    // What was sent cannot be taken back.
+                    if !self.streamed.is_empty() {
+                        updates.push(words(format!("\n\n[the reply begins anew: {because}]\n\n")));
+                    }
+                    self.streamed.clear();
+                }
+                if let Some(thought) = filled(&event.thinking) {
+                    let chunk = ContentChunk::new(thought.into());
+                    updates.push(SessionUpdate::AgentThoughtChunk(chunk));
+                }
+                if let Some(text) = filled(&event.text) {
+                    self.streamed.push_str(text);
+                    updates.push(words(text.to_owned()));
+                }
+            }
+            ChatState::Partial | ChatState::Final => {
+                let message = event.message.as_ref().map(ChatMessage::text);
+                let whole = message.or_else(|| event.text.clone()).unwrap_or_default();
+                updates.extend(self.rest(&whole).map(words));
+                self.streamed.clear();
+            }
+            ChatState::Paused | ChatState::Error => {}
+        }
+        updates
+    }
+
+    /// What of a whole text was not streamed yet.
+    fn rest(&self, whole: &str) -> Option<String> {
+        let rest = match whole.strip_prefix(self.streamed.as_str()) {
+            Some(rest) => rest.to_owned(),
+            // The end of a stream is trimmed here and there.
+            None if self.streamed.trim() == whole.trim() => String::new(),
+            // Some of it was missed: it is said once more, whole.
+            None => format!("\n\n{whole}"),
+        };
+        (!rest.is_empty()).then_some(rest)
+    }
+
+    /// A tool began or ended.
+    pub(crate) fn tool(&mut self, event: ChatToolEvent) -> SessionUpdate {
+        match event.state {
+            ChatToolState::Started => {
+                let arguments = event.args.unwrap_or_default();
+                if self.calls.len() < MAX_CALLS {
+                    let call = (event.tool.clone(), arguments.clone());
+                    self.calls.insert(event.call_id.clone(), call);
+                }
+                let call = begun(&event.call_id, &event.tool, arguments);
+                SessionUpdate::ToolCall(call.status(ToolCallStatus::InProgress))
+            }
+            ChatToolState::Done => {
+                self.calls.remove(&event.call_id);
+                let ok = event.ok.unwrap_or(true);
+                done(&event.call_id, event.shown, ok)
+            }
+        }
+    }
+
+    /// The call that a question is about: its id where it has begun, so that both are shown as one.
+    pub(crate) fn call(&self, approval: &str, tool: &str, arguments: &Value) -> ToolCallUpdate {
+        let same =
+            |(_, (name, given)): &(&String, &(String, Value))| name == tool && given == arguments;
+        let id = self.calls.iter().find(same).map(|(id, _)| id.as_str());
+        let fields = ToolCallUpdateFields::new()
+            .title(title(tool, arguments))
+            .kind(kind(tool))
+            .status(ToolCallStatus::Pending)
+            .raw_input(arguments.clone());
+        ToolCallUpdate::new(id.unwrap_or(approval).to_owned(), fields)
+    }
+}
+
+/// What was said earlier.
+pub(crate) fn replay(message: &ChatMessage) -> Vec<SessionUpdate> {
+    let text = message.text();
+    let chunk = || ContentChunk::new(text.as_str().into());
+    let mut updates = Vec::new();
+    match message.role {
+        ChatRole::User if !text.is_empty() => {
+            updates.push(SessionUpdate::UserMessageChunk(chunk()));
+        }
+        ChatRole::Assistant if !text.is_empty() => {
+            updates.push(SessionUpdate::AgentMessageChunk(chunk()));
+        }
+        ChatRole::ToolResult => {
+            let id = message.tool_call_id.as_deref().unwrap_or_default();
+            let ok = !message.is_error.unwrap_or(false);
+            updates.push(done(id, Some(text.clone()), ok));
+        }
+        _ => {}
+    }
+    for block in &message.content {
+        if let ChatBlock::ToolCall {
+            id,
+            name,
+            arguments,
+        } = block
+        {
+            let call = begun(id, name, arguments.clone());
+            updates.push(SessionUpdate::ToolCall(call));
+        }
+    }
+    updates
+}
+
+/// Words of the agent.
+pub(crate) fn words(text: String) -> SessionUpdate {
+    SessionUpdate::AgentMessageChunk(ContentChunk::new(text.into()))
+}
+
+fn begun(id: &str, tool: &str, arguments: Value) -> ToolCall {
+    ToolCall::new(id.to_owned(), title(tool, &arguments))
+        .kind(kind(tool))
+        .raw_input(arguments)
+}
+
+fn done(id: &str, shown: Option<String>, ok: bool) -> SessionUpdate {
+    let status = match ok {
+        true => ToolCallStatus::Completed,
+        false => ToolCallStatus::Failed,
+    };
+    let shown = shown.filter(|shown| !shown.is_empty());
+    let content: Vec<ToolCallContent> = shown.into_iter().map(ToolCallContent::from).collect();
+    let fields = ToolCallUpdateFields::new().status(status).content(content);
+    SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(id.to_owned(), fields))
+}
+
+fn filled(text: &Option<String>) -> Option<&str> {
+    text.as_deref().filter(|text| !text.is_empty())
+}
+
+/// A tool and the argument that says most.
+fn title(tool: &str, arguments: &Value) -> String {
+    let telling = ["cmd", "command", "path", "url", "query", "q", "task"];
+    let shown = telling.iter().find_map(|key| arguments[key].as_str());
+    match shown.and_then(|text| text.lines().next()) {
+        Some(line) => {
+            let short: String = line.chars().take(MAX_TITLE).collect();
+            format!("{tool}: {short}")
+        }
+        None => tool.to_owned(),
+    }
+}
+
+/// What kind of tool a name stands for; editors choose a picture by it.
+fn kind(tool: &str) -> ToolKind {
+    let name = tool.to_ascii_lowercase();
+    let kinds = [
+        (&["bash", "shell", "exec", "process"][..], ToolKind::Execute),
+        (&["search", "grep", "glob"], ToolKind::Search),
+        (&["fetch"], ToolKind::Fetch),
+        (&["delete", "remove"], ToolKind::Delete),
+        (&["write", "edit", "patch"], ToolKind::Edit),
+        (&["read", "list"], ToolKind::Read),
+        (&["plan"], ToolKind::Think),
+    ];
+    let fits = |words: &&[&str]| words.iter().any(|word| name.contains(word));
+    let found = kinds.iter().find(|(words, _)| fits(words));
+    found.map_or(ToolKind::Other, |(_, kind)| *kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn said(updates: &[SessionUpdate]) -> String {
+        let text = |update: &SessionUpdate| {
+            let told = serde_json::to_value(update).unwrap();
+            told["content"]["text"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned()
+        };
+        updates.iter().map(text).collect()
+    }
+
+    fn event(state: ChatState, text: &str) -> ChatEventPayload {
+        let mut event = ChatEventPayload::new(Some("r".into()), "main", state);
+        event.text = Some(text.to_owned());
+        event
+    }
+
+    #[track_caller]
+    fn check(events: &[(ChatState, &str)], expect: &str) {
+        let mut stream = Stream::default();
+        let updates: Vec<SessionUpdate> = events
+            .iter()
+            .flat_map(|(state, text)| stream.chat(&event(*state, text)))
+            .collect();
+        assert_eq!(said(&updates), expect);
+    }
+
+    #[test]
+    fn every_word_is_said_once() {
+        use ChatState::{Delta, Final, Partial};
+        check(&[(Delta, "he"), (Delta, "llo"), (Final, "hello")], "hello");
+        check(&[(Delta, "he"), (Final, "hello")], "hello");
+        check(&[(Final, "hello")], "hello");
+        check(&[(Delta, "hello\n"), (Final, "hello")], "hello\n");
+        check(
+            &[(Delta, "a"), (Partial, "a"), (Delta, "b"), (Final, "b")],
+            "ab",
+        );
+        check(&[(Delta, "llo"), (Final, "hello")], "llo\n\nhello");
+    }
+
+    #[test]
+    fn a_reply_that_begins_anew_says_so() {
+        let mut stream = Stream::default();
+        stream.chat(&event(ChatState::Delta, "hal"));
+        let mut again = ChatEventPayload::new(None, "main", ChatState::Delta);
+        again.restart = Some("the model broke off".to_owned());
+        assert!(said(&stream.chat(&again)).contains("the model broke off"));
+        assert_eq!(
+            said(&stream.chat(&event(ChatState::Final, "hello"))),
+            "hello"
+        );
+    }
+
+    #[test]
+    fn a_question_is_about_the_call_that_was_shown() {
+        let mut stream = Stream::default();
+        let started = ChatToolEvent {
+            run_id: "r".into(),
+            session_key: "main".into(),
+            call_id: "c1".into(),
+            tool: "bash".into(),
+            state: ChatToolState::Started,
+            args: Some(json!({ "cmd": "ls\nls" })),
+            ok: None,
+            shown: None,
+            duration_ms: None,
+        };
+        let shown = serde_json::to_value(stream.tool(started.clone())).unwrap();
+        assert_eq!(
+            (&shown["title"], &shown["kind"], &shown["status"]),
+            (&json!("bash: ls"), &json!("execute"), &json!("in_progress"))
+        );
+        let id = |stream: &Stream, arguments: Value| {
+            let call = stream.call("approval", "bash", &arguments);
+            call.tool_call_id.to_string()
+        };
+        assert_eq!(id(&stream, json!({ "cmd": "ls\nls" })), "c1");
+        assert_eq!(id(&stream, json!({ "cmd": "rm" })), "approval");
+        let done = ChatToolEvent {
+            state: ChatToolState::Done,
+            ok: Some(false),
+            shown: Some("no".into()),
+            ..started
+        };
+        let shown = serde_json::to_value(stream.tool(done)).unwrap();
+        assert_eq!(shown["status"], "failed");
+        assert_eq!(shown["content"][0]["content"]["text"], "no");
+        assert_eq!(id(&stream, json!({ "cmd": "ls\nls" })), "approval");
+    }
+
+    #[test]
+    fn what_was_said_earlier_is_told_again() {
+        let user = ChatMessage::new(ChatRole::User, vec![ChatBlock::text("hi")]);
+        let told = serde_json::to_value(&replay(&user)[0]).unwrap();
+        assert_eq!(told["sessionUpdate"], "user_message_chunk");
+        let call = ChatBlock::ToolCall {
+            id: "c".into(),
+            name: "read_file".into(),
+            arguments: json!({ "path": "a" }),
+        };
+        let content = vec![ChatBlock::text("I look"), call];
+        let agent = replay(&ChatMessage::new(ChatRole::Assistant, content));
+        let told = serde_json::to_value(&agent).unwrap();
+        assert_eq!(told[0]["content"]["text"], "I look");
+        assert_eq!(told[1]["title"], "read_file: a");
+        let mut result = ChatMessage::new(ChatRole::ToolResult, vec![ChatBlock::text("tea")]);
+        result.tool_call_id = Some("c".into());
+        let told = serde_json::to_value(&replay(&result)[0]).unwrap();
+        assert_eq!(
+            (&told["toolCallId"], &told["status"]),
+            (&json!("c"), &json!("completed"))
+        );
+    }
+}

@@ -1,0 +1,294 @@
+//! The entries of one owner, taken apart once.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, RwLock};
+
+use crate::entry::Entry;
+use crate::lexicon::Lexicon;
+use crate::stem::stem;
+use crate::thesaurus;
+use crate::vectors::{Small, WIDTH, WordVectors};
+use crate::words::{is_number, parts, weight, words};
+
+/// A field: how much a word in it counts, how much its length matters, and its usual length.
+struct Field {
+    weight: f32,
+    length_matters: f32,
+    usual: f32,
+    most: usize,
+}
+
+const NAME: Field = field(3.0, 0.3, 2.5, 32);
+const SERVER: Field = field(2.0, 0.3, 2.0, 16);
+const TITLE: Field = field(1.5, 0.3, 3.0, 32);
+const TAGS: Field = field(1.0, 0.5, 4.0, 32);
+const DESCRIPTION: Field = field(1.0, 0.5, 14.0, 256);
+const PARAMETER_NAMES: Field = field(0.5, 0.7, 4.0, 64);
+const PARAMETER_TEXT: Field = field(0.3, 0.7, 25.0, 256);
+
+const fn field(weight: f32, length_matters: f32, usual: f32, most: usize) -> Field {
+    Field {
+        weight,
+        length_matters,
+        usual,
+        most,
+    }
+}
+
+/// The most of a text that is read, in bytes.
+const LONGEST_TEXT: usize = 8 << 10;
+
+/// The most parameters that are read.
+const MOST_PARAMETERS: usize = 64;
+
+/// One entry, taken apart.
+pub struct Doc {
+    /// Each term with its weight by field and length.
+    pub frequencies: Box<[(u32, f32)]>,
+    /// The word forms of name, server and title, then those of the description, each once.
+    pub forms: Box<[u32]>,
+    /// How many of them belong to the name.
+    pub named: usize,
+}
+
+/// The vectors of a shelf's entries, one row after the other.
+pub struct Rows {
+    /// The numbers.
+    pub bytes: Vec<i8>,
+    /// What a number of each row stands for.
+    pub scales: Vec<f32>,
+}
+
+/// The entries of one owner.
+pub struct Shelf {
+    /// The entries.
+    pub entries: Vec<Arc<Entry>>,
+    /// The same, taken apart.
+    pub docs: Vec<Doc>,
+    rows: Mutex<Option<Arc<Rows>>>,
+}
+
+/// The words of an entry by field, before they are numbered.
+struct Read {
+    fields: Vec<(&'static Field, Vec<String>)>,
+}
+
+impl Shelf {
+    /// Takes entries apart; the lexicon is held only while their words are numbered.
+    pub fn new(entries: Vec<Arc<Entry>>, lexicon: &RwLock<Lexicon>) -> Self {
+        let read: Vec<Vec<Stemmed>> = entries
+            .iter()
+            .map(|entry| stemmed(&Read::of(entry)))
+            .collect();
+        let mut lexicon = lexicon.write().unwrap_or_else(|held| held.into_inner());
+        let docs = read.iter().map(|words| doc(words, &mut lexicon)).collect();
+        drop(lexicon);
+        Self {
+            entries,
+            docs,
+            rows: Mutex::new(None),
+        }
+    }
+
+    /// The vectors of its entries, made on first need.
+    pub fn rows(&self, model: &WordVectors, known: &mut HashMap<String, Small>) -> Arc<Rows> {
+        let mut rows = self.rows.lock().unwrap_or_else(|held| held.into_inner());
+        if let Some(rows) = &*rows {
+            return Arc::clone(rows);
+        }
+        let mut made = Rows {
+            bytes: Vec::with_capacity(self.entries.len() * WIDTH),
+            scales: Vec::with_capacity(self.entries.len()),
+        };
+        for entry in &self.entries {
+            let mut sum = [0.0; WIDTH];
+            for (field, words) in &Read::of(entry).fields {
+                // What parameters are called says little about what a tool is for.
+                if field.weight < DESCRIPTION.weight {
+                    continue;
+                }
+                for word in words {
+                    let weight = match is_number(word) {
+                        true => 0.0,
+                        false => weight(word, &stem(word)),
+                    };
+                    if weight == 0.0 {
+                        continue;
+                    }
+                    if !known.contains_key(word) {
+                        known.insert(word.clone(), Small::of(&model.word(word)));
+                    }
+                    let small = &known[word];
+                    let unit = weight * small.scale * small.length;
+                    for (into, byte) in sum.iter_mut().zip(&small.bytes) {
+                        *into += unit * f32::from(*byte);
+                    }
+                }
+            }
+            let small = Small::of(&sum);
+            // Each fits a byte.
+            made.bytes
+                .extend(small.bytes.iter().map(|number| *number as i8));
+            made.scales.push(small.scale);
+        }
+        let made = Arc::new(made);
+        *rows = Some(Arc::clone(&made));
+        made
+    }
+
+    /// Forgets the vectors.
+    pub fn forget_rows(&self) {
+        *self.rows.lock().unwrap_or_else(|held| held.into_inner()) = None;
+    }
+}
+
+/// The beginning of a text, cut on a character.
+pub fn cut(text: &str, most: usize) -> &str {
+    &text[..text.floor_char_boundary(most)]
+}
+
+impl Read {
+    fn of(entry: &Entry) -> Self {
+        let description = words(cut(&entry.description, LONGEST_TEXT), DESCRIPTION.most);
+        let own: HashSet<&str> = description
+            .iter()
+            .filter(|word| word.len() >= 3)
+            .map(String::as_str)
+            .collect();
+        let known = |word: &str| own.contains(word) || thesaurus::knows(word);
+        let whole = |text: &str, most: usize| {
+            let mut out = Vec::new();
+            for word in words(cut(text, 512), most) {
+                let split: Vec<String> = parts(&word, &known)
+                    .into_iter()
+                    .map(str::to_owned)
+                    .collect();
+                out.push(word);
+                out.extend(split);
+            }
+            out.truncate(most);
+            out
+        };
+        let name = whole(without_server(&entry.name, &entry.server), NAME.most);
+        let server = whole(&entry.server, SERVER.most);
+        let mut title = whole(&entry.title, TITLE.most);
+        if title == name {
+            title.clear();
+        }
+        let mut tags = Vec::new();
+        for tag in entry.tags.iter().take(TAGS.most) {
+            tags.extend(words(cut(tag, 128), TAGS.most - tags.len().min(TAGS.most)));
+        }
+        let (mut names, mut texts) = (Vec::new(), Vec::new());
+        for (name, text) in entry.parameters.iter().take(MOST_PARAMETERS) {
+            names.extend(words(
+                cut(name, 128),
+                PARAMETER_NAMES.most - names.len().min(PARAMETER_NAMES.most),
+            ));
+            texts.extend(words(
+                cut(text, 1024),
+                PARAMETER_TEXT.most - texts.len().min(PARAMETER_TEXT.most),
+            ));
+        }
+        Self {
+            fields: vec![
+                (&NAME, name),
+                (&SERVER, server),
+                (&TITLE, title),
+                (&TAGS, tags),
+                (&DESCRIPTION, description),
+                (&PARAMETER_NAMES, names),
+                (&PARAMETER_TEXT, texts),
+            ],
+        }
+    }
+}
+
+/// The name without the server's in front: `gmail_search` of `gmail` is `search`.
+fn without_server<'a>(name: &'a str, server: &str) -> &'a str {
+    let own = name
+        .strip_prefix(server)
+        .filter(|_| !server.is_empty())
+        .map(|rest| rest.trim_start_matches(|c: char| !c.is_alphanumeric()));
+    match own {
+        Some(rest) if !rest.is_empty() => rest,
+        _ => name,
+    }
+}
+
+/// A word with its stem, what it says, and where it stands.
+struct Stemmed {
+    stem: String,
+    surface: String,
+    weight: f32,
+    frequency: f32,
+    place: Place,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Place {
+    Name,
+    Text,
+    Parameter,
+}
+
+fn stemmed(read: &Read) -> Vec<Stemmed> {
+    let mut out = Vec::new();
+    for (field, words) in &read.fields {
+        let length = words.len() as f32 / field.usual;
+        let frequency = field.weight / (1.0 - field.length_matters + field.length_matters * length);
+        let place = match () {
+            _ if field.weight > DESCRIPTION.weight => Place::Name,
+            _ if field.weight == DESCRIPTION.weight => Place::Text,
+            _ => Place::Parameter,
+        };
+        for word in words {
+            let stem = stem(word);
+            let weight = weight(word, &stem);
+            out.push(Stemmed {
+                weight,
+                stem,
+                surface: word.clone(),
+                frequency,
+                place,
+            });
+        }
+    }
+    out
+}
+
+fn doc(words: &[Stemmed], lexicon: &mut Lexicon) -> Doc {
+    let mut frequencies: Vec<(u32, f32)> = Vec::new();
+    let mut at: HashMap<u32, usize> = HashMap::new();
+    let mut forms: Vec<u32> = Vec::new();
+    let mut known: HashSet<u32> = HashSet::new();
+    let mut named = 0;
+    // A name of stop words only, such as `find`, must be found all the same.
+    let only_stops = words
+        .iter()
+        .all(|word| word.place == Place::Parameter || word.weight == 0.0);
+    for word in words {
+        let Some((term, form)) = lexicon.intern(&word.stem, &word.surface, word.weight) else {
+            continue;
+        };
+        match at.get(&term) {
+            Some(&index) => frequencies[index].1 += word.frequency,
+            None => {
+                at.insert(term, frequencies.len());
+                frequencies.push((term, word.frequency));
+            }
+        }
+        let says = word.weight > 0.0 || only_stops;
+        if word.place != Place::Parameter && says && known.insert(form) {
+            forms.push(form);
+        }
+        if word.place == Place::Name {
+            named = forms.len();
+        }
+    }
+    Doc {
+        frequencies: frequencies.into(),
+        forms: forms.into(),
+        named,
+    }
+}

@@ -1,0 +1,89 @@
+//! Reading in a file without ever holding it: pages, lines, matches and values of JSON.
+//!
+//! Known secrets are cut out of the bytes before anything else looks at them, since half a
+//! secret no longer looks like one. Offsets and limits count characters of what is shown.
+
+mod json;
+mod lines;
+mod matches;
+mod path;
+mod source;
+mod window;
+
+pub(crate) use json::{Indices, JsonAsk};
+pub(crate) use lines::Lines;
+pub(crate) use matches::Pattern;
+pub(crate) use source::Source;
+
+use manyhands_core::{ErrorCode, ToolError};
+
+use window::Window;
+
+/// A part of something longer.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Part {
+    /// The part.
+    pub(crate) content: String,
+    /// Where the next one begins, if there is more.
+    pub(crate) next: Option<u64>,
+}
+
+/// Which part: from where, and how many characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Page {
+    pub(crate) offset: u64,
+    pub(crate) limit: usize,
+}
+
+/// A page of the text itself.
+pub(crate) async fn page(mut source: Source, page: Page) -> Result<Part, ToolError> {
+    let mut window = Window::new(page);
+    while let Some(piece) = source.text().await? {
+        if !window.push(&piece) {
+            break;
+        }
+    }
+    window.finish()
+}
+
+/// A page of bytes that are not text, in base64. Offsets count bytes.
+pub(crate) async fn bytes(mut source: Source, page: Page) -> Result<Part, ToolError> {
+    use base64::Engine as _;
+    let wanted = (page.limit / 4 * 3).max(1);
+    let (mut at, mut held, mut more) = (0_u64, Vec::new(), false);
+    while let Some(piece) = source.bytes().await? {
+        let skip = usize::try_from(page.offset.saturating_sub(at)).unwrap_or(usize::MAX);
+        at += piece.len() as u64;
+        let rest = piece.get(skip..).unwrap_or_default();
+        let take = rest.len().min(wanted - held.len());
+        held.extend_from_slice(&rest[..take]);
+        if take < rest.len() {
+            more = true;
+            break;
+        }
+    }
+    if page.offset > at {
+        return Err(past_the_end(at, "bytes"));
+    }
+    let next = page.offset + held.len() as u64;
+    Ok(Part {
+        content: base64::engine::general_purpose::STANDARD.encode(&held),
+        next: more.then_some(next),
+    })
+}
+
+fn past_the_end(size: u64, what: &str) -> ToolError {
+    ToolError::parameter(
+        "offset",
+        format!("there are {size} {what}, and none at this offset"),
+    )
+}
+
+fn too_large(what: &str, most: usize) -> ToolError {
+    let message = format!("{what} reads files of at most {most} bytes");
+    ToolError::new(ErrorCode::TooLarge, message)
+        .hint("use search, start_line and end_line, or offset and limit instead")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,189 @@
+//! Paths into JSON: dots and brackets, or RFC 9535 where the path begins with `$`.
+
+use manyhands_core::ToolError;
+use serde_json::Value;
+use serde_json_path::JsonPath;
+
+/// The longest path.
+const MAX_PATH: usize = 1_000;
+/// The most values a path may come to look at.
+const MAX_STEPS: u64 = 20_000_000;
+/// What compiling an expression costs, compared with looking at a value.
+const REGEX: u64 = 1_000;
+
+/// What a path led to.
+#[derive(Debug)]
+pub(super) enum Found<'a> {
+    /// The value that dots and brackets name.
+    One(&'a Value),
+    /// All values that a query fits.
+    Many(Vec<&'a Value>),
+}
+
+/// What `path` leads to in `document`.
+pub(super) fn find<'a>(document: &'a Value, path: &str) -> Result<Found<'a>, ToolError> {
+    if path.len() > MAX_PATH {
+        return wrong(format!("must have at most {MAX_PATH} bytes"));
+    }
+    match path.trim_start().starts_with('$') {
+        true => {
+            let parsed = parse(path)?;
+            let size = Size::of(document);
+            if steps(path, size) > MAX_STEPS {
+                let message = format!("would look at too many of the {} values", size.values);
+                return Err(ToolError::parameter("json_path", message).hint(
+                    "name more of the way, and use fewer \"..\", lists of selectors and filters",
+                ));
+            }
+            Ok(Found::Many(parsed.query(document).all()))
+        }
+        false => dotted(document, path).map(Found::One),
+    }
+}
+
+fn wrong<T>(message: String) -> Result<T, ToolError> {
+    Err(ToolError::parameter("json_path", message))
+}
+
+fn parse(path: &str) -> Result<JsonPath, ToolError> {
+    JsonPath::parse(path).or_else(|e| wrong(format!("is not a JSONPath query: {e}")))
+}
+
+/// Follows `data.items`, `results[0].name` or `list[-1]`.
+fn dotted<'a>(document: &'a Value, path: &str) -> Result<&'a Value, ToolError> {
+    let mut at = document;
+    let mut done = String::new();
+    for part in path.split('.') {
+        let (name, indices) = match part.find('[') {
+            Some(bracket) => part.split_at(bracket),
+            None => (part, ""),
+        };
+        if !name.is_empty() {
+            at = match at.get(name) {
+                Some(value) => value,
+                None => return Err(absent(at, &done, name)),
+            };
+            done = if done.is_empty() {
+                name.to_owned()
+            } else {
+                format!("{done}.{name}")
+            };
+        } else if indices.is_empty() {
+            return wrong(
+                "has an empty part; write data.items or results[0], or a query that begins with $"
+                    .to_owned(),
+            );
+        }
+        for index in indices.split_inclusive(']') {
+            let inner = index
+                .strip_prefix('[')
+                .and_then(|index| index.strip_suffix(']'));
+            let Some(Ok(number)) = inner.map(|inner| inner.trim().parse::<i64>()) else {
+                return wrong(format!(
+                    "{index:?} is not an index such as [0]; begin with $ for more than names and indices"
+                ));
+            };
+            let list = at.as_array();
+            let count = list.map_or(0, Vec::len) as i64;
+            let place = if number < 0 { number + count } else { number };
+            let found = list
+                .zip(usize::try_from(place).ok())
+                .and_then(|(list, place)| list.get(place));
+            at = match found {
+                Some(value) => value,
+                None => return Err(absent(at, &done, index)),
+            };
+            done.push_str(index);
+        }
+    }
+    Ok(at)
+}
+
+fn absent(at: &Value, done: &str, part: &str) -> ToolError {
+    let place = if done.is_empty() { "the file" } else { done };
+    let there = match at {
+        Value::Object(fields) => {
+            let names: Vec<&str> = fields.keys().take(20).map(String::as_str).collect();
+            format!("has {}", names.join(", "))
+        }
+        Value::Array(list) => format!("is a list of {}", list.len()),
+        Value::String(_) => "is a text".to_owned(),
+        other => format!("is {other}"),
+    };
+    let part: String = part.chars().take(100).collect();
+    ToolError::not_found(format!(
+        "json_path: there is no {part} in {place}, which {there}"
+    ))
+}
+
+/// How large a document is.
+#[derive(Debug, Clone, Copy)]
+struct Size {
+    values: u64,
+    depth: u64,
+}
+
+impl Size {
+    fn of(value: &Value) -> Self {
+        let inner: Box<dyn Iterator<Item = &Value>> = match value {
+            Value::Array(list) => Box::new(list.iter()),
+            Value::Object(fields) => Box::new(fields.values()),
+            _ => {
+                return Self {
+                    values: 1,
+                    depth: 1,
+                };
+            }
+        };
+        inner.map(Self::of).fold(
+            Self {
+                values: 1,
+                depth: 1,
+            },
+            |all, one| Self {
+                values: all.values + one.values,
+                depth: all.depth.max(one.depth + 1),
+            },
+        )
+    }
+}
+
+/// At least as many values as the query looks at: each `..` may see a value once for every
+/// value above it, each selector of a list doubles what comes after, and a `$` within a filter
+/// begins anew for every value.
+fn steps(path: &str, size: Size) -> u64 {
+    let mut steps = size.values;
+    let (mut quote, mut descents, mut before) = (None, 0_u32, ' ');
+    let mut brackets: Vec<u64> = Vec::new();
+    for (place, c) in path.trim_start().char_indices() {
+        match (quote, c) {
+            (Some(_), _) if before == '\\' => {
+                before = ' ';
+                continue;
+            }
+            (Some(open), c) if c == open => quote = None,
+            (Some(_), _) => {}
+            (None, '\'' | '"') => quote = Some(c),
+            (None, '[' | '(') => brackets.push(1),
+            (None, ',') => {
+                if let Some(count) = brackets.last_mut() {
+                    *count += 1;
+                }
+            }
+            (None, ']' | ')') => steps = steps.saturating_mul(brackets.pop().unwrap_or(1)),
+            (None, '.') if before == '.' => {
+                descents += 1;
+                if descents > 1 {
+                    steps = steps.saturating_mul(size.depth);
+                }
+            }
+            (None, '$') if place > 0 => steps = steps.saturating_mul(size.values),
+            (None, _) => {}
+        }
+        before = c;
+    }
+    if path.contains("match") || path.contains("search") {
+        steps = steps.saturating_mul(REGEX);
+    }
+    steps
+}

@@ -1,0 +1,290 @@
+//! Claims about reading in files.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::{StreamExt as _, stream};
+use manyhands_core::Secret;
+use manyhands_guard::Redactor;
+use serde_json::json;
+use tokio::sync::Semaphore;
+
+use super::*;
+
+/// The bytes in pieces of `size`.
+fn source(bytes: &[u8], size: usize) -> Source {
+    let redactor = Redactor::new(&[Secret::new("hunter2-hunter2")]);
+    let pieces: Vec<_> = bytes
+        .chunks(size)
+        .map(|piece| Ok(Bytes::copy_from_slice(piece)))
+        .collect();
+    Source::new(stream::iter(pieces).boxed(), &redactor)
+}
+
+fn at(offset: u64, limit: usize) -> Page {
+    Page { offset, limit }
+}
+
+fn part(content: &str, next: Option<u64>) -> Part {
+    Part {
+        content: content.to_owned(),
+        next,
+    }
+}
+
+#[tokio::test]
+async fn pages_go_on_where_the_last_one_ended_whatever_the_pieces() {
+    let text = "añb🎉c\nd€";
+    for size in 1..12 {
+        for limit in 1..12 {
+            let (mut whole, mut offset) = (String::new(), 0);
+            loop {
+                let read = page(source(text.as_bytes(), size), at(offset, limit))
+                    .await
+                    .unwrap();
+                assert!(read.content.chars().count() <= limit);
+                whole.push_str(&read.content);
+                match read.next {
+                    Some(next) => offset = next,
+                    None => break,
+                }
+            }
+            assert_eq!(whole, text, "{size} {limit}");
+        }
+    }
+    assert_eq!(
+        page(source(b"abc", 2), at(3, 5)).await.unwrap(),
+        part("", None)
+    );
+    let past = page(source(b"abc", 2), at(4, 5)).await.unwrap_err();
+    assert!(past.message.contains("there are 3 characters"), "{past}");
+    assert_eq!(
+        page(source(b"", 2), at(0, 5)).await.unwrap(),
+        part("", None)
+    );
+    assert_eq!(
+        page(source(b"a\xffb", 1), at(0, 5)).await.unwrap(),
+        part("a\u{fffd}b", None)
+    );
+}
+
+#[tokio::test]
+async fn half_a_secret_is_never_shown() {
+    let text = b"key hunter2-hunter2 end";
+    for size in [1, 3, 100] {
+        let mut whole = String::new();
+        for offset in 0..18 {
+            whole.push_str(
+                &page(source(text, size), at(offset, 1))
+                    .await
+                    .unwrap()
+                    .content,
+            );
+        }
+        assert_eq!(whole, "key [redacted] end");
+    }
+}
+
+#[tokio::test]
+async fn text_is_told_from_other_bytes_and_those_are_read_in_base64() {
+    for (bytes, text) in [
+        (&b"plain"[..], true),
+        (b"", true),
+        ("ü".repeat(8_000).as_bytes(), true),
+        (b"\x89PNG\0\x01", false),
+        (b"\xff\xfea\0", false),
+        (b"caf\xe9 au lait", false),
+        (b"cut \xc3", false),
+    ] {
+        assert_eq!(source(bytes, 7).is_text().await.unwrap(), text, "{bytes:?}");
+    }
+    let read = async |offset| bytes(source(b"\0\x01\x02\x03\x04", 2), at(offset, 4)).await;
+    assert_eq!(read(0).await.unwrap(), part("AAEC", Some(3)));
+    assert_eq!(read(3).await.unwrap(), part("AwQ=", None));
+    assert_eq!(read(5).await.unwrap(), part("", None));
+    assert!(read(6).await.is_err());
+}
+
+#[tokio::test]
+async fn lines_are_counted_from_one_and_keep_their_ends() {
+    let read = async |text: &'static str, first, last| {
+        let lines = Lines::new(first, last)?;
+        lines
+            .read(source(text.as_bytes(), 2), at(0, 100))
+            .await
+            .map(|part| part.content)
+    };
+    let text = "one\r\ntwo\n\nfour";
+    for (first, last, expect) in [
+        (Some(1), Some(1), "one\r\n"),
+        (Some(2), Some(3), "two\n\n"),
+        (Some(4), None, "four"),
+        (None, Some(2), "one\r\ntwo\n"),
+        (Some(4), Some(99), "four"),
+    ] {
+        assert_eq!(read(text, first, last).await.unwrap(), expect);
+    }
+    for (text, first, words) in [
+        (text, 5, "there are 4 lines"),
+        ("a\n", 2, "there are 1 lines"),
+        ("", 2, "there are 0 lines"),
+    ] {
+        let error = read(text, Some(first), None).await.unwrap_err();
+        assert!(error.message.contains(words), "{error}");
+    }
+    assert_eq!(read("", Some(1), None).await.unwrap(), "");
+    assert!(Lines::new(Some(3), Some(2)).is_err());
+    let lines = Lines::new(Some(2), Some(3)).unwrap();
+    let paged = lines
+        .read(source(b"a\nbcd\ne\nf", 3), at(1, 3))
+        .await
+        .unwrap();
+    assert_eq!(paged, part("cd\n", Some(4)));
+}
+
+#[tokio::test]
+async fn a_search_shows_lines_with_what_is_around_them() {
+    let text: String = (1..=20).map(|n| format!("line {n}\n")).collect();
+    let find = async |text: &str, what: &str, context, page| {
+        let pattern = Pattern::new(what, context).unwrap();
+        pattern
+            .read(source(text.as_bytes(), 5), page)
+            .await
+            .unwrap()
+    };
+    let all = at(0, 10_000);
+    assert_eq!(
+        find(&text, "LINE 7", 1, all).await.content,
+        "6-line 6\n7:line 7\n8-line 8\n"
+    );
+    assert_eq!(
+        find(&text, "line (3|4|9)$", 0, all).await.content,
+        "3:line 3\n4:line 4\n--\n9:line 9\n"
+    );
+    assert_eq!(
+        find(&text, "line 20", 2, all).await.content,
+        "18-line 18\n19-line 19\n20:line 20\n"
+    );
+    assert_eq!(find(&text, "nothing", 2, all).await, part("", None));
+    let odd = "a (b\na.b\nÜber\n";
+    assert_eq!(find(odd, "(b", 0, all).await.content, "1:a (b\n");
+    assert_eq!(find(odd, "a.b", 0, all).await.content, "2:a.b\n");
+    assert_eq!(find(odd, "über", 0, all).await.content, "3:Über\n");
+    let first = find(&text, "line", 0, at(0, 12)).await;
+    assert_eq!(first, part("1:line 1\n2:l", Some(12)));
+    assert_eq!(find(&text, "line", 0, at(12, 6)).await.content, "ine 2\n");
+    let long = format!("{}needle{}", "x".repeat(50_000), "y".repeat(50_000));
+    let found = find(&long, "NEEDLE", 2, all).await.content;
+    assert!(found.contains("xneedley") && found.len() < 1_100, "{found}");
+    let across = format!("{}needle", "x".repeat(16 * 1024 - 3));
+    assert!(
+        find(&across, "needle", 0, all)
+            .await
+            .content
+            .contains("needle")
+    );
+}
+
+async fn json(text: &str, ask: JsonAsk, page: Page) -> Result<Part, ToolError> {
+    let places = Arc::new(Semaphore::new(1));
+    ask.read(source(text.as_bytes(), 7), page, &places).await
+}
+
+#[tokio::test]
+async fn values_are_found_by_dots_by_queries_and_by_indices() {
+    let text = json!({ "data": { "items": [{ "name": "a" }, { "name": "b" }, 3] }, "k-1": null })
+        .to_string();
+    let path = async |path: &str| {
+        let part = json(&text, JsonAsk::Path(path.to_owned()), at(0, 10_000)).await?;
+        Ok::<_, ToolError>(serde_json::from_str::<serde_json::Value>(&part.content).unwrap())
+    };
+    for (asked, expect) in [
+        ("data.items[0].name", json!("a")),
+        ("data.items[-1]", json!(3)),
+        ("k-1", json!(null)),
+        ("$.data.items[*].name", json!(["a", "b"])),
+        ("$..name", json!(["a", "b"])),
+        ("$.nothing", json!([])),
+        ("$.data.items[?@.name == 'b'].name", json!(["b"])),
+    ] {
+        assert_eq!(path(asked).await.unwrap(), expect, "{asked}");
+    }
+    for (asked, words) in [
+        (
+            "data.nothing",
+            "there is no nothing in data, which has items",
+        ),
+        (
+            "data.items[3]",
+            "there is no [3] in data.items, which is a list of 3",
+        ),
+        ("data.items[x]", "is not an index"),
+        ("data..items", "empty part"),
+        ("", "empty part"),
+        ("$.[", "is not a JSONPath query"),
+    ] {
+        let error = path(asked).await.unwrap_err();
+        assert!(error.message.contains(words), "{asked}: {error}");
+    }
+    let list = "[0,1,2,3,4,5,6]";
+    let indices = async |asked: &str| {
+        let ask = JsonAsk::Indices(Indices::parse(asked)?);
+        let part = json(list, ask, at(0, 1_000)).await?;
+        Ok::<_, ToolError>(part.content.replace(['\n', ' '], ""))
+    };
+    assert_eq!(indices("0,2,2").await.unwrap(), "[0,2,2]");
+    assert_eq!(indices("1-3, 6").await.unwrap(), "[1,2,3,6]");
+    assert_eq!(indices("5-99").await.unwrap(), "[5,6]");
+    for wrong in [
+        "",
+        "a",
+        "-1",
+        "3-1",
+        "1,,2",
+        "7",
+        "0-18446744073709551615,0",
+        "1.5",
+    ] {
+        assert!(indices(wrong).await.is_err(), "{wrong}");
+    }
+    let ask = JsonAsk::Indices(Indices::parse("0").unwrap());
+    assert!(json(&text, ask, at(0, 10)).await.is_err());
+    assert!(
+        json("not json", JsonAsk::Path("a".to_owned()), at(0, 10))
+            .await
+            .is_err()
+    );
+    let paged = json("[1,2,3]", JsonAsk::Path("$[*]".to_owned()), at(2, 3))
+        .await
+        .unwrap();
+    assert_eq!(paged, part("  1", Some(5)));
+}
+
+#[tokio::test]
+async fn a_query_that_would_take_for_ever_is_refused() {
+    let list: Vec<_> = (0..2_000)
+        .map(|n| json!({ "a": [n, { "b": "x" }] }))
+        .collect();
+    let text = json!(list).to_string();
+    for dear in [
+        "$..[?$..b]",
+        &format!("${}", "[0,0,0,0,0,0,0,0]".repeat(10)),
+        "$[?search(@.a, 'x')]..*",
+        "$..*..*..*..*..*..*..*",
+    ] {
+        let error = json(&text, JsonAsk::Path(dear.to_owned()), at(0, 10))
+            .await
+            .unwrap_err();
+        assert!(error.message.contains("too many"), "{dear}: {error}");
+    }
+    for cheap in [
+        "$..b",
+        "$[0:5].a",
+        "$[?@.a[0] > 1990]",
+        "$[0]['$..', '..$']",
+    ] {
+        json(&text, JsonAsk::Path(cheap.to_owned()), at(0, 10))
+            .await
+            .unwrap();
+    }
+}

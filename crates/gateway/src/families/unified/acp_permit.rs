@@ -1,0 +1,64 @@
+//! `acp_permit`
+
+use manyhands_core::{
+    CallContext, Effects, Exposure, Group, Outcome, ToolError, ToolSpec, TypedTool,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Whether an agent of `acp.agents` may do what it asks to be allowed. `acp_spawn` calls this for each such question, so that
+/// the owner's rules decide and the owner is asked; the call comes back only where they agree. It does nothing by itself.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// Which agent asks.
+    agent: String,
+    /// What it wants to do, in its own words.
+    title: String,
+    /// What kind of thing that is: `read`, `edit`, `delete`, `move`, `search`, `execute`, `think`, `fetch`, `switch_mode` or `other`.
+    kind: String,
+    /// With which arguments, as it says.
+    #[serde(default)]
+    input: Value,
+}
+
+/// The answer.
+#[derive(Serialize, JsonSchema)]
+pub struct Permitted {
+    /// Always true: a no is an error.
+    allowed: bool,
+    /// Which agent may.
+    agent: String,
+    /// What it may do.
+    title: String,
+    /// What kind of thing that is.
+    kind: String,
+    /// With which arguments.
+    input: Value,
+}
+
+pub(super) struct AcpPermit;
+
+impl TypedTool for AcpPermit {
+    type Params = Params;
+    type Output = Permitted;
+
+    fn spec(&self) -> ToolSpec {
+        // What is allowed runs elsewhere, and rules are to see it as what it is.
+        super::spec("acp_permit")
+            .effects(Effects::WRITES.and(Effects::RUNS))
+            .group(Group::Extra)
+            .exposure(Exposure::Discoverable)
+    }
+
+    async fn run(&self, params: Params, _: &CallContext) -> Result<Outcome, ToolError> {
+        Outcome::of(&Permitted {
+            allowed: true,
+            agent: params.agent,
+            title: params.title,
+            kind: params.kind,
+            input: params.input,
+        })
+    }
+}

@@ -1,0 +1,147 @@
+//! Accounts of services: opened, shared, tried, closed. Their credentials are never shown.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::rejection::JsonRejection;
+use axum::extract::{Path, State};
+use manyhands_core::{Pattern, Secret, ToolError};
+use manyhands_store::ConnectionKind;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::body;
+use crate::gateway::Gateway;
+use crate::http::asker::Owner;
+use crate::http::refusal::{Answer, Refusal, answer};
+use crate::servers::Draft;
+
+/// Every account.
+pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer {
+    let all = gateway.servers.desk().all();
+    answer(json!({ "count": all.len(), "connections": *all }))
+}
+
+/// One account.
+pub async fn show(State(gateway): State<Arc<Gateway>>, _: Owner, Path(id): Path<String>) -> Answer {
+    answer(json!(gateway.servers.desk().get(&id)?))
+}
+
+/// An account to be opened.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Add {
+    /// The service: the name of an MCP server, or what its `service` says.
+    service: String,
+    /// What to call it; the service's name when not said.
+    name: Option<String>,
+    /// Its credentials by name. `token` is sent as a bearer token unless the server's headers say
+    /// otherwise; for a program each is a variable of its environment.
+    #[serde(default)]
+    credentials: BTreeMap<String, String>,
+    /// The agents that may use it, by pattern; all when not said.
+    agents: Option<Vec<Pattern>>,
+}
+
+/// Opens an account.
+pub async fn add(
+    State(gateway): State<Arc<Gateway>>,
+    Owner(owner): Owner,
+    add: Result<Json<Add>, JsonRejection>,
+) -> Answer {
+    let add = body(add)?;
+    let known = gateway.servers.all();
+    if !known.iter().any(|server| server.service() == add.service) {
+        let services: Vec<&str> = known.iter().map(|server| server.service()).collect();
+        let message = format!(
+            "no MCP server uses the service {:?}; there are: {}",
+            add.service,
+            services.join(", ")
+        );
+        return Err(Refusal(ToolError::parameter("service", message)));
+    }
+    let draft = draft(add.name, add.credentials, add.agents);
+    let made = gateway
+        .servers
+        .desk()
+        .add(&add.service, ConnectionKind::Keys, draft)
+        .await?;
+    gateway.learn_secrets().await?;
+    gateway.servers.look_again(&add.service);
+    gateway
+        .note(
+            &owner.caller,
+            "connection.add",
+            &format!("{} for {}", made.id, made.service),
+        )
+        .await?;
+    answer(json!(made))
+}
+
+/// What is new about an account.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    /// What to call it.
+    name: Option<String>,
+    /// Credentials to set, by name.
+    #[serde(default)]
+    credentials: BTreeMap<String, String>,
+    /// The agents that may use it, by pattern.
+    agents: Option<Vec<Pattern>>,
+}
+
+/// Changes an account.
+pub async fn change(
+    State(gateway): State<Arc<Gateway>>,
+    Owner(owner): Owner,
+    Path(id): Path<String>,
+    change: Result<Json<Change>, JsonRejection>,
+) -> Answer {
+    let change = body(change)?;
+    let draft = draft(change.name, change.credentials, change.agents);
+    let changed = gateway.servers.desk().change(&id, draft).await?;
+    gateway.learn_secrets().await?;
+    gateway.servers.reconnect(changed.id).await;
+    gateway
+        .note(&owner.caller, "connection.change", &id)
+        .await?;
+    answer(json!(changed))
+}
+
+fn draft(
+    name: Option<String>,
+    credentials: BTreeMap<String, String>,
+    agents: Option<Vec<Pattern>>,
+) -> Draft {
+    let hidden = credentials
+        .into_iter()
+        .map(|(field, value)| (field, Secret::new(value)));
+    Draft {
+        name,
+        credentials: hidden.collect(),
+        agents,
+    }
+}
+
+/// Tries an account: asks a server of its service for its tools by it.
+pub async fn test(State(gateway): State<Arc<Gateway>>, _: Owner, Path(id): Path<String>) -> Answer {
+    answer(json!(gateway.servers.test(&id).await?))
+}
+
+/// Closes an account and forgets its credentials.
+pub async fn remove(
+    State(gateway): State<Arc<Gateway>>,
+    Owner(owner): Owner,
+    Path(id): Path<String>,
+) -> Answer {
+    let gone = gateway.servers.desk().remove(&id).await?;
+    gateway.servers.reconnect(gone.id).await;
+    gateway.learn_secrets().await?;
+    gateway
+        .note(&owner.caller, "connection.remove", &id)
+        .await?;
+    answer(json!({ "pcid": gone.id, "removed": true }))
+}

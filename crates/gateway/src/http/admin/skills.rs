@@ -1,0 +1,83 @@
+//! Skills: listed with where they stand, shown, switched on and off.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::rejection::{JsonRejection, QueryRejection};
+use axum::extract::{Path, Query, State};
+use manyhands_core::{AgentId, ToolError};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{body, query};
+use crate::gateway::Gateway;
+use crate::http::asker::{Asker, Owner};
+use crate::http::refusal::{Answer, Refusal, answer};
+
+/// Whose skills.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Whose {
+    /// Of this agent; of `main` when not said.
+    agent: Option<String>,
+}
+
+fn agent(said: Option<&str>) -> Result<AgentId, Refusal> {
+    let wrong =
+        |e: manyhands_core::InvalidName| Refusal(ToolError::parameter("agent", e.to_string()));
+    said.map_or_else(|| Ok(AgentId::main()), |name| name.parse().map_err(wrong))
+}
+
+/// Every skill of an agent, and the machines.
+pub async fn list(
+    State(gateway): State<Arc<Gateway>>,
+    Asker(asker): Asker,
+    whose: Result<Query<Whose>, QueryRejection>,
+) -> Answer {
+    let agent = agent(query(whose)?.agent.as_deref())?;
+    let status = gateway.skills_status(&asker.caller, &agent).await?;
+    answer(json!(status))
+}
+
+/// One skill with its text.
+pub async fn get(
+    State(gateway): State<Arc<Gateway>>,
+    Asker(asker): Asker,
+    Path(name): Path<String>,
+    whose: Result<Query<Whose>, QueryRejection>,
+) -> Answer {
+    let agent = agent(query(whose)?.agent.as_deref())?;
+    let seen = gateway.skill(&asker.caller, &agent, &name).await?;
+    let mut shown = json!(seen.status);
+    shown["path"] = json!(seen.path);
+    shown["source"] = json!(seen.source);
+    shown["text"] = json!(seen.text);
+    answer(json!({ "skill": shown }))
+}
+
+/// What becomes of a skill.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Switch {
+    /// Whether it is used.
+    enabled: bool,
+    /// As this agent sees it; `main` when not said. The switch holds for every agent.
+    agent: Option<String>,
+}
+
+/// Switches a skill on or off, for every agent.
+pub async fn switch(
+    State(gateway): State<Arc<Gateway>>,
+    Owner(asker): Owner,
+    Path(name): Path<String>,
+    switch: Result<Json<Switch>, JsonRejection>,
+) -> Answer {
+    let switch = body(switch)?;
+    let agent = agent(switch.agent.as_deref())?;
+    let on = switch.enabled;
+    let seen = gateway
+        .switch_skill(&asker.caller, &agent, &name, on)
+        .await?;
+    answer(json!({ "skill": seen.status }))
+}

@@ -1,0 +1,130 @@
+//! How the two eras say the same thing.
+
+use serde_json::{Map, Value, json};
+
+/// The version whose requests stand alone.
+pub(super) const MODERN: &str = "2026-07-28";
+/// The versions that begin with a handshake, newest first.
+pub(super) const LEGACY: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+
+pub(super) const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+pub(super) const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+const META_CLIENT: &str = "io.modelcontextprotocol/clientInfo";
+const META_LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+/// How much log messages matter, the least first.
+const LEVELS: [&str; 8] = [
+    "debug",
+    "info",
+    "notice",
+    "warning",
+    "error",
+    "critical",
+    "alert",
+    "emergency",
+];
+pub(super) const META_SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+
+/// What the modern era wants in every result, where it is not there.
+pub(super) fn modern(method: &str, mut result: Value) -> Value {
+    let Some(map) = result.as_object_mut() else {
+        return result;
+    };
+    map.entry("resultType").or_insert_with(|| json!("complete"));
+    let cacheable = matches!(
+        method,
+        "tools/list"
+            | "prompts/list"
+            | "resources/list"
+            | "resources/templates/list"
+            | "resources/read"
+            | "server/discover"
+    );
+    if cacheable {
+        map.entry("ttlMs").or_insert_with(|| json!(0));
+        map.entry("cacheScope").or_insert_with(|| json!("private"));
+    }
+    result
+}
+
+/// What the older era does not know in a result.
+pub(super) fn legacy(mut result: Value) -> Value {
+    if let Some(map) = result.as_object_mut() {
+        for key in ["resultType", "ttlMs", "cacheScope"] {
+            map.remove(key);
+        }
+    }
+    result
+}
+
+/// What a modern request says about its asker, taken out of it.
+pub(super) fn capabilities(params: &mut Map<String, Value>) -> Value {
+    let Some(Value::Object(meta)) = params.get_mut("_meta") else {
+        return json!({});
+    };
+    let said = meta.remove(META_CAPABILITIES);
+    meta.remove(META_VERSION);
+    meta.remove(META_CLIENT);
+    said.filter(Value::is_object).unwrap_or_else(|| json!({}))
+}
+
+/// From which level on a modern request wants log messages; none where it does not say.
+pub(super) fn log_level(params: &Map<String, Value>) -> Option<usize> {
+    let said = params.get("_meta")?.get(META_LOG_LEVEL)?.as_str()?;
+    LEVELS.iter().position(|level| *level == said)
+}
+
+/// The level of a log message; what nobody knows matters most.
+pub(super) fn level_of(notice: &Value) -> usize {
+    let known = |level: &str| LEVELS.iter().position(|known| *known == level);
+    notice["level"]
+        .as_str()
+        .and_then(known)
+        .unwrap_or(LEVELS.len())
+}
+
+/// The capabilities of a server, without what only it itself can offer.
+pub(super) fn offered(capabilities: &Map<String, Value>, is_modern: bool) -> Value {
+    let mut offered = capabilities.clone();
+    offered.entry("tools").or_insert_with(|| json!({}));
+    if let Some(Value::Object(tools)) = offered.get_mut("tools") {
+        tools.insert("listChanged".to_owned(), true.into());
+    }
+    offered.remove("tasks");
+    if let Some(Value::Object(extensions)) = offered.get_mut("extensions") {
+        extensions.remove("io.modelcontextprotocol/tasks");
+    }
+    if is_modern {
+        return Value::Object(offered);
+    }
+    offered.remove("extensions");
+    Value::Object(offered)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_said_in_the_words_of_the_asker() {
+        let there = json!({ "tools": [] });
+        let said = modern("tools/list", there.clone());
+        assert_eq!(said["resultType"], "complete");
+        assert_eq!(said["cacheScope"], "private");
+        assert_eq!(legacy(said), there);
+        let kept = modern("tools/call", json!({ "resultType": "input_required" }));
+        assert_eq!(kept, json!({ "resultType": "input_required" }));
+    }
+
+    #[test]
+    fn log_messages_are_for_those_who_want_them() {
+        let wants = |level: &str| {
+            let meta = json!({ META_LOG_LEVEL: level });
+            log_level(&Map::from_iter([("_meta".to_owned(), meta)]))
+        };
+        assert_eq!(log_level(&Map::new()), None);
+        let warning = level_of(&json!({ "level": "warning" }));
+        assert!(wants("debug").is_some_and(|from| warning >= from));
+        assert!(wants("error").is_some_and(|from| warning < from));
+        assert_eq!(wants("loud"), None);
+    }
+}

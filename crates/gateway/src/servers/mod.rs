@@ -1,0 +1,417 @@
+//! MCP servers that the owner named: their tools stand in the catalogue, each on a shelf of its
+//! server, from the moment they are known.
+//!
+//! What a server's tools say of themselves is on record, so a gateway that starts knows them
+//! without starting the servers: those start when they are first used.
+
+pub mod address;
+mod connections;
+mod launch;
+mod naming;
+pub(crate) mod oauth;
+mod openapi;
+mod pinning;
+mod server;
+mod tool;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, RwLock};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use manyhands_config::McpServer;
+use manyhands_core::{
+    AgentId, Caller, Catalogue, Clock, ConnectionId, ErrorCode, Ids, RunsOn, ServerName, ToolError,
+    ToolSpec,
+};
+use manyhands_guard::Supervisor;
+use manyhands_store::{ConnectionRecord, Pins, Store, StoreError, Vault};
+use manyhands_upstream::{Ground as UpstreamGround, News};
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{Semaphore, broadcast, mpsc};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+pub use connections::{Choice, Desk, Draft};
+pub use pinning::Wanted;
+pub use server::Server;
+
+use oauth::{Oauth, OauthParts};
+
+use crate::host::{Host, KEEPER_COMMAND};
+use crate::nodes::Nodes;
+use crate::settings::LiveSettings;
+
+/// How many programs of servers run at once.
+const MAX_PROGRAMS: usize = 256;
+/// How many servers are asked for their tools at once.
+const MAX_LOOKS: usize = 4;
+/// How long a server that said its tools changed is left alone before it is asked.
+const SETTLE: Duration = Duration::from_millis(200);
+
+/// What servers stand on.
+pub struct Ground {
+    desk: Desk,
+    pins: Pins,
+    oauth: Arc<Oauth>,
+    vault: Vault,
+    host: Host,
+    home: PathBuf,
+    clock: Arc<dyn Clock>,
+    upstream: UpstreamGround,
+    /// Told of every connection that is opened.
+    opened: mpsc::Sender<Opened>,
+}
+
+/// A server, and what it tells over a new connection.
+type Opened = (ServerName, broadcast::Receiver<News>);
+
+/// The servers there are.
+pub struct Servers {
+    ground: Arc<Ground>,
+    servers: RwLock<BTreeMap<ServerName, Arc<Server>>>,
+    catalogue: Arc<ArcSwap<Catalogue>>,
+    nodes: Arc<Nodes>,
+    looks: Arc<Semaphore>,
+    tasks: TaskTracker,
+    /// Held while settings are taken over: one after the other.
+    taking: tokio::sync::Mutex<()>,
+    stopping: CancellationToken,
+}
+
+/// What the servers are opened with.
+pub(crate) struct ServersParts<'a> {
+    pub(crate) store: &'a Store,
+    pub(crate) host: Host,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) ids: Ids,
+    pub(crate) settings: LiveSettings,
+    pub(crate) catalogue: Arc<ArcSwap<Catalogue>>,
+    pub(crate) nodes: Arc<Nodes>,
+}
+
+impl Servers {
+    /// Opens what is kept of servers and accounts. No server is started yet.
+    pub(crate) async fn open(parts: ServersParts<'_>) -> Result<Arc<Self>, StoreError> {
+        let ServersParts {
+            store,
+            host,
+            clock,
+            ids,
+            settings,
+            catalogue,
+            nodes,
+        } = parts;
+        let (opened, connections) = mpsc::channel(MAX_PROGRAMS);
+        let desk = Desk::open(store, clock.clone(), ids.clone()).await?;
+        let ground = Ground {
+            opened,
+            oauth: Oauth::open(OauthParts {
+                desk: desk.clone(),
+                vault: store.vault().clone(),
+                clock: clock.clone(),
+                ids: ids.clone(),
+                settings,
+            }),
+            desk,
+            pins: store.pins().clone(),
+            vault: store.vault().clone(),
+            host,
+            home: store.home().to_owned(),
+            upstream: UpstreamGround {
+                supervisor: Supervisor::new(MAX_PROGRAMS)
+                    .kept_by("/proc/self/exe".into(), vec![KEEPER_COMMAND.to_owned()]),
+                clock: clock.clone(),
+                entropy: ids.entropy(),
+            },
+            clock,
+        };
+        let servers = Arc::new(Self {
+            ground: Arc::new(ground),
+            servers: RwLock::default(),
+            catalogue,
+            nodes,
+            looks: Arc::new(Semaphore::new(MAX_LOOKS)),
+            tasks: TaskTracker::new(),
+            taking: tokio::sync::Mutex::default(),
+            stopping: CancellationToken::new(),
+        });
+        let (following, stopping) = (servers.clone(), servers.stopping.clone());
+        servers.tasks.spawn(async move {
+            tokio::select! {
+                () = stopping.cancelled() => {}
+                () = following.follow(connections) => {}
+            }
+        });
+        Ok(servers)
+    }
+
+    /// The accounts of services.
+    pub fn desk(&self) -> &Desk {
+        &self.ground.desk
+    }
+
+    /// The logins at servers.
+    pub(crate) fn oauth(&self) -> &Arc<Oauth> {
+        &self.ground.oauth
+    }
+
+    /// Lets a server see that an account was logged in.
+    pub(crate) async fn logged_in(self: &Arc<Self>, name: &str, account: ConnectionId) {
+        self.reconnect(account).await;
+        if let Ok(server) = self.get(name) {
+            self.look_soon(&server, Duration::ZERO);
+        }
+    }
+
+    /// Every server, by name.
+    pub fn all(&self) -> Vec<Arc<Server>> {
+        self.servers
+            .read()
+            .expect("no panic while held")
+            .values()
+            .cloned()
+            .collect()
+    }
+
+    /// One server.
+    pub fn get(&self, name: &str) -> Result<Arc<Server>, ToolError> {
+        let name = name
+            .strip_prefix("remote/")
+            .or(name.strip_prefix("dynamic/"))
+            .unwrap_or(name);
+        let servers = self.servers.read().expect("no panic while held");
+        let found = servers.iter().find(|(known, _)| known.as_str() == name);
+        found.map(|(_, server)| server.clone()).ok_or_else(|| {
+            let shown: String = name.chars().take(100).collect();
+            let known: Vec<&str> = servers.keys().map(ServerName::as_str).collect();
+            let hint = match known.is_empty() {
+                true => "the owner adds one with `manyhands mcp add`".to_owned(),
+                false => format!("there are {}", known.join(", ")),
+            };
+            ToolError::not_found(format!("there is no MCP server {shown:?}")).hint(hint)
+        })
+    }
+
+    /// The service whose accounts a tool uses, if it is a server's.
+    pub fn service_of(&self, spec: &ToolSpec) -> Option<String> {
+        let RunsOn::Server { name } = &spec.runs_on else {
+            return None;
+        };
+        self.get(name)
+            .ok()
+            .map(|server| server.service().to_owned())
+    }
+
+    /// Whether a tool, if it is a server's, may be used by this caller for this agent.
+    pub(crate) fn lets(&self, spec: &ToolSpec, caller: &Caller, agent: &AgentId) -> bool {
+        match &spec.runs_on {
+            RunsOn::Server { name } => self
+                .get(name)
+                .is_ok_and(|server| server.permit(caller, agent).is_ok()),
+            _ => true,
+        }
+    }
+
+    /// Takes the settings over: servers that are new or other than before begin, those that are
+    /// gone end.
+    pub(crate) async fn take_over(self: &Arc<Self>, settings: &LiveSettings) {
+        let _one = self.taking.lock().await;
+        let settings = settings.current();
+        let wanted = |config: &McpServer| config.enabled;
+        let mut ended = Vec::new();
+        let mut begun = Vec::new();
+        {
+            let mut servers = self.servers.write().expect("no panic while held");
+            servers.retain(|name, server| {
+                let same = settings
+                    .mcp_servers
+                    .get(name)
+                    .is_some_and(|now| now == server.config() && wanted(now));
+                if !same {
+                    ended.push(server.clone());
+                }
+                same
+            });
+            begun.extend(
+                settings
+                    .mcp_servers
+                    .iter()
+                    .filter(|(name, config)| wanted(config) && !servers.contains_key(*name))
+                    .map(|(name, config)| (name.clone(), config.clone())),
+            );
+        }
+        for server in ended {
+            self.unshelve(&server);
+            self.tasks.spawn(async move { server.stop().await });
+        }
+        for (name, config) in begun {
+            let pins = self.ground.pins.of(name.as_str()).await.unwrap_or_else(|error| {
+                tracing::error!(%error, server = %name, "what is on record of a server cannot be read");
+                Vec::new()
+            });
+            let unknown = pins.is_empty();
+            let server = Server::new(name.clone(), config, pins, self.ground.clone());
+            self.servers
+                .write()
+                .expect("no panic while held")
+                .insert(name, server.clone());
+            self.shelve(&server);
+            if unknown {
+                self.look_soon(&server, Duration::ZERO);
+            }
+        }
+    }
+
+    /// Asks a server for its tools, in the background.
+    fn look_soon(self: &Arc<Self>, server: &Arc<Server>, after: Duration) {
+        let (this, server) = (self.clone(), server.clone());
+        self.tasks.spawn(async move {
+            let stopping = this.stopping.clone();
+            let work = async {
+                tokio::time::sleep(after).await;
+                let Ok(_place) = this.looks.clone().acquire_owned().await else {
+                    return;
+                };
+                if let Err(error) = this.refresh(server.name().as_str()).await {
+                    tracing::warn!(server = %server.name(), %error, "a server could not be asked for its tools");
+                }
+            };
+            tokio::select! {
+                biased;
+                () = stopping.cancelled() => {}
+                () = work => {}
+            }
+        });
+    }
+
+    /// Asks a server for its tools now.
+    pub async fn refresh(self: &Arc<Self>, name: &str) -> Result<Arc<Server>, ToolError> {
+        let server = self.get(name)?;
+        if server.look().await? {
+            self.shelve(&server);
+        }
+        Ok(server)
+    }
+
+    /// Looks at the tools of a server whenever it was connected to, and whenever it says that they
+    /// changed.
+    async fn follow(self: Arc<Self>, mut opened: mpsc::Receiver<Opened>) {
+        while let Some((name, mut news)) = opened.recv().await {
+            let this = self.clone();
+            self.tasks.spawn(async move {
+                let follow = async {
+                    loop {
+                        tokio::time::sleep(SETTLE).await;
+                        while news.try_recv().is_ok() {} // one look serves for all that was told
+                        if let Err(error) = this.refresh(name.as_str()).await {
+                            tracing::warn!(server = %name, %error, "the tools of a server could not be read");
+                        }
+                        while !matches!(
+                            news.recv().await,
+                            Ok(News::Tools) | Err(RecvError::Lagged(_) | RecvError::Closed)
+                        ) {}
+                        if news.is_closed() {
+                            return;
+                        }
+                    }
+                };
+                tokio::select! {
+                    () = this.stopping.cancelled() => {}
+                    () = follow => {}
+                }
+            });
+        }
+    }
+
+    /// Takes on what a server's tools now say of themselves.
+    pub async fn accept(
+        self: &Arc<Self>,
+        name: &str,
+        wanted: &Wanted<'_>,
+    ) -> Result<Vec<String>, ToolError> {
+        let server = self.get(name)?;
+        let accepted = server.accept(wanted).await?;
+        if accepted.is_empty() {
+            let message = match wanted.tool {
+                Some(tool) => format!("nothing of {tool:?} is held back, or it has changed again"),
+                None => format!("nothing of {name} is held back, or it has changed again"),
+            };
+            return Err(ToolError::not_found(message).hint("look at it anew"));
+        }
+        self.shelve(&server);
+        Ok(accepted)
+    }
+
+    /// Asks the servers of a service for their tools, where none are known yet.
+    pub(crate) fn look_again(self: &Arc<Self>, service: &str) {
+        for server in self.all() {
+            if server.service() == service && server.pins().is_empty() {
+                self.look_soon(&server, Duration::ZERO);
+            }
+        }
+    }
+
+    /// Tries an account at the first server that uses it.
+    pub(crate) async fn test(&self, id: &str) -> Result<ConnectionRecord, ToolError> {
+        let account = self.ground.desk.get(id)?;
+        let all = self.all();
+        let server = all
+            .iter()
+            .find(|server| server.service() == account.service);
+        let server = server.ok_or_else(|| {
+            let message = format!("no MCP server uses the service {:?}", account.service);
+            ToolError::new(ErrorCode::Unavailable, message)
+        })?;
+        server.try_out(account.id).await;
+        self.ground.desk.get(id)
+    }
+
+    /// Lets the next use of an account see its new credentials.
+    pub async fn reconnect(&self, account: ConnectionId) {
+        for server in self.all() {
+            server.close(account).await;
+        }
+    }
+
+    fn shelve(&self, server: &Arc<Server>) {
+        let tools = server.tools();
+        let shelf = server.name().as_str();
+        if self.nodes.find(shelf).is_ok() {
+            tracing::warn!(
+                server = shelf,
+                "a node has this name, so the server's tools are not shown"
+            );
+            return;
+        }
+        self.catalogue.rcu(|all| {
+            let mut all = (**all).clone();
+            if let Err(error) = all.shelve(shelf, tools.clone()) {
+                tracing::warn!(server = shelf, %error, "a server's tools cannot be shown");
+            }
+            all
+        });
+        self.nodes.note_change();
+    }
+
+    fn unshelve(&self, server: &Server) {
+        self.catalogue.rcu(|all| {
+            let mut all = (**all).clone();
+            all.unshelve(server.name().as_str());
+            all
+        });
+        self.nodes.note_change();
+    }
+
+    /// Ends every server's program and connection.
+    pub(crate) async fn stop(&self) {
+        self.stopping.cancel();
+        self.tasks.close();
+        for server in self.all() {
+            server.stop().await;
+        }
+        self.tasks.wait().await;
+        self.ground.oauth.rest().await;
+    }
+}

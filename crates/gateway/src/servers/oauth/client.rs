@@ -1,0 +1,224 @@
+//! Who we are towards an authorization server: the client that the owner named, the document that
+//! describes us, or a client that is registered there once and kept.
+
+use bytes::Bytes;
+use manyhands_config::OauthSettings;
+use manyhands_core::{Clock, Secret, ToolError};
+use manyhands_guard::{HeaderMap, HeaderValue, Method};
+use manyhands_store::Vault;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use url::Url;
+
+use super::error::{OauthError, tame};
+use super::metadata::Issuer;
+use super::token::{Client, Shows};
+use super::way::{Way, is_here};
+use crate::servers::launch::{Keys, filled};
+
+/// What we call ourselves.
+const NAME: &str = "Manyhands";
+/// Where the document that describes us is.
+pub(crate) const DOCUMENT: &str = "/oauth/client.json";
+
+/// A client that was registered.
+#[derive(Serialize, Deserialize)]
+struct Registered {
+    issuer: String,
+    redirect_uri: String,
+    client_id: String,
+    shows: Shows,
+    /// Seconds since 1970; 0 for never.
+    expires: i64,
+}
+
+/// What every way of registering says of us.
+pub(crate) fn description(redirect_uri: &str) -> Value {
+    let native = Url::parse(redirect_uri).is_ok_and(|url| is_here(&url));
+    json!({
+        "client_name": NAME,
+        "redirect_uris": [redirect_uri],
+        "grant_types": ["authorization_code", "refresh_token"],
+        "response_types": ["code"],
+        "token_endpoint_auth_method": "none",
+        "application_type": if native { "native" } else { "web" },
+    })
+}
+
+/// Finds the client to be at one authorization server.
+pub(super) struct Registry<'a> {
+    pub(super) vault: &'a Vault,
+    pub(super) clock: &'a dyn Clock,
+    /// Where others find the document that describes us, if they can.
+    pub(super) document: Option<String>,
+    pub(super) redirect_uri: &'a str,
+}
+
+impl Registry<'_> {
+    /// The client of the settings, else the document, else one that is registered.
+    pub(super) async fn client(
+        &self,
+        way: &Way,
+        issuer: &Issuer,
+        settings: Option<&OauthSettings>,
+    ) -> Result<Client, OauthError> {
+        if let Some((settings, id)) = settings.and_then(|s| Some((s, s.client_id.clone()?))) {
+            let secret = match &settings.client_secret {
+                Some(place) => Some(
+                    filled(place, &Keys::new(), self.vault)
+                        .await
+                        .map_err(told)?,
+                ),
+                None => None,
+            };
+            let shows = Shows::fitting(issuer, secret.is_some())?;
+            return Ok(Client { id, secret, shows });
+        }
+        if let Some(document) = &self.document
+            && issuer.client_id_metadata_document_supported
+        {
+            return Ok(Client {
+                id: document.clone(),
+                secret: None,
+                shows: Shows::None,
+            });
+        }
+        if let Some(kept) = self.kept(issuer).await? {
+            return Ok(kept);
+        }
+        self.register(way, issuer).await
+    }
+
+    /// Where the vault keeps the client of an authorization server. Its codes come to one address.
+    fn place(&self, issuer: &str, what: &str) -> String {
+        place(issuer, self.redirect_uri, what)
+    }
+
+    async fn kept(&self, issuer: &Issuer) -> Result<Option<Client>, OauthError> {
+        let record = self.vault.get(&self.place(&issuer.issuer, "client")).await;
+        let Some(record) = record.map_err(broken)? else {
+            return Ok(None);
+        };
+        let Ok(kept) = serde_json::from_str::<Registered>(record.expose()) else {
+            return Ok(None);
+        };
+        let over = kept.expires != 0 && kept.expires * 1000 <= self.clock.now().0;
+        if kept.issuer != issuer.issuer || kept.redirect_uri != self.redirect_uri || over {
+            return Ok(None);
+        }
+        let secret = self.vault.get(&self.place(&issuer.issuer, "secret")).await;
+        Ok(Some(Client {
+            id: kept.client_id,
+            secret: secret
+                .map_err(broken)?
+                .filter(|_| kept.shows != Shows::None),
+            shows: kept.shows,
+        }))
+    }
+
+    async fn register(&self, way: &Way, issuer: &Issuer) -> Result<Client, OauthError> {
+        if issuer.registration_endpoint.is_none() {
+            return Err(OauthError::unusable(format!(
+                "the authorization server {} does not register clients by itself; get a client id there for the address {}, and write it into the server's oauth.clientId",
+                issuer.issuer, self.redirect_uri
+            )));
+        }
+        let said = issuer.registration_endpoint.as_ref();
+        let endpoint = issuer.endpoint(way, "registration_endpoint", said)?;
+        let mut wanted = description(self.redirect_uri);
+        let methods = issuer.token_endpoint_auth_methods_supported.as_deref();
+        let public = methods.is_none_or(|all| all.iter().any(|one| one == "none"));
+        if !public {
+            wanted["token_endpoint_auth_method"] = Shows::fitting(issuer, true)?.word().into();
+        }
+        let mut headers = HeaderMap::new();
+        headers.insert("content-type", HeaderValue::from_static("application/json"));
+        let body = Bytes::from(wanted.to_string());
+        let answer = way
+            .send(Method::POST, &endpoint, headers, Some(body))
+            .await?;
+        let made = answer.json().unwrap_or_default();
+        if !matches!(answer.status, 200 | 201) {
+            let why = made["error_description"]
+                .as_str()
+                .or(made["error"].as_str());
+            return Err(OauthError::unusable(format!(
+                "the authorization server {} did not register a client (HTTP {}): {}",
+                issuer.issuer,
+                answer.status,
+                tame(why.unwrap_or_default())
+            )));
+        }
+        self.keep(issuer, &made).await
+    }
+
+    async fn keep(&self, issuer: &Issuer, made: &Value) -> Result<Client, OauthError> {
+        let plain = |text: &&str| {
+            (1..=1_000).contains(&text.len()) && text.bytes().all(|b| matches!(b, 0x20..=0x7e))
+        };
+        let id = made["client_id"].as_str().filter(plain).ok_or_else(|| {
+            OauthError::unusable(format!(
+                "{} registered a client without an id",
+                issuer.issuer
+            ))
+        })?;
+        let secret = made["client_secret"]
+            .as_str()
+            .filter(plain)
+            .map(Secret::new);
+        let shows = match (made["token_endpoint_auth_method"].as_str(), &secret) {
+            (Some("none"), _) | (_, None) => Shows::None,
+            (Some("client_secret_post"), Some(_)) => Shows::ClientSecretPost,
+            (Some("client_secret_basic"), Some(_)) => Shows::ClientSecretBasic,
+            (_, Some(_)) => Shows::fitting(issuer, true)?,
+        };
+        let secret = secret.filter(|_| shows != Shows::None);
+        if let Some(secret) = &secret {
+            let place = self.place(&issuer.issuer, "secret");
+            self.vault.set(&place, secret).await.map_err(broken)?;
+        }
+        let record = Registered {
+            issuer: issuer.issuer.clone(),
+            redirect_uri: self.redirect_uri.to_owned(),
+            client_id: id.to_owned(),
+            shows,
+            expires: made["client_secret_expires_at"].as_i64().unwrap_or(0),
+        };
+        let record = Secret::new(serde_json::to_string(&record).unwrap_or_default());
+        let place = self.place(&issuer.issuer, "client");
+        self.vault.set(&place, &record).await.map_err(broken)?;
+        Ok(Client {
+            id: id.to_owned(),
+            secret,
+            shows,
+        })
+    }
+}
+
+/// Forgets a client that its authorization server no longer knows, so that the next login registers
+/// another.
+pub(super) async fn forget(vault: &Vault, issuer: &str, redirect_uri: &str) {
+    for what in ["client", "secret"] {
+        if let Err(error) = vault.remove(&place(issuer, redirect_uri, what)).await {
+            tracing::warn!(%error, issuer, "a registered client could not be forgotten");
+        }
+    }
+}
+
+fn place(issuer: &str, redirect_uri: &str, what: &str) -> String {
+    let hash = Sha256::digest(format!("{issuer}\n{redirect_uri}"));
+    let hex: String = hash[..16]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    format!("oauth-client/{hex}/{what}")
+}
+
+fn told(error: ToolError) -> OauthError {
+    OauthError::Unusable(error.text())
+}
+
+fn broken(error: manyhands_store::StoreError) -> OauthError {
+    OauthError::Unreachable(error.to_string())
+}

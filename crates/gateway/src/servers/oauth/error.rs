@@ -1,0 +1,67 @@
+//! Why somebody could not be logged in.
+
+use manyhands_guard::EgressError;
+
+/// Why somebody could not be logged in.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum OauthError {
+    /// The authorization server says no, in a word of OAuth.
+    #[error("{}", said(.code, .description))]
+    Refused {
+        /// The word.
+        code: String,
+        /// More about it.
+        description: String,
+    },
+    /// What was said cannot be trusted or used.
+    #[error("{0}")]
+    Unusable(String),
+    /// Nobody answered, or not now.
+    #[error("{0}")]
+    Unreachable(String),
+}
+
+impl OauthError {
+    pub(super) fn unusable(why: impl Into<String>) -> Self {
+        Self::Unusable(why.into())
+    }
+
+    /// Whether asking again later could help.
+    pub(super) fn passes(&self) -> bool {
+        match self {
+            Self::Unreachable(_) => true,
+            Self::Refused { code, .. } => {
+                matches!(
+                    code.as_str(),
+                    "temporarily_unavailable" | "server_error" | "slow_down"
+                )
+            }
+            Self::Unusable(_) => false,
+        }
+    }
+}
+
+impl From<EgressError> for OauthError {
+    fn from(error: EgressError) -> Self {
+        match error {
+            EgressError::Connect { .. }
+            | EgressError::Http(_)
+            | EgressError::Lookup { .. }
+            | EgressError::TimedOut(_) => Self::Unreachable(error.to_string()),
+            _ => Self::Unusable(error.to_string()),
+        }
+    }
+}
+
+fn said(code: &str, description: &str) -> String {
+    match description.is_empty() {
+        true => format!("the authorization server says {code}"),
+        false => format!("the authorization server says {code}: {description}"),
+    }
+}
+
+/// Words of a stranger, short and on one line.
+pub(super) fn tame(text: &str) -> String {
+    let plain = text.chars().map(|c| if c.is_control() { ' ' } else { c });
+    plain.take(300).collect::<String>().trim().to_owned()
+}

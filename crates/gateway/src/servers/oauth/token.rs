@@ -1,0 +1,329 @@
+//! Tokens: how they are asked for, and what is kept of them.
+
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use bytes::Bytes;
+use manyhands_core::{Ids, Secret, Timestamp};
+use manyhands_guard::{HeaderMap, HeaderValue, Method};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+use url::Url;
+use url::form_urlencoded::{Serializer, byte_serialize};
+
+use super::challenge::scopes;
+use super::error::{OauthError, tame};
+use super::metadata::Issuer;
+use super::way::Way;
+
+/// The shortest token that can be told from other text, and so be cut out of results.
+const SHORTEST: usize = 8;
+/// The longest token that fits into a header.
+const LONGEST: usize = 16 * 1024;
+/// How long before its end a token is renewed, at most.
+const AHEAD: Duration = Duration::from_secs(60);
+/// The longest life of a token that is believed.
+const LONGEST_LIFE: u64 = 10 * 365 * 86_400;
+
+/// How a client shows at the token endpoint who it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Shows {
+    /// By its name alone.
+    None,
+    /// In the `Authorization` header.
+    ClientSecretBasic,
+    /// In the body.
+    ClientSecretPost,
+}
+
+impl Shows {
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::ClientSecretBasic => "client_secret_basic",
+            Self::ClientSecretPost => "client_secret_post",
+        }
+    }
+
+    /// How a client with or without a secret shows itself to `issuer`.
+    pub(super) fn fitting(issuer: &Issuer, secret: bool) -> Result<Self, OauthError> {
+        if !secret {
+            return Ok(Self::None);
+        }
+        let Some(methods) = &issuer.token_endpoint_auth_methods_supported else {
+            return Ok(Self::ClientSecretBasic); // what it is unless said
+        };
+        let known = |one: &Self| methods.iter().any(|method| method == one.word());
+        let ours = [Self::ClientSecretBasic, Self::ClientSecretPost];
+        ours.into_iter().find(known).ok_or_else(|| {
+            OauthError::unusable(format!(
+                "the authorization server {} takes no client secret in a way that is known here",
+                issuer.issuer
+            ))
+        })
+    }
+}
+
+/// A client of one authorization server.
+#[derive(Debug, Clone)]
+pub(crate) struct Client {
+    pub(crate) id: String,
+    pub(crate) secret: Option<Secret>,
+    pub(crate) shows: Shows,
+}
+
+/// What is kept of a login beside the tokens themselves.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Grant {
+    pub(crate) issuer: String,
+    pub(crate) token_endpoint: String,
+    #[serde(default)]
+    pub(crate) revocation_endpoint: Option<String>,
+    /// The server that the tokens are for, and no other.
+    pub(crate) resource: String,
+    pub(crate) client_id: String,
+    pub(crate) shows: Shows,
+    /// What they are good for.
+    pub(crate) scope: Vec<String>,
+    /// What the server wanted beyond that; the next login asks for it.
+    #[serde(default)]
+    pub(crate) wanted: Vec<String>,
+    pub(crate) obtained: Timestamp,
+    pub(crate) expires: Option<Timestamp>,
+    /// Whether the refresh token that is kept belongs to it.
+    pub(crate) renewable: bool,
+    /// Why it is over.
+    #[serde(default)]
+    pub(crate) ended: Option<String>,
+}
+
+impl Grant {
+    /// When to renew the token: a little before it ends.
+    pub(crate) fn renew_at(&self) -> Option<Timestamp> {
+        let expires = self.expires?;
+        let ahead = (expires.since(self.obtained) / 4).min(AHEAD);
+        Some(Timestamp(
+            expires.0 - i64::try_from(ahead.as_millis()).unwrap_or(0),
+        ))
+    }
+}
+
+/// What a token endpoint gave.
+#[derive(Debug, Clone)]
+pub(crate) struct Tokens {
+    pub(crate) access: Secret,
+    pub(crate) refresh: Option<Secret>,
+    pub(crate) lifetime: Option<Duration>,
+    /// What they are good for, where it says so.
+    pub(crate) scope: Option<Vec<String>>,
+}
+
+/// Asks a token endpoint, as `client`, for tokens for `resource`.
+pub(super) async fn ask(
+    way: &Way,
+    endpoint: &Url,
+    client: &Client,
+    resource: &str,
+    form: &[(&str, &str)],
+) -> Result<Tokens, OauthError> {
+    let mut fields = form.to_vec();
+    fields.push(("resource", resource));
+    let answer = post(way, endpoint, client, &fields).await?;
+    let (status, body) = answer;
+    if status != 200 {
+        return Err(refusal(status, body.as_ref()));
+    }
+    let body = body.ok_or_else(|| OauthError::unusable("the token endpoint gave no JSON"))?;
+    read(&body)
+}
+
+/// Tells an authorization server that a token is no longer used.
+pub(super) async fn revoke(
+    way: &Way,
+    endpoint: &Url,
+    client: &Client,
+    token: &Secret,
+) -> Result<(), OauthError> {
+    let (status, body) = post(way, endpoint, client, &[("token", token.expose())]).await?;
+    match status {
+        200 => Ok(()),
+        _ => Err(refusal(status, body.as_ref())),
+    }
+}
+
+async fn post(
+    way: &Way,
+    endpoint: &Url,
+    client: &Client,
+    fields: &[(&str, &str)],
+) -> Result<(u16, Option<Value>), OauthError> {
+    let mut fields = fields.to_vec();
+    let mut headers = HeaderMap::new();
+    let kind = HeaderValue::from_static("application/x-www-form-urlencoded");
+    headers.insert("content-type", kind);
+    match (client.shows, &client.secret) {
+        (Shows::ClientSecretBasic, Some(secret)) => {
+            headers.insert("authorization", basic(&client.id, secret)?);
+        }
+        (Shows::ClientSecretPost, Some(secret)) => {
+            fields.push(("client_id", &client.id));
+            fields.push(("client_secret", secret.expose()));
+        }
+        _ => fields.push(("client_id", &client.id)),
+    }
+    let form = Serializer::new(String::new()).extend_pairs(fields).finish();
+    let body = Bytes::from(form);
+    let answer = way
+        .send(Method::POST, endpoint, headers, Some(body))
+        .await?;
+    Ok((answer.status, answer.json()))
+}
+
+fn basic(id: &str, secret: &Secret) -> Result<HeaderValue, OauthError> {
+    let encoded = |text: &str| byte_serialize(text.as_bytes()).collect::<String>();
+    let pair = format!("{}:{}", encoded(id), encoded(secret.expose()));
+    let value = HeaderValue::try_from(format!("Basic {}", STANDARD.encode(pair)));
+    let mut value = value.map_err(|_| OauthError::unusable("the client secret cannot be sent"))?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+fn refusal(status: u16, body: Option<&Value>) -> OauthError {
+    let code = body.and_then(|body| body["error"].as_str());
+    match code {
+        Some(code) => OauthError::Refused {
+            code: tame(code),
+            description: tame(
+                body.and_then(|body| body["error_description"].as_str())
+                    .unwrap_or_default(),
+            ),
+        },
+        None if status == 429 || status >= 500 => OauthError::Unreachable(format!(
+            "the authorization server answered with HTTP {status}"
+        )),
+        None => OauthError::unusable(format!(
+            "the authorization server answered with HTTP {status}"
+        )),
+    }
+}
+
+fn read(body: &Value) -> Result<Tokens, OauthError> {
+    let kind = body["token_type"].as_str().unwrap_or_default();
+    if !kind.eq_ignore_ascii_case("bearer") {
+        let kind = tame(kind);
+        return Err(OauthError::unusable(format!(
+            "the token is of the type {kind:?}, and only Bearer can be used"
+        )));
+    }
+    let access = token(&body["access_token"])?
+        .ok_or_else(|| OauthError::unusable("the token endpoint gave no token"))?;
+    let seconds = &body["expires_in"];
+    let seconds = seconds
+        .as_u64()
+        .or(seconds.as_f64().map(|float| float.max(0.0) as u64))
+        .or(seconds.as_str().and_then(|text| text.parse().ok()));
+    Ok(Tokens {
+        access,
+        refresh: token(&body["refresh_token"])?,
+        lifetime: seconds.map(|seconds| Duration::from_secs(seconds.min(LONGEST_LIFE))),
+        scope: body["scope"].as_str().map(scopes),
+    })
+}
+
+fn token(value: &Value) -> Result<Option<Secret>, OauthError> {
+    let Some(text) = value.as_str() else {
+        return Ok(None);
+    };
+    let fits = (SHORTEST..=LONGEST).contains(&text.len());
+    if fits && text.bytes().all(|b| matches!(b, 0x21..=0x7e)) {
+        return Ok(Some(Secret::new(text)));
+    }
+    Err(OauthError::unusable(
+        "the token endpoint gave a token that cannot be used: it is too short, too long, or has other characters than a header takes",
+    ))
+}
+
+/// A secret of our own, and what of it is shown beforehand.
+pub(super) struct Proof {
+    pub(super) verifier: Secret,
+    pub(super) challenge: String,
+}
+
+impl Proof {
+    pub(super) fn new(ids: &Ids) -> Self {
+        let verifier = unguessable(ids);
+        let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.as_bytes()));
+        Self {
+            verifier: Secret::new(verifier),
+            challenge,
+        }
+    }
+}
+
+/// 256 bits that nobody can guess, as text.
+pub(super) fn unguessable(ids: &Ids) -> String {
+    URL_SAFE_NO_PAD.encode(ids.random::<32>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn only_a_bearer_token_that_fits_a_header_is_taken() {
+        let good = json!({ "token_type": "bearer", "access_token": "abcdefgh12", "expires_in": "60", "scope": "a b" });
+        let read_good = read(&good).unwrap();
+        assert_eq!(read_good.access.expose(), "abcdefgh12");
+        assert_eq!(read_good.lifetime, Some(Duration::from_secs(60)));
+        assert_eq!(read_good.scope, Some(vec!["a".to_owned(), "b".to_owned()]));
+        for (key, value) in [
+            ("token_type", json!("DPoP")),
+            ("token_type", json!(null)),
+            ("access_token", json!("short")),
+            ("access_token", json!("abcdefgh\r\nX: y")),
+            ("access_token", json!(7)),
+            ("refresh_token", json!("with space in it")),
+        ] {
+            let mut bad = good.clone();
+            bad[key] = value;
+            assert!(read(&bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_token_is_renewed_before_it_ends() {
+        let mut grant = Grant {
+            issuer: String::new(),
+            token_endpoint: String::new(),
+            revocation_endpoint: None,
+            resource: String::new(),
+            client_id: String::new(),
+            shows: Shows::None,
+            scope: Vec::new(),
+            wanted: Vec::new(),
+            obtained: Timestamp(1_000_000),
+            expires: Some(Timestamp(1_000_000 + 3_600_000)),
+            renewable: true,
+            ended: None,
+        };
+        assert_eq!(grant.renew_at(), Some(Timestamp(1_000_000 + 3_540_000)));
+        grant.expires = Some(Timestamp(1_000_000 + 4_000));
+        assert_eq!(grant.renew_at(), Some(Timestamp(1_000_000 + 3_000)));
+        grant.expires = None;
+        assert_eq!(grant.renew_at(), None);
+    }
+
+    #[test]
+    fn a_name_and_a_secret_are_encoded_before_they_are_joined() {
+        let header = basic("a:b", &Secret::new("c d")).unwrap();
+        assert_eq!(
+            header.to_str().unwrap(),
+            format!("Basic {}", STANDARD.encode("a%3Ab:c+d"))
+        );
+        assert!(header.is_sensitive());
+    }
+}

@@ -1,0 +1,431 @@
+//! From an OpenAPI document to operations: each with a name, a schema and the way to ask for it.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+
+/// How many operations of one document become tools.
+const MAX_OPERATIONS: usize = 5_000;
+/// How deep schemas are followed.
+const MAX_DEPTH: usize = 12;
+/// How many nodes the schema of one operation may have.
+const MAX_NODES: usize = 5_000;
+
+const METHODS: [&str; 7] = ["get", "put", "post", "delete", "options", "head", "patch"];
+
+/// Where a parameter goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Slot {
+    Path,
+    Query,
+    Header,
+}
+
+/// One parameter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Parameter {
+    /// Its name in the tool's schema.
+    pub(super) key: String,
+    /// Its name in the request.
+    pub(super) name: String,
+    pub(super) slot: Slot,
+    /// Whether each item of a list is a parameter of its own.
+    pub(super) explode: bool,
+}
+
+/// How a body is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum BodyKind {
+    Json,
+    Form,
+    Text,
+}
+
+/// One operation of a service.
+#[derive(Debug, Clone)]
+pub(super) struct Operation {
+    /// `GET`, `POST` and so on.
+    pub(super) method: String,
+    /// The path with its `{parameters}`.
+    pub(super) path: String,
+    pub(super) parameters: Vec<Parameter>,
+    pub(super) body: Option<BodyKind>,
+    /// The tool, as an MCP server would define it.
+    pub(super) definition: Value,
+}
+
+/// A document, read.
+#[derive(Debug)]
+pub(super) struct Document {
+    /// Where the service is, if it says so.
+    pub(super) server: Option<String>,
+    pub(super) operations: Vec<Operation>,
+}
+
+/// Reads a document, JSON or YAML.
+pub(super) fn read(text: &str) -> Result<Document, String> {
+    let root: Value = match serde_json::from_str(text) {
+        Ok(value) => value,
+        Err(json) => serde_saphyr::from_str(text)
+            .map_err(|yaml| format!("it is neither JSON ({json}) nor YAML ({yaml})"))?,
+    };
+    let version = root["openapi"].as_str().unwrap_or_default();
+    if !version.starts_with("3.") {
+        return Err("it does not say `openapi: 3.x`".to_owned());
+    }
+    let paths = root["paths"].as_object().ok_or("it has no paths")?;
+    let mut names = BTreeSet::new();
+    let mut operations = Vec::new();
+    for (path, item) in paths {
+        let item = resolve(&root, item);
+        for method in METHODS {
+            let Some(operation) = item.get(method).filter(|found| found.is_object()) else {
+                continue;
+            };
+            if operations.len() == MAX_OPERATIONS {
+                return Err(format!("it has more than {MAX_OPERATIONS} operations"));
+            }
+            let name = name_of(operation, method, path, &mut names);
+            operations.push(operation_of(&root, item, operation, method, path, name));
+        }
+    }
+    let server = root["servers"][0]["url"].as_str().map(|url| {
+        let variables = root["servers"][0]["variables"].as_object();
+        let mut url = url.to_owned();
+        for (name, variable) in variables.into_iter().flatten() {
+            let default = variable["default"].as_str().unwrap_or_default();
+            url = url.replace(&format!("{{{name}}}"), default);
+        }
+        url
+    });
+    Ok(Document { server, operations })
+}
+
+fn name_of(operation: &Value, method: &str, path: &str, names: &mut BTreeSet<String>) -> String {
+    let said = operation["operationId"].as_str().map(str::to_owned);
+    let said = said.unwrap_or_else(|| format!("{method}_{}", path.trim_matches('/')));
+    let legal = |c: char| {
+        if c.is_ascii_alphanumeric() || c == '-' {
+            c
+        } else {
+            '_'
+        }
+    };
+    let plain: String = said.chars().take(100).map(legal).collect();
+    let words: Vec<&str> = plain.split('_').filter(|word| !word.is_empty()).collect();
+    let mut name = words.join("_");
+    let mut again = 2;
+    while !names.insert(name.clone()) {
+        name = format!("{}_{again}", words.join("_"));
+        again += 1;
+    }
+    name
+}
+
+fn operation_of(
+    root: &Value,
+    item: &Value,
+    operation: &Value,
+    method: &str,
+    path: &str,
+    name: String,
+) -> Operation {
+    let mut budget = MAX_NODES;
+    let mut properties = Map::new();
+    let mut required = Vec::new();
+    let mut parameters: Vec<Parameter> = Vec::new();
+    let own = operation["parameters"].as_array().into_iter().flatten();
+    let shared = item["parameters"].as_array().into_iter().flatten();
+    for parameter in own.chain(shared) {
+        let parameter = resolve(root, parameter);
+        let (Some(named), Some(slot)) = (parameter["name"].as_str(), slot(parameter)) else {
+            continue;
+        };
+        if parameters
+            .iter()
+            .any(|other| other.name == named && other.slot == slot)
+        {
+            continue; // an operation's own goes before the one of its path
+        }
+        let mut key = named.to_owned();
+        while properties.contains_key(&key) || key == "body" {
+            key.push('_');
+        }
+        let mut schema = schema_of(root, &parameter["schema"], &mut budget);
+        describe(&mut schema, &parameter["description"]);
+        properties.insert(key.clone(), schema);
+        if parameter["required"] == true || slot == Slot::Path {
+            required.push(Value::String(key.clone()));
+        }
+        parameters.push(Parameter {
+            key,
+            name: named.to_owned(),
+            slot,
+            explode: parameter["explode"]
+                .as_bool()
+                .unwrap_or(slot == Slot::Query),
+        });
+    }
+    let asked = resolve(root, &operation["requestBody"]);
+    let body = body_of(asked);
+    if let Some((_, media)) = &body {
+        let mut schema = schema_of(root, &media["schema"], &mut budget);
+        describe(&mut schema, &asked["description"]);
+        properties.insert("body".to_owned(), schema);
+        if asked["required"] == true {
+            required.push(json!("body"));
+        }
+    }
+    let texts = [&operation["summary"], &operation["description"]];
+    let mut texts: Vec<&str> = texts.iter().filter_map(|text| text.as_str()).collect();
+    texts.dedup();
+    let reads = matches!(method, "get" | "head" | "options");
+    let definition = json!({
+        "name": name,
+        "description": match texts.is_empty() {
+            true => format!("{} {path}", method.to_ascii_uppercase()),
+            false => texts.join("\n\n"),
+        },
+        "inputSchema": {
+            "type": "object",
+            "properties": properties,
+            "required": required,
+            "additionalProperties": false,
+        },
+        "annotations": { "readOnlyHint": reads, "destructiveHint": method == "delete" },
+    });
+    Operation {
+        method: method.to_ascii_uppercase(),
+        path: path.to_owned(),
+        parameters,
+        body: body.map(|(kind, _)| kind),
+        definition,
+    }
+}
+
+fn slot(parameter: &Value) -> Option<Slot> {
+    match parameter["in"].as_str()? {
+        "path" => Some(Slot::Path),
+        "query" => Some(Slot::Query),
+        "header" => {
+            // Those that say who asks are the connection's, never the caller's.
+            let name = parameter["name"].as_str()?.to_ascii_lowercase();
+            let ours = ["accept", "authorization", "content-type", "cookie", "host"];
+            (!ours.contains(&name.as_str())).then_some(Slot::Header)
+        }
+        _ => None,
+    }
+}
+
+fn body_of(asked: &Value) -> Option<(BodyKind, &Value)> {
+    let content = asked["content"].as_object()?;
+    let kind = |media: &str| {
+        let media = media.split(';').next().unwrap_or_default().trim();
+        match media {
+            "application/x-www-form-urlencoded" => Some(BodyKind::Form),
+            media if media == "application/json" || media.ends_with("+json") => {
+                Some(BodyKind::Json)
+            }
+            "*/*" => Some(BodyKind::Json),
+            media if media.starts_with("text/") => Some(BodyKind::Text),
+            _ => None,
+        }
+    };
+    let mut known = content
+        .iter()
+        .filter_map(|(media, of)| Some((kind(media)?, of)));
+    known.next()
+}
+
+fn describe(schema: &mut Value, text: &Value) {
+    if let (Some(text), Some(schema)) = (text.as_str(), schema.as_object_mut()) {
+        schema
+            .entry("description")
+            .or_insert_with(|| Value::String(text.to_owned()));
+    }
+}
+
+/// What a `$ref` points to, within the document.
+fn resolve<'a>(root: &'a Value, mut value: &'a Value) -> &'a Value {
+    for _ in 0..MAX_DEPTH {
+        let Some(reference) = value.get("$ref").and_then(Value::as_str) else {
+            return value;
+        };
+        let pointer = reference.strip_prefix('#').unwrap_or("/-");
+        match root.pointer(pointer) {
+            Some(found) => value = found,
+            None => return &Value::Null,
+        }
+    }
+    &Value::Null
+}
+
+/// A schema of the document as a JSON Schema that stands alone. What goes too deep or round in
+/// circles takes anything.
+fn schema_of(root: &Value, schema: &Value, budget: &mut usize) -> Value {
+    let mut within = Vec::new();
+    plain(root, schema, budget, &mut within)
+}
+
+fn plain<'a>(
+    root: &'a Value,
+    schema: &'a Value,
+    budget: &mut usize,
+    within: &mut Vec<&'a Value>,
+) -> Value {
+    let schema = resolve(root, schema);
+    let circular = within.iter().any(|outer| std::ptr::eq(*outer, schema));
+    let Some(map) = schema.as_object() else {
+        return match schema {
+            Value::Bool(_) => schema.clone(),
+            _ => json!({}),
+        };
+    };
+    if circular || within.len() >= MAX_DEPTH || *budget == 0 {
+        return json!({});
+    }
+    *budget -= 1;
+    within.push(schema);
+    let mut out = Map::new();
+    for (key, value) in map {
+        let kept = match key.as_str() {
+            "properties" | "patternProperties" => {
+                let each = value.as_object().into_iter().flatten();
+                let each = each.map(|(name, of)| (name.clone(), plain(root, of, budget, within)));
+                Value::Object(each.collect())
+            }
+            "items" | "additionalProperties" | "not" | "contains" | "propertyNames" => {
+                plain(root, value, budget, within)
+            }
+            "allOf" | "anyOf" | "oneOf" | "prefixItems" => {
+                let each = value.as_array().into_iter().flatten();
+                Value::Array(each.map(|of| plain(root, of, budget, within)).collect())
+            }
+            "type" | "enum" | "const" | "format" | "description" | "title" | "default"
+            | "required" | "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum"
+            | "multipleOf" | "minLength" | "maxLength" | "pattern" | "minItems" | "maxItems"
+            | "uniqueItems" | "minProperties" | "maxProperties" => value.clone(),
+            _ => continue,
+        };
+        out.insert(key.clone(), kept);
+    }
+    within.pop();
+    settle_old_words(map, &mut out);
+    Value::Object(out)
+}
+
+/// What OpenAPI 3.0 said in words of its own.
+fn settle_old_words(map: &Map<String, Value>, out: &mut Map<String, Value>) {
+    if map.get("nullable") == Some(&Value::Bool(true))
+        && let Some(Value::String(kind)) = out.get("type").cloned()
+    {
+        out.insert("type".to_owned(), json!([kind, "null"]));
+        if let Some(Value::Array(words)) = out.get_mut("enum")
+            && !words.contains(&Value::Null)
+        {
+            words.push(Value::Null);
+        }
+    }
+    for (flag, limit) in [
+        ("exclusiveMinimum", "minimum"),
+        ("exclusiveMaximum", "maximum"),
+    ] {
+        match out.get(flag) {
+            Some(Value::Bool(true)) => {
+                let bound = out.remove(limit).unwrap_or(Value::Null);
+                out.insert(flag.to_owned(), bound);
+                if out[flag].is_null() {
+                    out.remove(flag);
+                }
+            }
+            Some(Value::Bool(false)) => drop(out.remove(flag)),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PETS: &str = r##"
+openapi: 3.0.3
+servers:
+  - url: https://{where}.example/v1
+    variables: { where: { default: pets } }
+paths:
+  /pets/{id}:
+    parameters:
+      - { name: id, in: path, required: true, schema: { type: integer } }
+    get:
+      operationId: getPet
+      summary: One pet
+      parameters:
+        - { name: fields, in: query, schema: { type: array, items: { type: string } } }
+        - { name: Authorization, in: header, schema: { type: string } }
+    delete: {}
+  /pets:
+    post:
+      operationId: add pet!
+      requestBody:
+        required: true
+        content:
+          application/json:
+            schema: { $ref: "#/components/schemas/Pet" }
+components:
+  schemas:
+    Pet:
+      type: object
+      required: [name]
+      properties:
+        name: { type: string, nullable: true, example: Rex }
+        age: { type: integer, minimum: 0, exclusiveMinimum: true }
+        parent: { $ref: "#/components/schemas/Pet" }
+"##;
+
+    #[test]
+    fn operations_become_tools() {
+        let document = read(PETS).unwrap();
+        assert_eq!(document.server.as_deref(), Some("https://pets.example/v1"));
+        let names: Vec<&str> = document
+            .operations
+            .iter()
+            .map(|one| one.definition["name"].as_str().unwrap())
+            .collect();
+        assert_eq!(names, ["getPet", "delete_pets_id", "add_pet"]);
+        let get = &document.operations[0];
+        assert_eq!(get.definition["inputSchema"]["required"], json!(["id"]));
+        assert_eq!(get.definition["annotations"]["readOnlyHint"], true);
+        let keys: Vec<&str> = get.parameters.iter().map(|one| one.key.as_str()).collect();
+        assert_eq!(keys, ["fields", "id"]);
+    }
+
+    #[test]
+    fn schemas_stand_alone_and_end() {
+        let document = read(PETS).unwrap();
+        let body = &document.operations[2].definition["inputSchema"]["properties"]["body"];
+        assert_eq!(
+            body["properties"]["name"]["type"],
+            json!(["string", "null"])
+        );
+        assert_eq!(
+            body["properties"]["age"],
+            json!({ "type": "integer", "exclusiveMinimum": 0 })
+        );
+        assert_eq!(body["properties"]["parent"], json!({}));
+        assert!(!body.to_string().contains("$ref"));
+    }
+
+    #[test]
+    fn what_is_no_document_is_refused_in_words() {
+        for (text, why) in [
+            ("{}", "openapi: 3.x"),
+            ("[1", "neither JSON"),
+            (r#"{"openapi":"3.1.0"}"#, "no paths"),
+            (r#"{"swagger":"2.0","paths":{}}"#, "openapi: 3.x"),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.contains(why), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! From a call's arguments to one request of an operation.
+
+use manyhands_core::ToolError;
+use manyhands_guard::{HeaderMap, HeaderName, HeaderValue};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::{Map, Value};
+
+use super::document::{BodyKind, Operation, Parameter, Slot};
+
+/// Everything but letters, digits and what RFC 3986 leaves alone.
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+
+/// One request, without where it goes and who asks.
+#[derive(Debug, PartialEq)]
+pub(super) struct Draft {
+    /// The path and the query, below the service's own path.
+    pub(super) target: String,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Option<Vec<u8>>,
+}
+
+/// The request that arguments ask for; they fit the schema.
+pub(super) fn draft(
+    operation: &Operation,
+    arguments: &Map<String, Value>,
+) -> Result<Draft, ToolError> {
+    let mut path = operation.path.clone();
+    let mut query: Vec<String> = Vec::new();
+    let mut headers = HeaderMap::new();
+    for parameter in &operation.parameters {
+        let Some(value) = arguments
+            .get(&parameter.key)
+            .filter(|value| !value.is_null())
+        else {
+            continue;
+        };
+        match parameter.slot {
+            Slot::Path => {
+                let text = joined(value);
+                if text.is_empty() || text == "." || text == ".." {
+                    let message = "cannot be a part of a path: it would lead elsewhere";
+                    return Err(ToolError::parameter(&parameter.key, message));
+                }
+                path = path.replace(&format!("{{{}}}", parameter.name), &escape(&text));
+            }
+            Slot::Query => query.extend(pairs(parameter, value)),
+            Slot::Header => {
+                let wrong = || ToolError::parameter(&parameter.key, "cannot be sent as a header");
+                let name = HeaderName::try_from(parameter.name.as_str()).map_err(|_| wrong())?;
+                let value = HeaderValue::from_str(&joined(value)).map_err(|_| wrong())?;
+                headers.insert(name, value);
+            }
+        }
+    }
+    let (kind, body) = match (operation.body, arguments.get("body")) {
+        (Some(BodyKind::Json), Some(body)) => ("application/json", Some(body.to_string())),
+        (Some(BodyKind::Form), Some(body)) => {
+            ("application/x-www-form-urlencoded", Some(form(body)))
+        }
+        (Some(BodyKind::Text), Some(body)) => ("text/plain; charset=utf-8", Some(joined(body))),
+        _ => ("", None),
+    };
+    if body.is_some() {
+        headers.insert("content-type", HeaderValue::from_static(kind));
+    }
+    headers.insert(
+        "accept",
+        HeaderValue::from_static("application/json, */*;q=0.5"),
+    );
+    let target = match query.is_empty() {
+        true => path,
+        false => format!("{path}?{}", query.join("&")),
+    };
+    Ok(Draft {
+        target,
+        headers,
+        body: body.map(String::into_bytes),
+    })
+}
+
+fn escape(text: &str) -> String {
+    utf8_percent_encode(text, ESCAPED).to_string()
+}
+
+fn pair(name: &str, value: &str) -> String {
+    format!("{}={}", escape(name), escape(value))
+}
+
+/// A parameter of the query: lists are repeated or joined, objects are keys of their own.
+fn pairs(parameter: &Parameter, value: &Value) -> Vec<String> {
+    match value {
+        Value::Array(items) if parameter.explode => items
+            .iter()
+            .map(|item| pair(&parameter.name, &joined(item)))
+            .collect(),
+        Value::Object(map) if parameter.explode => map
+            .iter()
+            .map(|(key, value)| pair(key, &joined(value)))
+            .collect(),
+        other => vec![pair(&parameter.name, &joined(other))],
+    }
+}
+
+fn form(body: &Value) -> String {
+    let fields = body.as_object().into_iter().flatten();
+    let fields = fields.flat_map(|(key, value)| match value {
+        Value::Array(items) => items.iter().map(|item| pair(key, &joined(item))).collect(),
+        other => vec![pair(key, &joined(other))],
+    });
+    fields.collect::<Vec<_>>().join("&")
+}
+
+/// A value as one text: lists by commas.
+fn joined(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(joined).collect::<Vec<_>>().join(","),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn operation(path: &str, parameters: &[(&str, Slot)], body: Option<BodyKind>) -> Operation {
+        let parameter = |(name, slot): &(&str, Slot)| Parameter {
+            key: (*name).to_owned(),
+            name: (*name).to_owned(),
+            slot: *slot,
+            explode: true,
+        };
+        Operation {
+            method: "GET".to_owned(),
+            path: path.to_owned(),
+            parameters: parameters.iter().map(parameter).collect(),
+            body,
+            definition: Value::Null,
+        }
+    }
+
+    #[track_caller]
+    fn check(arguments: Value, target: &str) {
+        let of = [
+            ("id", Slot::Path),
+            ("tags", Slot::Query),
+            ("q", Slot::Query),
+        ];
+        let operation = operation("/pets/{id}", &of, None);
+        let draft = draft(&operation, arguments.as_object().unwrap()).unwrap();
+        assert_eq!(draft.target, target);
+    }
+
+    #[test]
+    fn arguments_are_put_in_their_places_and_cannot_leave_them() {
+        check(json!({ "id": 7 }), "/pets/7");
+        check(json!({ "id": "a/../b?c#d" }), "/pets/a%2F..%2Fb%3Fc%23d");
+        check(
+            json!({ "id": "x", "tags": ["a b", "c&d"], "q": true }),
+            "/pets/x?tags=a%20b&tags=c%26d&q=true",
+        );
+        let operation = operation("/pets/{id}", &[("id", Slot::Path)], None);
+        for away in ["..", ".", ""] {
+            let arguments = json!({ "id": away });
+            assert!(
+                draft(&operation, arguments.as_object().unwrap()).is_err(),
+                "{away}"
+            );
+        }
+    }
+
+    #[test]
+    fn bodies_are_written_as_the_service_reads_them() {
+        let body = json!({ "body": { "a": [1, 2], "b": "x y" } });
+        let written = |kind| {
+            let draft = draft(&operation("/", &[], Some(kind)), body.as_object().unwrap()).unwrap();
+            String::from_utf8(draft.body.unwrap()).unwrap()
+        };
+        assert_eq!(written(BodyKind::Json), r#"{"a":[1,2],"b":"x y"}"#);
+        assert_eq!(written(BodyKind::Form), "a=1&a=2&b=x%20y");
+    }
+}

@@ -1,0 +1,676 @@
+//! One server that the owner named: how its tools are known, and how it is asked.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use manyhands_config::McpServer;
+use manyhands_core::{
+    AgentId, Answers, CallContext, Caller, ConnectionId, ErrorCode, Pattern, ServerName, Step,
+    Tool, ToolError, ToolName,
+};
+use manyhands_store::{ConnectionStatus, Pin};
+use manyhands_upstream::{
+    Ask, Credentials, Era, Hooks, News, Peer, Private, RpcError, Server as Described, Speak,
+    Status, Upstream, UpstreamError,
+};
+use serde_json::{Map, Value, json};
+use tokio::sync::{OnceCell, broadcast};
+
+use super::launch;
+use super::naming::Naming;
+use super::openapi::Service;
+use super::pinning::{self, Wanted};
+use super::tool::ServerTool;
+use super::{Choice, Ground};
+
+/// How many conversations have a line of their own to one server.
+const MAX_LINES: usize = 64;
+/// How many accounts of one server are kept open.
+const MAX_OPEN: usize = 32;
+
+/// The line of one conversation, while it is opened and after.
+type Line = Arc<tokio::sync::Mutex<Option<Arc<Private>>>>;
+
+/// One server that the owner named.
+pub struct Server {
+    name: ServerName,
+    config: McpServer,
+    ground: Arc<Ground>,
+    /// By the account that is used; `None` where the service has none.
+    open: Mutex<BTreeMap<Option<ConnectionId>, Upstream>>,
+    /// Lines of single conversations, by the conversation and the account.
+    lines: Mutex<BTreeMap<(String, Option<ConnectionId>), Line>>,
+    /// How many follow each resource on the line of all.
+    followed: Mutex<BTreeMap<String, usize>>,
+    service: OnceCell<Service>,
+    /// What is on record of its tools.
+    pins: Mutex<Arc<Vec<Pin>>>,
+    offer: Mutex<Arc<Offer>>,
+    /// Why it could not be asked for its tools, when it was last tried.
+    problem: Mutex<Option<String>>,
+    /// One look at its tools at a time.
+    looking: tokio::sync::Mutex<()>,
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Server({})", self.name)
+    }
+}
+
+impl Server {
+    pub(super) fn new(
+        name: ServerName,
+        config: McpServer,
+        pins: Vec<Pin>,
+        ground: Arc<Ground>,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            offer: Mutex::new(Arc::new(Offer::new(&name, &config, &pins))),
+            name,
+            config,
+            ground,
+            open: Mutex::default(),
+            lines: Mutex::default(),
+            followed: Mutex::default(),
+            service: OnceCell::new(),
+            pins: Mutex::new(Arc::new(pins)),
+            problem: Mutex::default(),
+            looking: tokio::sync::Mutex::default(),
+        })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &ServerName {
+        &self.name
+    }
+
+    /// What the owner wrote of it.
+    pub fn config(&self) -> &McpServer {
+        &self.config
+    }
+
+    /// Its path as a server.
+    pub fn path(&self) -> String {
+        match self.config.openapi {
+            Some(_) => format!("dynamic/{}", self.name),
+            None => self.name.to_string(),
+        }
+    }
+
+    /// The service whose accounts it uses.
+    pub fn service(&self) -> &str {
+        self.config.service.as_deref().unwrap_or(self.name.as_str())
+    }
+
+    /// What is on record of its tools.
+    pub fn pins(&self) -> Arc<Vec<Pin>> {
+        self.pins.lock().expect("no panic while held").clone()
+    }
+
+    /// Why it could not be asked for its tools, when it was last tried.
+    pub fn problem(&self) -> Option<String> {
+        self.problem.lock().expect("no panic while held").clone()
+    }
+
+    /// How each of its open connections stands.
+    pub fn statuses(&self) -> Vec<(Option<ConnectionId>, Status)> {
+        let open = self.open.lock().expect("no panic while held");
+        open.iter()
+            .map(|(id, upstream)| (*id, upstream.status()))
+            .collect()
+    }
+
+    /// The last words that its programs wrote beside the protocol.
+    pub fn stderr(&self) -> String {
+        let open = self.open.lock().expect("no panic while held");
+        let tails: Vec<String> = open.values().map(Upstream::stderr).collect();
+        tails.join("\n")
+    }
+
+    /// Its tools as far as the owner took them on.
+    pub(crate) fn offer(&self) -> Arc<Offer> {
+        self.offer.lock().expect("no panic while held").clone()
+    }
+
+    /// The same for the catalogue.
+    pub(super) fn tools(self: &Arc<Self>) -> Vec<Arc<dyn Tool>> {
+        let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
+        for offered in self.offer().0.values() {
+            match ServerTool::new(self, offered) {
+                Some(tool) => tools.push(Arc::new(tool)),
+                None => {
+                    tracing::warn!(server = %self.name, tool = offered.there, "a tool has a schema that cannot be used, and is left out")
+                }
+            }
+        }
+        tools
+    }
+
+    /// Whether whoever asks may use it.
+    pub(crate) fn permit(&self, caller: &Caller, agent: &AgentId) -> Result<(), ToolError> {
+        let named = |patterns: &[Pattern], name: &str| patterns.iter().any(|one| one.matches(name));
+        let (who, key) = if !named(&self.config.agents, agent.as_str()) {
+            (format!("agent {agent}"), "agents")
+        } else if !caller.is_owner() && !named(&self.config.tokens, &caller.name) {
+            (format!("token {:?}", caller.name), "tokens")
+        } else {
+            return Ok(());
+        };
+        let message = format!("{who} may not use the server {}", self.name);
+        Err(ToolError::new(ErrorCode::Forbidden, message).hint(format!(
+            "the owner can change mcpServers.{}.{key}",
+            self.name
+        )))
+    }
+
+    /// Asks a tool, and says which account was used where there would have been others.
+    pub(super) async fn call(
+        &self,
+        tool: &str,
+        arguments: Value,
+        context: &CallContext,
+    ) -> Result<(Value, Option<String>), ToolError> {
+        let service = self.service();
+        let wanted = context.connections.get(service).map(String::as_str);
+        let choice = self.ground.desk.choose(service, &context.agent, wanted)?;
+        let result = self.ask(tool, arguments, context, choice.as_ref()).await;
+        if let Some(choice) = &choice {
+            self.mark(choice, &result).await;
+        }
+        let note = choice.filter(|choice| choice.others > 0).map(|choice| {
+            format!(
+                "used the connection {:?} (PCID {}), the first of {} for {service}; pass PCID to use another",
+                choice.name,
+                choice.id,
+                choice.others + 1,
+            )
+        });
+        Ok((result?, note))
+    }
+
+    async fn ask(
+        &self,
+        tool: &str,
+        arguments: Value,
+        context: &CallContext,
+        choice: Option<&Choice>,
+    ) -> Result<Value, ToolError> {
+        let timeout = Duration::from_secs(self.config.timeout);
+        if self.config.openapi.is_some() {
+            let credentials = self.credentials(choice).await?;
+            let arguments = arguments.as_object().cloned().unwrap_or_default();
+            let service = self.service_document().await?;
+            let asked = service.call(tool, &arguments, &credentials, timeout);
+            return tokio::select! {
+                biased;
+                () = context.cancel.cancelled() => Err(ToolError::new(ErrorCode::Cancelled, "the call was taken back")),
+                result = asked => result,
+            };
+        }
+        let account = choice.map(|choice| choice.id);
+        let hooks = hooks(context, timeout);
+        let mut params = match &context.answers {
+            Some(answers) => answers.carried(),
+            None => Map::new(),
+        };
+        params.insert("name".to_owned(), tool.into());
+        params.insert("arguments".to_owned(), arguments);
+        let answers = context.answers.as_ref();
+        self.request("tools/call", params, account, answers, hooks)
+            .await
+    }
+
+    /// Sends any request, as the conversation wants it: over the line of all, or one of its own.
+    pub(crate) async fn request(
+        &self,
+        method: &str,
+        params: Map<String, Value>,
+        account: Option<ConnectionId>,
+        answers: Option<&Arc<dyn Answers>>,
+        mut hooks: Hooks,
+    ) -> Result<Value, ToolError> {
+        let failed = |error| failure(&self.name, error);
+        let upstream = self.upstream(account).await?;
+        let Some(answers) = answers else {
+            return upstream
+                .request(method, params, &hooks)
+                .await
+                .map_err(failed);
+        };
+        let asker: Arc<dyn Ask> = Arc::new(Asker(answers.clone()));
+        let modern = upstream.live().await.map_err(failed)?.peer().era == Era::Modern;
+        match (modern, answers.line()) {
+            (true, _) if answers.calls_again() => hooks.capabilities = Some(asker.capabilities()),
+            (true, _) => hooks.ask = Some(asker),
+            // What an old server asks back can only be told apart on a line of one's own.
+            (false, Some(line)) => {
+                let own = self.line(account, &line, &upstream, asker).await?;
+                return own.request(method, params, &hooks).await.map_err(failed);
+            }
+            (false, None) => {
+                let own = upstream.open_private(Some(asker)).await.map_err(failed)?;
+                return own.request(method, params, &hooks).await.map_err(failed);
+            }
+        }
+        upstream
+            .request(method, params, &hooks)
+            .await
+            .map_err(failed)
+    }
+
+    /// The line of one conversation, opened when it is first used.
+    async fn line(
+        &self,
+        account: Option<ConnectionId>,
+        name: &str,
+        upstream: &Upstream,
+        asker: Arc<dyn Ask>,
+    ) -> Result<Arc<Private>, ToolError> {
+        let key = (name.to_owned(), account);
+        let cell = {
+            let mut lines = self.lines.lock().expect("no panic while held");
+            lines.entry(key).or_default().clone()
+        };
+        let mut held = cell.lock().await;
+        if let Some(line) = held.as_ref().filter(|line| !line.is_over()) {
+            return Ok(line.clone());
+        }
+        let opened = upstream.open_private(Some(asker)).await;
+        let opened = Arc::new(opened.map_err(|error| failure(&self.name, error))?);
+        *held = Some(opened.clone());
+        Ok(opened)
+    }
+
+    /// What it tells on the line of a conversation, or on that of all.
+    pub(crate) async fn hears(
+        &self,
+        line: Option<&str>,
+    ) -> Result<broadcast::Receiver<News>, ToolError> {
+        let account = self.account();
+        let own = line.and_then(|line| {
+            let lines = self.lines.lock().expect("no panic while held");
+            lines.get(&(line.to_owned(), account)).cloned()
+        });
+        if let Some(own) = own
+            && let Some(line) = own.lock().await.as_ref()
+        {
+            return Ok(line.changes());
+        }
+        Ok(self.upstream(account).await?.changes())
+    }
+
+    /// What it says of itself.
+    pub(crate) async fn peer(&self) -> Result<Peer, ToolError> {
+        if self.config.openapi.is_some() {
+            let message = format!("{} is no MCP server: use its tools at /mcp", self.name);
+            return Err(ToolError::new(ErrorCode::Failed, message));
+        }
+        let upstream = self.upstream(self.account()).await?;
+        let live = upstream.live().await;
+        let live = live.map_err(|error| failure(&self.name, error))?;
+        Ok(live.peer().clone())
+    }
+
+    /// Follows a resource on the line of all, for one more who wants it.
+    pub(crate) async fn subscribe(&self, uri: &str, hooks: Hooks) -> Result<(), ToolError> {
+        let first = {
+            let mut followed = self.followed.lock().expect("no panic while held");
+            let count = followed.entry(uri.to_owned()).or_insert(0);
+            *count += 1;
+            *count == 1
+        };
+        if !first {
+            return Ok(());
+        }
+        let upstream = self.upstream(self.account()).await?;
+        let done = upstream.subscribe(uri, &hooks).await;
+        if done.is_err() {
+            self.followed
+                .lock()
+                .expect("no panic while held")
+                .remove(uri);
+        }
+        done.map_err(|error| failure(&self.name, error))
+    }
+
+    /// One who followed a resource does so no more.
+    pub(crate) async fn unsubscribe(&self, uri: &str) {
+        let last = {
+            let mut followed = self.followed.lock().expect("no panic while held");
+            match followed.get_mut(uri) {
+                Some(count) if *count > 1 => {
+                    *count -= 1;
+                    false
+                }
+                Some(_) => followed.remove(uri).is_some(),
+                None => false,
+            }
+        };
+        if last && let Ok(upstream) = self.upstream(self.account()).await {
+            let _ = upstream.unsubscribe(uri, &Hooks::default()).await; // it goes with the connection
+        }
+    }
+
+    /// The account by which its tools are known: the first there is.
+    fn account(&self) -> Option<ConnectionId> {
+        let all = self.ground.desk.all();
+        let first = all.iter().find(|one| one.service == self.service());
+        first.map(|one| one.id)
+    }
+
+    /// Ends the lines of a conversation.
+    pub(crate) fn hang_up(&self, name: &str) {
+        let mut lines = self.lines.lock().expect("no panic while held");
+        lines.retain(|(line, _), _| line != name);
+    }
+
+    /// Notes whether an account worked.
+    async fn mark(&self, choice: &Choice, result: &Result<Value, ToolError>) {
+        let desk = &self.ground.desk;
+        match result {
+            Ok(_) => desk.mark(choice.id, ConnectionStatus::Connected, "").await,
+            Err(error) if error.code == ErrorCode::Unavailable => {
+                desk.mark(choice.id, ConnectionStatus::Error, &error.message)
+                    .await;
+            }
+            Err(_) => {}
+        }
+    }
+
+    async fn credentials(
+        &self,
+        choice: Option<&Choice>,
+    ) -> Result<Vec<(manyhands_guard::HeaderName, manyhands_core::Secret)>, ToolError> {
+        let keys = match choice {
+            Some(choice) => self.ground.desk.keys(choice.id).await?,
+            None => launch::Keys::new(),
+        };
+        let login = choice.and_then(|choice| self.login(choice.id, &keys));
+        let keys = if login.is_some() {
+            launch::Keys::new()
+        } else {
+            keys
+        };
+        let mut headers =
+            launch::headers(&self.name, &self.config, &keys, &self.ground.vault).await?;
+        if let Some(login) = login {
+            let shown = login.headers().await;
+            headers.extend(shown.map_err(|error| failure(&self.name, error))?);
+        }
+        Ok(headers)
+    }
+
+    /// Who an account is towards the server, where that is a matter of OAuth.
+    fn login(&self, account: ConnectionId, keys: &launch::Keys) -> Option<Arc<dyn Credentials>> {
+        let oauth = &self.ground.oauth;
+        oauth.credentials(&self.name, &self.config, account, keys)
+    }
+
+    async fn service_document(&self) -> Result<&Service, ToolError> {
+        self.service
+            .get_or_try_init(|| Service::load(&self.name, &self.config))
+            .await
+    }
+
+    /// The connection to it by one account, opened when it is first used.
+    pub(crate) async fn upstream(
+        &self,
+        account: Option<ConnectionId>,
+    ) -> Result<Upstream, ToolError> {
+        let found = |open: &BTreeMap<_, Upstream>| open.get(&account).cloned();
+        if let Some(upstream) = found(&self.open.lock().expect("no panic while held")) {
+            return Ok(upstream);
+        }
+        let keys = match account {
+            Some(id) => self.ground.desk.keys(id).await?,
+            None => launch::Keys::new(),
+        };
+        let login = account.and_then(|id| self.login(id, &keys));
+        // What belongs to a login is shown by the login alone.
+        let keys = if login.is_some() {
+            launch::Keys::new()
+        } else {
+            keys
+        };
+        let ground = &self.ground;
+        let transport = launch::transport(
+            &self.name,
+            &self.config,
+            &keys,
+            &ground.host,
+            &ground.vault,
+            &ground.home,
+        )
+        .await?;
+        let mut described = Described::new(self.name.as_str(), transport);
+        described.timeouts.call = Duration::from_secs(self.config.timeout);
+        described.bounds.private = MAX_LINES;
+        if let Some(login) = login {
+            described.credentials = login;
+        }
+        let fresh = Upstream::new(described, ground.upstream.clone());
+        let mut open = self.open.lock().expect("no panic while held");
+        if let Some(upstream) = found(&open) {
+            return Ok(upstream); // somebody was faster
+        }
+        if open.len() >= MAX_OPEN {
+            let message = format!("{MAX_OPEN} connections of {} are open already", self.name);
+            return Err(ToolError::new(ErrorCode::Unavailable, message));
+        }
+        // Whoever looks after the servers hears of it; when too much is told at once, later.
+        let _ = ground.opened.try_send((self.name.clone(), fresh.changes()));
+        open.insert(account, fresh.clone());
+        Ok(fresh)
+    }
+
+    /// Ends the connections by one account, so that the next use sees its new credentials.
+    pub(super) async fn close(&self, account: ConnectionId) {
+        let gone = self
+            .open
+            .lock()
+            .expect("no panic while held")
+            .remove(&Some(account));
+        if let Some(upstream) = gone {
+            upstream.stop().await;
+        }
+    }
+
+    /// Ends everything that it runs.
+    pub(super) async fn stop(&self) {
+        let open = std::mem::take(&mut *self.open.lock().expect("no panic while held"));
+        self.lines.lock().expect("no panic while held").clear();
+        for upstream in open.into_values() {
+            upstream.stop().await;
+        }
+    }
+
+    /// Asks it for its tools, and holds them against the record. Whether anything changed.
+    pub(super) async fn look(&self) -> Result<bool, ToolError> {
+        let _one = self.looking.lock().await;
+        let listed = self.listed().await;
+        *self.problem.lock().expect("no panic while held") =
+            listed.as_ref().err().map(|error| error.text());
+        let listed = listed?;
+        let known = self.pins();
+        let pins = pinning::settle(&known, &listed, self.config.hold_new);
+        if *known == pins {
+            return Ok(false);
+        }
+        self.keep(pins).await?;
+        Ok(true)
+    }
+
+    /// Tries an account, and notes whether it works.
+    pub(super) async fn try_out(&self, account: ConnectionId) {
+        let tried = match self.config.openapi.is_some() {
+            true => self.service_document().await.map(drop),
+            false => match self.upstream(Some(account)).await {
+                Ok(upstream) => {
+                    let listed = upstream.list_tools(&Hooks::default()).await;
+                    listed.map(drop).map_err(|error| failure(&self.name, error))
+                }
+                Err(error) => Err(error),
+            },
+        };
+        let desk = &self.ground.desk;
+        match tried {
+            Ok(()) => desk.mark(account, ConnectionStatus::Connected, "").await,
+            Err(error) => {
+                desk.mark(account, ConnectionStatus::Error, &error.text())
+                    .await
+            }
+        }
+    }
+
+    async fn listed(&self) -> Result<Vec<Value>, ToolError> {
+        if self.config.openapi.is_some() {
+            return Ok(self.service_document().await?.definitions());
+        }
+        let upstream = self.upstream(self.account()).await?;
+        let listed = upstream.list_tools(&Hooks::default()).await;
+        listed.map_err(|error| failure(&self.name, error))
+    }
+
+    /// Takes on what is held of one tool, or of all.
+    pub(super) async fn accept(&self, wanted: &Wanted<'_>) -> Result<Vec<String>, ToolError> {
+        let _one = self.looking.lock().await;
+        let mut pins = (*self.pins()).clone();
+        let accepted = pinning::accept(&mut pins, wanted);
+        if !accepted.is_empty() {
+            self.keep(pins).await?;
+        }
+        Ok(accepted)
+    }
+
+    async fn keep(&self, pins: Vec<Pin>) -> Result<(), ToolError> {
+        let (records, now) = (&self.ground.pins, self.ground.clock.now());
+        let kept = records.put(self.name.as_str(), &pins, now).await;
+        kept.map_err(|e| ToolError::internal(e.to_string()))?;
+        let offer = Offer::new(&self.name, &self.config, &pins);
+        *self.offer.lock().expect("no panic while held") = Arc::new(offer);
+        *self.pins.lock().expect("no panic while held") = Arc::new(pins);
+        Ok(())
+    }
+}
+
+fn offers(config: &McpServer, tool: &str) -> bool {
+    let named = |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.matches(tool));
+    named(&config.tools) && !named(&config.hide)
+}
+
+/// One tool that is offered.
+#[derive(Debug)]
+pub(crate) struct Offered {
+    /// Its name in the catalogue.
+    pub(crate) name: ToolName,
+    /// Its name there.
+    pub(crate) there: String,
+    /// What is shown of it, under the name it has on its server's own path.
+    pub(crate) definition: Value,
+}
+
+/// The tools that are offered, by their names on the server's own path.
+#[derive(Debug, Default)]
+pub(crate) struct Offer(pub(crate) BTreeMap<String, Offered>);
+
+impl Offer {
+    fn new(server: &ServerName, config: &McpServer, pins: &[Pin]) -> Self {
+        let mut naming = Naming::new(server);
+        let mut offer = BTreeMap::new();
+        for pin in pins
+            .iter()
+            .filter(|pin| pin.present && offers(config, &pin.name))
+        {
+            let taken = pin.taken.as_ref();
+            let read = taken.and_then(|taken| serde_json::from_str(&taken.definition).ok());
+            let Some(Value::Object(mut definition)) = read else {
+                continue;
+            };
+            let ours = config.rename.get(&pin.name).unwrap_or(&pin.name);
+            definition.insert("name".to_owned(), ours.as_str().into());
+            if let Some(said) = config.descriptions.get(&pin.name) {
+                definition.insert("description".to_owned(), said.as_str().into());
+            }
+            let offered = Offered {
+                name: naming.name(ours),
+                there: pin.name.clone(),
+                definition: Value::Object(definition),
+            };
+            offer.insert(ours.clone(), offered);
+        }
+        Self(offer)
+    }
+}
+
+/// What goes with a call: progress, questions, its end.
+fn hooks(context: &CallContext, timeout: Duration) -> Hooks {
+    let progress = context.progress.clone();
+    let whole = |value: &Value| value.as_f64().map(|number| number.max(0.0) as u64);
+    Hooks {
+        progress: Some(Arc::new(move |told: Map<String, Value>| {
+            progress.tell(Step {
+                done: told.get("progress").and_then(whole).unwrap_or(0),
+                total: told.get("total").and_then(whole),
+                message: told
+                    .get("message")
+                    .and_then(Value::as_str)
+                    .map(str::to_owned),
+            });
+        })),
+        log: context.answers.clone().map(|answers| {
+            let heard: Arc<dyn Fn(Map<String, Value>) + Send + Sync> =
+                Arc::new(move |notice| answers.heard(Value::Object(notice)));
+            heard
+        }),
+        cancel: context.cancel.clone(),
+        timeout: Some(timeout),
+        ..Hooks::default()
+    }
+}
+
+/// Hands what a server asks on to whoever made the call.
+struct Asker(Arc<dyn Answers>);
+
+#[async_trait]
+impl Ask for Asker {
+    fn capabilities(&self) -> Map<String, Value> {
+        self.0
+            .capabilities()
+            .as_object()
+            .cloned()
+            .unwrap_or_default()
+    }
+
+    async fn ask(&self, method: &str, params: Value) -> Result<Value, RpcError> {
+        let answer = self.0.answer(method, params).await;
+        answer.map_err(|error| RpcError::new(RpcError::INTERNAL, error.text()))
+    }
+}
+
+/// Why a server was of no use, as our callers hear it.
+fn failure(server: &ServerName, error: UpstreamError) -> ToolError {
+    let code = match &error {
+        UpstreamError::Rpc(rpc) if rpc.code == RpcError::INVALID_PARAMS => {
+            ErrorCode::InvalidArguments
+        }
+        UpstreamError::Rpc(_) => ErrorCode::Failed,
+        UpstreamError::TimedOut(_) => ErrorCode::DeadlineExceeded,
+        UpstreamError::Cancelled => ErrorCode::Cancelled,
+        UpstreamError::TooLarge { .. } => ErrorCode::TooLarge,
+        _ => ErrorCode::Unavailable,
+    };
+    let message = format!("server {server}: {error}");
+    let told = ToolError::new(code, message);
+    match &error {
+        UpstreamError::Rpc(rpc) => told.details(json!({ "rpc": rpc })),
+        UpstreamError::Lost(_) => told.hint("it may have taken effect there: look before calling again"),
+        UpstreamError::Unauthorized { .. } => told.hint(format!(
+            "log in with `manyhands mcp login {server}`, or add a connection with `manyhands connection add {server}`"
+        )),
+        _ => told,
+    }
+}

@@ -1,0 +1,120 @@
+//! The text of a file: JSON with comments, TOML or YAML.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+/// How a file is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// JSON; comments and commas after the last item are let pass.
+    Json,
+    /// TOML.
+    Toml,
+    /// YAML.
+    Yaml,
+}
+
+impl Format {
+    /// By the end of the file's name.
+    pub fn of(path: &Path) -> Self {
+        match path.extension().and_then(|end| end.to_str()) {
+            Some("toml") => Self::Toml,
+            Some("yaml" | "yml") => Self::Yaml,
+            _ => Self::Json,
+        }
+    }
+
+    /// What the text says.
+    pub fn parse(self, text: &str) -> Result<Value, String> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        if text.trim().is_empty() {
+            return Ok(Value::Null);
+        }
+        match self {
+            Self::Json => {
+                serde_json::from_str(&plain_json(text)).map_err(|e| format!("it is not JSON: {e}"))
+            }
+            Self::Toml => toml::from_str(text).map_err(|e| format!("it is not TOML: {e}")),
+            Self::Yaml => serde_saphyr::from_str(text).map_err(|e| format!("it is not YAML: {e}")),
+        }
+    }
+}
+
+/// The text without comments and without commas after the last item. Lines stay where they are.
+fn plain_json(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.chars().peekable();
+    // Where the last comma stands that nothing but space has followed.
+    let mut comma = None;
+    while let Some(c) = rest.next() {
+        match (c, rest.peek()) {
+            ('"', _) => {
+                comma = None;
+                out.push(c);
+                while let Some(inside) = rest.next() {
+                    out.push(inside);
+                    match inside {
+                        '\\' => out.extend(rest.next()),
+                        '"' => break,
+                        _ => {}
+                    }
+                }
+            }
+            ('/', Some('/')) => while rest.next_if(|c| *c != '\n').is_some() {},
+            ('/', Some('*')) => {
+                rest.next();
+                let mut star = false;
+                for inside in rest.by_ref() {
+                    if inside == '\n' {
+                        out.push('\n');
+                    }
+                    if star && inside == '/' {
+                        break;
+                    }
+                    star = inside == '*';
+                }
+            }
+            (',', _) => {
+                comma = Some(out.len());
+                out.push(c);
+            }
+            ('}' | ']', _) => {
+                if let Some(at) = comma.take() {
+                    out.replace_range(at..=at, " ");
+                }
+                out.push(c);
+            }
+            (c, _) if c.is_whitespace() => out.push(c),
+            (c, _) => {
+                comma = None;
+                out.push(c);
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn comments_and_last_commas_do_not_matter() {
+        let text = "// first\n{ \"a\": \"http://x // no\", /* two\nlines */ \"b\": [1, 2,], // end\n \"c\\\"//\": \"\\\\\", }\n";
+        let expected = json!({ "a": "http://x // no", "b": [1, 2], "c\"//": "\\" });
+        assert_eq!(Format::Json.parse(text), Ok(expected));
+        assert_eq!(plain_json(text).lines().count(), text.lines().count());
+        for wrong in ["{", "{ \"a\": 1,, }", "/*", "\"", "{} x"] {
+            assert!(Format::Json.parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_empty_file_says_nothing() {
+        for format in [Format::Json, Format::Toml, Format::Yaml] {
+            assert_eq!(format.parse(" \n"), Ok(Value::Null));
+        }
+    }
+}

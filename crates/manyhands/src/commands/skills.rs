@@ -1,0 +1,126 @@
+//! `skills`: what agents know how to do.
+
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+
+use super::call::segment;
+use crate::args::{Skills, SkillsCommand};
+use crate::ground::Ground;
+use crate::output::{self, Done, Failure};
+use crate::remote::{Remote, text};
+
+/// Lists them, shows one, or switches it.
+pub async fn run(skills: Skills, ground: &Ground) -> Done {
+    let remote = ground.remote()?;
+    match skills.command {
+        None => list(&remote, skills.agent.as_str(), skills.json).await?,
+        Some(SkillsCommand::List { agent, json }) => list(&remote, agent.as_str(), json).await?,
+        Some(SkillsCommand::Show { name, agent, json }) => {
+            let path = format!("/api/skills/{}?agent={agent}", segment(&name));
+            let found = remote.get(&path).await?;
+            match json {
+                true => output::json(&found),
+                false => output::say(about(&found["skill"])),
+            }
+        }
+        Some(SkillsCommand::Enable { name, agent }) => {
+            switch(&remote, &name, agent.as_str(), true).await?;
+        }
+        Some(SkillsCommand::Disable { name, agent }) => {
+            switch(&remote, &name, agent.as_str(), false).await?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn list(remote: &Remote, agent: &str, json: bool) -> Result<(), Failure> {
+    let listed = remote.get(&format!("/api/skills?agent={agent}")).await?;
+    if json {
+        output::json(&listed);
+        return Ok(());
+    }
+    let skills = listed["skills"].as_array().cloned().unwrap_or_default();
+    if skills.is_empty() {
+        let hint = "hint: write skills/NAME/SKILL.md into the workspace";
+        output::say(format!("{agent} has no skills\n{hint}"));
+        return Ok(());
+    }
+    let header = ["skill", "state", "description", "where"];
+    output::table(&header, skills.iter().map(row).collect());
+    Ok(())
+}
+
+async fn switch(remote: &Remote, name: &str, agent: &str, on: bool) -> Result<(), Failure> {
+    let path = format!("/api/skills/{}", segment(name));
+    let body = json!({ "enabled": on, "agent": agent });
+    let done = remote.expect_post(&path, &body).await?;
+    let skill = &done["skill"];
+    output::say(format!("{}: {}", text(&skill["name"]), state(skill)));
+    Ok(())
+}
+
+/// Where a skill stands, in a word.
+fn state(skill: &Value) -> &'static str {
+    match (skill["enabled"] == false, skill["eligible"] == true) {
+        (true, _) => "off",
+        (false, true) => "ready",
+        (false, false) => "waits for a machine",
+    }
+}
+
+fn row(skill: &Value) -> Vec<String> {
+    vec![
+        text(&skill["name"]),
+        state(skill).to_owned(),
+        text(&skill["description"]),
+        text(&skill["location"]),
+    ]
+}
+
+/// A skill: what is known of it, then its text.
+fn about(skill: &Value) -> String {
+    let words = |value: &Value| {
+        let all = value.as_array().into_iter().flatten().map(text);
+        all.collect::<Vec<_>>().join(", ")
+    };
+    let mut lines = vec![format!("{} ({})", text(&skill["name"]), state(skill))];
+    for (name, value) in [
+        ("about", text(&skill["description"])),
+        ("where", text(&skill["location"])),
+        ("needs", words(&skill["requirements"]["capabilities"])),
+        ("machines", words(&skill["eligibleHosts"])),
+        ("why not", words(&skill["reasons"])),
+    ] {
+        if !value.is_empty() {
+            lines.push(format!("  {name:<9} {value}"));
+        }
+    }
+    format!(
+        "{}\n\n{}",
+        lines.join("\n"),
+        text(&skill["text"]).trim_end()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_skill_is_told_with_why_it_is_not_used() {
+        let skill = json!({
+            "name": "deploy", "description": "ships", "location": "skills/deploy/SKILL.md", "enabled": true,
+            "eligible": false, "eligibleHosts": [], "reasons": ["no connected machine can do: shell.exec"],
+            "requirements": { "capabilities": ["shell.exec"] }, "text": "# Deploy\n",
+        });
+        let expect = "deploy (waits for a machine)\n  about     ships\n  where     skills/deploy/SKILL.md\n  \
+            needs     shell.exec\n  why not   no connected machine can do: shell.exec\n\n# Deploy";
+        assert_eq!(about(&skill), expect);
+        assert_eq!(
+            state(&json!({ "enabled": false, "eligible": false })),
+            "off"
+        );
+        assert_eq!(state(&json!({ "eligible": true })), "ready");
+    }
+}

@@ -1,0 +1,79 @@
+//! Arguments as they may be kept and shown: without what a tool's schema marks as secret.
+//!
+//! A parameter with `writeOnly` goes to the tool and nowhere else. The audit and questions to
+//! the owner show that it was there, and the names in it where it is an object.
+
+use std::borrow::Cow;
+
+use manyhands_core::ToolSpec;
+use serde_json::{Map, Value};
+
+/// What stands where something secret was.
+const MASK: &str = "[redacted]";
+
+/// `arguments` without the values of secret parameters.
+pub(crate) fn shown<'a>(spec: Option<&ToolSpec>, arguments: &'a Value) -> Cow<'a, Value> {
+    let Some(properties) = spec.and_then(|spec| spec.input_schema.get("properties")) else {
+        return Cow::Borrowed(arguments);
+    };
+    let (Some(properties), Some(given)) = (properties.as_object(), arguments.as_object()) else {
+        return Cow::Borrowed(arguments);
+    };
+    let secret = |name: &String| {
+        properties
+            .get(name)
+            .is_some_and(|about| about["writeOnly"] == true)
+    };
+    if !given.keys().any(secret) {
+        return Cow::Borrowed(arguments);
+    }
+    let masked = given.iter().map(|(name, value)| {
+        let value = if secret(name) {
+            mask(value)
+        } else {
+            value.clone()
+        };
+        (name.clone(), value)
+    });
+    Cow::Owned(Value::Object(masked.collect()))
+}
+
+fn mask(value: &Value) -> Value {
+    match value {
+        Value::Null => Value::Null,
+        Value::Object(fields) => {
+            let names = fields.keys().map(|name| (name.clone(), MASK.into()));
+            Value::Object(names.collect::<Map<_, _>>())
+        }
+        _ => MASK.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use std::sync::Arc;
+
+    #[test]
+    fn what_a_schema_marks_as_secret_is_masked_and_nothing_else() {
+        let mut spec = ToolSpec::new("t", "test");
+        spec.input_schema = Arc::new(json!({
+            "properties": { "a": { "writeOnly": true }, "b": {} },
+        }));
+        for (given, expect) in [
+            (
+                json!({ "a": { "X-Key": "s" }, "b": "t" }),
+                json!({ "a": { "X-Key": MASK }, "b": "t" }),
+            ),
+            (json!({ "a": "s" }), json!({ "a": MASK })),
+            (json!({ "a": ["s"], "c": 1 }), json!({ "a": MASK, "c": 1 })),
+            (json!({ "a": null, "b": 1 }), json!({ "a": null, "b": 1 })),
+            (json!({ "b": "a" }), json!({ "b": "a" })),
+            (json!("odd"), json!("odd")),
+        ] {
+            assert_eq!(*shown(Some(&spec), &given), expect);
+            assert_eq!(*shown(None, &given), given);
+        }
+    }
+}

@@ -1,0 +1,316 @@
+//! One schema as a type.
+
+use serde_json::{Map, Value};
+
+use super::text::{comment, literal, name};
+
+/// How deep types nest before they are left open.
+const DEEPEST: usize = 10;
+
+/// How many types one schema may come to, with what it refers to written out each time.
+const MOST_TYPES: usize = 1_500;
+
+/// The most values of one enum, and the most branches of one union.
+const MOST_BRANCHES: usize = 60;
+
+/// Writes the type of a schema.
+pub(super) struct Writer<'a> {
+    root: &'a Value,
+    /// References that are being followed.
+    following: Vec<&'a str>,
+    types: usize,
+    /// How many objects are open.
+    indent: usize,
+}
+
+impl<'a> Writer<'a> {
+    pub(super) fn new(root: &'a Value) -> Self {
+        Self {
+            root,
+            following: Vec::new(),
+            types: 0,
+            indent: 0,
+        }
+    }
+
+    /// The type of the whole schema.
+    pub(super) fn whole(mut self) -> String {
+        self.of(self.root, 0)
+    }
+
+    /// The type of the whole schema, which is one of arguments and so of an object.
+    pub(super) fn arguments(mut self) -> String {
+        match self.of(self.root, 0) {
+            open if open == "unknown" => "Record<string, unknown>".to_owned(),
+            said => said,
+        }
+    }
+
+    fn of(&mut self, schema: &'a Value, depth: usize) -> String {
+        self.types += 1;
+        let schema = match schema {
+            Value::Object(schema) => schema,
+            Value::Bool(false) => return "never".to_owned(),
+            _ => return "unknown".to_owned(),
+        };
+        if depth > DEEPEST || self.types > MOST_TYPES {
+            return "unknown".to_owned();
+        }
+        let said = self.bare(schema, depth);
+        if schema.get("nullable") == Some(&Value::Bool(true)) {
+            return union([said, "null".to_owned()]);
+        }
+        said
+    }
+
+    fn bare(&mut self, schema: &'a Map<String, Value>, depth: usize) -> String {
+        if let Some(to) = schema.get("$ref").and_then(Value::as_str) {
+            return self.referred(to, depth);
+        }
+        if let Some(value) = schema.get("const") {
+            return value_type(value, depth);
+        }
+        if let Some(values) = schema.get("enum").and_then(Value::as_array) {
+            let some = values.iter().take(MOST_BRANCHES);
+            let mut said: Vec<String> = some.map(|value| value_type(value, depth)).collect();
+            if values.len() > MOST_BRANCHES {
+                said.push("unknown".to_owned());
+            }
+            return union(said);
+        }
+        let mut parts = Vec::new();
+        if let Some(said) = self.typed(schema, depth) {
+            parts.push(said);
+        }
+        for key in ["anyOf", "oneOf"] {
+            if let Some(branches) = schema.get(key).and_then(Value::as_array) {
+                let said: Vec<String> = branches
+                    .iter()
+                    .take(MOST_BRANCHES)
+                    .map(|branch| self.of(branch, depth + 1))
+                    .collect();
+                parts.push(union(said));
+            }
+        }
+        if let Some(all) = schema.get("allOf").and_then(Value::as_array) {
+            for part in all.iter().take(MOST_BRANCHES) {
+                parts.push(self.of(part, depth + 1));
+            }
+        }
+        intersection(parts)
+    }
+
+    /// What `type`, or the words that go with one, say.
+    fn typed(&mut self, schema: &'a Map<String, Value>, depth: usize) -> Option<String> {
+        match schema.get("type") {
+            Some(Value::String(one)) => Some(self.simple(one, schema, depth)),
+            Some(Value::Array(some)) => {
+                let some = some.iter().take(MOST_BRANCHES).filter_map(Value::as_str);
+                let said: Vec<String> = some.map(|one| self.simple(one, schema, depth)).collect();
+                Some(union(said))
+            }
+            _ if ["properties", "additionalProperties", "patternProperties"]
+                .iter()
+                .any(|key| schema.contains_key(*key)) =>
+            {
+                Some(self.object(schema, depth))
+            }
+            _ if schema.contains_key("items") || schema.contains_key("prefixItems") => {
+                Some(self.array(schema, depth))
+            }
+            _ => None,
+        }
+    }
+
+    fn simple(&mut self, one: &str, schema: &'a Map<String, Value>, depth: usize) -> String {
+        match one {
+            "string" | "number" | "boolean" | "null" => one.to_owned(),
+            "integer" => "number".to_owned(),
+            "array" => self.array(schema, depth),
+            "object" => self.object(schema, depth),
+            _ => "unknown".to_owned(),
+        }
+    }
+
+    fn array(&mut self, schema: &'a Map<String, Value>, depth: usize) -> String {
+        let places = ["prefixItems", "items"]
+            .iter()
+            .find_map(|key| schema.get(*key).and_then(Value::as_array));
+        let Some(places) = places else {
+            let item = match schema.get("items") {
+                Some(item) => self.of(item, depth + 1),
+                None => "unknown".to_owned(),
+            };
+            return list(&item);
+        };
+        let mut said: Vec<String> = places
+            .iter()
+            .take(MOST_BRANCHES)
+            .map(|place| self.of(place, depth + 1))
+            .collect();
+        let rest = match (schema.get("items"), schema.get("additionalItems")) {
+            (Some(rest @ (Value::Object(_) | Value::Bool(_))), _) | (_, Some(rest)) => {
+                (rest != &Value::Bool(false)).then(|| self.of(rest, depth + 1))
+            }
+            _ => Some("unknown".to_owned()),
+        };
+        if let Some(rest) = rest {
+            said.push(format!("...{}", list(&rest)));
+        }
+        format!("[{}]", said.join(", "))
+    }
+
+    fn object(&mut self, schema: &'a Map<String, Value>, depth: usize) -> String {
+        let properties = schema.get("properties").and_then(Value::as_object);
+        let required = schema.get("required").and_then(Value::as_array);
+        let is_required =
+            |key: &str| required.is_some_and(|all| all.iter().any(|one| one.as_str() == Some(key)));
+        let mut fields = String::new();
+        self.indent += 1;
+        let pad = "  ".repeat(self.indent);
+        for (key, property) in properties.into_iter().flatten() {
+            if self.types > MOST_TYPES {
+                fields.push_str(&format!("{pad}// and more\n"));
+                break;
+            }
+            let said = self.of(property, depth + 1);
+            comment(&mut fields, words(property), &tags(property), self.indent);
+            let optional = if is_required(key) { "" } else { "?" };
+            fields.push_str(&format!("{pad}{}{optional}: {said};\n", name(key)));
+        }
+        self.indent -= 1;
+        let mut others: Vec<String> = schema
+            .get("patternProperties")
+            .and_then(Value::as_object)
+            .into_iter()
+            .flat_map(Map::values)
+            .take(MOST_BRANCHES)
+            .map(|other| self.of(other, depth + 1))
+            .collect();
+        if let Some(other @ Value::Object(_)) = schema.get("additionalProperties") {
+            others.push(self.of(other, depth + 1));
+        }
+        let other = (!others.is_empty()).then(|| format!("Record<string, {}>", union(others)));
+        let closed = schema.get("additionalProperties") == Some(&Value::Bool(false));
+        match (fields.is_empty(), other) {
+            (true, Some(other)) => other,
+            (true, None) if closed => "Record<string, never>".to_owned(),
+            (true, None) => "Record<string, unknown>".to_owned(),
+            (false, other) => {
+                let object = format!("{{\n{fields}{}}}", "  ".repeat(self.indent));
+                intersection([Some(object), other].into_iter().flatten().collect())
+            }
+        }
+    }
+
+    /// The type that is named elsewhere in the schema, written out; one that leads back to itself is left open.
+    fn referred(&mut self, to: &'a str, depth: usize) -> String {
+        let target = to.strip_prefix('#').and_then(|to| self.root.pointer(to));
+        let Some(target) = target else {
+            return "unknown".to_owned();
+        };
+        if self.following.contains(&to) {
+            return "unknown".to_owned();
+        }
+        self.following.push(to);
+        let said = self.of(target, depth);
+        self.following.pop();
+        said
+    }
+}
+
+fn words(schema: &Value) -> &str {
+    ["description", "title"]
+        .iter()
+        .find_map(|key| schema[key].as_str())
+        .unwrap_or("")
+}
+
+/// What the type itself cannot say.
+fn tags(schema: &Value) -> Vec<String> {
+    const TAGS: [&str; 9] = [
+        "default",
+        "format",
+        "pattern",
+        "minimum",
+        "maximum",
+        "minLength",
+        "maxLength",
+        "minItems",
+        "maxItems",
+    ];
+    TAGS.iter()
+        .filter_map(|tag| schema.get(*tag).map(|value| (tag, value)))
+        .map(|(tag, value)| match value {
+            Value::String(text) if *tag != "default" => format!("@{tag} {text}"),
+            value => format!("@{tag} {value}"),
+        })
+        .collect()
+}
+
+/// The type of exactly this value.
+fn value_type(value: &Value, depth: usize) -> String {
+    match value {
+        Value::String(text) => literal(text),
+        Value::Array(_) | Value::Object(_) if depth > DEEPEST => "unknown".to_owned(),
+        Value::Array(all) => {
+            let all: Vec<String> = all
+                .iter()
+                .take(MOST_BRANCHES)
+                .map(|one| value_type(one, depth + 1))
+                .collect();
+            format!("[{}]", all.join(", "))
+        }
+        Value::Object(all) if all.is_empty() => "Record<string, never>".to_owned(),
+        Value::Object(all) => {
+            let all: Vec<String> = all
+                .iter()
+                .take(MOST_BRANCHES)
+                .map(|(key, one)| format!("{}: {}", name(key), value_type(one, depth + 1)))
+                .collect();
+            format!("{{ {} }}", all.join("; "))
+        }
+        plain => plain.to_string(),
+    }
+}
+
+fn list(item: &str) -> String {
+    if item.chars().all(char::is_alphanumeric) {
+        format!("{item}[]")
+    } else {
+        format!("Array<{item}>")
+    }
+}
+
+/// One of `said`, each once.
+fn union(said: impl IntoIterator<Item = String>) -> String {
+    let mut once: Vec<String> = Vec::new();
+    for one in said {
+        if !once.contains(&one) {
+            once.push(one);
+        }
+    }
+    if once.is_empty() || once.iter().any(|one| one == "unknown") {
+        return "unknown".to_owned();
+    }
+    once.join(" | ")
+}
+
+/// All of `parts` at once.
+fn intersection(parts: Vec<String>) -> String {
+    let mut parts: Vec<String> = parts.into_iter().filter(|part| part != "unknown").collect();
+    match parts.len() {
+        0 => "unknown".to_owned(),
+        1 => parts.remove(0),
+        _ => {
+            let each = parts.iter().map(|part| {
+                if part.contains(" | ") {
+                    format!("({part})")
+                } else {
+                    part.clone()
+                }
+            });
+            each.collect::<Vec<_>>().join(" & ")
+        }
+    }
+}

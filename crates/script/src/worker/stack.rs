@@ -1,0 +1,92 @@
+//! The engine's stacks, read for the lines that are the script's own.
+
+/// How many calls of a stack are shown.
+const MOST: usize = 20;
+
+/// Line and column of the innermost call that is the script's. `before` characters on the first line are
+/// not, and what comes after the last line of `code` belongs to its end.
+pub(super) fn place(stack: &str, before: usize, code: &str) -> Option<(u32, u32)> {
+    let (line, column) = stack.lines().find_map(position)?;
+    let last = u32::try_from(code.lines().count().max(1)).unwrap_or(u32::MAX);
+    if line > last {
+        let width = code.lines().last().map_or(0, |line| line.chars().count());
+        return Some((
+            last,
+            u32::try_from(width).unwrap_or(u32::MAX).saturating_add(1),
+        ));
+    }
+    Some((line, own_column(line, column, before)))
+}
+
+/// The calls that are the script's, in the engine's words.
+pub(super) fn shown(stack: &str, before: usize) -> Option<String> {
+    let own: Vec<String> = stack
+        .lines()
+        .filter_map(|text| {
+            let (line, column) = position(text)?;
+            let name = text.trim().strip_prefix("at ").unwrap_or_default();
+            let name = name
+                .split_once(" (")
+                .map_or("<anonymous>", |(name, _)| name);
+            let column = own_column(line, column, before);
+            Some(format!("at {name} (script.js:{line}:{column})"))
+        })
+        .take(MOST)
+        .collect();
+    (!own.is_empty()).then(|| own.join("\n"))
+}
+
+fn own_column(line: u32, column: u32, before: usize) -> u32 {
+    let before = if line == 1 {
+        u32::try_from(before).unwrap_or(0)
+    } else {
+        0
+    };
+    column.saturating_sub(before).max(1)
+}
+
+/// The `3:7` of `at f (script.js:3:7)`.
+fn position(text: &str) -> Option<(u32, u32)> {
+    let (_, rest) = text.rsplit_once("script.js:")?;
+    let (line, rest) = rest.split_once(':')?;
+    let digits = rest
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(rest.len());
+    Some((line.parse().ok()?, rest[..digits].parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STACK: &str = "    at ask (prelude:120:19)\n    at f (script.js:3:7)\n    at <anonymous> (script.js:1:12)\n";
+
+    const CODE: &str = "a\nb\nfoo";
+
+    #[test]
+    fn the_first_own_line_is_the_place() {
+        assert_eq!(place(STACK, 11, CODE), Some((3, 7)));
+        assert_eq!(
+            place("    at <anonymous> (script.js:1:12)\n", 11, CODE),
+            Some((1, 1))
+        );
+        assert_eq!(place("    at script.js:2:5\n", 11, CODE), Some((2, 5)));
+        assert_eq!(
+            place("    at script.js:9:1\n", 11, CODE),
+            Some((3, 4)),
+            "past the end"
+        );
+        assert_eq!(place("at x (native)", 11, CODE), None);
+        assert_eq!(place("script.js:99999999999999:1", 11, CODE), None);
+    }
+
+    #[test]
+    fn only_own_calls_are_shown() {
+        let shown = shown(STACK, 11).unwrap();
+        assert_eq!(
+            shown,
+            "at f (script.js:3:7)\nat <anonymous> (script.js:1:1)"
+        );
+        assert_eq!(super::shown("at x (native)", 11), None);
+    }
+}

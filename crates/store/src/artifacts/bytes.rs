@@ -1,0 +1,158 @@
+//! The bytes of an artifact on their way to the disk.
+
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use futures_util::{Stream, TryStreamExt as _};
+use manyhands_core::{ArtifactId, Timestamp};
+use object_store::path::Path;
+use object_store::{MultipartUpload, ObjectStoreExt as _, PutMode};
+use sha2::{Digest as _, Sha256};
+use tokio::sync::Semaphore;
+
+use super::Used;
+use crate::artifact_record::{NewArtifact, Room};
+use crate::blobs::Blobs;
+use crate::error::StoreError;
+use crate::hex;
+
+/// S3 wants parts of at least 5 MiB.
+pub(super) const PART: usize = 8 * 1024 * 1024;
+/// What is larger takes one of few places while it is written, since parts are held in memory.
+const SMALL: u64 = 1024 * 1024;
+/// How many places there are.
+pub(super) const PLACES: usize = 16;
+/// Where the bytes lie.
+pub(super) const FOLDER: &str = "artifacts";
+
+/// Bytes without a record. Dropped without [`Written::keep`], they go again.
+pub(super) struct Written {
+    blobs: Blobs,
+    places: Arc<Semaphore>,
+    id: ArtifactId,
+    kept: bool,
+}
+
+impl Written {
+    pub(super) fn begin(blobs: &Blobs, places: &Arc<Semaphore>, id: ArtifactId) -> Self {
+        Self {
+            blobs: blobs.clone(),
+            places: places.clone(),
+            id,
+            kept: false,
+        }
+    }
+
+    /// A record names them now.
+    pub(super) fn keep(mut self) {
+        self.kept = true;
+    }
+
+    /// Writes what `content` gives in parts; its number of bytes and its hash.
+    pub(super) async fn fill(
+        &self,
+        content: impl Stream<Item = Result<Bytes, StoreError>> + Send,
+        new: &NewArtifact,
+        used: Used,
+    ) -> Result<(u64, String), StoreError> {
+        let mut content = std::pin::pin!(content);
+        let (place, left) = (location(self.id), used.left(&new.room));
+        let (mut part, mut size, mut hash) = (BytesMut::new(), 0_u64, Sha256::new());
+        let (mut upload, mut place_taken): (Option<Box<dyn MultipartUpload>>, _) = (None, None);
+        let outcome = async {
+            while let Some(bytes) = content.try_next().await? {
+                size += bytes.len() as u64;
+                if size > left {
+                    return Err(no_room(size, new.agent.as_str(), &new.room, used));
+                }
+                if size > SMALL && place_taken.is_none() {
+                    place_taken = self.places.acquire().await.ok();
+                }
+                hash.update(&bytes);
+                part.extend_from_slice(&bytes);
+                while part.len() >= PART {
+                    if upload.is_none() {
+                        upload = Some(self.blobs.put_multipart(&place).await?);
+                    }
+                    if let Some(upload) = &mut upload {
+                        upload.put_part(part.split_to(PART).freeze().into()).await?;
+                    }
+                }
+            }
+            let rest = part.split().freeze();
+            match &mut upload {
+                None => {
+                    let create = PutMode::Create.into();
+                    self.blobs.put_opts(&place, rest.into(), create).await?;
+                }
+                Some(upload) => {
+                    if !rest.is_empty() {
+                        upload.put_part(rest.into()).await?;
+                    }
+                    upload.complete().await?;
+                }
+            }
+            Ok(())
+        }
+        .await;
+        if let (Err(_), Some(upload)) = (&outcome, &mut upload) {
+            let _ = upload.abort().await;
+        }
+        outcome.map(|()| (size, hex::encode(&hash.finalize())))
+    }
+}
+
+impl Drop for Written {
+    fn drop(&mut self) {
+        if self.kept {
+            return;
+        }
+        let (blobs, id) = (self.blobs.clone(), self.id);
+        // Whoever waited may be gone, so this does not wait for them.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move {
+                if let Err(error) = forget(&blobs, id).await {
+                    tracing::warn!(%error, "the bytes of an artifact that was not kept stay until the next start");
+                }
+            });
+        }
+    }
+}
+
+/// Why an artifact of so many bytes is not kept.
+pub(super) fn no_room(size: u64, agent: &str, room: &Room, used: Used) -> StoreError {
+    let what = if size > room.one {
+        format!(
+            "it has more than {} bytes, the most of one artifact (limits.artifact_file_bytes)",
+            room.one
+        )
+    } else if used.agent.saturating_add(size) > room.agent {
+        format!(
+            "the artifacts of {agent} would have more than {} bytes (limits.artifact_agent_bytes): remove some first",
+            room.agent
+        )
+    } else {
+        format!(
+            "all artifacts together would have more than {} bytes (limits.artifact_total_bytes): remove some first",
+            room.all
+        )
+    };
+    StoreError::Limit { what }
+}
+
+pub(super) async fn forget(blobs: &Blobs, id: ArtifactId) -> Result<(), StoreError> {
+    match blobs.delete(&location(id)).await {
+        Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+pub(super) fn location(id: ArtifactId) -> Path {
+    Path::from(format!("{FOLDER}/{id}"))
+}
+
+/// When an id was made: the first 48 bits of a UUIDv7 are milliseconds.
+pub(super) fn made(id: ArtifactId) -> Timestamp {
+    let millis = id.0.as_u128() >> 80;
+    Timestamp(i64::try_from(millis).unwrap_or(i64::MAX))
+}

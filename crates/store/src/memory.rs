@@ -1,0 +1,498 @@
+//! What can be looked up again: messages of conversations and paragraphs of memory files, by words.
+//!
+//! Nothing here is the only copy of anything. The pieces are taken from conversations, archives and
+//! files, with a mark of how far; where a mark is missing or behind, the rest is taken again.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use manyhands_core::{AgentId, Timestamp};
+use sha2::{Digest as _, Sha256};
+use tokio::sync::Notify;
+
+use crate::error::StoreError;
+use crate::hex;
+use crate::sql::{Row, Sql, Statement, Tx, words};
+
+/// How many places may wait to be read; beyond that all are looked at.
+const MAX_UNREAD: usize = 4_096;
+/// How many pieces of conversations are kept of one agent; the oldest go first.
+const MAX_PIECES: i64 = 200_000;
+/// How many old ones are removed in one go.
+const REMOVED_AT_ONCE: i64 = 1_000;
+
+/// Where a piece is from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PieceSource {
+    /// A conversation.
+    Session,
+    /// A file of a workspace.
+    File,
+}
+
+impl PieceSource {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Session => "session",
+            Self::File => "file",
+        }
+    }
+}
+
+/// Something that can be found again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Piece {
+    /// Whose it is.
+    pub agent: AgentId,
+    /// Where it is from.
+    pub source: PieceSource,
+    /// The key of the session, or the path of the file.
+    pub place: String,
+    /// The id that the session had.
+    pub session_id: Option<String>,
+    /// The turn it was said in.
+    pub turn: Option<String>,
+    /// The number of the message, or of the line.
+    pub seq: i64,
+    /// Who said it.
+    pub role: String,
+    /// The words.
+    pub text: String,
+    /// When.
+    pub at: Timestamp,
+}
+
+impl Piece {
+    /// The same words of the same turn are one piece, wherever they are kept.
+    fn digest(&self) -> String {
+        let mut hash = Sha256::new();
+        let seq = self.seq.to_string();
+        let once = match (&self.turn, &self.session_id) {
+            (Some(turn), _) => turn.as_str(),
+            (None, Some(session)) => session.as_str(),
+            (None, None) => seq.as_str(),
+        };
+        for part in [once, &self.role, &self.text] {
+            hash.update((part.len() as u64).to_le_bytes());
+            hash.update(part);
+        }
+        hex::encode(&hash.finalize())
+    }
+}
+
+/// A piece that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recalled {
+    /// The piece.
+    pub piece: Piece,
+    /// Whether the session's model is still shown it.
+    pub shown: bool,
+}
+
+/// Whose pieces are looked through.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MemoryScope {
+    /// Everybody's.
+    All,
+    /// One agent's conversations, and the files of the workspace it works in.
+    Agent {
+        /// The agent.
+        agent: AgentId,
+        /// Whose workspace that is.
+        tree: AgentId,
+    },
+    /// The conversations of one agent whose keys begin like this.
+    Sessions {
+        /// The agent.
+        agent: AgentId,
+        /// How their keys begin, up to a colon.
+        prefix: String,
+    },
+}
+
+/// How far pieces are taken of something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mark {
+    /// Of what: the id of a session, or the key of a blob.
+    pub what: String,
+    /// Of a session: the number of the next entry.
+    pub next_seq: i64,
+    /// Of a blob: its version.
+    pub version: String,
+}
+
+impl Mark {
+    /// A session is read up to, and without, the entry `next_seq`.
+    pub fn session(id: &str, next_seq: i64) -> Self {
+        Self {
+            what: id.to_owned(),
+            next_seq,
+            version: String::new(),
+        }
+    }
+
+    /// A blob of that version is read.
+    pub fn blob(key: &str, version: &str) -> Self {
+        Self {
+            what: key.to_owned(),
+            next_seq: 0,
+            version: version.to_owned(),
+        }
+    }
+}
+
+/// A session of which more was said than pieces were taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Behind {
+    /// Its key.
+    pub key: String,
+    /// Its id.
+    pub id: String,
+    /// Whose it is.
+    pub agent: AgentId,
+    /// The first entry that was not read.
+    pub from: i64,
+    /// The entry that comes next.
+    pub next_seq: i64,
+}
+
+/// What changed and was not read yet.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Unread {
+    /// Keys of sessions.
+    pub sessions: BTreeSet<String>,
+    /// Keys of archives.
+    pub archives: BTreeSet<String>,
+    /// Too much changed to be listed.
+    pub all: bool,
+}
+
+impl Unread {
+    /// Whether nothing changed.
+    pub fn is_empty(&self) -> bool {
+        !self.all && self.sessions.is_empty() && self.archives.is_empty()
+    }
+}
+
+/// Remembers what changed, so that nobody has to look for it.
+#[derive(Debug, Default)]
+pub(crate) struct News {
+    unread: Mutex<Unread>,
+    came: Notify,
+    reading: tokio::sync::Mutex<()>,
+    whole: AtomicBool,
+}
+
+impl News {
+    fn unread(&self) -> MutexGuard<'_, Unread> {
+        self.unread.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note(&self, set: impl FnOnce(&mut Unread) -> &mut BTreeSet<String>, what: &str) {
+        let mut unread = self.unread();
+        let all = unread.sessions.len() + unread.archives.len() >= MAX_UNREAD;
+        if all {
+            *unread = Unread {
+                all: true,
+                ..Unread::default()
+            };
+        } else if !unread.all {
+            set(&mut unread).insert(what.to_owned());
+        }
+        drop(unread);
+        self.came.notify_one();
+    }
+
+    pub(crate) fn session(&self, key: &str) {
+        self.note(|unread| &mut unread.sessions, key);
+    }
+}
+
+/// The pieces. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Memory {
+    sql: Sql,
+    news: Arc<News>,
+}
+
+impl Memory {
+    pub(crate) fn new(sql: Sql, news: Arc<News>) -> Self {
+        Self { sql, news }
+    }
+
+    /// Notes an archive that is to be read.
+    pub fn archived(&self, key: &str) {
+        self.news.note(|unread| &mut unread.archives, key);
+    }
+
+    /// What changed since this was last asked.
+    pub fn take_unread(&self) -> Unread {
+        std::mem::take(&mut *self.news.unread())
+    }
+
+    /// Puts back what could not be read, for the next time.
+    pub fn put_back(&self, left: Unread) {
+        let mut unread = self.news.unread();
+        unread.all |= left.all;
+        unread.sessions.extend(left.sessions);
+        unread.archives.extend(left.archives);
+    }
+
+    /// Held while something is read, so that whoever searches has what was said before.
+    pub async fn reading(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.news.reading.lock().await
+    }
+
+    /// Whether everything from before the start was read.
+    pub fn is_whole(&self) -> bool {
+        self.news.whole.load(Ordering::Acquire)
+    }
+
+    /// Notes that it was.
+    pub fn now_whole(&self) {
+        self.news.whole.store(true, Ordering::Release);
+    }
+
+    /// Waits until something changed.
+    pub async fn changed(&self) {
+        self.news.came.notified().await;
+    }
+
+    /// Sessions of which more was said than was read, of all or only these.
+    pub async fn behind(&self, key: Option<&str>, limit: u32) -> Result<Vec<Behind>, StoreError> {
+        let mut select = Statement::new(
+            "SELECT s.key AS key, s.id AS id, s.agent AS agent, s.next_seq AS next_seq,
+                 COALESCE(m.next_seq, 0) AS done
+             FROM session s LEFT JOIN memory_mark m ON m.what = s.id
+             WHERE s.next_seq > COALESCE(m.next_seq, 0)",
+        );
+        if let Some(key) = key {
+            select = select.then_with(" AND s.key = ", key);
+        }
+        let select = select.then_with(" LIMIT ", i64::from(limit));
+        let rows = self.sql.all(select).await?;
+        let behind = |row: &Row| {
+            Ok(Behind {
+                key: row.text("key")?,
+                id: row.text("id")?,
+                agent: row.parsed("agent")?,
+                from: row.int("done")?,
+                next_seq: row.int("next_seq")?,
+            })
+        };
+        rows.iter().map(behind).collect()
+    }
+
+    /// The version up to which a blob was read.
+    pub async fn version(&self, key: &str) -> Result<Option<String>, StoreError> {
+        let select =
+            Statement::new("SELECT version FROM memory_mark").then_with(" WHERE what = ", key);
+        let row = self.sql.one(select).await?;
+        row.map(|row| row.text("version")).transpose()
+    }
+
+    /// The blobs that were read whose keys begin like this, with their versions.
+    pub async fn read_under(&self, prefix: &str) -> Result<Vec<(String, String)>, StoreError> {
+        let end = format!("{prefix}\u{10ffff}");
+        let select = Statement::new("SELECT what, version FROM memory_mark")
+            .then_with(" WHERE what >= ", prefix)
+            .then_with(" AND what < ", end)
+            .then(" ORDER BY what");
+        let rows = self.sql.all(select).await?;
+        let pair = |row: &Row| Ok((row.text("what")?, row.text("version")?));
+        rows.iter().map(pair).collect()
+    }
+
+    /// Takes pieces of a conversation. Those that are there already stay, and are now found under
+    /// the number of the later one.
+    pub async fn add(&self, mark: &Mark, pieces: &[Piece]) -> Result<(), StoreError> {
+        let mut tx = self.sql.begin().await?;
+        for piece in pieces {
+            put(&mut tx, piece).await?;
+        }
+        tx.run(marked(mark)).await?;
+        tx.commit().await
+    }
+
+    /// Takes the pieces of a file in place of those it had; none when it is gone.
+    pub async fn replace(
+        &self,
+        agent: &AgentId,
+        place: &str,
+        mark: Option<&Mark>,
+        key: &str,
+        pieces: &[Piece],
+    ) -> Result<(), StoreError> {
+        let mut tx = self.sql.begin().await?;
+        let old = Statement::new("DELETE FROM memory_piece")
+            .then_with(" WHERE agent = ", agent.as_str())
+            .then_with(" AND place = ", place)
+            .then(" AND source = 'file'");
+        tx.run(old).await?;
+        for piece in pieces {
+            put(&mut tx, piece).await?;
+        }
+        match mark {
+            Some(mark) => tx.run(marked(mark)).await?,
+            None => {
+                let gone =
+                    Statement::new("DELETE FROM memory_mark").then_with(" WHERE what = ", key);
+                tx.run(gone).await?
+            }
+        };
+        tx.commit().await
+    }
+
+    /// Removes the oldest pieces of conversations of agents that have too many; how many.
+    pub async fn sweep(&self) -> Result<u64, StoreError> {
+        self.sweep_above(MAX_PIECES).await
+    }
+
+    async fn sweep_above(&self, most: i64) -> Result<u64, StoreError> {
+        let agents = Statement::new("SELECT DISTINCT agent FROM memory_piece");
+        let mut removed = 0;
+        for row in self.sql.all(agents).await? {
+            let old = Statement::new(
+                "DELETE FROM memory_piece WHERE id IN (SELECT id FROM memory_piece
+                 WHERE agent = $1 AND source = 'session' ORDER BY at DESC, id DESC
+                 LIMIT $2 OFFSET $3)",
+            )
+            .bind(row.text("agent")?)
+            .bind(REMOVED_AT_ONCE)
+            .bind(most);
+            removed += self.sql.run(old).await?;
+        }
+        Ok(removed)
+    }
+
+    /// The pieces that answer a question best: those with all its words, else those with any.
+    /// A question without a word finds nothing.
+    pub async fn search(
+        &self,
+        question: &str,
+        scope: &MemoryScope,
+        limit: u32,
+    ) -> Result<Vec<Recalled>, StoreError> {
+        let asked = words::words(question);
+        if asked.is_empty() {
+            return Ok(Vec::new());
+        }
+        for wanted in [words::Wanted::All, words::Wanted::Any] {
+            let owners = scope.owners();
+            let text = words::question(&asked, &owners, wanted);
+            let rows = self.sql.all(select(text, scope, limit)).await?;
+            if !rows.is_empty() {
+                return rows.iter().map(recalled).collect();
+            }
+        }
+        Ok(Vec::new())
+    }
+}
+
+impl MemoryScope {
+    /// Whose words the index is asked for; nobody's name means everybody's.
+    fn owners(&self) -> Vec<String> {
+        match self {
+            Self::All => Vec::new(),
+            Self::Agent { agent, tree } if agent == tree => vec![agent.to_string()],
+            Self::Agent { agent, tree } => vec![agent.to_string(), tree.to_string()],
+            Self::Sessions { agent, .. } => vec![agent.to_string()],
+        }
+    }
+}
+
+fn select(text: String, scope: &MemoryScope, limit: u32) -> Statement {
+    let select = Statement::new(
+        "SELECT p.agent AS agent, p.source AS source, p.place AS place,
+             p.session_id AS session_id, p.seq AS seq, p.role AS role, p.body AS body, p.at AS at,
+             CASE WHEN s.id = p.session_id AND p.seq >= s.floor THEN 1 ELSE 0 END AS shown
+         FROM memory_words JOIN memory_piece p ON p.id = memory_words.rowid
+             LEFT JOIN session s ON s.key = p.place",
+    )
+    .then_with(" WHERE memory_words MATCH ", text);
+    let select = match scope {
+        MemoryScope::All => select,
+        MemoryScope::Agent { agent, tree } => select
+            .then_with(" AND ((p.source = 'session' AND p.agent = ", agent.as_str())
+            .then_with(") OR (p.source = 'file' AND p.agent = ", tree.as_str())
+            .then("))"),
+        MemoryScope::Sessions { agent, prefix } => select
+            .then_with(" AND p.source = 'session' AND p.agent = ", agent.as_str())
+            .then_with(" AND p.place >= ", prefix.as_str())
+            .then_with(" AND p.place < ", format!("{prefix}\u{10ffff}")),
+    };
+    select
+        .then(" ORDER BY bm25(memory_words, 0.0, 1.0), p.at DESC, p.id")
+        .then_with(" LIMIT ", i64::from(limit))
+}
+
+fn recalled(row: &Row) -> Result<Recalled, StoreError> {
+    Ok(Recalled {
+        piece: Piece {
+            agent: row.parsed("agent")?,
+            source: match row.text("source")?.as_str() {
+                "file" => PieceSource::File,
+                _ => PieceSource::Session,
+            },
+            place: row.text("place")?,
+            session_id: row.text_or_null("session_id")?,
+            turn: None,
+            seq: row.int("seq")?,
+            role: row.text("role")?,
+            text: row.text("body")?,
+            at: Timestamp(row.int("at")?),
+        },
+        shown: row.int("shown")? == 1,
+    })
+}
+
+fn marked(mark: &Mark) -> Statement {
+    Statement::new(
+        "INSERT INTO memory_mark (what, next_seq, version) VALUES ($1, $2, $3)
+         ON CONFLICT (what) DO UPDATE SET next_seq = excluded.next_seq, version = excluded.version",
+    )
+    .bind(mark.what.as_str())
+    .bind(mark.next_seq)
+    .bind(mark.version.as_str())
+}
+
+async fn put(tx: &mut Tx, piece: &Piece) -> Result<(), StoreError> {
+    let digest = piece.digest();
+    let there = Statement::new("SELECT id, seq FROM memory_piece")
+        .then_with(" WHERE agent = ", piece.agent.as_str())
+        .then_with(" AND place = ", piece.place.as_str())
+        .then_with(" AND digest = ", digest.as_str());
+    if let Some(row) = tx.one(there).await? {
+        if row.int("seq")? < piece.seq {
+            let later = Statement::new("UPDATE memory_piece SET seq = $2 WHERE id = $1")
+                .bind(row.int("id")?)
+                .bind(piece.seq);
+            tx.run(later).await?;
+        }
+        return Ok(());
+    }
+    let insert = Statement::new(
+        "INSERT INTO memory_piece (agent, source, place, session_id, seq, role, digest, body, at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id",
+    )
+    .bind(piece.agent.as_str())
+    .bind(piece.source.word())
+    .bind(piece.place.as_str())
+    .bind(piece.session_id.clone())
+    .bind(piece.seq)
+    .bind(piece.role.as_str())
+    .bind(digest)
+    .bind(piece.text.as_str())
+    .bind(piece.at);
+    let id = tx.one(insert).await?.map(|row| row.int("id"));
+    let id = id.ok_or_else(|| StoreError::corrupt("a piece of memory was not kept"))??;
+    let words = Statement::new("INSERT INTO memory_words (rowid, who, words) VALUES ($1, $2, $3)")
+        .bind(id)
+        .bind(words::owner(piece.agent.as_str()))
+        .bind(words::spread(&piece.text));
+    tx.run(words).await.map(drop)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,180 @@
+//! The part of all sessions that somebody sees: those whose keys go on alike after the agent.
+
+use manyhands_core::AgentId;
+
+use super::Sessions;
+use super::record::{SESSION_COLUMNS, SessionRecord};
+use crate::error::StoreError;
+use crate::sql::Statement;
+
+/// Every agent that has a session, found by leaps over its index.
+const AGENTS: &str = "WITH RECURSIVE one (agent) AS (
+        SELECT MIN(agent) FROM session
+        UNION ALL
+        SELECT (SELECT MIN(agent) FROM session WHERE session.agent > one.agent) FROM one
+        WHERE one.agent IS NOT NULL
+    )
+    SELECT agent FROM one WHERE agent IS NOT NULL";
+/// How many ranges of keys one statement looks at.
+const RANGES: usize = 200;
+
+impl Sessions {
+    /// Sessions of one agent or of all whose keys go on with `rest` after the agent, the latest
+    /// active first, and how many there are. Only these are looked at, by the order of keys.
+    pub async fn list_under(
+        &self,
+        rest: &str,
+        agent: Option<&AgentId>,
+        limit: u32,
+        offset: u32,
+    ) -> Result<(Vec<SessionRecord>, u64), StoreError> {
+        let agents = match agent {
+            Some(agent) => vec![agent.clone()],
+            None => self.agents().await?,
+        };
+        let mut found = Vec::new();
+        let mut count = 0;
+        let wanted = u64::from(limit) + u64::from(offset);
+        for some in agents.chunks(RANGES) {
+            let ranges = Ranges { agents: some, rest };
+            count += self.count_in(&ranges).await?;
+            let select = ranges
+                .of(SESSION_COLUMNS)
+                .then(" ORDER BY last_active DESC, key")
+                .then_with(" LIMIT ", i64::try_from(wanted).unwrap_or(i64::MAX));
+            for row in &self.sql.all(select).await? {
+                found.push(SessionRecord::read(row)?);
+            }
+        }
+        found.sort_by(|a, b| (b.last_active, &a.key).cmp(&(a.last_active, &b.key)));
+        let page = found.into_iter().skip(offset as usize);
+        Ok((page.take(limit as usize).collect(), count))
+    }
+
+    async fn count_in(&self, ranges: &Ranges<'_>) -> Result<u64, StoreError> {
+        let select = ranges.of("SELECT COUNT(*) AS count FROM session");
+        let row = self.sql.one(select).await?;
+        let count = row.map_or(Ok(0), |row| row.int("count"))?;
+        Ok(u64::try_from(count).unwrap_or(0))
+    }
+
+    /// The agents that have sessions.
+    async fn agents(&self) -> Result<Vec<AgentId>, StoreError> {
+        let rows = self.sql.all(Statement::new(AGENTS)).await?;
+        rows.iter().map(|row| row.parsed("agent")).collect()
+    }
+}
+
+/// The keys of some agents, at least one, that go on alike.
+struct Ranges<'a> {
+    agents: &'a [AgentId],
+    rest: &'a str,
+}
+
+impl Ranges<'_> {
+    /// A select over these keys alone; there must be an agent.
+    fn of(&self, select: &'static str) -> Statement {
+        let mut statement = Statement::new(select);
+        let mut word = " WHERE (key >= ";
+        for agent in self.agents {
+            let first = format!("agent:{agent}:{}", self.rest);
+            statement = statement
+                .then_with(word, first.as_str())
+                .then_with(" AND key < ", after(&first))
+                .then(")");
+            word = " OR (key >= ";
+        }
+        statement
+    }
+}
+
+/// The first text after all that begin with `prefix`; keys are of plain letters.
+fn after(prefix: &str) -> String {
+    format!("{prefix}\u{7f}")
+}
+
+#[cfg(test)]
+mod tests {
+    use manyhands_core::Timestamp;
+
+    use super::*;
+    use crate::testing::TestHome;
+
+    async fn add(sessions: &Sessions, key: &str, active: i64) {
+        let agent = key.split(':').nth(1).unwrap().parse().unwrap();
+        let id = format!("id of {key}");
+        let made = SessionRecord::new(key.to_owned(), id, agent, Timestamp(active));
+        sessions.create(&made).await.unwrap();
+    }
+
+    fn keys(found: &[SessionRecord]) -> Vec<&str> {
+        found.iter().map(|one| one.key.as_str()).collect()
+    }
+
+    #[tokio::test]
+    async fn a_part_is_listed_by_pages_and_nothing_beside_it() {
+        let home = TestHome::new();
+        let store = home.open().await;
+        let sessions = store.sessions();
+        assert_eq!(
+            sessions
+                .list_under("client:ada:", None, 9, 0)
+                .await
+                .unwrap(),
+            (Vec::new(), 0)
+        );
+        for (key, active) in [
+            ("agent:main:client:ada:a", 1),
+            ("agent:main:client:ada:b", 5),
+            ("agent:other:client:ada:a", 3),
+            ("agent:main:client:adam:a", 9),
+            ("agent:main:client:ad:a", 9),
+            ("agent:main:main", 9),
+            ("agent:third:main", 9),
+        ] {
+            add(sessions, key, active).await;
+        }
+        let (all, count) = sessions
+            .list_under("client:ada:", None, 9, 0)
+            .await
+            .unwrap();
+        let own = [
+            "agent:main:client:ada:b",
+            "agent:other:client:ada:a",
+            "agent:main:client:ada:a",
+        ];
+        assert_eq!((keys(&all), count), (own.to_vec(), 3));
+        let (page, count) = sessions
+            .list_under("client:ada:", None, 1, 1)
+            .await
+            .unwrap();
+        assert_eq!((keys(&page), count), (own[1..2].to_vec(), 3));
+        let other = "other".parse().unwrap();
+        let (page, count) = sessions
+            .list_under("client:ada:", Some(&other), 9, 0)
+            .await
+            .unwrap();
+        assert_eq!((keys(&page), count), (own[1..2].to_vec(), 1));
+        store.close().await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn only_its_own_keys_are_looked_at() {
+        let home = TestHome::new();
+        let store = home.open().await;
+        let sessions = store.sessions();
+        add(sessions, "agent:main:client:ada:a", 1).await;
+        let agents = [AgentId::main(), "other".parse().unwrap()];
+        let ranges = Ranges {
+            agents: &agents,
+            rest: "client:ada:",
+        };
+        let plan = ranges.of("EXPLAIN QUERY PLAN SELECT COUNT(*) FROM session");
+        let rows = sessions.sql.all(plan).await.unwrap();
+        let steps: Vec<String> = rows.iter().map(|row| row.text("detail").unwrap()).collect();
+        let text = steps.join("; ");
+        assert!(text.contains("SEARCH session USING"), "{text}");
+        assert!(!text.contains("SCAN"), "{text}");
+        store.close().await.unwrap();
+    }
+}

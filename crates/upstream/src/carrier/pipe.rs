@@ -1,0 +1,209 @@
+//! A program that speaks over its standard input and output, a line for each message.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bytes::Bytes;
+use manyhands_guard::{Exit, Program, Running, Stdin, SuperviseError, Supervisor};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::process::{ChildStdin, ChildStdout};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::error::UpstreamError;
+use crate::hub::Hub;
+use crate::lines::{Line, Lines, id_in};
+use crate::server::{Server, Transport};
+
+/// How long a program may take to end after its input was closed.
+const GOODBYE: Duration = Duration::from_millis(500);
+/// How long what a program has written is waited for after its end, or its end after that.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// The last of what a program wrote to its standard error.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Tail(Arc<Mutex<VecDeque<u8>>>);
+
+impl Tail {
+    /// It as text.
+    pub(crate) fn text(&self) -> String {
+        let mut kept = self.0.lock().unwrap_or_else(|held| held.into_inner());
+        String::from_utf8_lossy(kept.make_contiguous()).into_owned()
+    }
+
+    fn push(&self, bytes: &[u8], most: usize) {
+        let mut kept = self.0.lock().unwrap_or_else(|held| held.into_inner());
+        let bytes = &bytes[bytes.len().saturating_sub(most)..];
+        let over = (kept.len() + bytes.len()).saturating_sub(most);
+        kept.drain(..over);
+        kept.extend(bytes);
+    }
+
+    async fn fill(self, mut from: impl AsyncRead + Unpin, most: usize) {
+        let mut buffer = vec![0; 8 * 1024];
+        while let Ok(count @ 1..) = from.read(&mut buffer).await {
+            self.push(&buffer[..count], most);
+        }
+    }
+}
+
+/// Starts the program of `server`, which is stopped when its hub ends.
+pub(crate) fn start(
+    server: &Server,
+    supervisor: &Supervisor,
+    hub: &Arc<Hub>,
+    queue: mpsc::Receiver<Bytes>,
+    lives: &TaskTracker,
+) -> Result<Tail, UpstreamError> {
+    let Transport::Stdio {
+        program,
+        args,
+        env,
+        cwd,
+        sandbox,
+    } = &server.transport
+    else {
+        return Err(super::garbage("it is no program"));
+    };
+    let mut start = Program::new(program)
+        .args(args)
+        .stdin(Stdin::Piped)
+        .sandbox(sandbox.clone());
+    for (name, value) in env {
+        start = start.env(name, value);
+    }
+    if let Some(cwd) = cwd {
+        start = start.cwd(cwd);
+    }
+    let failed = |e: SuperviseError| UpstreamError::Unreachable(e.to_string());
+    let mut running = supervisor
+        .start(start, &CancellationToken::new())
+        .map_err(failed)?;
+    let stderr = Tail::default();
+    if let Some(pipe) = running.stderr.take() {
+        let keep = stderr.clone().fill(pipe, server.bounds.stderr);
+        let hub_over = hub.clone();
+        // A process that escaped may hold the pipe open for ever.
+        hub.tasks.spawn(async move {
+            tokio::select! {
+                () = keep => {}
+                () = async { hub_over.over().await; tokio::time::sleep(LAST_WORDS).await } => {}
+            }
+        });
+    }
+    let drained = CancellationToken::new();
+    if let Some(pipe) = running.stdin.take() {
+        hub.tasks.spawn(write(hub.clone(), pipe, queue));
+    }
+    if let Some(pipe) = running.stdout.take() {
+        let limit = server.bounds.message;
+        hub.tasks
+            .spawn(read(hub.clone(), pipe, limit, drained.clone()));
+    }
+    let minding = mind(hub.clone(), running, stderr.clone(), drained);
+    // Whoever stops the server waits for its programs, those that were given up included.
+    hub.tasks.spawn(lives.track_future(minding));
+    Ok(stderr)
+}
+
+/// Writes what is to be sent. Ending, it closes the program's input.
+async fn write(hub: Arc<Hub>, mut pipe: ChildStdin, mut queue: mpsc::Receiver<Bytes>) {
+    loop {
+        let sent = tokio::select! {
+            biased;
+            () = hub.over() => return,
+            body = queue.recv() => match body {
+                Some(body) => tokio::select! {
+                    biased;
+                    () = hub.over() => return,
+                    sent = pipe.write_all(&body) => sent,
+                },
+                None => return,
+            },
+        };
+        if sent.is_err() {
+            return; // the program is going; whoever minds it says why
+        }
+    }
+}
+
+async fn read(hub: Arc<Hub>, pipe: ChildStdout, limit: usize, drained: CancellationToken) {
+    let mut lines = Lines::new(pipe, limit);
+    let too_large = UpstreamError::TooLarge {
+        what: "its answer",
+        limit,
+    };
+    loop {
+        let line = tokio::select! {
+            biased;
+            () = hub.over() => return,
+            line = lines.next() => line,
+        };
+        match line {
+            Line::Whole(line) => hub.hear_bytes(&line, None),
+            Line::TooLong(seen) => hub.fail(id_in(&seen), &too_large),
+            Line::Endless => {
+                hub.end(too_large);
+                return;
+            }
+            Line::End => break,
+        }
+    }
+    drained.cancel();
+    // Whoever minds the program knows better why.
+    if timeout(LAST_WORDS, hub.over()).await.is_err() {
+        hub.end(UpstreamError::Lost("it closed its output".to_owned()));
+    }
+}
+
+/// Sees the program to its end: its own, or the connection's.
+async fn mind(hub: Arc<Hub>, mut running: Running, stderr: Tail, drained: CancellationToken) {
+    let ended = tokio::select! {
+        ended = running.wait() => Some(ended),
+        () = hub.over() => None,
+    };
+    match ended {
+        Some(ended) => {
+            let _ = timeout(LAST_WORDS, drained.cancelled()).await;
+            let how = match ended {
+                Ok((Exit::Code(code), _)) => format!("the program ended with code {code}"),
+                Ok((Exit::Signal(signal), _)) => format!("the program was ended by {signal}"),
+                Err(error) => error.to_string(),
+            };
+            let text = stderr.text();
+            let last = text.lines().rfind(|line| !line.trim().is_empty());
+            hub.end(UpstreamError::Lost(match last {
+                Some(last) => {
+                    let last: String = last.chars().take(300).collect();
+                    format!("{how}; its last words: {last}")
+                }
+                None => how,
+            }));
+        }
+        None => {
+            // Its input is closed by now, which is how a program is told to end.
+            if timeout(GOODBYE, running.wait()).await.is_err() {
+                running.stop();
+                let _ = running.wait().await;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_last_words_are_kept() {
+        let tail = Tail::default();
+        tail.push(b"abc", 5);
+        tail.push(b"defg", 5);
+        assert_eq!(tail.text(), "cdefg");
+        tail.push(b"0123456789", 5);
+        assert_eq!(tail.text(), "56789");
+    }
+}

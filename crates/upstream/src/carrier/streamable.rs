@@ -1,0 +1,320 @@
+//! Streamable HTTP: each request is a POST, and what belongs to it comes back on its answer.
+
+use std::sync::{Arc, OnceLock, RwLock};
+use std::time::Duration;
+
+use bytes::Bytes;
+use manyhands_guard::{HeaderMap, HeaderValue, Method, Response};
+use tokio::sync::{Semaphore, mpsc};
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::post::{Post, failed, http, is_stream};
+use super::{Head, garbage};
+use crate::error::UpstreamError;
+use crate::hub::{Answer, Hub, Place};
+use crate::message::{self, Incoming};
+use crate::sse::Events;
+
+/// How often a stream that broke off is taken up again without anything having come.
+const MAX_RESUMES: usize = 5;
+/// How long to wait before that, unless the server says.
+const BEFORE_RESUME: Duration = Duration::from_millis(500);
+/// The longest a server may have us wait.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+/// How long a server may take to agree to a stream of its own.
+const AGREEING: Duration = Duration::from_secs(1);
+/// How long the end of a session may take.
+const GOODBYE: Duration = Duration::from_secs(2);
+/// How long a message that nobody waits for may take.
+const TAKING: Duration = Duration::from_secs(30);
+/// How many messages that nobody waits for are sent at a time.
+const AT_A_TIME: usize = 4;
+
+/// A place that speaks Streamable HTTP.
+#[derive(Clone)]
+pub(crate) struct Streamable(Arc<Inner>);
+
+struct Inner {
+    post: Post,
+    spoken: RwLock<Spoken>,
+    /// Sent along once it is known.
+    session: OnceLock<HeaderValue>,
+}
+
+/// What is spoken.
+#[derive(Clone, Default)]
+struct Spoken {
+    version: Option<HeaderValue>,
+    /// Whether requests are repeated in headers.
+    modern: bool,
+}
+
+impl Streamable {
+    pub(crate) fn new(post: Post, hub: &Arc<Hub>, queue: mpsc::Receiver<Bytes>) -> Self {
+        let this = Self(Arc::new(Inner {
+            post,
+            spoken: RwLock::default(),
+            session: OnceLock::new(),
+        }));
+        hub.tasks.spawn(this.clone().write(hub.clone(), queue));
+        this
+    }
+
+    /// Each request says from now on that it is of `version`.
+    pub(crate) fn speak(&self, version: Option<&str>, modern: bool) {
+        let version = version.and_then(|version| HeaderValue::from_str(version).ok());
+        let mut spoken = self
+            .0
+            .spoken
+            .write()
+            .unwrap_or_else(|held| held.into_inner());
+        *spoken = Spoken { version, modern };
+    }
+
+    fn spoken(&self) -> Spoken {
+        let spoken = self
+            .0
+            .spoken
+            .read()
+            .unwrap_or_else(|held| held.into_inner());
+        spoken.clone()
+    }
+
+    fn headers(&self, accept: &'static str) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        headers.insert("accept", HeaderValue::from_static(accept));
+        if let Some(version) = self.spoken().version {
+            headers.insert("mcp-protocol-version", version);
+        }
+        if let Some(session) = self.0.session.get() {
+            headers.insert("mcp-session-id", session.clone());
+        }
+        headers
+    }
+
+    async fn post(&self, body: Bytes, head: Option<&Head<'_>>) -> Result<Response, UpstreamError> {
+        let mut headers = self.headers("application/json, text/event-stream");
+        headers.insert("content-type", HeaderValue::from_static("application/json"));
+        if let Some(head) = head.filter(|_| self.spoken().modern) {
+            crate::headers::put(&mut headers, head.method, head.params, head.mirrored);
+        }
+        let post = &self.0.post;
+        let answer = post
+            .send(&Method::POST, post.url(), &headers, Some(body))
+            .await?;
+        // The session is given with the answer to the first request of the old era.
+        if head.is_some_and(|head| head.method == "initialize")
+            && let Some(session) = answer.headers.get("mcp-session-id")
+        {
+            let mut session = session.clone();
+            session.set_sensitive(true);
+            let _ = self.0.session.set(session);
+        }
+        Ok(answer)
+    }
+
+    /// Sends a request and reads its answer.
+    pub(crate) async fn exchange(
+        &self,
+        hub: &Arc<Hub>,
+        place: &mut Place,
+        body: Bytes,
+        head: &Head<'_>,
+    ) -> Answer {
+        let mut answer = self.post(body.clone(), Some(head)).await;
+        // A line that was kept open may be closed just as it is used again. What changes
+        // nothing is sent once more; of all else it is not known whether it was done.
+        if matches!(answer, Err(UpstreamError::Lost(_))) && changes_nothing(head.method) {
+            answer = self.post(body, Some(head)).await;
+        }
+        let answer = answer?;
+        let status = answer.status.as_u16();
+        if !answer.status.is_success() {
+            if status == 404 && self.0.session.get().is_some() {
+                hub.end(UpstreamError::Gone("its session has ended".to_owned()));
+                return Err(hub.gone());
+            }
+            let (status, body) = self.0.post.refusal(answer).await;
+            return Err(refused(status, &body));
+        }
+        if is_stream(&answer) {
+            return self.read(hub, place, answer).await;
+        }
+        let body = self.0.post.whole(answer.body).await?;
+        if body.is_empty() {
+            return Err(garbage(format!(
+                "it answers a request with nothing (HTTP {status})"
+            )));
+        }
+        hub.hear_bytes(&body, Some(place.id));
+        place
+            .reply
+            .try_recv()
+            .unwrap_or_else(|_| Err(garbage("its answer is not JSON-RPC")))
+    }
+
+    /// Reads a stream until the answer is there; one that breaks off is taken up again where
+    /// the server numbered its events.
+    async fn read(&self, hub: &Arc<Hub>, place: &mut Place, answer: Response) -> Answer {
+        let mut events = Events::new(self.0.post.limit);
+        let mut body = answer.body;
+        let mut resumes = 0;
+        loop {
+            let broken = loop {
+                match body.chunk().await {
+                    Ok(Some(piece)) => {
+                        let whole = events.push(&piece).map_err(|_| self.0.post.too_large())?;
+                        for event in whole.into_iter().filter(|event| !event.data.is_empty()) {
+                            resumes = 0;
+                            hub.hear_bytes(&event.data, Some(place.id));
+                        }
+                        if let Ok(answer) = place.reply.try_recv() {
+                            return answer;
+                        }
+                    }
+                    Ok(None) => break "it closed the stream".to_owned(),
+                    Err(error) => break failed(&error).to_string(),
+                }
+            };
+            let from = events.last_id().map(str::to_owned);
+            let legacy = !self.spoken().modern;
+            let Some(from) = from.filter(|_| legacy && resumes < MAX_RESUMES) else {
+                return Err(UpstreamError::Lost(broken));
+            };
+            resumes += 1;
+            sleep(events.retry().unwrap_or(BEFORE_RESUME).min(LONGEST_WAIT)).await;
+            match self.open(Some(&from)).await {
+                Ok(again) if again.status.is_success() && is_stream(&again) => body = again.body,
+                _ => return Err(UpstreamError::Lost(broken)),
+            }
+        }
+    }
+
+    async fn open(&self, from: Option<&str>) -> Result<Response, UpstreamError> {
+        let mut headers = self.headers("text/event-stream");
+        if let Some(from) = from.and_then(|from| HeaderValue::from_str(from).ok()) {
+            headers.insert("last-event-id", from);
+        }
+        let post = &self.0.post;
+        post.send(&Method::GET, post.url(), &headers, None).await
+    }
+
+    /// Begins to follow what the server says of its own accord, and ends the session in the end.
+    /// Comes back when the server has agreed or refused: what it says before that to nobody in
+    /// particular would be lost, questions about a request included.
+    pub(crate) async fn listen(self, hub: &Arc<Hub>) {
+        let agreed = CancellationToken::new();
+        hub.tasks
+            .spawn(self.keep_listening(hub.clone(), agreed.clone()));
+        // Some say so only together with the first thing they have to say.
+        let _ = timeout(AGREEING, agreed.cancelled()).await;
+    }
+
+    async fn keep_listening(self, hub: Arc<Hub>, agreed: CancellationToken) {
+        tokio::select! {
+            () = hub.over() => {}
+            () = self.follow(&hub, agreed) => hub.over().await,
+        }
+        if self.0.session.get().is_some() {
+            let headers = self.headers("application/json");
+            let post = &self.0.post;
+            let goodbye = post.send(&Method::DELETE, post.url(), &headers, None);
+            let _ = timeout(GOODBYE, goodbye).await; // it forgets the session by itself in time
+        }
+    }
+
+    async fn follow(&self, hub: &Arc<Hub>, agreed: CancellationToken) {
+        let mut events = Events::new(self.0.post.limit);
+        let mut failures = 0;
+        while failures <= MAX_RESUMES {
+            let from = events.last_id().map(str::to_owned);
+            let opened = self.open(from.as_deref()).await;
+            agreed.cancel();
+            match opened {
+                Ok(answer) if answer.status.is_success() && is_stream(&answer) => {
+                    let mut body = answer.body;
+                    while let Ok(Some(piece)) = body.chunk().await {
+                        let Ok(whole) = events.push(&piece) else {
+                            return;
+                        };
+                        for event in whole.into_iter().filter(|event| !event.data.is_empty()) {
+                            failures = 0;
+                            hub.hear_bytes(&event.data, None);
+                        }
+                    }
+                }
+                // It has nothing to say by itself.
+                Ok(answer) if answer.status.is_client_error() => return,
+                Ok(_) => {}
+                Err(UpstreamError::Unreachable(why)) if failures == MAX_RESUMES => {
+                    return hub.end(UpstreamError::Lost(why));
+                }
+                Err(UpstreamError::Unreachable(_) | UpstreamError::Lost(_)) => {}
+                Err(_) => return,
+            }
+            let wait = events
+                .retry()
+                .unwrap_or(BEFORE_RESUME * 2_u32.pow(failures as u32));
+            sleep(wait.clamp(Duration::from_millis(50), LONGEST_WAIT)).await;
+            failures += 1;
+        }
+    }
+
+    /// Sends what nobody waits for: answers to the server's questions, requests taken back.
+    async fn write(self, hub: Arc<Hub>, mut queue: mpsc::Receiver<Bytes>) {
+        let places = Arc::new(Semaphore::new(AT_A_TIME));
+        loop {
+            let body = tokio::select! {
+                biased;
+                () = hub.over() => return,
+                body = queue.recv() => body,
+            };
+            let (Some(body), Ok(place)) = (body, places.clone().acquire_owned().await) else {
+                return;
+            };
+            let (this, over) = (self.clone(), hub.clone());
+            hub.tasks.spawn(async move {
+                tokio::select! {
+                    () = over.over() => {}
+                    sent = timeout(TAKING, this.post(body, None)) => match sent.unwrap_or(Err(UpstreamError::TimedOut(TAKING))) {
+                        Ok(answer) if answer.status.is_success() => {}
+                        Ok(answer) => tracing::debug!(status = %answer.status, "a server did not take a message"),
+                        Err(why) => tracing::debug!(%why, "a message did not reach a server"),
+                    }
+                }
+                drop(place);
+            });
+        }
+    }
+
+    /// Sends a notification and waits until it was taken.
+    pub(crate) async fn notify(&self, body: Bytes) -> Result<(), UpstreamError> {
+        let answer = self.post(body, None).await?;
+        if answer.status.is_success() {
+            return Ok(());
+        }
+        let (status, body) = self.0.post.refusal(answer).await;
+        Err(refused(status, &body))
+    }
+}
+
+/// A refusal with the server's own words, where they are JSON-RPC.
+fn refused(status: u16, body: &[u8]) -> UpstreamError {
+    let said = message::read(body).ok().and_then(|mut all| all.pop());
+    match said {
+        Some(Incoming::Reply {
+            outcome: Err(error),
+            ..
+        }) => UpstreamError::Rpc(error),
+        _ => http(status, body),
+    }
+}
+
+fn changes_nothing(method: &str) -> bool {
+    method.ends_with("/list")
+        || matches!(
+            method,
+            "ping" | "server/discover" | "resources/read" | "prompts/get" | "completion/complete"
+        )
+}

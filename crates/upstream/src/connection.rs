@@ -1,0 +1,499 @@
+//! A connection that was greeted, and a request over it from beginning to end.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, RwLock};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::{Map, Value, json};
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::carrier::{Carrier, Head, garbage};
+use crate::error::{RpcError, UpstreamError};
+use crate::greet::{CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROTOCOL_VERSION, modern_meta};
+use crate::headers::{self, Mirrored};
+use crate::hooks::{Ask, Hooks};
+use crate::hub::{Answer, Call, Hub, Place};
+use crate::listen::Listener;
+use crate::message;
+use crate::server::Server;
+use crate::speak::Speak;
+
+/// How long a connection may take to close.
+const CLOSING: Duration = Duration::from_secs(5);
+/// How many questions one result may hold.
+const MAX_QUESTIONS: usize = 32;
+/// How long to wait before asking again a server that only asked for time.
+const LATER: Duration = Duration::from_millis(200);
+
+/// Which era a server speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Era {
+    /// Up to 2025-11-25: a connection begins with `initialize`.
+    Legacy,
+    /// Since 2026-07-28: each request stands alone.
+    Modern,
+}
+
+/// What a server says of itself.
+#[derive(Debug, Clone)]
+pub struct Peer {
+    /// Which era it speaks.
+    pub era: Era,
+    /// Which version.
+    pub version: String,
+    /// Its name and version, as it gives them.
+    pub info: Value,
+    /// What it can do.
+    pub capabilities: Map<String, Value>,
+    /// How it wants to be used, in its own words.
+    pub instructions: Option<String>,
+    /// The rest of its greeting.
+    pub extra: Map<String, Value>,
+}
+
+impl Peer {
+    pub(crate) fn new(era: Era, version: &str, info: Value, mut rest: Map<String, Value>) -> Self {
+        let capabilities = match rest.remove("capabilities") {
+            Some(Value::Object(capabilities)) => capabilities,
+            _ => Map::new(),
+        };
+        let instructions = rest.remove("instructions");
+        Self {
+            era,
+            version: version.to_owned(),
+            info,
+            capabilities,
+            instructions: instructions.and_then(|i| i.as_str().map(str::to_owned)),
+            extra: rest,
+        }
+    }
+
+    /// Whether it declares `capability`, such as `prompts`.
+    pub fn can(&self, capability: &str) -> bool {
+        self.capabilities.contains_key(capability)
+    }
+}
+
+/// The way to a server with what waits on it.
+pub(crate) struct Link {
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) carrier: Carrier,
+}
+
+impl Link {
+    /// A request that nobody takes back and that has no time of its own.
+    pub(crate) async fn greet(
+        &self,
+        method: &str,
+        params: &Map<String, Value>,
+        call: Arc<Call>,
+    ) -> Answer {
+        let mut place = self.hub.place(call)?;
+        place.take_back = false;
+        self.exchange(&mut place, method, params).await
+    }
+
+    /// A request that stays open until it is dropped, which takes it back.
+    pub(crate) async fn follow(
+        &self,
+        method: &str,
+        params: &Map<String, Value>,
+        call: Arc<Call>,
+    ) -> Answer {
+        let mut place = self.hub.place(call)?;
+        place.take_back = self.carrier.is_line();
+        self.exchange(&mut place, method, params).await
+    }
+
+    async fn exchange(
+        &self,
+        place: &mut Place,
+        method: &str,
+        params: &Map<String, Value>,
+    ) -> Answer {
+        let body = message::request(place.id, method, params);
+        let head = Head {
+            method,
+            params,
+            mirrored: &[],
+        };
+        self.carrier.exchange(&self.hub, place, body, &head).await
+    }
+}
+
+/// A connection to a server. Dropped, it is closed.
+pub struct Connection {
+    link: Arc<Link>,
+    peer: Peer,
+    server: Arc<Server>,
+    /// Answers what belongs to no one request, and requests without an answerer.
+    own: Option<Arc<dyn Ask>>,
+    /// Follows changes where that takes a request of its own.
+    listener: Option<Listener>,
+    /// Which arguments are repeated in headers, by tool.
+    mirrored: RwLock<HashMap<String, Arc<[Mirrored]>>>,
+    /// What the modern era says with each request.
+    log_level: Mutex<Option<Value>>,
+    born: Instant,
+    /// When it was used last.
+    used: Mutex<Instant>,
+    /// Woken when a request was not answered in time.
+    pub(crate) doubt: Notify,
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.link.hub.end(UpstreamError::Stopped);
+    }
+}
+
+impl Connection {
+    pub(crate) fn new(
+        link: Arc<Link>,
+        peer: Peer,
+        server: Arc<Server>,
+        own: Option<Arc<dyn Ask>>,
+    ) -> Self {
+        let listener = (peer.era == Era::Modern)
+            .then(|| Listener::start(link.clone(), &peer, server.capabilities.clone()));
+        Self {
+            link,
+            peer,
+            server,
+            own,
+            listener,
+            mirrored: RwLock::default(),
+            log_level: Mutex::default(),
+            born: Instant::now(),
+            used: Mutex::new(Instant::now()),
+            doubt: Notify::new(),
+        }
+    }
+
+    /// What the server says of itself.
+    pub fn peer(&self) -> &Peer {
+        &self.peer
+    }
+
+    /// Whether it has ended.
+    pub fn is_over(&self) -> bool {
+        self.link.hub.is_over()
+    }
+
+    /// Comes when it has ended.
+    pub async fn over(&self) {
+        self.link.hub.over().await;
+    }
+
+    /// Closes it and waits until nothing of it is left.
+    pub async fn close(&self) {
+        self.end(UpstreamError::Stopped);
+        let _ = timeout(CLOSING, self.hub().tasks.wait()).await;
+    }
+
+    pub(crate) fn end(&self, why: UpstreamError) {
+        self.hub().end(why);
+    }
+
+    /// Whether the server answers, without that counting as use.
+    pub(crate) async fn check(&self, hooks: &Hooks) -> Answer {
+        let method = match self.peer.era {
+            Era::Modern => "server/discover",
+            Era::Legacy => "ping",
+        };
+        self.once(method, &mut Map::new(), hooks).await
+    }
+
+    /// How long it has been there.
+    pub(crate) fn age(&self) -> Duration {
+        self.born.elapsed()
+    }
+
+    /// How long nobody has used it.
+    pub(crate) fn unused(&self) -> Duration {
+        let used = self.used.lock().unwrap_or_else(|held| held.into_inner());
+        used.elapsed()
+    }
+
+    pub(crate) fn hub(&self) -> &Arc<Hub> {
+        &self.link.hub
+    }
+
+    pub(crate) fn carrier(&self) -> &Carrier {
+        &self.link.carrier
+    }
+
+    /// Sends a request, by the server's own era.
+    pub(crate) async fn send(
+        &self,
+        method: &str,
+        params: &mut Map<String, Value>,
+        hooks: &Hooks,
+    ) -> Answer {
+        *self.used.lock().unwrap_or_else(|held| held.into_inner()) = Instant::now();
+        let Some(listener) = &self.listener else {
+            return self.once(method, params, hooks).await;
+        };
+        match method {
+            "ping" => {
+                self.once("server/discover", &mut Map::new(), hooks).await?;
+                Ok(json!({}))
+            }
+            "logging/setLevel" => {
+                let mut level = self
+                    .log_level
+                    .lock()
+                    .unwrap_or_else(|held| held.into_inner());
+                *level = params.get("level").cloned();
+                Ok(json!({}))
+            }
+            "resources/subscribe" | "resources/unsubscribe" => {
+                let uri = params.get("uri").and_then(Value::as_str);
+                let uri = uri.ok_or_else(|| {
+                    RpcError::new(RpcError::INVALID_PARAMS, "uri: it must be a text")
+                })?;
+                let limit = hooks.timeout.unwrap_or(self.server.timeouts.call);
+                let changed = listener.subscribe(uri, method == "resources/subscribe");
+                tokio::select! {
+                    () = hooks.cancel.cancelled() => Err(UpstreamError::Cancelled),
+                    changed = timeout(limit, changed) => match changed {
+                        Ok(changed) => changed.map(|()| json!({})),
+                        Err(_) => Err(UpstreamError::TimedOut(limit)),
+                    },
+                }
+            }
+            _ => self.rounds(method, params, hooks).await,
+        }
+    }
+
+    /// Sends a request of the modern era, and answers what its result asks for.
+    async fn rounds(&self, method: &str, params: &mut Map<String, Value>, hooks: &Hooks) -> Answer {
+        let mut learned = false;
+        let mut round = 0;
+        loop {
+            let result = match self.once(method, params, hooks).await {
+                // The tool wants arguments repeated that were not known to be so.
+                Err(UpstreamError::Rpc(error))
+                    if error.code == RpcError::HEADER_MISMATCH
+                        && method == "tools/call"
+                        && !std::mem::replace(&mut learned, true) =>
+                {
+                    self.list_tools(&Hooks {
+                        cancel: hooks.cancel.clone(),
+                        ..Hooks::default()
+                    })
+                    .await?;
+                    continue;
+                }
+                other => other?,
+            };
+            let ask = hooks.ask.as_ref().or(self.own.as_ref());
+            let asks = result.get("resultType").and_then(Value::as_str) == Some("input_required");
+            let Some(ask) = ask.filter(|_| asks) else {
+                return Ok(self.learn(method, params, result));
+            };
+            round += 1;
+            if round > self.server.bounds.rounds {
+                return Err(garbage("it asks back without end"));
+            }
+            let answers = tokio::select! {
+                biased;
+                () = hooks.cancel.cancelled() => return Err(UpstreamError::Cancelled),
+                () = self.hub().over() => return Err(self.hub().gone()),
+                answers = answers(&**ask, &result) => answers?,
+            };
+            put(params, "inputResponses", answers.map(Value::Object));
+            put(params, "requestState", result.get("requestState").cloned());
+        }
+    }
+
+    /// Sends one request and waits for its answer.
+    async fn once(&self, method: &str, params: &mut Map<String, Value>, hooks: &Hooks) -> Answer {
+        let hub = self.hub();
+        let call = Call::new(hooks);
+        let mut place = hub.place(call.clone())?;
+        // Over a stream of its own, the modern era takes a request back by closing it.
+        place.take_back = self.carrier().is_line() || self.peer.era == Era::Legacy;
+        self.dress(params, place.id, &call, hooks);
+        let body = message::request(place.id, method, params);
+        let limit = self.server.bounds.message;
+        if body.len() > limit {
+            place.take_back = false;
+            return Err(UpstreamError::TooLarge {
+                what: "the request",
+                limit,
+            });
+        }
+        let mirrored = self.mirrored_of(method, params);
+        let head = Head {
+            method,
+            params,
+            mirrored: mirrored.as_deref().unwrap_or_default(),
+        };
+        let timeouts = &self.server.timeouts;
+        let quiet = hooks.timeout.unwrap_or(timeouts.call);
+        let answer = tokio::select! {
+            biased;
+            answer = self.carrier().exchange(hub, &mut place, body, &head) => answer,
+            () = hooks.cancel.cancelled() => Err(UpstreamError::Cancelled),
+            () = hub.over(), if !self.carrier().is_line() => Err(hub.lost()),
+            after = hub.silence(&call, quiet, timeouts.longest.max(quiet)) => {
+                self.doubt.notify_one();
+                Err(UpstreamError::TimedOut(after))
+            }
+        };
+        // Others that are being answered show that it is there.
+        if let Err(why @ UpstreamError::Unreachable(_)) = &answer
+            && hub.in_flight() <= 1
+        {
+            hub.end(why.clone());
+        }
+        answer
+    }
+
+    /// Puts in what goes with each request.
+    fn dress(&self, params: &mut Map<String, Value>, id: u64, call: &Call, hooks: &Hooks) {
+        let mut meta = match params.remove("_meta") {
+            Some(Value::Object(meta)) => meta,
+            _ => Map::new(),
+        };
+        for (key, value) in &hooks.meta {
+            meta.insert(key.clone(), value.clone());
+        }
+        // A token of somebody else's would be taken for one of ours.
+        meta.remove("progressToken");
+        if call.wants_progress() {
+            meta.insert("progressToken".to_owned(), id.into());
+        }
+        match self.peer.era {
+            Era::Modern => {
+                let level = meta.remove(LOG_LEVEL).or_else(|| {
+                    let level = self
+                        .log_level
+                        .lock()
+                        .unwrap_or_else(|held| held.into_inner());
+                    level.clone()
+                });
+                let ask = hooks.ask.as_ref().or(self.own.as_ref());
+                let capabilities = match (ask, &hooks.capabilities) {
+                    (Some(ask), _) => ask.capabilities(),
+                    (None, Some(capabilities)) => capabilities.clone(),
+                    (None, None) => self.server.capabilities.clone(),
+                };
+                meta.extend(modern_meta(&self.peer.version, capabilities));
+                put(&mut meta, LOG_LEVEL, level);
+            }
+            Era::Legacy => {
+                for key in [
+                    PROTOCOL_VERSION,
+                    CLIENT_INFO,
+                    CLIENT_CAPABILITIES,
+                    LOG_LEVEL,
+                ] {
+                    meta.remove(key);
+                }
+            }
+        }
+        if !meta.is_empty() {
+            params.insert("_meta".to_owned(), Value::Object(meta));
+        }
+    }
+
+    fn repeats_in_headers(&self) -> bool {
+        self.peer.era == Era::Modern && !self.carrier().is_line()
+    }
+
+    fn mirrored_of(&self, method: &str, params: &Map<String, Value>) -> Option<Arc<[Mirrored]>> {
+        if method != "tools/call" || !self.repeats_in_headers() {
+            return None;
+        }
+        let name = params.get("name")?.as_str()?;
+        let known = self
+            .mirrored
+            .read()
+            .unwrap_or_else(|held| held.into_inner());
+        known.get(name).cloned()
+    }
+
+    /// Remembers which arguments are repeated in headers, and leaves out tools that ask for it
+    /// in a way that cannot be followed: they could not be called.
+    fn learn(&self, method: &str, params: &Map<String, Value>, mut result: Value) -> Value {
+        if method != "tools/list" || !self.repeats_in_headers() {
+            return result;
+        }
+        let mut known = self
+            .mirrored
+            .write()
+            .unwrap_or_else(|held| held.into_inner());
+        if !params.contains_key("cursor") {
+            known.clear();
+        }
+        let Some(Value::Array(tools)) = result.get_mut("tools") else {
+            return result;
+        };
+        let most = self.server.bounds.entries;
+        tools.retain(|tool| match headers::mirrored(tool) {
+            Ok(found) => {
+                let name = tool.get("name").and_then(Value::as_str);
+                if let Some(name) = name.filter(|_| !found.is_empty() && known.len() < most) {
+                    known.insert(name.to_owned(), found.into());
+                }
+                true
+            }
+            Err(why) => {
+                tracing::warn!(server = self.server.name, why, "a tool was left out");
+                false
+            }
+        });
+        result
+    }
+}
+
+#[async_trait]
+impl Speak for Connection {
+    async fn request(&self, method: &str, mut params: Map<String, Value>, hooks: &Hooks) -> Answer {
+        self.send(method, &mut params, hooks).await
+    }
+
+    fn bounds(&self) -> &crate::Bounds {
+        &self.server.bounds
+    }
+}
+
+fn put(into: &mut Map<String, Value>, key: &str, value: Option<Value>) {
+    match value {
+        Some(value) => into.insert(key.to_owned(), value),
+        None => into.remove(key),
+    };
+}
+
+/// Answers what a result asks for.
+async fn answers(
+    ask: &dyn Ask,
+    result: &Value,
+) -> Result<Option<Map<String, Value>>, UpstreamError> {
+    let Some(Value::Object(questions)) = result.get("inputRequests") else {
+        sleep(LATER).await;
+        return Ok(None);
+    };
+    if questions.len() > MAX_QUESTIONS {
+        return Err(garbage(format!(
+            "it asks more than {MAX_QUESTIONS} things at once"
+        )));
+    }
+    let mut answers = Map::new();
+    for (key, question) in questions {
+        let method = question.get("method").and_then(Value::as_str).unwrap_or("");
+        if !matches!(
+            method,
+            "elicitation/create" | "sampling/createMessage" | "roots/list"
+        ) {
+            return Err(garbage(format!("it asks {method:?}, which nobody may ask")));
+        }
+        let params = question.get("params").cloned().unwrap_or_default();
+        answers.insert(key.clone(), ask.ask(method, params).await?);
+    }
+    Ok(Some(answers))
+}

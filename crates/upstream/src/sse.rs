@@ -1,0 +1,203 @@
+//! Server-sent events, read from pieces of any size.
+
+use std::time::Duration;
+
+/// One event.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Event {
+    /// Its name; empty when it has none.
+    pub(crate) name: String,
+    /// Its data, lines joined by line breaks.
+    pub(crate) data: Vec<u8>,
+}
+
+/// An event was larger than is taken.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct TooLong;
+
+/// Takes bytes as they come and gives events as they are whole.
+#[derive(Debug)]
+pub(crate) struct Events {
+    /// The longest event.
+    limit: usize,
+    /// The line that is still arriving.
+    line: Vec<u8>,
+    /// The last byte was a carriage return, so a line feed now belongs to it.
+    after_return: bool,
+    /// The event that is still arriving.
+    event: Event,
+    has_data: bool,
+    started: bool,
+    /// The last id that was given.
+    last_id: Option<String>,
+    /// How long to wait before coming back.
+    retry: Option<Duration>,
+}
+
+impl Events {
+    pub(crate) fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            line: Vec::new(),
+            after_return: false,
+            event: Event::default(),
+            has_data: false,
+            started: false,
+            last_id: None,
+            retry: None,
+        }
+    }
+
+    /// The last id that was given.
+    pub(crate) fn last_id(&self) -> Option<&str> {
+        self.last_id.as_deref()
+    }
+
+    /// How long to wait before coming back, when the server said so.
+    pub(crate) fn retry(&self) -> Option<Duration> {
+        self.retry
+    }
+
+    /// Takes `bytes` in and gives each event that ends in them.
+    pub(crate) fn push(&mut self, mut bytes: &[u8]) -> Result<Vec<Event>, TooLong> {
+        let mut whole = Vec::new();
+        while !bytes.is_empty() {
+            if std::mem::take(&mut self.after_return) && bytes[0] == b'\n' {
+                bytes = &bytes[1..];
+                continue;
+            }
+            let end = memchr::memchr2(b'\n', b'\r', bytes);
+            let taken = end.unwrap_or(bytes.len());
+            // Besides its data, a line holds the name of its field.
+            if self.line.len() + self.event.data.len() + taken > self.limit.saturating_add(64) {
+                return Err(TooLong);
+            }
+            self.line.extend_from_slice(&bytes[..taken]);
+            let Some(end) = end else {
+                break;
+            };
+            self.after_return = bytes[end] == b'\r';
+            bytes = &bytes[end + 1..];
+            whole.extend(self.line_done());
+        }
+        Ok(whole)
+    }
+
+    /// The line is whole; an empty one ends the event.
+    fn line_done(&mut self) -> Option<Event> {
+        let line = std::mem::take(&mut self.line);
+        let mut line: &[u8] = &line;
+        if !std::mem::replace(&mut self.started, true) {
+            line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+        }
+        if line.is_empty() {
+            let event = std::mem::take(&mut self.event);
+            return std::mem::take(&mut self.has_data).then_some(event);
+        }
+        let (field, value) = match memchr::memchr(b':', line) {
+            Some(colon) => (&line[..colon], &line[colon + 1..]),
+            None => (line, &[][..]),
+        };
+        let value = value.strip_prefix(b" ").unwrap_or(value);
+        match field {
+            b"data" => {
+                if std::mem::replace(&mut self.has_data, true) {
+                    self.event.data.push(b'\n');
+                }
+                self.event.data.extend_from_slice(value);
+            }
+            b"event" => self.event.name = String::from_utf8_lossy(value).into_owned(),
+            b"id" if !value.contains(&0) && value.len() <= MAX_ID => {
+                self.last_id = String::from_utf8(value.to_vec()).ok();
+            }
+            b"retry" => {
+                let millis = std::str::from_utf8(value).ok().and_then(|v| v.parse().ok());
+                self.retry = millis.map(Duration::from_millis).or(self.retry);
+            }
+            _ => {}
+        }
+        None
+    }
+}
+
+/// The longest id that is remembered; it is sent back in a header.
+const MAX_ID: usize = 4_096;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn read(pieces: &[&[u8]]) -> Vec<(String, String)> {
+        let mut events = Events::new(1_000);
+        let mut all = Vec::new();
+        for piece in pieces {
+            for event in events.push(piece).unwrap() {
+                all.push((
+                    event.name,
+                    String::from_utf8_lossy(&event.data).into_owned(),
+                ));
+            }
+        }
+        all
+    }
+
+    #[track_caller]
+    fn check(text: &str, expect: &[(&str, &str)]) {
+        let expect: Vec<(String, String)> = expect
+            .iter()
+            .map(|(name, data)| ((*name).to_owned(), (*data).to_owned()))
+            .collect();
+        assert_eq!(read(&[text.as_bytes()]), expect);
+        let bytes: Vec<&[u8]> = text.as_bytes().chunks(1).collect();
+        assert_eq!(read(&bytes), expect, "byte by byte");
+    }
+
+    #[test]
+    fn events_are_read_as_the_standard_says() {
+        check("data: a\n\n", &[("", "a")]);
+        check("event: x\ndata: a\ndata: b\n\n", &[("x", "a\nb")]);
+        check("data:a\r\n\r\ndata:  b\r\r", &[("", "a"), ("", " b")]);
+        check(": ping\n\ndata\n\n", &[("", "")]);
+        check("\u{feff}data: a\n\n", &[("", "a")]);
+        check("id: 1\nretry: 2\nevent: only\n\ndata: a\n\n", &[("", "a")]);
+        check("data: the line never ends", &[]);
+    }
+
+    #[test]
+    fn where_to_go_on_and_when_is_remembered() {
+        let mut events = Events::new(1_000);
+        events
+            .push(b"id: 7\nretry: 250\ndata:\n\nretry: soon\n")
+            .unwrap();
+        assert_eq!(events.last_id(), Some("7"));
+        assert_eq!(events.retry(), Some(Duration::from_millis(250)));
+    }
+
+    #[test]
+    fn an_event_without_end_is_refused() {
+        let mut events = Events::new(1_000);
+        assert_eq!(events.push(&[b'x'; 1_000]), Ok(vec![]));
+        assert_eq!(events.push(&[b'x'; 1_000]), Err(TooLong));
+        let mut lines = Events::new(1_000);
+        let refused = (0..1_000).any(|_| lines.push(b"data: abcdef\n").is_err());
+        assert!(refused, "many lines are one event");
+    }
+
+    proptest! {
+        #[test]
+        fn where_the_pieces_end_does_not_matter(
+            text in "((data: ?[a-z{}:]{0,6}|event: [a-z]{1,3}|: c|)(\n|\r\n|\r){1,2}){0,6}",
+            cut in 0_usize..64,
+        ) {
+            let bytes = text.as_bytes();
+            let (a, b) = bytes.split_at(cut.min(bytes.len()));
+            prop_assert_eq!(read(&[a, b]), read(&[bytes]));
+        }
+
+        #[test]
+        fn nothing_makes_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            read(&[&bytes]);
+        }
+    }
+}

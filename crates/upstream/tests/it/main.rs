@@ -1,0 +1,9 @@
+//! What the crate does with real servers, hostile ones, and the network.
+
+mod cycles;
+mod everything;
+mod hostile;
+mod life;
+mod modern;
+mod network;
+mod support;

@@ -1,0 +1,143 @@
+//! Other people's MCP servers through the real gateway: their tools, their questions, their tricks.
+
+mod accounts;
+mod everyday;
+mod hostile;
+mod openapi;
+mod pass;
+mod pins;
+mod processes;
+mod surfaces;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::harness::{Gateway, Home, eventually, run};
+use crate::mcp_client::installed;
+
+fn servers() -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/mcp-servers");
+    installed(&folder);
+    folder.canonicalize().expect("the servers")
+}
+
+/// One of the official servers.
+fn official(name: &str) -> String {
+    let program = format!("node_modules/@modelcontextprotocol/server-{name}/dist/index.js");
+    servers().join(program).display().to_string()
+}
+
+/// The settings of a server that is a program of Node.
+fn node(name: &str, args: &[&str], more: &str) -> String {
+    format!("[mcpServers.{name}]\ncommand = \"node\"\nargs = {args:?}\n{more}\n")
+}
+
+/// A server that offers what a file beside the home says.
+struct Scripted {
+    file: PathBuf,
+}
+
+impl Scripted {
+    /// With tools of these names.
+    fn beside(home: &Home, file: &str, names: &[&str]) -> Self {
+        let this = Self {
+            file: home.outside(file),
+        };
+        let tools = names
+            .iter()
+            .map(|name| json!({ "name": name, "description": format!("The tool {name}") }));
+        this.offer(&tools.collect::<Vec<_>>());
+        this
+    }
+
+    fn offer(&self, tools: &[Value]) {
+        let next = self.file.with_extension("next");
+        std::fs::write(&next, json!({ "tools": tools }).to_string()).expect("the script");
+        std::fs::rename(next, &self.file).expect("the script");
+    }
+
+    fn settings(&self, name: &str, more: &str) -> String {
+        let program = servers().join("scripted.mjs").display().to_string();
+        node(name, &[&program, &self.file.display().to_string()], more)
+    }
+
+    /// The processes that were ever started.
+    fn starts(&self) -> Vec<u32> {
+        let noted = self.noted("starts");
+        noted.lines().filter_map(|pid| pid.parse().ok()).collect()
+    }
+
+    /// How many requests were taken back there.
+    fn cancelled(&self) -> usize {
+        self.noted("cancelled").lines().count()
+    }
+
+    fn noted(&self, what: &str) -> String {
+        let noted = format!("{}.{what}", self.file.display());
+        std::fs::read_to_string(noted).unwrap_or_default()
+    }
+}
+
+/// Whether a process runs.
+fn runs(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit(") ").next().unwrap_or_default();
+    !state.is_empty() && !state.starts_with('Z')
+}
+
+/// A gateway with these settings, once it knows the tools of these servers.
+#[track_caller]
+fn gateway(home: Home, settings: &str, knows: &[&str]) -> Gateway {
+    let gateway = Gateway::on(home.with_config(settings));
+    for server in knows {
+        known(&gateway, server);
+    }
+    gateway
+}
+
+/// Waits until a server's tools are known.
+#[track_caller]
+fn known(gateway: &Gateway, server: &str) {
+    eventually(&format!("the tools of {server} are known"), || {
+        let prefix = format!("{server}__");
+        names(gateway).iter().any(|name| name.starts_with(&prefix))
+    });
+}
+
+/// The names of all tools.
+#[track_caller]
+fn names(gateway: &Gateway) -> Vec<String> {
+    let listed = gateway.get("/api/tools").json();
+    let tools = listed["result"]["tools"].as_array().expect("tools");
+    let name = |tool: &Value| tool["name"].as_str().expect("a name").to_owned();
+    tools.iter().map(name).collect()
+}
+
+/// One server as the owner sees it.
+#[track_caller]
+fn server(gateway: &Gateway, name: &str) -> Value {
+    gateway.get(&format!("/api/servers/{name}")).json()["result"].clone()
+}
+
+/// What a stranger's client sees of one server through the gateway, deed by deed.
+#[track_caller]
+fn stranger(gateway: &Gateway, sdk: &str, era: &str, server: &str, plan: Value) -> Vec<Value> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/mcp-client");
+    installed(&folder);
+    let mut client = gateway.home.wrap(Command::new("node"));
+    client
+        .arg(folder.join("pass.mjs"))
+        .args([sdk, era, &gateway.url, &gateway.owner, server])
+        .arg(plan.to_string());
+    let ran = run(client, "").ok();
+    ran.json()["seen"].as_array().expect("what it saw").clone()
+}
+
+/// Every official client, and the era it speaks.
+const STRANGERS: [(&str, &str); 3] = [
+    ("v1", "2025-11-25"),
+    ("v2", "2025-11-25"),
+    ("v2", "2026-07-28"),
+];

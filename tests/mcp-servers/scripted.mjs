@@ -1,0 +1,67 @@
+// A server of the old era over stdio that offers what a file says, without any SDK.
+//
+//   node scripted.mjs FILE
+//
+// FILE holds {"tools": [...]} and is read whenever the tools are asked for. Each start is noted in FILE.starts, each
+// request that was taken back in FILE.cancelled.
+// A tool does what its name says; one that says nothing known answers with its name and arguments.
+
+import { appendFileSync, readFileSync } from 'node:fs';
+import readline from 'node:readline';
+
+const file = process.argv[2];
+appendFileSync(`${file}.starts`, `${process.pid}\n`);
+const send = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+const text = (value) => ({ content: [{ type: 'text', text: value }] });
+const offered = () => JSON.parse(readFileSync(file, 'utf8')).tools.map((tool) => ({
+  inputSchema: { type: 'object' }, annotations: { readOnlyHint: true }, ...tool,
+}));
+
+const behaviours = {
+  silence: () => new Promise(() => {}),
+  garbage: () => {
+    process.stdout.write('Welcome!\n{"broken\n\n[]\n7\nnull\n');
+    process.stdout.write(`{"id":1,"result":${'['.repeat(100000)}\n`);
+    process.stdout.write(Buffer.from([0xff, 0xfe, 0x00, 0x0a]));
+    return text('still here');
+  },
+  huge: () => text('x'.repeat(100 * 1024 * 1024)),
+  die: () => process.exit(3),
+  flood: () => {
+    for (let n = 0; n < 50000; n += 1) send({ method: 'notifications/message', params: { level: 'info', data: n } });
+    for (let n = 0; n < 1000; n += 1) send({ method: 'notifications/tools/list_changed' });
+    return text('flooded');
+  },
+  changed: () => {
+    send({ method: 'notifications/tools/list_changed' });
+    return text('told');
+  },
+  environment: ({ name }) => text(process.env[name] ?? 'nothing'),
+  pid: () => text(String(process.pid)),
+  fails: () => ({ ...text('it went wrong'), isError: true }),
+};
+
+async function answer(id, method, params) {
+  switch (method) {
+    case 'initialize':
+      return { protocolVersion: params.protocolVersion, capabilities: { tools: { listChanged: true } }, serverInfo: { name: 'scripted', version: '0' } };
+    case 'ping': return {};
+    case 'tools/list': return { tools: offered() };
+    case 'tools/call': {
+      const { name, arguments: args } = params;
+      return behaviours[name]?.(args) ?? text(JSON.stringify({ name, arguments: args }));
+    }
+    default: throw Object.assign(new Error('Method not found'), { code: -32601 });
+  }
+}
+
+readline.createInterface({ input: process.stdin }).on('line', async (line) => {
+  const { id, method, params = {} } = JSON.parse(line);
+  if (method === 'notifications/cancelled') appendFileSync(`${file}.cancelled`, `${params.requestId}\n`);
+  if (id === undefined || method === undefined) return;
+  try {
+    send({ id, result: await answer(id, method, params) });
+  } catch ({ code = -32603, message }) {
+    send({ id, error: { code, message } });
+  }
+}).on('close', () => process.exit(0));
