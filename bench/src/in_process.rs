@@ -72,6 +72,7 @@ pub async fn path_cost() -> Result<(), Box<dyn Error>> {
         connections: Default::default(),
         answers: None,
         reach: Default::default(),
+        place: None,
     };
     let mut bare = Vec::with_capacity(CALLS);
     for _ in 0..CALLS {

@@ -3,7 +3,9 @@
 //! `make bench` runs it against the release build. Each figure stands beside its budget.
 #![allow(clippy::print_stdout, clippy::disallowed_methods)] // a bench prints, measures the real clock and starts the real binary
 
+mod chats;
 mod client;
+mod cron;
 mod daemon;
 mod discovery;
 mod federation;
@@ -18,7 +20,7 @@ use std::path::{Path, PathBuf};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let binary = PathBuf::from(std::env::args().nth(1).ok_or(
-        "usage: manyhands-bench PATH_OF_MANYHANDS [house|nodes|minds|script|discovery|federation]",
+        "usage: manyhands-bench PATH_OF_MANYHANDS [house|nodes|minds|script|discovery|federation|cron|chats]",
     )?);
     let only = std::env::args().nth(2);
     let wanted = |part: &str| only.as_deref().is_none_or(|only| only == part);
@@ -34,6 +36,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     if wanted("federation") {
         federation::federation(&binary)?;
+    }
+    if wanted("cron") {
+        cron::cron(&binary)?;
+    }
+    if wanted("chats") {
+        chats::chats(&binary)?;
     }
     if wanted("minds") {
         minds::all(&binary)?;

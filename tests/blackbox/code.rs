@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::harness::{Gateway, eventually};
+use crate::http::Request;
 
 #[track_caller]
 fn run(gateway: &Gateway, code: &str) -> Value {
@@ -181,7 +182,7 @@ fn a_script_has_the_rights_of_whoever_runs_it() {
 }
 
 #[test]
-fn what_a_script_calls_is_asked_about_like_any_call() {
+fn what_a_script_may_not_call_is_refused_and_on_record() {
     let gateway = Gateway::with_config(
         "[[policy.rules]]\ntools = [\"gsv__WriteFile\"]\ndecision = \"deny\"\n",
     );
@@ -194,4 +195,74 @@ fn what_a_script_calls_is_asked_about_like_any_call() {
         audit.iter().any(|entry| entry["tool"] == "gsv__WriteFile"),
         "the refusal is on record"
     );
+}
+
+#[test]
+fn what_a_script_calls_waits_for_the_owners_word() {
+    let gateway = Gateway::with_config(
+        "[[policy.rules]]\ntools = [\"gsv__WriteFile\"]\ndecision = \"ask\"\n",
+    );
+    for (path, decision, expected) in [
+        ("yes.md", "approve", json!(["written", 1])),
+        ("no.md", "deny", json!(["approval_denied", true])),
+    ] {
+        let code = format!(
+            "try {{ await callTool('gsv', 'WriteFile', {{ path: '{path}', content: 'x' }}); return ['written', 1] }} catch (e) {{ return [e.code, e instanceof Error] }}"
+        );
+        let request = Request::post(
+            "/api/tools/code-execution_execute",
+            &json!({ "code": code }),
+        );
+        let (request, addr) = (request.bearer(&gateway.owner), gateway.addr);
+        let script = std::thread::spawn(move || request.send(addr).json());
+        let asked = || {
+            let listed = gateway.get("/api/approvals").json();
+            let listed = listed["result"]["approvals"].as_array().cloned();
+            let mut listed = listed.expect("approvals").into_iter();
+            listed.find(|one| one["arguments"]["path"] == path)
+        };
+        eventually("the owner is asked", || asked().is_some());
+        assert_eq!(gateway.read(path), None, "it waits");
+        assert!(!script.is_finished());
+        let asked = asked().expect("a question");
+        assert_eq!(asked["tool"], "gsv__WriteFile", "{asked}");
+        let decide = format!("/api/approvals/{}", asked["id"].as_str().expect("an id"));
+        let decided = gateway.post(&decide, &json!({ "decision": decision }));
+        assert_eq!(decided.json()["ok"], true);
+        let said = script.join().expect("an end");
+        assert_eq!(said["result"]["result"], expected, "{said}");
+    }
+    assert_eq!(gateway.read("yes.md").as_deref(), Some("x"));
+    assert_eq!(gateway.read("no.md"), None);
+}
+
+#[test]
+fn a_script_of_a_token_that_only_looks_changes_nothing() {
+    let gateway = Gateway::start();
+    gateway.write("a.md", "alpha");
+    let (looks, _) = gateway.token(json!({ "name": "looks", "role": "read-only" }));
+    let acts = gateway.client("acts");
+    let code = "const done = [(await callTool('gsv', 'ReadFile', { path: 'a.md' })).content];
+        for (const [server, tool, args] of [
+            ['gsv', 'WriteFile', { path: 'b.md', content: 'x' }],
+            ['gsv', 'EditFile', { path: 'a.md', oldString: 'alpha', newString: 'beta' }],
+            ['gsv', 'DeleteFile', { path: 'a.md' }],
+        ]) { try { await callTool(server, tool, args); done.push('done') } catch (e) { done.push(e.code) } }
+        try { await codeExec.createArtifact('a.txt', 'x', 'txt'); done.push('done') } catch (e) { done.push(e.code) }
+        return done";
+    let run_as = |token: &str| {
+        let said = gateway.call_as(token, "code-execution_execute", json!({ "code": code }));
+        said.json()["result"]["result"].clone()
+    };
+    let no = "forbidden";
+    assert_eq!(run_as(&looks), json!(["alpha", no, no, no, no]));
+    assert_eq!(gateway.read("a.md").as_deref(), Some("alpha"));
+    assert_eq!(gateway.read("b.md"), None);
+    assert_eq!(
+        run_as(&acts),
+        json!(["alpha", "done", "done", "done", "done"]),
+        "the control"
+    );
+    assert_eq!(gateway.read("a.md"), None, "the control");
+    assert_eq!(gateway.read("b.md").as_deref(), Some("x"), "the control");
 }

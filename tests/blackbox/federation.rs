@@ -3,11 +3,16 @@
 mod accounts;
 mod everyday;
 mod hostile;
+mod inspector;
 mod openapi;
 mod pass;
 mod pins;
 mod processes;
+mod python;
+mod questions;
 mod surfaces;
+mod taint;
+mod told;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -56,6 +61,19 @@ impl Scripted {
         let next = self.file.with_extension("next");
         std::fs::write(&next, json!({ "tools": tools }).to_string()).expect("the script");
         std::fs::rename(next, &self.file).expect("the script");
+    }
+
+    /// What its one resource says from now on.
+    fn note(&self, text: &str) {
+        let note = format!("{}.note", self.file.display());
+        let next = format!("{note}.next");
+        std::fs::write(&next, text).expect("the note");
+        std::fs::rename(next, note).expect("the note");
+    }
+
+    /// Has whatever starts from now on say nothing at all.
+    fn fall_silent(&self) {
+        std::fs::write(format!("{}.silent", self.file.display()), "").expect("a mark");
     }
 
     fn settings(&self, name: &str, more: &str) -> String {
@@ -124,6 +142,12 @@ fn server(gateway: &Gateway, name: &str) -> Value {
 /// What a stranger's client sees of one server through the gateway, deed by deed.
 #[track_caller]
 fn stranger(gateway: &Gateway, sdk: &str, era: &str, server: &str, plan: Value) -> Vec<Value> {
+    let ran = run(client(gateway, sdk, era, server, &plan), "").ok();
+    ran.json()["seen"].as_array().expect("what it saw").clone()
+}
+
+/// A stranger's client of one server through the gateway.
+fn client(gateway: &Gateway, sdk: &str, era: &str, server: &str, plan: &Value) -> Command {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/mcp-client");
     installed(&folder);
     let mut client = gateway.home.wrap(Command::new("node"));
@@ -131,8 +155,7 @@ fn stranger(gateway: &Gateway, sdk: &str, era: &str, server: &str, plan: Value) 
         .arg(folder.join("pass.mjs"))
         .args([sdk, era, &gateway.url, &gateway.owner, server])
         .arg(plan.to_string());
-    let ran = run(client, "").ok();
-    ran.json()["seen"].as_array().expect("what it saw").clone()
+    client
 }
 
 /// Every official client, and the era it speaks.

@@ -1,8 +1,10 @@
 //! The tools of minds as their spec texts write them: sessions, sub-agents, plans, agents.
 
 mod agents;
+mod contacts;
 mod plans;
 mod subtasks;
+mod todos;
 
 use std::collections::BTreeSet;
 

@@ -2,7 +2,10 @@
 //
 //   node pass.mjs SDK ERA URL TOKEN SERVER PLAN
 //
-// PLAN is JSON: a list of [what, ...with]. What there is to do stands in `deeds`.
+// PLAN is JSON: a list of [what, ...with]. What there is to do stands in `deeds`. Where ANSWER_WHEN names a file in the environment, questions are
+// noted in FILE.asked and answered once there is that file.
+
+import { appendFileSync, existsSync } from 'node:fs';
 
 import { strangers } from './sdk.mjs';
 
@@ -26,7 +29,15 @@ async function hears(method, schema) {
   return client.setNotificationHandler(types[schema], note);
 }
 
-await answers('elicitation/create', 'ElicitRequestSchema', ({ params }) => {
+/** Comes when questions may be answered. */
+async function thoughtAbout(file) {
+  if (!file) return;
+  appendFileSync(`${file}.asked`, 'asked\n');
+  while (!existsSync(file)) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+await answers('elicitation/create', 'ElicitRequestSchema', async ({ params }) => {
+  await thoughtAbout(process.env.ANSWER_WHEN);
   const names = Object.keys(params.requestedSchema?.properties ?? {});
   return { action: 'accept', content: Object.fromEntries(names.map((name) => [name, `my ${name}`])) };
 });

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use manyhands_core::{ErrorCode, ToolError};
+use manyhands_core::{Caller, ErrorCode, ToolError};
 use manyhands_llm::StopReason;
 use manyhands_store::StoreError;
 
@@ -128,9 +128,32 @@ impl Minds {
         input: Input,
         origin: &Origin,
     ) -> Result<Asked, ToolError> {
+        self.ask_as(key, None, input, origin).await
+    }
+
+    /// Whoever came by an origin, with the rights they have now.
+    pub fn caller(&self, origin: &Origin) -> Result<Arc<Caller>, ToolError> {
+        self.inner.house.caller(origin)
+    }
+
+    /// Whether a session was asked something by that run id.
+    pub async fn knows_run(&self, key: &SessionKey, run_id: &str) -> Result<bool, ToolError> {
+        let found = self.inner.sessions.run(key.as_str(), run_id).await;
+        found.map(|turn| turn.is_some()).map_err(kept)
+    }
+
+    /// The same by a run id of the asker's own: asked again, also after a crash, it is the same
+    /// question, and its answer is the same.
+    pub async fn ask_as(
+        &self,
+        key: &SessionKey,
+        run_id: Option<String>,
+        input: Input,
+        origin: &Origin,
+    ) -> Result<Asked, ToolError> {
         let waiting = self.inner.waits.begin(&origin.lineage, key)?;
         let events = self.listen(Whose::Session(key)); // before it is sent, so that no answer is missed
-        let sent = self.send(key, None, input, origin).await?;
+        let sent = self.send(key, run_id, input, origin).await?;
         Ok(Asked {
             sent,
             minds: self.inner.clone(),
@@ -148,6 +171,11 @@ impl Asked {
         &mut self,
         on: &mut (dyn FnMut(&What) + Send),
     ) -> Result<Answer, ToolError> {
+        if self.sent.repeated
+            && let Some(answer) = self.minds.answer_of(&self.sent.turn).await.map_err(kept)?
+        {
+            return Ok(answer); // it ended before
+        }
         loop {
             let event = tokio::select! {
                 event = self.events.next() => event,

@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use manyhands_config::DmScope;
-use manyhands_core::AgentId;
+use manyhands_core::{AgentId, PeerKind};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -28,31 +28,6 @@ const OURS: [&str; 8] = [
 ];
 /// The name under which the owner's own senders are linked.
 const OWNER: &str = "owner";
-
-/// What kind of place somebody writes in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum PeerKind {
-    /// Directly, and nobody else reads it.
-    Dm,
-    /// A group.
-    Group,
-    /// A channel that many read.
-    Channel,
-    /// A thread.
-    Thread,
-}
-
-impl PeerKind {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Dm => "dm",
-            Self::Group => "group",
-            Self::Channel => "channel",
-            Self::Thread => "thread",
-        }
-    }
-}
 
 /// Where a message came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,6 +110,16 @@ impl SessionKey {
     /// A session in which a sub-agent works on one task.
     pub fn sub(agent: &AgentId, id: &str) -> Self {
         Self::of(agent, &format!("{SUB}{id}"))
+    }
+
+    /// The session of one run of a job, in which nothing was said before.
+    pub fn cron(agent: &AgentId, job: &str, run: &str) -> Self {
+        Self::of(agent, &format!("cron:{}:{}", part(job), part(run)))
+    }
+
+    /// The session in which an agent looks by itself whether there is something to do.
+    pub fn heartbeat(agent: &AgentId) -> Self {
+        Self::of(agent, "heartbeat")
     }
 
     /// The session in which a message belongs. People whom nobody linked are different people on

@@ -7,15 +7,18 @@
 mod archive;
 mod asking;
 mod commands;
+pub mod contacts;
 mod conversation;
 mod event;
 pub mod fence;
 mod key;
+mod lines;
 mod listening;
 mod memory;
 mod minds;
 mod outcome;
 mod outside;
+mod pages;
 mod passing;
 mod plan;
 mod prompt;
@@ -29,12 +32,14 @@ mod subtask;
 pub mod template;
 #[cfg(test)]
 mod tests;
+pub mod todo;
 mod turn;
 
 pub use asking::{Answer, Asked, End};
 pub use commands::{CommandReply, Directives, Heard, slash_commands};
+pub use contacts::{Contacts, Seen};
 pub use event::{ChatEvent, TurnUsage, What};
-pub use key::{Addressing, Correspondent, InvalidKey, PeerKind, SessionKey};
+pub use key::{Addressing, Correspondent, InvalidKey, SessionKey};
 pub use listening::{Listener, Missed, Whose};
 pub use memory::{MAX_QUESTION, Recollection, Remembered, TOOL as MEMORY_TOOL};
 pub use minds::{MindParts, Minds, Sent};

@@ -171,7 +171,12 @@ impl Minds {
             started: None,
             ended: None,
         };
-        let taken = inner.sessions.enqueue(&record, most).await.map_err(kept)?;
+        let peer = origin.place.as_ref().map(json).transpose()?;
+        let taken = inner
+            .sessions
+            .enqueue(&record, most, peer.as_deref())
+            .await
+            .map_err(kept)?;
         let sent = |turn: TurnRecord, queued, repeated| Sent {
             turn: turn.id,
             run_id: turn.run_id,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use manyhands_core::{AgentId, Caller, TokenId, ToolError};
+use manyhands_core::{AgentId, Caller, Place, TokenId, ToolError};
 use manyhands_llm::{Delta, ModelError, ModelId, Models, Reply, Request};
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
@@ -17,6 +17,12 @@ pub struct Origin {
     /// The token by which they came; none for the gateway itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<TokenId>,
+    /// Who writes in a chat, as `channel:id`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub person: Option<String>,
+    /// The chat in which it was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
     /// What to call them.
     pub name: String,
     /// Whether it is the owner, or somebody whose words count as the owner's. The words of others
@@ -31,6 +37,22 @@ pub struct Origin {
     /// The sessions in whose turns it was said, the first asker's first: each waits for the next.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lineage: Vec<String>,
+}
+
+impl Origin {
+    /// Whether two things were said by the same person, in the same chat if in any: an answer to
+    /// one is an answer to both.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let chat = |origin: &Self| {
+            let place = origin.place.as_ref();
+            place.map(Place::chat_only)
+        };
+        let bare = |origin: &Self| Self {
+            place: None,
+            ..origin.clone()
+        };
+        chat(self) == chat(other) && bare(self) == bare(other)
+    }
 }
 
 /// Asks models.
@@ -76,6 +98,10 @@ pub trait House: Send + Sync {
     /// The model that is asked when nobody names one.
     fn default_model(&self) -> Option<ModelId> {
         None
+    }
+    /// Whether there is any provider of models at all.
+    fn has_models(&self) -> bool {
+        true
     }
     /// Whether there is anybody who could serve a model; the error says who there is.
     fn knows(&self, _model: &ModelId) -> Result<(), ToolError> {

@@ -2,7 +2,8 @@
 
 use manyhands_core::{AgentId, CallContext, ErrorCode, ToolError};
 use manyhands_llm::{
-    Account, ErrorKind, Message, ModelError, ModelId, OutputSchema, Request, SystemPart, ToolChoice,
+    Account, ErrorKind, Message, ModelError, ModelId, OutputSchema, Reply, Request, SystemPart,
+    ToolChoice,
 };
 use manyhands_store::Act;
 use schemars::JsonSchema;
@@ -168,20 +169,7 @@ impl Minds {
     /// Asks a model for a plan.
     pub async fn plan(&self, task: PlanTask, context: &CallContext) -> Result<Plan, ToolError> {
         let request = self.plan_request(&task, context)?;
-        let models = self.inner.house.models();
-        let mut ignore = |_| {};
-        let asked = models.reply(&request, &mut ignore, &context.cancel);
-        let reply = asked.await.map_err(|error| refusal(&error))?;
-        if let Some(session) = context.lineage.last()
-            && let Ok(Some(session)) = self.inner.sessions.get(session).await
-        {
-            let spent = vec![Act::Spend(usage(&reply, self.inner.now()))];
-            let (key, id) = (&session.key, &session.id);
-            let booked = self.inner.sessions.commit(key, id, spent, self.inner.now());
-            if let Err(error) = booked.await {
-                tracing::warn!(%error, "what a plan used up could not be kept");
-            }
-        }
+        let reply = self.ask_once(&request, context).await?;
         let most = usize::try_from(task.max_steps).unwrap_or(usize::MAX);
         let plan = json_in(&reply.text()).and_then(|value| Plan::read(&value, most));
         plan.ok_or_else(|| {
@@ -191,6 +179,29 @@ impl Minds {
         })
     }
 
+    /// Asks a model once, outside of its conversation, and books what that used up there.
+    pub(crate) async fn ask_once(
+        &self,
+        request: &Request,
+        context: &CallContext,
+    ) -> Result<Reply, ToolError> {
+        let models = self.inner.house.models();
+        let mut ignore = |_| {};
+        let asked = models.reply(request, &mut ignore, &context.cancel);
+        let reply = asked.await.map_err(|error| refusal(&error))?;
+        if let Some(session) = context.lineage.last()
+            && let Ok(Some(session)) = self.inner.sessions.get(session).await
+        {
+            let spent = vec![Act::Spend(usage(&reply, self.inner.now()))];
+            let (key, id) = (&session.key, &session.id);
+            let booked = self.inner.sessions.commit(key, id, spent, self.inner.now());
+            if let Err(error) = booked.await {
+                tracing::warn!(%error, "what a question to a model used up could not be kept");
+            }
+        }
+        Ok(reply)
+    }
+
     fn plan_request(&self, task: &PlanTask, context: &CallContext) -> Result<Request, ToolError> {
         let agent = self.inner.agent(&context.agent)?;
         let shape = Shape {
@@ -198,6 +209,7 @@ impl Minds {
             tools: &agent.tools,
             discover: &agent.discover,
             only: None,
+            place: context.place.as_deref(),
         };
         let tools = toolset(&self.inner.path.catalogue(), &shape);
         let tools = tools.into_iter().map(|tool| tool.name);
@@ -226,7 +238,7 @@ impl Minds {
     }
 }
 
-fn account(agent: &AgentId, context: &CallContext) -> Account {
+pub(crate) fn account(agent: &AgentId, context: &CallContext) -> Account {
     Account {
         turn: None,
         session: context.lineage.last().cloned(),

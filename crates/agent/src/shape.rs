@@ -1,8 +1,8 @@
 //! Which tools a model is shown, and how a call of it is answered: one function for every face.
 
 use manyhands_core::{
-    Caller, Catalogue, ContentBlock, Effect, Effects, Exposure, Outcome, Pattern, ToolError,
-    ToolSpec, content_of,
+    Caller, Catalogue, ContentBlock, Effects, ErrorCode, Exposure, Outcome, Pattern, Place,
+    ToolError, ToolSpec, content_of,
 };
 use manyhands_llm::{Block, ToolDef};
 use serde::{Deserialize, Serialize};
@@ -26,6 +26,8 @@ pub struct Shape<'a> {
     pub discover: &'a [Pattern],
     /// Only these, where whoever asked chose.
     pub only: Option<&'a [String]>,
+    /// The chat in which it is asked.
+    pub place: Option<&'a Place>,
 }
 
 /// How a task comes by a tool.
@@ -57,10 +59,13 @@ pub fn toolset(catalogue: &Catalogue, shape: &Shape<'_>) -> Vec<ToolDef> {
     let mut tools: Vec<ToolDef> = catalogue
         .specs()
         .filter(|spec| reach(spec, shape) == Reach::Direct)
-        .map(|spec| ToolDef {
-            name: spec.name.wire(),
-            description: spec.description.to_string(),
-            input_schema: spec.input_schema.clone(),
+        .map(|spec| {
+            let (description, input_schema) = spec.shown_in(shape.place);
+            ToolDef {
+                name: spec.name.wire(),
+                description: description.to_owned(),
+                input_schema: input_schema.clone(),
+            }
         })
         .collect();
     tools.sort_by(|a, b| a.name.cmp(&b.name));
@@ -100,6 +105,7 @@ pub(crate) fn is_given(spec: &ToolSpec, shape: &Shape<'_>) -> bool {
     let (name, wire) = (spec.name.as_str(), spec.name.wire());
     let chosen = |only: &[String]| only.iter().any(|one| *one == name || *one == wire);
     let given = fits(spec, shape.tools) || fits(spec, shape.discover);
+    let given = given && spec.chats.has(shape.place);
     given && shape.only.is_none_or(chosen)
 }
 
@@ -129,11 +135,14 @@ impl Given {
         match result {
             Ok(outcome) => Self {
                 is_error: false,
-                taints: taints(effects) && !outcome.clean,
+                taints: effects.brings_words() && !outcome.clean,
                 plan: Plan::given_by(tool, &outcome.value),
                 content: content(tool, outcome),
             },
-            Err(error) => Self::error(tool, &error.text()),
+            Err(error) => Self {
+                taints: error_taints(effects, error.code),
+                ..Self::error(tool, &error.text())
+            },
         }
     }
 
@@ -167,12 +176,29 @@ impl Given {
     }
 }
 
-/// Whether what a tool gives may hold words of others.
-fn taints(effects: Effects) -> bool {
-    effects
-        .iter()
-        .any(|effect| matches!(effect, Effect::Reads | Effect::Leaves | Effect::Runs))
-        || effects.iter().next().is_none()
+/// Whether an error may hold words of others: what a tool says of its failure, not why it was
+/// never run.
+fn error_taints(effects: Effects, code: ErrorCode) -> bool {
+    match code {
+        ErrorCode::UnknownTool
+        | ErrorCode::Unauthenticated
+        | ErrorCode::Forbidden
+        | ErrorCode::DeniedByPolicy
+        | ErrorCode::ApprovalRequired
+        | ErrorCode::ApprovalDenied
+        | ErrorCode::RateLimited
+        | ErrorCode::BudgetExceeded => false,
+        ErrorCode::InvalidArguments
+        | ErrorCode::NotFound
+        | ErrorCode::Conflict
+        | ErrorCode::StorageFull
+        | ErrorCode::Unavailable
+        | ErrorCode::Internal => effects.comes_from_elsewhere(),
+        ErrorCode::Failed
+        | ErrorCode::TooLarge
+        | ErrorCode::DeadlineExceeded
+        | ErrorCode::Cancelled => effects.brings_words(),
+    }
 }
 
 fn content(tool: &str, outcome: Outcome) -> Vec<Block> {
@@ -285,6 +311,7 @@ mod tests {
                 tools: &tools,
                 discover: &discover,
                 only: only.as_deref(),
+                place: None,
             };
             assert_eq!(
                 reach(spec, &shape),

@@ -67,6 +67,7 @@ impl Minds {
             tools: &agent.tools,
             discover: &agent.discover,
             only: only.as_deref(),
+            place: None, // it works apart from the chat
         };
         let catalogue = self.inner.path.catalogue();
         let mut names = chosen(&catalogue, &shape, named).map_err(|unknown| {
@@ -105,6 +106,7 @@ impl Minds {
             tools,
             discover,
             only: only.as_deref(),
+            place: None, // it works apart from the chat
         };
         let shapes = [
             (&parent.tools[..], &parent.discover[..]),

@@ -16,6 +16,7 @@ pub(crate) fn flaw(name: &str, text: &str) -> Option<String> {
         "network" => network(text),
         "node" => node(text),
         "timezone" => timezone(text),
+        "clock" => clock(text),
         "url" => url(text),
         "vault" => vault(text),
         _ => unreachable!("the schema names a check that does not exist: {name}"),
@@ -75,6 +76,11 @@ fn node(text: &str) -> Option<String> {
 fn timezone(text: &str) -> Option<String> {
     let known = jiff::tz::TimeZone::get(text).is_ok();
     (!known).then(|| "must be a zone of the IANA list, as in `Europe/Berlin` or `UTC`".to_owned())
+}
+
+fn clock(text: &str) -> Option<String> {
+    let known = crate::cron::minutes(text).is_some();
+    (!known).then(|| "must be a time of day, as in `08:00`".to_owned())
 }
 
 fn url(text: &str) -> Option<String> {

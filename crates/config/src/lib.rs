@@ -8,7 +8,9 @@
 mod acp;
 mod agents;
 mod change;
+mod channels;
 mod check;
+mod cron;
 mod document;
 mod edit;
 mod error;
@@ -35,7 +37,11 @@ mod write;
 pub use acp::{Acp, AcpAgent, AcpPermissions};
 pub use agents::{Agent, DmScope, Reset, ResetMode, Sessions, ThinkingLevel};
 pub use change::{Changes, diff};
+pub use channels::{
+    Channel, ChannelAccount, ChannelMode, Channels, DmPolicy, GroupPolicy, Sender, Transcription,
+};
 pub use check::{Provenance, Source};
+pub use cron::{AgentHeartbeat, Cron, Heartbeat, MissedPolicy};
 pub use document::default_file;
 pub use error::{ConfigError, PathError, Problem};
 pub use file::ConfigFile;

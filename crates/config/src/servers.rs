@@ -45,9 +45,12 @@ pub struct McpServer {
     pub rename: BTreeMap<String, String>,
     /// Other descriptions for tools, by their names there.
     pub descriptions: BTreeMap<String, String>,
-    /// Seconds a call may take.
+    /// Seconds a call may take. What somebody needs to answer a question of the server does not count.
     #[schemars(range(min = 1, max = 3600))]
     pub timeout: u64,
+    /// Whether it hears that it may ask questions, for servers that offer some tools only then. Clients at `/mcp/NAME` are asked
+    /// whatever this says; where a call comes from elsewhere, questions are dismissed.
+    pub asks: bool,
     /// For a program: `on` confines it to its own folder and read-only system files; `off` leaves it
     /// as free as the gateway's user.
     pub sandbox: Confinement,
@@ -85,6 +88,7 @@ impl Default for McpServer {
             rename: BTreeMap::new(),
             descriptions: BTreeMap::new(),
             timeout: 60,
+            asks: false,
             sandbox: Confinement::Off,
             folders: Vec::new(),
             network: true,

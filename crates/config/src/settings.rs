@@ -12,6 +12,8 @@ use serde_json::Value;
 
 use crate::acp::Acp;
 use crate::agents::{Agent, Sessions};
+use crate::channels::Channels;
+use crate::cron::{Cron, Heartbeat};
 use crate::models::ModelSettings;
 use crate::node::Node;
 use crate::oauth::Oauth;
@@ -79,6 +81,8 @@ pub struct Settings {
     pub sessions: Sessions,
     /// Skills: which are used, and what they need.
     pub skills: Skills,
+    /// Chats: which platforms the gateway speaks, and who may speak to its agents there.
+    pub channels: Channels,
     /// MCP servers by a name of your choice: 1-32 of A-Z, a-z, 0-9, - and _. Which programs run and where
     /// credentials are sent is decided here, so these are set in the file.
     #[serde(rename = "mcpServers")]
@@ -90,6 +94,10 @@ pub struct Settings {
     pub oauth: Oauth,
     /// How capabilities are found.
     pub discovery: Discovery,
+    /// Jobs with a schedule.
+    pub cron: Cron,
+    /// Every so often agents look whether there is something to do.
+    pub heartbeat: Heartbeat,
     /// The zone of the user's days and hours, such as `Europe/Berlin`; the machine's unless said.
     #[schemars(extend("x-check" = "timezone"))]
     pub timezone: Option<String>,
@@ -120,10 +128,13 @@ impl Default for Settings {
             acp: Acp::default(),
             sessions: Sessions::default(),
             skills: Skills::default(),
+            channels: Channels::default(),
             mcp_servers: BTreeMap::new(),
             mcp: McpFace::default(),
             oauth: Oauth::default(),
             discovery: Discovery::default(),
+            cron: Cron::default(),
+            heartbeat: Heartbeat::default(),
             timezone: None,
             log: Log::default(),
         }

@@ -49,6 +49,10 @@ pub struct Tools {
     pub acp_spawn: AcpSpawn,
     /// `plan_create`: plans made by a model.
     pub plan_create: PlanCreate,
+    /// `todo_update`: what is to be done, in `TODO.md`.
+    pub todo_update: Switch,
+    /// `contacts_send`: messages to contacts.
+    pub contacts_send: Switch,
     /// `tool::agent_spawn`: agents made from templates.
     pub agent_spawn: Switch,
     /// `tool::agent_send`: messages between agents.

@@ -14,6 +14,7 @@ use crate::catalogue::Catalogue;
 use crate::error::ToolError;
 use crate::id::{AgentId, ApprovalId, CallId};
 use crate::outcome::Outcome;
+use crate::place::Place;
 use crate::spec::ToolSpec;
 
 /// What a face asks of the path.
@@ -45,6 +46,8 @@ pub struct CallRequest {
     pub answers: Option<Arc<dyn Answers>>,
     /// Which tools it may come to, also by way of others; all that the caller may call unless said.
     pub reach: Reach,
+    /// The chat in which this is asked.
+    pub place: Option<Arc<Place>>,
     /// Whether the result is for a program, which takes it whole up to the largest that is kept.
     pub whole: bool,
 }
@@ -66,6 +69,7 @@ impl CallRequest {
             connections: Arc::default(),
             answers: None,
             reach: Reach::default(),
+            place: None,
             whole: false,
         }
     }
@@ -96,6 +100,8 @@ pub struct CallContext {
     pub answers: Option<Arc<dyn Answers>>,
     /// Which tools it may come to by way of this one.
     pub reach: Reach,
+    /// The chat in which this is asked.
+    pub place: Option<Arc<Place>>,
 }
 
 /// Which tools a call may come to: all, unless whoever makes it is given fewer than they may call.
@@ -144,6 +150,10 @@ pub trait Answers: Send + Sync + fmt::Debug {
     /// A name for the conversation, where a far server is to see one line for all of it.
     fn line(&self) -> Option<String> {
         None
+    }
+    /// For how long a question has been with them so far, all in all: nobody else's time.
+    fn thought(&self) -> Duration {
+        Duration::ZERO
     }
 }
 

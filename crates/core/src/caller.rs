@@ -112,6 +112,8 @@ impl Rights {
 pub enum CallerKind {
     /// The bearer of a token.
     Token(TokenId),
+    /// Somebody who writes in a chat, as `channel:id`.
+    Person(String),
     /// The gateway itself, for its own upkeep.
     Gateway,
 }
@@ -153,6 +155,7 @@ impl Caller {
     pub fn key(&self) -> String {
         match self.kind {
             CallerKind::Gateway => "gateway".to_owned(),
+            CallerKind::Person(ref who) => format!("person:{who}"),
             CallerKind::Token(id) => format!("{}:{}:{id}", self.rights.role, self.name),
         }
     }

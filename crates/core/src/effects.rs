@@ -75,6 +75,24 @@ impl Effects {
         self == Self::READS
     }
 
+    /// Whether a call may leave something behind: here, or with whoever was reached. A tool that
+    /// looks at something far away does not, one whose effects nobody knows does.
+    pub fn changes(self) -> bool {
+        let looks = Self::READS.and(Self::LEAVES);
+        self.0 == 0 || self.0 & !looks.0 != 0
+    }
+
+    /// Whether what a call gives may hold words of others: read here, or brought from elsewhere.
+    pub fn brings_words(self) -> bool {
+        self.has(Effect::Reads) || self.comes_from_elsewhere()
+    }
+
+    /// Whether what a call gives is said by a program or by somebody beyond this machine, also
+    /// where it fails.
+    pub fn comes_from_elsewhere(self) -> bool {
+        self.0 == 0 || self.has(Effect::Leaves) || self.has(Effect::Runs)
+    }
+
     /// The effects in the set.
     pub fn iter(self) -> impl Iterator<Item = Effect> {
         Effect::ALL.into_iter().filter(move |e| self.has(*e))
@@ -118,6 +136,24 @@ mod tests {
         assert!(
             !Effects::default().only_reads(),
             "unknown effects are not harmless"
+        );
+    }
+
+    #[test]
+    fn looking_changes_nothing_however_far_away_and_all_else_may() {
+        for looks in [
+            Effects::READS,
+            Effects::LEAVES,
+            Effects::READS.and(Effects::LEAVES),
+        ] {
+            assert!(!looks.changes(), "{looks:?}");
+            for more in [Effects::WRITES, Effects::RUNS, Effects::SENDS] {
+                assert!(more.changes() && looks.and(more).changes(), "{more:?}");
+            }
+        }
+        assert!(
+            Effects::default().changes(),
+            "unknown effects may be anything"
         );
     }
 }

@@ -15,6 +15,7 @@ mod id;
 mod name;
 mod outcome;
 mod pattern;
+mod place;
 mod secret;
 mod spec;
 mod tool;
@@ -33,6 +34,7 @@ pub use id::{
 pub use name::{InvalidName, ToolName};
 pub use outcome::{Cut, Envelope, Outcome};
 pub use pattern::Pattern;
+pub use place::{PeerKind, Place, Where};
 pub use secret::Secret;
-pub use spec::{Exposure, Group, RunsOn, ToolSpec};
+pub use spec::{Exposure, Group, RunsOn, ToolSpec, Variant};
 pub use tool::{Forward, Tool, Typed, TypedTool, schema_of, schema_written};

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::effects::Effects;
 use crate::name::ToolName;
 use crate::pattern::Pattern;
+use crate::place::{Place, Where};
 
 /// How `tools` and the page group the catalogue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
@@ -53,6 +54,17 @@ pub enum RunsOn {
     },
 }
 
+/// What a tool looks like in chats of one platform.
+#[derive(Debug, Clone)]
+pub struct Variant {
+    /// The platform.
+    pub channel: &'static str,
+    /// What it does there.
+    pub description: &'static str,
+    /// What it takes there: a part of what it takes at all.
+    pub input_schema: Arc<Value>,
+}
+
 /// What is known of a tool without calling it.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -83,6 +95,12 @@ pub struct ToolSpec {
     /// The tokens that it is for, by name; all unless said. The owner's always are.
     #[serde(skip)]
     pub tokens: Option<Arc<[Pattern]>>,
+    /// The chats in which it is there.
+    #[serde(skip)]
+    pub chats: Where,
+    /// What it looks like in a chat of one platform, where that differs.
+    #[serde(skip)]
+    pub variants: Arc<[Variant]>,
     /// It waits for turns whose calls take places of their own, so it takes none itself.
     #[serde(skip)]
     pub waits: bool,
@@ -107,6 +125,8 @@ impl ToolSpec {
             runs_on: RunsOn::Gateway,
             deadline: Duration::from_secs(60),
             tokens: None,
+            chats: Where::Anywhere,
+            variants: Arc::default(),
             waits: false,
         }
     }
@@ -130,6 +150,29 @@ impl ToolSpec {
     pub fn waits(mut self) -> Self {
         self.waits = true;
         self
+    }
+
+    /// Says in which chats it is there.
+    #[must_use]
+    pub fn chats(mut self, chats: Where) -> Self {
+        self.chats = chats;
+        self
+    }
+
+    /// Says what it looks like in chats of single platforms.
+    #[must_use]
+    pub fn variants(mut self, variants: Vec<Variant>) -> Self {
+        self.variants = variants.into();
+        self
+    }
+
+    /// How it is shown to a model that speaks in `place`: its description and its parameters.
+    pub fn shown_in(&self, place: Option<&Place>) -> (&str, &Arc<Value>) {
+        let fits = |one: &&Variant| place.is_some_and(|place| place.channel == one.channel);
+        match self.variants.iter().find(fits) {
+            Some(one) => (one.description, &one.input_schema),
+            None => (&self.description, &self.input_schema),
+        }
     }
 
     /// Says how listings group it.

@@ -27,6 +27,10 @@ pub trait Tool: Send + Sync {
     fn canonical(&self, arguments: Value) -> Value {
         arguments
     }
+    /// What a tool says in words of its own of arguments that do not fit. Asked before the schema is.
+    fn check(&self, _arguments: &Value) -> Result<(), ToolError> {
+        Ok(())
+    }
     /// What a call with these arguments does to the world, where that depends on them.
     fn effects_of(&self, _arguments: &Value) -> Effects {
         self.spec().effects
@@ -73,6 +77,10 @@ pub trait TypedTool: Send + Sync + 'static {
     fn canonical(&self, arguments: Value) -> Value {
         arguments
     }
+    /// See [`Tool::check`].
+    fn check(&self, _arguments: &Value) -> Result<(), ToolError> {
+        Ok(())
+    }
     /// See [`Tool::effects_of`].
     fn effects_of(&self, _arguments: &Value) -> Effects {
         self.spec().effects
@@ -115,6 +123,10 @@ impl<T: TypedTool> Tool for Typed<T> {
 
     fn canonical(&self, arguments: Value) -> Value {
         self.tool.canonical(arguments)
+    }
+
+    fn check(&self, arguments: &Value) -> Result<(), ToolError> {
+        self.tool.check(arguments)
     }
 
     fn effects_of(&self, arguments: &Value) -> Effects {

@@ -1,6 +1,7 @@
 //! Listening, serving, stopping.
 
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -40,10 +41,20 @@ pub struct Ready {
 }
 
 /// Runs a gateway until a signal ends it. `ready` is told once it listens.
-pub async fn run(
+///
+/// Everything that serves is compiled here, with this crate, and not by whoever waits for it.
+pub fn run<'a>(
     options: Options,
     listen: Option<String>,
-    ready: impl FnOnce(&Ready),
+    ready: Box<dyn FnOnce(&Ready) + 'a>,
+) -> Pin<Box<dyn Future<Output = Result<(), StartError>> + 'a>> {
+    Box::pin(run_until_signal(options, listen, ready))
+}
+
+async fn run_until_signal(
+    options: Options,
+    listen: Option<String>,
+    ready: Box<dyn FnOnce(&Ready) + '_>,
 ) -> Result<(), StartError> {
     let holder = Holder {
         pid: std::process::id(),
@@ -93,7 +104,9 @@ pub async fn run(
         tokio::spawn(keep_nodes(gateway.clone())),
         tokio::spawn(gateway.post().clone().go_round()),
         tokio::spawn(remember(gateway.clone())),
+        tokio::spawn(gateway.cron().clone().go_round()),
     ];
+    gateway.chats().start().await?;
     let resumed = gateway.minds().resume().await?;
     if resumed > 0 {
         tracing::info!(sessions = resumed, "turns go on where they were");
@@ -219,6 +232,9 @@ async fn upkeep(gateway: Arc<Gateway>) {
             tracing::warn!(%error, "expired artifacts could not be removed");
         }
         retire(&gateway).await;
+        if let Err(error) = gateway.chats().sweep().await {
+            tracing::warn!(%error, "old messages of chats could not be removed");
+        }
         if let Err(error) = gateway.store.collections().sweep().await {
             tracing::warn!(%error, "what a crash left of resources could not be removed");
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use manyhands_agent::Minds;
-use manyhands_config::{Changes, ConfigError, ConfigFile, Settings, Tools, diff};
+use manyhands_config::{Changes, ConfigError, ConfigFile, Settings, diff};
 use manyhands_core::{
     CallRequest, Caller, Catalogue, Clock, ErrorCode, Ids, Invoke, NodeId, Outcome, Role, Secret,
     ToolError,
@@ -15,7 +15,7 @@ use manyhands_core::{
 use manyhands_guard::{PrivateFileError, Redactor};
 use manyhands_path::{AgentRules, Parts, Path, PolicyEngine, RootOf};
 use manyhands_store::{
-    AuditEntry, AuditKind, AuditStatus, Blobs, Durability, NodeRecord, Store, StoreError,
+    AuditEntry, AuditKind, AuditStatus, Durability, NodeRecord, Store, StoreError,
 };
 use manyhands_wire::{NodeExecEventParams, NodeForgetResult};
 use serde_json::Value;
@@ -23,14 +23,17 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::artifacts::Shelf;
+use crate::chats::{Chats, ChatsParts};
+use crate::cron::{Cron, CronParts};
 use crate::doorman::{Admitted, Doorman};
-use crate::families;
-use crate::families::gateway::{Connections, Scripts, resources::Resources};
+use crate::families::gateway::{Scripts, resources::Resources};
+use crate::families::{Families, People};
 use crate::finder::{Finder, FinderParts};
+use crate::folders::{keep_apart, keep_roots_apart};
 use crate::guests::Guests;
 use crate::home::{self, CONFIG_FILE};
 use crate::host::{Host, HostParts};
-use crate::http::Listening;
+use crate::http::{Links, Listening};
 use crate::minds::{self, Kin, Post, Thinkers};
 use crate::nodes::Nodes;
 use crate::nodes::transfer::Transfers;
@@ -142,73 +145,10 @@ pub struct Gateway {
     config: ConfigFile,
     listening: OnceLock<Listening>,
     stopping: CancellationToken,
+    /// Links that log a browser in, once.
+    pub(crate) links: Links,
     /// How many sockets there may be that have not said who they are.
     pub(crate) strangers: Arc<Semaphore>,
-}
-
-/// What the families' tools stand on.
-struct Families {
-    workspace: Workspace,
-    minds: Arc<OnceLock<Minds>>,
-    nodes: Arc<Nodes>,
-    transfers: Transfers,
-    host: Host,
-    web: Web,
-    ids: Ids,
-    blobs: Blobs,
-    post: Post,
-    shelf: Shelf,
-    resources: Resources,
-    connections: Arc<dyn Connections>,
-    thinkers: Arc<Thinkers>,
-    finder: Arc<Finder>,
-    scripts: Scripts,
-}
-
-impl Families {
-    /// All tools that are switched on.
-    fn catalogue(&self, settings: &LiveSettings, all: &Arc<ArcSwap<Catalogue>>) -> Catalogue {
-        let switches = &settings.current().tools;
-        let minds = families::MindGround {
-            minds: self.minds.clone(),
-            settings: settings.clone(),
-            ids: self.ids.clone(),
-            workspace: self.workspace.clone(),
-            blobs: self.blobs.clone(),
-            post: self.post.clone(),
-        };
-        let gsv = families::gsv::tools(&families::gsv::Ground {
-            workspace: &self.workspace,
-            settings,
-            nodes: &self.nodes,
-            transfers: &self.transfers,
-            catalogue: all,
-            minds: &minds,
-        });
-        let tool = families::tool::tools(switches, &self.host, &self.web, &minds);
-        let unified = families::unified::tools(switches, &self.host, &self.web, &minds);
-        let gateway = families::gateway::tools(&families::gateway::Ground {
-            shelf: &self.shelf,
-            resources: &self.resources,
-            connections: &self.connections,
-            web: &self.web,
-            thinkers: &self.thinkers,
-            finder: &self.finder,
-            scripts: &self.scripts,
-            settings,
-            catalogue: all,
-        });
-        let mut catalogue = Catalogue::default();
-        for name in switched_off(switches) {
-            catalogue.disable(name);
-        }
-        for tool in gsv.into_iter().chain(tool).chain(unified).chain(gateway) {
-            catalogue
-                .add(tool)
-                .expect("built-in tools have names of their own");
-        }
-        catalogue
-    }
 }
 
 /// The owner's rules and those of agents; whoever an agent made is bound by that agent's.
@@ -223,106 +163,6 @@ fn rules(settings: &Settings, kin: &Arc<Kin>) -> Result<PolicyEngine, String> {
         false => kin.place(agent).1,
     });
     PolicyEngine::with_agents(&settings.policy, &own, root_of).map_err(|e| e.to_string())
-}
-
-/// Refuses folders for tools that would let them at the gateway's own files.
-fn keep_apart(home: &FilePath, settings: &Settings) -> Result<(), StartError> {
-    let home = full(home);
-    let default = |chosen: &Option<PathBuf>, name: &str| {
-        full(
-            &chosen
-                .clone()
-                .unwrap_or_else(|| home.join("host").join(name)),
-        )
-    };
-    let three = [
-        (
-            "workspace_root",
-            default(&settings.workspace_root, "workspace"),
-        ),
-        ("file_cache_dir", default(&settings.file_cache_dir, "cache")),
-        ("file_state_dir", default(&settings.file_state_dir, "state")),
-    ];
-    for (key, folder) in &three {
-        let nested =
-            |(other, around): &&(&str, PathBuf)| other != key && folder.starts_with(around);
-        if let Some((other, _)) = three.iter().find(nested) {
-            return Err(StartError::Nested {
-                key,
-                other,
-                folder: folder.clone(),
-            });
-        }
-        apart(key, folder, &home)?;
-    }
-    keep_roots_apart(&home, settings)
-}
-
-/// The same for the folders that may be read beside those.
-fn keep_roots_apart(home: &FilePath, settings: &Settings) -> Result<(), StartError> {
-    let home = full(home);
-    let mut roots = settings.tools.read_file.roots.iter();
-    roots.try_for_each(|root| apart("tools.read_file.roots", &full(FilePath::new(root)), &home))?;
-    for agent in settings.acp.agents.values() {
-        for folder in agent.cwd.iter().chain(&agent.home) {
-            apart("acp.agents", &full(folder), &home)?;
-        }
-        // A folder with programs may well be that of the gateway's own.
-        if let Some(read) = agent.read.iter().find(|one| home.starts_with(full(one))) {
-            return Err(StartError::Folder {
-                key: "acp.agents",
-                folder: read.clone(),
-                home,
-            });
-        }
-    }
-    Ok(())
-}
-
-fn full(path: &FilePath) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| path.to_owned())
-}
-
-/// Whether a folder holds neither the gateway's files nor its program, nor lies among them.
-fn apart(key: &'static str, folder: &FilePath, home: &FilePath) -> Result<(), StartError> {
-    let program = std::env::current_exe().ok();
-    let program = program.as_deref().and_then(FilePath::parent);
-    let holds = home.starts_with(folder) || program.is_some_and(|own| own.starts_with(folder));
-    let inside = folder.starts_with(home) && !folder.starts_with(home.join("host"));
-    if holds || inside {
-        return Err(StartError::Folder {
-            key,
-            folder: folder.to_owned(),
-            home: home.to_owned(),
-        });
-    }
-    Ok(())
-}
-
-/// The names of the tools that are switched off.
-fn switched_off(switches: &Tools) -> impl Iterator<Item = &'static str> {
-    let all = [
-        ("read_file", switches.read_file.enabled),
-        ("write_file", switches.write_file.enabled),
-        ("bash", switches.bash.enabled),
-        ("powershell", switches.powershell.enabled),
-        ("url_fetch", switches.url_fetch.enabled),
-        ("web_search", switches.web_search.enabled),
-        ("tool::file_read", switches.file_read.enabled),
-        ("tool::file_write", switches.file_write.enabled),
-        ("tool::file_list", switches.file_list.enabled),
-        ("tool::apply_patch", switches.apply_patch.enabled),
-        ("tool::shell_exec", switches.shell_exec.enabled),
-        ("tool::web_fetch", switches.web_fetch.enabled),
-        ("tool::web_search", switches.web_search.enabled),
-        ("spawn", switches.spawn.enabled),
-        ("acp_spawn", switches.acp_spawn.enabled),
-        ("acp_permit", switches.acp_spawn.enabled),
-        ("plan_create", switches.plan_create.enabled),
-        ("tool::agent_spawn", switches.agent_spawn.enabled),
-        ("tool::agent_send", switches.agent_send.enabled),
-    ];
-    all.into_iter().filter(|(_, on)| !on).map(|(name, _)| name)
 }
 
 impl Gateway {
@@ -393,6 +233,17 @@ impl Gateway {
             clock: clock.clone(),
             ids: ids.clone(),
         };
+        let stopping = CancellationToken::new();
+        let cron = Cron::new(CronParts {
+            records: store.cron().clone(),
+            minds: minds.clone(),
+            kin: post.kin.clone(),
+            workspace: workspace.clone(),
+            settings: live.clone(),
+            clock: clock.clone(),
+            ids: ids.clone(),
+            stopping: stopping.clone(),
+        });
         let shelf = Shelf::new(&store, live.clone(), redactor.clone(), clock.clone());
         let resources = Resources::new(store.collections().clone(), live.clone(), redactor.clone());
         let finder = Finder::new(FinderParts {
@@ -411,20 +262,38 @@ impl Gateway {
             catalogue: catalogue.clone(),
             path: Arc::default(),
         };
+        let people = People::new(host.state().jail(), clock.clone(), ids.clone());
+        let web = Web::new(&live, host.clone(), store.vault().clone());
+        let chats = Chats::open(ChatsParts {
+            store: &store,
+            settings: live.clone(),
+            web: web.clone(),
+            shelf: shelf.clone(),
+            people: people.clone(),
+            minds: minds.clone(),
+            clock: clock.clone(),
+            ids: ids.clone(),
+            stopping: stopping.clone(),
+        });
+        let chats = chats.await?;
+        chats.carry_for(&people, &cron);
         let families = Families {
             minds: minds.clone(),
             blobs: store.blobs().clone(),
             post,
+            people,
             shelf,
             resources,
             finder,
             scripts,
+            cron,
+            chats,
             connections: Arc::new(store.connections().clone()),
             thinkers: thinkers.clone(),
             transfers: Transfers::new(nodes.clone(), workspace.clone()),
             workspace,
             nodes: nodes.clone(),
-            web: Web::new(&live, host.clone(), store.vault().clone()),
+            web,
             host,
             ids: ids.clone(),
         };
@@ -462,7 +331,8 @@ impl Gateway {
             owner_token,
             config,
             listening: OnceLock::new(),
-            stopping: CancellationToken::new(),
+            stopping,
+            links: Links::default(),
             strangers: Arc::new(Semaphore::new(MAX_STRANGERS)),
         });
         gateway.learn_secrets().await?;
@@ -488,6 +358,21 @@ impl Gateway {
     /// The post between agents.
     pub(crate) fn post(&self) -> &Post {
         &self.families.post
+    }
+
+    /// Contacts, and what is to be done for them.
+    pub(crate) fn people(&self) -> &People {
+        &self.families.people
+    }
+
+    /// Chats on platforms.
+    pub(crate) fn chats(&self) -> &Chats {
+        &self.families.chats
+    }
+
+    /// The jobs of this gateway.
+    pub(crate) fn cron(&self) -> &Cron {
+        &self.families.cron
     }
 
     /// The minds of this gateway.
@@ -704,6 +589,16 @@ impl Gateway {
             self.nodes.note_change();
         }
         self.families.web.reconfigure();
+        self.cron().look();
+        let of_chats = |key: &String| {
+            ["channels", "egress", "public_url"]
+                .iter()
+                .any(|part| key.starts_with(part))
+        };
+        if changes.keys.iter().any(of_chats) {
+            let chats = self.chats().clone();
+            tokio::spawn(async move { chats.take_over().await });
+        }
         if changes.keys.iter().any(|key| key.starts_with("models.")) {
             self.thinkers.reconfigure(&self.settings.current());
         }
@@ -732,6 +627,8 @@ impl Gateway {
         let grace = Duration::from_secs(self.settings.current().limits.shutdown_seconds.into());
         self.path.drain(grace).await;
         self.minds().rest().await;
+        self.cron().rest().await;
+        self.chats().rest().await;
     }
 
     /// Puts everything on disk. Nothing can be asked afterwards.
@@ -739,6 +636,8 @@ impl Gateway {
         self.stopping.cancel();
         self.path.drain(Duration::ZERO).await;
         self.minds().rest().await;
+        self.cron().rest().await;
+        self.chats().rest().await;
         self.servers.stop().await;
         let flushed = self.doorman.flush().await.and(self.nodes.flush().await);
         self.store.close().await.and(flushed)

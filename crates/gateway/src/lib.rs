@@ -7,10 +7,13 @@
 //! - [`families`] are the tools, one file each
 
 mod artifacts;
+mod chats;
+mod cron;
 pub mod daemon;
 mod doorman;
 mod families;
 mod finder;
+mod folders;
 mod gateway;
 mod guests;
 mod home;

@@ -59,6 +59,11 @@ impl Web {
         }
     }
 
+    /// The one way out, as it is set now.
+    pub(crate) fn egress(&self) -> Arc<Egress> {
+        self.0.egress.load_full()
+    }
+
     /// The settings in force.
     pub fn settings(&self) -> Arc<Settings> {
         self.0.settings.current()

@@ -12,6 +12,7 @@ mod progress;
 mod remote;
 mod socket;
 
+use std::pin::Pin;
 use std::process::ExitCode;
 
 use args::{Args, Command};
@@ -44,7 +45,10 @@ fn main() -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return output::fail(&error.into()),
     };
-    match runtime.block_on(commands::run(args.command, &ground)) {
+    // Behind a pointer, so that the whole of it is compiled once and not for each kind of runtime.
+    let work: Pin<Box<dyn Future<Output = output::Done>>> =
+        Box::pin(commands::run(args.command, &ground));
+    match runtime.block_on(work) {
         Ok(code) => code,
         Err(error) => output::fail(&error),
     }

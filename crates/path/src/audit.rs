@@ -1,9 +1,14 @@
 //! Audit: what was asked, by whom, and how it ended, in the chained record.
 //!
-//! Two layers. `Started` stands just before the tool and puts a call with effects on
-//! disk before it begins, so that not even a crash hides it. `Audit` stands outside
-//! and records how every call ended, refusals included. A call with effects is not
-//! answered before that record is on disk.
+//! Two layers. `Started` stands just before the tool and puts a call that changes something
+//! on disk before it begins, so that not even a crash hides it. `Audit` stands outside
+//! and records how every call ended, refusals included. A call that changes something is
+//! not answered before that record is on disk. Neither wait can be left out: without the first, a
+//! crash could hide what was done; without the second, an answer could be forgotten. Calls
+//! that are made at the same time share both with each other and with all that is recorded.
+//!
+//! A call that only looks, here or elsewhere, is written down with the next group, some
+//! milliseconds later at most: losing it in a crash hides nothing that was done.
 
 use std::sync::Arc;
 
@@ -29,7 +34,7 @@ pub struct Audit {
     pub(crate) redactor: Arc<ArcSwap<Redactor>>,
 }
 
-/// Records that a call with effects is about to begin.
+/// Records that a call that changes something is about to begin.
 pub struct Started {
     pub(crate) approvals: Approvals,
     pub(crate) chain: Chain,
@@ -112,7 +117,7 @@ impl Layer for Started {
 /// Calls that only look may be recorded a few milliseconds later.
 fn durability(call: &Call) -> Durability {
     match &call.tool {
-        Some(tool) if !tool.spec().effects.only_reads() => Durability::OnDisk,
+        Some(tool) if tool.spec().effects.changes() => Durability::OnDisk,
         _ => Durability::Soon,
     }
 }
@@ -152,8 +157,9 @@ fn storage_error(error: &StoreError) -> ToolError {
 mod tests {
     use super::*;
     use crate::testing::{self, Fixture};
-    use manyhands_core::Effects;
+    use manyhands_core::{CallRequest, Effects, Ids, Invoke, SeededEntropy};
     use serde_json::json;
+    use tokio_util::sync::CancellationToken;
 
     #[tokio::test]
     async fn a_call_with_effects_is_recorded_before_and_after() {
@@ -193,14 +199,57 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn looking_is_recorded_once() {
+    async fn looking_is_recorded_once_here_and_elsewhere() {
         let fixture = Fixture::new().await;
-        fixture
-            .call("test::echo", json!({ "text": "x" }))
-            .await
-            .unwrap();
-        let entries = fixture.audit("test::echo").await;
-        assert_eq!(entries.len(), 1);
-        assert_eq!(entries[0].entry.summary, r#"{"text":"x"}"#);
+        for (tool, kinds) in [
+            ("test::echo", vec![AuditKind::Finished]),
+            ("test::fetch", vec![AuditKind::Finished]),
+            ("test::post", vec![AuditKind::Finished, AuditKind::Started]),
+        ] {
+            fixture.call(tool, json!({ "text": "x" })).await.unwrap();
+            let entries = fixture.audit(tool).await;
+            let found: Vec<_> = entries.iter().map(|e| e.entry.kind).collect();
+            assert_eq!(found, kinds, "{tool}");
+            assert_eq!(entries[0].entry.summary, r#"{"text":"x"}"#);
+        }
+    }
+
+    #[tokio::test]
+    async fn what_changes_something_is_on_disk_when_it_is_answered() {
+        let fixture = Fixture::new().await;
+        let catalogue = fixture.path.catalogue();
+        let ids = Ids::new(fixture.clock.clone(), Arc::new(SeededEntropy::new(3)));
+        for (tool, wait) in [
+            ("test::echo", Durability::Soon),
+            ("test::fetch", Durability::Soon),
+            ("test::post", Durability::OnDisk),
+            ("test::count", Durability::OnDisk),
+            ("test::launch", Durability::OnDisk),
+        ] {
+            let request = CallRequest::new(tool, json!({}), fixture.owner.clone());
+            let mut call = Call::new(ids.next(), request, CancellationToken::new());
+            call.tool = catalogue.resolve(tool).cloned();
+            assert!(call.tool.is_some());
+            assert_eq!(durability(&call), wait, "{tool}");
+        }
+        let before = fixture.commits();
+        let post = fixture.call("test::post", json!({ "text": "x" }));
+        post.await.unwrap();
+        let commits = fixture.commits() - before;
+        assert!(commits >= 2, "once before it began, once before its answer");
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn calls_that_change_something_share_their_waits() {
+        let fixture = Arc::new(Fixture::new().await);
+        let mut calls = tokio::task::JoinSet::new();
+        for _ in 0..200 {
+            let fixture = fixture.clone();
+            calls.spawn(async move { fixture.call("test::count", json!({})).await.unwrap() });
+        }
+        calls.join_all().await;
+        let commits = fixture.commits();
+        assert_eq!(fixture.count(), 200);
+        assert!(commits < 200, "{commits} waits for 400 records");
     }
 }

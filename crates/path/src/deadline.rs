@@ -1,17 +1,20 @@
 //! Deadline and cancellation: a call ends when its time is up or its asker has gone.
 
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use manyhands_core::{ErrorCode, ToolError};
-use tokio::time::{sleep, timeout};
+use manyhands_core::{Answers, ErrorCode, ToolError};
+use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::layer::{Call, CallResult, Layer, Next};
 
 /// How long a tool that was told to stop may take to say how far it came.
 const GRACE: Duration = Duration::from_millis(500);
+/// How often it is looked whether somebody who is asked something still thinks about it.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// Ends calls on time.
 pub struct Deadline {
@@ -25,9 +28,10 @@ impl Layer for Deadline {
         let spec = call.spec()?;
         let own = call.tool()?.deadline_of(&call.arguments);
         let limit = call.deadline.map_or(own, |asked| asked.min(own));
-        let harmless = spec.effects.only_reads();
+        let harmless = !spec.effects.changes();
         let name = spec.name.clone();
         let cancel = call.cancel.clone();
+        let answers = call.answers.clone();
         let mut work = pin!(next.run(call));
         let (code, message) = tokio::select! {
             biased;
@@ -36,7 +40,7 @@ impl Layer for Deadline {
                 (ErrorCode::Unavailable, format!("the gateway stopped while {name} was running")),
             () = cancel.cancelled() =>
                 (ErrorCode::Cancelled, format!("{name} was cancelled")),
-            () = sleep(limit) =>
+            () = time_is_up(limit, answers) =>
                 (ErrorCode::DeadlineExceeded, format!("{name} took longer than {limit:?} and was stopped")),
         };
         cancel.cancel();
@@ -50,6 +54,23 @@ impl Layer for Deadline {
         } else {
             error.hint("what it had begun may have taken effect: check before calling again")
         })
+    }
+}
+
+/// Comes when a call has taken `limit`. While whoever made it thinks about what they are asked, its
+/// time stands still; how long they may think is bounded where they are asked.
+async fn time_is_up(limit: Duration, answers: Option<Arc<dyn Answers>>) {
+    let started = Instant::now();
+    let thought = || answers.as_ref().map_or(Duration::ZERO, |a| a.thought());
+    let before = thought();
+    let mut left = limit;
+    while !left.is_zero() {
+        sleep(left).await;
+        let worked = started.elapsed().saturating_sub(thought() - before);
+        left = limit.saturating_sub(worked);
+        if !left.is_zero() {
+            left = left.max(LOOK);
+        }
     }
 }
 
@@ -86,6 +107,49 @@ mod tests {
             assert!(
                 error.message.contains(&format!("than {expect} ")),
                 "{error}"
+            );
+        }
+    }
+
+    /// Somebody who thinks from one moment to another.
+    #[derive(Debug)]
+    struct Thinker(Instant, Instant);
+
+    #[async_trait]
+    impl Answers for Thinker {
+        fn capabilities(&self) -> serde_json::Value {
+            json!({})
+        }
+
+        async fn answer(
+            &self,
+            _: &str,
+            _: serde_json::Value,
+        ) -> Result<serde_json::Value, ToolError> {
+            Ok(json!({}))
+        }
+
+        fn thought(&self) -> Duration {
+            Instant::now().min(self.1).saturating_duration_since(self.0)
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn time_stands_still_while_the_asker_thinks() {
+        let (limit, second) = (Duration::from_secs(2), Duration::from_secs(1));
+        let now = Instant::now();
+        time_is_up(limit, None).await;
+        assert_eq!(now.elapsed(), limit, "the control");
+        for (from, to) in [(1, 31), (0, 10), (1, 2), (5, 9)] {
+            let now = Instant::now();
+            let thinker = Thinker(now + second * from, now + second * to);
+            time_is_up(limit, Some(Arc::new(thinker))).await;
+            let thought = if from < 2 { to - from } else { 0 };
+            let took = now.elapsed();
+            let expect = limit + second * thought;
+            assert!(
+                took >= expect && took < expect + LOOK * 2,
+                "{from} to {to}: {took:?}"
             );
         }
     }

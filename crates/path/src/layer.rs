@@ -7,8 +7,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use manyhands_core::{
-    AgentId, Answers, ApprovalId, CallId, CallRequest, Caller, Outcome, Progress, Reach, Tool,
-    ToolError, ToolSpec, Witness,
+    AgentId, Answers, ApprovalId, CallId, CallRequest, Caller, Outcome, Place, Progress, Reach,
+    Tool, ToolError, ToolSpec, Witness,
 };
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -48,6 +48,8 @@ pub struct Call {
     pub answers: Option<Arc<dyn Answers>>,
     /// Which tools it may come to.
     pub reach: Reach,
+    /// The chat in which this is asked.
+    pub place: Option<Arc<Place>>,
     /// Whether the result comes whole up to the largest that is kept.
     pub whole: bool,
     /// Fires when the call should stop.
@@ -79,6 +81,7 @@ impl Call {
             connections: request.connections,
             answers: request.answers,
             reach: request.reach,
+            place: request.place,
             whole: request.whole,
             cancel,
             tool: None,

@@ -73,6 +73,14 @@ impl Metrics {
             .register_gauge(&Key::from_static_name(name), &META)
     }
 
+    /// The same with labels. Their values must not be for callers to choose.
+    pub fn gauge_of(&self, name: &'static str, labels: &[(&'static str, &str)]) -> Gauge {
+        let label = |(key, value): &(&'static str, &str)| Label::new(*key, (*value).to_owned());
+        let labels: Vec<Label> = labels.iter().map(label).collect();
+        let key = Key::from_parts(name, labels);
+        self.recorder.register_gauge(&key, &META)
+    }
+
     fn meter(&self, tool: &str, status: &str) -> Meter {
         let key = (tool.to_owned(), status.to_owned());
         if let Some(meter) = self.meters.read().expect("no panic while held").get(&key) {

@@ -180,8 +180,9 @@ impl CompiledRule {
     fn fits(&self, input: PolicyInput<'_>) -> bool {
         let rule = &self.rule;
         let (name, wire) = (input.spec.name.as_str(), input.spec.name.wire());
-        let caller = match input.caller.kind {
+        let caller = match &input.caller.kind {
             CallerKind::Gateway => "gateway".to_owned(),
+            CallerKind::Person(who) => format!("person:{who}"),
             CallerKind::Token(_) => format!("{}:{}", input.caller.rights.role, input.caller.name),
         };
         rule.tools

@@ -27,6 +27,7 @@ impl Layer for Run {
             connections: call.connections.clone(),
             answers: call.answers.clone(),
             reach: call.reach.clone(),
+            place: call.place.clone(),
         };
         let work = tool.call(call.arguments.clone(), &context);
         match AssertUnwindSafe(work).catch_unwind().await {

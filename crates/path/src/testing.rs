@@ -84,6 +84,16 @@ impl Fixture {
         let mut catalogue = Catalogue::default();
         for (name, effects, act) in [
             ("test::echo", Effects::READS, Act::Echo),
+            (
+                "test::fetch",
+                Effects::READS.and(Effects::LEAVES),
+                Act::Echo,
+            ),
+            (
+                "test::post",
+                Effects::READS.and(Effects::LEAVES).and(Effects::WRITES),
+                Act::Echo,
+            ),
             ("test::fail", Effects::READS, Act::Fail),
             ("test::panic", Effects::READS, Act::Panic),
             (
@@ -143,6 +153,11 @@ impl Fixture {
     /// How often a tool with effects really ran.
     pub(crate) fn count(&self) -> usize {
         self.counted.load(Ordering::SeqCst)
+    }
+
+    /// How often the audit was written to disk.
+    pub(crate) fn commits(&self) -> u64 {
+        self.store.audit().commits()
     }
 
     /// The audit of one tool, newest first, once everything queued is on disk.

@@ -97,6 +97,7 @@ impl Validate {
             let message = "the arguments must be a JSON object with one key for each parameter";
             return Err(ToolError::new(ErrorCode::InvalidArguments, message));
         }
+        tool.check(arguments)?;
         let validator = self.validator(tool)?;
         if validator.is_valid(arguments) {
             return Ok(());

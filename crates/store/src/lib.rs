@@ -17,9 +17,11 @@ mod artifacts;
 mod audit;
 mod backup;
 mod blobs;
+mod chats;
 mod collections;
 mod columns;
 mod connections;
+mod cron;
 mod error;
 mod hex;
 mod home;
@@ -46,11 +48,19 @@ pub use audit::{
 };
 pub use backup::{Backup, BackupSummary, Overwrite, Restore, RestoreSummary, backup, restore};
 pub use blobs::{Blobs, Disk, blob_path};
+pub use chats::{
+    Backlog, ChatRow, Chats, InboxRow, InboxState, Lost, NewInbound, NewOutbound, OutboxRow,
+    OutboxState, Promise, SendEnd, SenderRow, SenderState,
+};
 pub use collections::{
     CollectionKind, CollectionRecord, Collections, DataRow, Document, Filter, FilterError, Grant,
     Level, NewDocument, NewRow, Passage, RowQuery, Rows, Sort, StoredFile, UnknownWord, VaultEntry,
 };
 pub use connections::{ConnectionKind, ConnectionRecord, ConnectionStatus, Connections};
+pub use cron::{
+    Claim, Cron, JobCounts, JobFilter, JobKind, JobRecord, MissedRuns, Overlap, RunEnd, RunRecord,
+    RunState,
+};
 pub use error::StoreError;
 pub use lock::{Holder, HomeLock};
 pub use memory::{Behind, Mark, Memory, MemoryScope, Piece, PieceSource, Recalled, Unread};

@@ -9,8 +9,10 @@ use crate::approvals::Approvals;
 use crate::artifacts::Artifacts;
 use crate::audit::Audit;
 use crate::blobs::{Blobs, Disk};
+use crate::chats::Chats;
 use crate::collections::Collections;
 use crate::connections::Connections;
+use crate::cron::Cron;
 use crate::error::StoreError;
 use crate::home::{self, BLOBS, DATABASE};
 use crate::nodes::Nodes;
@@ -34,11 +36,13 @@ struct Inner {
     nodes: Nodes,
     pins: Pins,
     connections: Connections,
+    cron: Cron,
     sessions: Sessions,
     mail: AgentMail,
     approvals: Approvals,
     artifacts: Artifacts,
     collections: Collections,
+    chats: Chats,
     blobs: Blobs,
     vault: Vault,
     audit: Audit,
@@ -81,10 +85,12 @@ impl Store {
             nodes: Nodes::new(sql.clone()),
             pins: Pins::new(sql.clone()),
             connections: Connections::new(sql.clone()),
+            cron: Cron::new(sql.clone()),
             sessions: Sessions::new(sql.clone()),
             mail: AgentMail::new(sql.clone()),
             approvals: Approvals::new(sql.clone()),
             artifacts: Artifacts::new(sql.clone(), blobs.clone(), clock.clone(), ids.clone()),
+            chats: Chats::new(sql.clone(), clock.clone(), ids.clone()),
             collections: Collections::new(sql.clone(), blobs.clone(), vault.clone(), clock, ids),
             blobs,
             sql,
@@ -116,9 +122,19 @@ impl Store {
         &self.inner.pins
     }
 
+    /// Chats: what was heard, and what is to be said.
+    pub fn chats(&self) -> &Chats {
+        &self.inner.chats
+    }
+
     /// Accounts of services.
     pub fn connections(&self) -> &Connections {
         &self.inner.connections
+    }
+
+    /// Jobs with a schedule.
+    pub fn cron(&self) -> &Cron {
+        &self.inner.cron
     }
 
     /// Conversations and their turns.

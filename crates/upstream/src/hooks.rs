@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::RpcError;
@@ -19,6 +19,36 @@ pub trait Ask: Send + Sync {
     /// Answers one question: `elicitation/create`, `sampling/createMessage` or `roots/list`.
     /// Dropped when the request it belongs to ends first.
     async fn ask(&self, method: &str, params: Value) -> Result<Value, RpcError>;
+}
+
+/// Somebody who could be asked everything, if they were there: what is asked is dismissed.
+pub(crate) struct Nobody;
+
+#[async_trait]
+impl Ask for Nobody {
+    fn capabilities(&self) -> Map<String, Value> {
+        all_capabilities()
+    }
+
+    async fn ask(&self, method: &str, _: Value) -> Result<Value, RpcError> {
+        match method {
+            "elicitation/create" => Ok(json!({ "action": "cancel" })),
+            "roots/list" => Ok(json!({ "roots": [] })),
+            _ => Err(RpcError::new(
+                RpcError::INTERNAL,
+                "nobody is there to answer",
+            )),
+        }
+    }
+}
+
+/// Every capability of a client that a question of a server may need.
+pub fn all_capabilities() -> Map<String, Value> {
+    let names = ["elicitation", "roots", "sampling"];
+    names
+        .map(|name| (name.to_owned(), json!({})))
+        .into_iter()
+        .collect()
 }
 
 /// Told what a server says meanwhile. Called where messages are read: it must not wait.

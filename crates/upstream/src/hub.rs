@@ -33,6 +33,10 @@ pub(crate) struct Hub {
     news: broadcast::Sender<News>,
     /// Answers what belongs to no one request.
     own: Option<Arc<dyn Ask>>,
+    /// How many questions that belong to no one request are with somebody.
+    asking: AtomicUsize,
+    /// When the last of those was answered, in milliseconds since the start.
+    answered: AtomicU64,
     /// What the server asked and may take back, by its own id.
     asked: Mutex<HashMap<String, CancellationToken>>,
     places: Arc<Semaphore>,
@@ -130,6 +134,8 @@ impl Hub {
             next: AtomicU64::new(1),
             news,
             own,
+            asking: AtomicUsize::new(0),
+            answered: AtomicU64::new(0),
             asked: Mutex::default(),
             places: Arc::new(Semaphore::new(MAX_ASKED)),
             out,
@@ -405,10 +411,15 @@ impl Hub {
         };
         let taken_back = CancellationToken::new();
         self.asked_of().insert(id.to_string(), taken_back.clone());
-        let over = call.as_ref().map_or_else(CancellationToken::new, |call| {
-            call.asking.fetch_add(1, Ordering::Relaxed);
-            call.over.clone()
-        });
+        let over = call
+            .as_ref()
+            .map_or_else(CancellationToken::new, |call| call.over.clone());
+        // It may belong to any request that waits, where it is not known to which.
+        let (asking, touched) = match &call {
+            Some(call) => (&call.asking, &call.touched),
+            None => (&self.asking, &self.answered),
+        };
+        asking.fetch_add(1, Ordering::Relaxed);
         let answer = tokio::select! {
             biased;
             answer = ask.ask(method, params) => Some(answer),
@@ -418,10 +429,8 @@ impl Hub {
             }
         };
         self.asked_of().remove(&id.to_string());
-        if let Some(call) = call {
-            call.touched.store(self.since_start(), Ordering::Relaxed);
-            call.asking.fetch_sub(1, Ordering::Relaxed);
-        }
+        touched.store(self.since_start(), Ordering::Relaxed);
+        asking.fetch_sub(1, Ordering::Relaxed);
         answer
     }
 
@@ -442,12 +451,14 @@ impl Hub {
             if now >= last {
                 return longest;
             }
-            if call.asking.load(Ordering::Relaxed) > 0 {
+            let asking = [&call.asking, &self.asking];
+            if asking.iter().any(|open| open.load(Ordering::Relaxed) > 0) {
                 due = now + quiet;
                 continue;
             }
-            let touched =
-                self.started + Duration::from_millis(call.touched.load(Ordering::Relaxed));
+            let touched = call.touched.load(Ordering::Relaxed);
+            let touched = touched.max(self.answered.load(Ordering::Relaxed));
+            let touched = self.started + Duration::from_millis(touched);
             if touched + quiet <= now {
                 return quiet;
             }

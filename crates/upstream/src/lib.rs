@@ -36,7 +36,7 @@ mod upstream;
 pub use connection::{Connection, Era, Peer};
 pub use error::{RpcError, UpstreamError};
 pub use headers::{decoded, expected};
-pub use hooks::{Ask, Hooks};
+pub use hooks::{Ask, Hooks, all_capabilities};
 pub use news::News;
 pub use pin::{difference, fingerprint};
 pub use server::{

@@ -149,6 +149,9 @@ pub struct Server {
     pub dialect: Dialect,
     /// What the shared connection declares to be able to do: capabilities of a client.
     pub capabilities: Map<String, Value>,
+    /// Whether a server of the old era hears on the shared connection that it may ask, so that it
+    /// offers what needs that. What it asks there is dismissed.
+    pub asks: bool,
     /// Who we are towards it, over HTTP.
     pub credentials: Arc<dyn Credentials>,
     /// How long to wait.
@@ -165,6 +168,7 @@ impl Server {
             transport,
             dialect: Dialect::default(),
             capabilities: Map::new(),
+            asks: false,
             credentials: Arc::new(NoCredentials),
             timeouts: Timeouts::default(),
             bounds: Bounds::default(),

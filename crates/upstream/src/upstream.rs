@@ -20,7 +20,7 @@ use crate::carrier::Tail;
 use crate::connection::{Connection, Peer};
 use crate::error::UpstreamError;
 use crate::greet::{Greeter, Way};
-use crate::hooks::{Ask, Hooks};
+use crate::hooks::{Ask, Hooks, Nobody};
 use crate::hub::Answer;
 use crate::news::News;
 use crate::server::{Bounds, Ground, Server};
@@ -274,10 +274,11 @@ impl Inner {
         kind: Kind,
     ) -> Result<Connection, UpstreamError> {
         let shared = kind == Kind::Shared;
+        let nobody = || (shared && self.server.asks).then(|| Arc::new(Nobody) as Arc<dyn Ask>);
         let greeter = Greeter {
             server: &self.server,
             ground: &self.ground,
-            own: own.clone(),
+            own: own.clone().or_else(nobody),
             news,
             lives: &self.tasks,
             stderr: shared.then_some(&self.stderr),

@@ -1,15 +1,24 @@
-//! The reference of the protocol, `docs/protocol.md`.
+//! The reference of the protocol: `docs/protocol.md` for people, `docs/protocol.json` for programs.
 //!
 //! Fields are sorted, those that must be there first: the order must not depend
 //! on which features of `serde_json` some other crate of the build turned on.
 
-use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
-use serde_json::Value;
+use schemars::{JsonSchema, SchemaGenerator};
+use serde_json::{Map, Value, json};
 
+use crate::channels::{
+    ChannelLoginParams, ChannelLogoutParams, ChannelStartParams, ChannelStatusParams,
+    ChannelStopParams, ChannelsListParams, PairApproveParams, PairListParams, PairRejectParams,
+};
 use crate::chat::{ChatEventPayload, ChatGapEvent, ChatSendParams, ChatStopParams, ChatToolEvent};
 use crate::code::{Code, ErrorShape};
 use crate::connect::ConnectParams;
+use crate::cron::{
+    CronAddParams, CronListParams, CronRemoveParams, CronRunParams, CronRunsParams,
+    CronStatusParams, CronUpdateParams, HeartbeatStartParams, HeartbeatStatusParams,
+    HeartbeatTriggerParams,
+};
 use crate::event::{Payload, ToolProgressEvent, ToolsChangedEvent};
 use crate::method::Params;
 use crate::node::{
@@ -77,7 +86,84 @@ asked is sent the end once more.
 
 /// The whole reference: frames, methods with their parameters and results, codes.
 pub fn protocol_markdown() -> String {
-    let mut text = HEAD.to_owned();
+    written().words
+}
+
+/// The same as a JSON Schema: `methods` by name with `params` and `result`, `events` by name.
+pub fn protocol_schema() -> Value {
+    let mut book = written();
+    let error = book.schemas.subschema_for::<ErrorShape>();
+    let definitions = Value::Object(book.schemas.take_definitions(true));
+    sorted(json!({
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "Protocol",
+        "description": "Made from crates/wire; run `UPDATE_DOCS=1 cargo test -p manyhands-wire` after a change.",
+        "type": "object",
+        "properties": {
+            "methods": all_of(book.methods),
+            "events": all_of(book.events),
+            "error": error,
+        },
+        "required": ["methods", "events", "error"],
+        "additionalProperties": false,
+        "definitions": definitions,
+    }))
+}
+
+/// The reference while it is written, in words and as schemas.
+struct Book {
+    words: String,
+    schemas: SchemaGenerator,
+    methods: Map<String, Value>,
+    events: Map<String, Value>,
+}
+
+impl Book {
+    fn new(words: &str) -> Self {
+        Self {
+            words: words.to_owned(),
+            schemas: SchemaSettings::draft07().into_generator(),
+            methods: Map::new(),
+            events: Map::new(),
+        }
+    }
+
+    fn push_str(&mut self, words: &str) {
+        self.words.push_str(words);
+    }
+}
+
+/// An object that has all of these and nothing else.
+fn all_of(properties: Map<String, Value>) -> Value {
+    let names: Vec<&String> = properties.keys().collect();
+    let names = json!(names);
+    json!({ "type": "object", "properties": properties, "required": names, "additionalProperties": false })
+}
+
+/// The same with the keys of every object in order; lists of names too, since they are sets.
+fn sorted(value: Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let mut entries: Vec<(String, Value)> = map.into_iter().collect();
+            entries.sort_by(|(one, _), (other, _)| one.cmp(other));
+            let in_order = entries
+                .into_iter()
+                .map(|(key, value)| match (key.as_str(), value) {
+                    ("required", Value::Array(mut names)) if names.iter().all(Value::is_string) => {
+                        names.sort_by(|one, other| one.as_str().cmp(&other.as_str()));
+                        (key, Value::Array(names))
+                    }
+                    (_, value) => (key, sorted(value)),
+                });
+            Value::Object(in_order.collect())
+        }
+        Value::Array(items) => Value::Array(items.into_iter().map(sorted).collect()),
+        plain => plain,
+    }
+}
+
+fn written() -> Book {
+    let mut text = Book::new(HEAD);
     text.push_str("\n## Methods\n");
     method::<ConnectParams>(&mut text);
     method::<ToolsListParams>(&mut text);
@@ -104,6 +190,25 @@ pub fn protocol_markdown() -> String {
     method::<SessionPreviewParams>(&mut text);
     method::<SkillsStatusParams>(&mut text);
     method::<SkillsUpdateParams>(&mut text);
+    method::<CronStatusParams>(&mut text);
+    method::<CronListParams>(&mut text);
+    method::<CronAddParams>(&mut text);
+    method::<CronUpdateParams>(&mut text);
+    method::<CronRemoveParams>(&mut text);
+    method::<CronRunParams>(&mut text);
+    method::<CronRunsParams>(&mut text);
+    method::<HeartbeatStatusParams>(&mut text);
+    method::<HeartbeatStartParams>(&mut text);
+    method::<HeartbeatTriggerParams>(&mut text);
+    method::<ChannelsListParams>(&mut text);
+    method::<ChannelStatusParams>(&mut text);
+    method::<ChannelStartParams>(&mut text);
+    method::<ChannelStopParams>(&mut text);
+    method::<ChannelLoginParams>(&mut text);
+    method::<ChannelLogoutParams>(&mut text);
+    method::<PairListParams>(&mut text);
+    method::<PairApproveParams>(&mut text);
+    method::<PairRejectParams>(&mut text);
     text.push_str("\n## What only nodes say\n");
     method::<ToolResultParams>(&mut text);
     method::<LogsResultParams>(&mut text);
@@ -130,7 +235,7 @@ pub fn protocol_markdown() -> String {
     event::<TransferEndEvent>(&mut text);
     event::<TransferCancelEvent>(&mut text);
     text.push_str("\n## Errors\n");
-    table(&mut text, "Fields", &schema::<ErrorShape>());
+    table(&mut text.words, "Fields", &schema::<ErrorShape>());
     text.push_str("\n| code | meaning |\n| --- | --- |\n");
     for code in Code::ALL {
         let row = format!("| {} | {} |\n", code.number(), code.meaning());
@@ -139,20 +244,36 @@ pub fn protocol_markdown() -> String {
     text
 }
 
-fn method<P: Params>(text: &mut String) {
+fn method<P: Params>(book: &mut Book) {
     let open = if P::METHOD.open_to_nodes() {
         " Open to nodes."
     } else {
         ""
     };
     let (name, summary) = (P::METHOD.name(), P::METHOD.summary());
+    let (params, result) = (
+        book.schemas.subschema_for::<P>(),
+        book.schemas.subschema_for::<P::Result>(),
+    );
+    let both = json!({
+        "type": "object",
+        "description": summary,
+        "properties": { "params": params, "result": result },
+        "required": ["params", "result"],
+        "additionalProperties": false,
+    });
+    book.methods.insert(name.to_owned(), both);
+    let text = &mut book.words;
     text.push_str(&format!("\n### `{name}`\n\n{summary}{open}\n"));
     table(text, "Parameters", &schema::<P>());
     table(text, "Result", &schema::<P::Result>());
 }
 
-fn event<P: Payload>(text: &mut String) {
+fn event<P: Payload>(book: &mut Book) {
     let (name, summary) = (P::EVENT.name(), P::EVENT.summary());
+    let payload = book.schemas.subschema_for::<P>();
+    book.events.insert(name.to_owned(), payload.into());
+    let text = &mut book.words;
     text.push_str(&format!("\n### `evt {name}`\n\n{summary}\n"));
     table(text, "Payload", &schema::<P>());
 }
@@ -265,29 +386,48 @@ mod tests {
 
     #[test]
     fn the_reference_in_docs_is_the_one_the_types_give() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/protocol.md");
+        in_docs("protocol.md", &protocol_markdown());
+    }
+
+    #[test]
+    fn the_schema_in_docs_is_the_one_the_types_give() {
+        let text = serde_json::to_string_pretty(&protocol_schema()).unwrap();
+        in_docs("protocol.json", &(text + "\n"));
+    }
+
+    #[track_caller]
+    fn in_docs(name: &str, text: &str) {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/");
+        let path = format!("{folder}{name}");
         #[allow(
             clippy::disallowed_methods,
             reason = "a switch for whoever runs the test"
         )]
         if std::env::var_os("UPDATE_DOCS").is_some() {
-            std::fs::write(path, protocol_markdown()).unwrap();
+            std::fs::write(&path, text).unwrap();
         }
-        let written = std::fs::read_to_string(path).unwrap_or_default();
+        let written = std::fs::read_to_string(&path).unwrap_or_default();
         assert!(
-            written == protocol_markdown(),
-            "docs/protocol.md is out of date; run UPDATE_DOCS=1 cargo test -p manyhands-wire"
+            written == text,
+            "docs/{name} is out of date; run UPDATE_DOCS=1 cargo test -p manyhands-wire"
         );
     }
 
     #[test]
     fn every_method_and_code_is_in_it_and_every_field_has_a_meaning() {
         let text = protocol_markdown();
+        let schema = protocol_schema();
+        let (methods, events) = (
+            &schema["properties"]["methods"]["properties"],
+            &schema["properties"]["events"]["properties"],
+        );
         for method in Method::ALL {
             assert!(text.contains(&format!("### `{method}`\n")), "{method}");
+            assert!(methods[method.name()].is_object(), "{method}");
         }
         for event in EventKind::ALL {
             assert!(text.contains(&format!("### `evt {event}`\n")), "{event}");
+            assert!(events[event.name()].is_object(), "{event}");
         }
         for code in Code::ALL {
             assert!(text.contains(&format!("| {} |", code.number())));

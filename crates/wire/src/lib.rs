@@ -6,9 +6,11 @@
 //! leaves absent fields out instead of sending null.
 
 mod binary;
+mod channels;
 mod chat;
 mod code;
 mod connect;
+mod cron;
 mod document;
 mod event;
 mod frame;
@@ -20,6 +22,11 @@ mod skills;
 mod transfer;
 
 pub use binary::{BinaryFrame, CHUNK, HEADER, TooShort};
+pub use channels::{
+    ChannelEntry, ChannelLoginParams, ChannelLogoutParams, ChannelResult, ChannelStartParams,
+    ChannelStatusParams, ChannelStopParams, ChannelsListParams, ChannelsListResult,
+    PairApproveParams, PairEntry, PairListParams, PairListResult, PairRejectParams, PairResult,
+};
 pub use chat::{
     ChatBlock, ChatEventPayload, ChatGapEvent, ChatMessage, ChatRole, ChatSendParams,
     ChatSendResult, ChatState, ChatStopParams, ChatStopResult, ChatToolEvent, ChatToolState,
@@ -30,7 +37,14 @@ pub use connect::{
     ADDITION_CANCEL, ADDITION_CHECKED, Auth, CONNECT_WITHIN, Client, ClientMode, ConnectParams,
     Features, HelloKind, HelloOk, NodeRuntime, PROTOCOL, Server, ToolDefinition,
 };
-pub use document::protocol_markdown;
+pub use cron::{
+    CronAddParams, CronJob, CronJobResult, CronJobState, CronListParams, CronListResult, CronRan,
+    CronRemoveParams, CronRemoveResult, CronRun, CronRunParams, CronRunResult, CronRunsParams,
+    CronRunsResult, CronStatusParams, CronStatusResult, CronUpdateParams, HeartbeatStartParams,
+    HeartbeatStartResult, HeartbeatState, HeartbeatStatusParams, HeartbeatStatusResult,
+    HeartbeatTriggerParams, HeartbeatTriggerResult,
+};
+pub use document::{protocol_markdown, protocol_schema};
 pub use event::{EventKind, Payload, ToolProgressEvent, ToolsChangedEvent};
 pub use frame::{Event, Frame, Request, Response};
 pub use method::{Method, Params};

@@ -7,9 +7,21 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::channels::{
+    ChannelLoginParams, ChannelLogoutParams, ChannelResult, ChannelStartParams,
+    ChannelStatusParams, ChannelStopParams, ChannelsListParams, ChannelsListResult,
+    PairApproveParams, PairListParams, PairListResult, PairRejectParams, PairResult,
+};
 use crate::chat::{ChatSendParams, ChatSendResult, ChatStopParams, ChatStopResult};
 use crate::code::{Code, ErrorShape};
 use crate::connect::{ConnectParams, HelloOk};
+use crate::cron::{
+    CronAddParams, CronJobResult, CronListParams, CronListResult, CronRemoveParams,
+    CronRemoveResult, CronRunParams, CronRunResult, CronRunsParams, CronRunsResult,
+    CronStatusParams, CronStatusResult, CronUpdateParams, HeartbeatStartParams,
+    HeartbeatStartResult, HeartbeatStatusParams, HeartbeatStatusResult, HeartbeatTriggerParams,
+    HeartbeatTriggerResult,
+};
 use crate::frame::{Frame, Request};
 use crate::node::{
     LogsGetParams, LogsGetResult, LogsResultParams, NodeExecEventParams, NodeForgetParams,
@@ -97,11 +109,49 @@ pub enum Method {
     SkillsStatus,
     /// Looks at the skills of an agent anew.
     SkillsUpdate,
+    /// How the jobs stand.
+    CronStatus,
+    /// The jobs that the caller may see: all for the owner, its own for a client's token.
+    CronList,
+    /// Makes a job, which runs with the rights of whoever makes it.
+    CronAdd,
+    /// Changes a job.
+    CronUpdate,
+    /// Removes a job with its runs.
+    CronRemove,
+    /// Runs one job now, or all that are due.
+    CronRun,
+    /// What came of jobs, the latest first.
+    CronRuns,
+    /// How the heartbeats of agents stand.
+    HeartbeatStatus,
+    /// Switches an agent's heartbeat on, until the settings change.
+    HeartbeatStart,
+    /// Has an agent look now whether there is something to do.
+    HeartbeatTrigger,
+    /// The accounts on chat platforms, and how they stand.
+    ChannelsList,
+    /// Starts an account, or begins anew with it.
+    ChannelStart,
+    /// Stops an account, until it is started again.
+    ChannelStop,
+    /// How an account stands.
+    ChannelStatus,
+    /// Gives an account its credentials, which go into the vault.
+    ChannelLogin,
+    /// Forgets an account and its credentials.
+    ChannelLogout,
+    /// People who ask to be known, and those who were decided about.
+    PairList,
+    /// Lets somebody speak, as a guest or as the owner.
+    PairApprove,
+    /// Lets somebody not speak.
+    PairReject,
 }
 
 impl Method {
     /// Every method there is.
-    pub const ALL: [Self; 31] = [
+    pub const ALL: [Self; 50] = [
         Self::Connect,
         Self::ToolsList,
         Self::ToolInvoke,
@@ -133,6 +183,25 @@ impl Method {
         Self::SessionPreview,
         Self::SkillsStatus,
         Self::SkillsUpdate,
+        Self::CronStatus,
+        Self::CronList,
+        Self::CronAdd,
+        Self::CronUpdate,
+        Self::CronRemove,
+        Self::CronRun,
+        Self::CronRuns,
+        Self::HeartbeatStatus,
+        Self::HeartbeatStart,
+        Self::HeartbeatTrigger,
+        Self::ChannelsList,
+        Self::ChannelStart,
+        Self::ChannelStop,
+        Self::ChannelStatus,
+        Self::ChannelLogin,
+        Self::ChannelLogout,
+        Self::PairList,
+        Self::PairApprove,
+        Self::PairReject,
     ];
 
     /// The name on the wire.
@@ -169,6 +238,25 @@ impl Method {
             Self::SessionPreview => "session.preview",
             Self::SkillsStatus => "skills.status",
             Self::SkillsUpdate => "skills.update",
+            Self::CronStatus => "cron.status",
+            Self::CronList => "cron.list",
+            Self::CronAdd => "cron.add",
+            Self::CronUpdate => "cron.update",
+            Self::CronRemove => "cron.remove",
+            Self::CronRun => "cron.run",
+            Self::CronRuns => "cron.runs",
+            Self::HeartbeatStatus => "heartbeat.status",
+            Self::HeartbeatStart => "heartbeat.start",
+            Self::HeartbeatTrigger => "heartbeat.trigger",
+            Self::ChannelsList => "channels.list",
+            Self::ChannelStart => "channel.start",
+            Self::ChannelStop => "channel.stop",
+            Self::ChannelStatus => "channel.status",
+            Self::ChannelLogin => "channel.login",
+            Self::ChannelLogout => "channel.logout",
+            Self::PairList => "pair.list",
+            Self::PairApprove => "pair.approve",
+            Self::PairReject => "pair.reject",
         }
     }
 
@@ -222,6 +310,39 @@ impl Method {
             Self::SkillsUpdate => {
                 "The same, looked at anew. Nothing is remembered between two looks, so that both say the same."
             }
+            Self::CronStatus => "How the jobs stand.",
+            Self::CronList => {
+                "The jobs that the caller may see: all for the owner, its own for a client's token."
+            }
+            Self::CronAdd => "Makes a job, which runs with the rights of whoever makes it.",
+            Self::CronUpdate => "Changes a job.",
+            Self::CronRemove => "Removes a job with its runs.",
+            Self::CronRun => {
+                "Runs one job now, or all that are due; answered when they have ended, or after two minutes."
+            }
+            Self::CronRuns => "What came of jobs, the latest first.",
+            Self::HeartbeatStatus => "How the heartbeats of agents stand; for the owner.",
+            Self::HeartbeatStart => {
+                "Switches an agent's heartbeat on, until the settings change; for the owner."
+            }
+            Self::HeartbeatTrigger => {
+                "Has an agent look now whether there is something to do; 409 while it is looking. For the owner."
+            }
+            Self::ChannelsList => {
+                "The accounts on chat platforms, and how they stand; for the owner."
+            }
+            Self::ChannelStart => "Starts an account, or begins anew with it; for the owner.",
+            Self::ChannelStop => "Stops an account, until it is started again; for the owner.",
+            Self::ChannelStatus => "How an account stands; for the owner.",
+            Self::ChannelLogin => {
+                "Gives an account its credentials, which go into the vault; for the owner."
+            }
+            Self::ChannelLogout => "Forgets an account and its credentials; for the owner.",
+            Self::PairList => {
+                "People who ask to be known, and those who were decided about; for the owner."
+            }
+            Self::PairApprove => "Lets somebody speak, as a guest or as the owner; for the owner.",
+            Self::PairReject => "Lets somebody not speak; for the owner.",
         }
     }
 
@@ -330,6 +451,25 @@ methods! {
     SessionPreviewParams -> SessionPreviewResult: SessionPreview,
     SkillsStatusParams -> SkillsStatusResult: SkillsStatus,
     SkillsUpdateParams -> SkillsStatusResult: SkillsUpdate,
+    CronStatusParams -> CronStatusResult: CronStatus,
+    CronListParams -> CronListResult: CronList,
+    CronAddParams -> CronJobResult: CronAdd,
+    CronUpdateParams -> CronJobResult: CronUpdate,
+    CronRemoveParams -> CronRemoveResult: CronRemove,
+    CronRunParams -> CronRunResult: CronRun,
+    CronRunsParams -> CronRunsResult: CronRuns,
+    HeartbeatStatusParams -> HeartbeatStatusResult: HeartbeatStatus,
+    HeartbeatStartParams -> HeartbeatStartResult: HeartbeatStart,
+    HeartbeatTriggerParams -> HeartbeatTriggerResult: HeartbeatTrigger,
+    ChannelsListParams -> ChannelsListResult: ChannelsList,
+    ChannelStartParams -> ChannelResult: ChannelStart,
+    ChannelStopParams -> ChannelResult: ChannelStop,
+    ChannelStatusParams -> ChannelResult: ChannelStatus,
+    ChannelLoginParams -> ChannelResult: ChannelLogin,
+    ChannelLogoutParams -> ChannelResult: ChannelLogout,
+    PairListParams -> PairListResult: PairList,
+    PairApproveParams -> PairResult: PairApprove,
+    PairRejectParams -> PairResult: PairReject,
 }
 
 #[cfg(test)]

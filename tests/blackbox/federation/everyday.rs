@@ -178,10 +178,39 @@ fn only_named_agents_use_a_server() {
     let scripted = Scripted::beside(&home, "script", &["echo"]);
     let settings = scripted.settings("s", "agents = [\"other\"]")
         + &scripted.settings("t", "agents = [\"main\"]");
-    let gateway = gateway(home, &settings, &["t"]);
-    assert_eq!(gateway.call("t__echo", json!({}))["ok"], true);
-    let refused = gateway.call("s__echo", json!({}));
-    assert_eq!(refused["ok"], false, "{refused}");
+    let gateway = gateway(home, &settings, &["s", "t"]);
+    let call = |agent: &str, tool: &str, arguments: &Value| {
+        gateway
+            .post(&format!("/api/tools/{tool}?agent={agent}"), arguments)
+            .json()
+    };
+    let code = json!({ "code": "return (await callTool('s', 'echo', {})).name" });
+    let invoke = json!({ "server": "s", "tool": "echo", "arguments": {} });
+    let refused = call("main", "s__echo", &json!({}));
+    assert_eq!(refused["code"], "forbidden", "{refused}");
+    let said = refused.to_string();
+    assert!(
+        said.contains("agent main") && said.contains("mcpServers.s.agents"),
+        "it says who may not, and what would change that: {said}"
+    );
+    let around = call("main", "gateway_invoke", &invoke);
+    assert_eq!(around["code"], "forbidden", "{around}");
+    let inside = call("main", "code-execution_execute", &code);
+    assert_eq!(inside["ok"], false, "{inside}");
+    assert_eq!(call("other", "t__echo", &json!({}))["code"], "forbidden");
+    let wanted = json!({ "request": "echo", "types": ["tool"] });
+    let offered = |agent: &str| {
+        let found = call(agent, "capabilities_discover", &wanted).to_string();
+        ["s", "t"].map(|name| found.contains(&format!("\"server\":\"{name}\"")))
+    };
+    assert_eq!(offered("main"), [false, true]);
+    assert_eq!(offered("other"), [true, false]);
+
+    good(call("main", "t__echo", &json!({})));
+    good(call("other", "s__echo", &json!({})));
+    good(call("other", "gateway_invoke", &invoke));
+    let inside = good(call("other", "code-execution_execute", &code));
+    assert_eq!(inside["result"], "echo", "{inside}");
 }
 
 #[test]

@@ -3,11 +3,13 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
 use super::{Scripted, gateway, names, server, stranger};
 use crate::harness::{Gateway, Home, eventually};
+use crate::http::Request;
 
 /// That the gateway and its other servers are well.
 #[track_caller]
@@ -191,26 +193,43 @@ fn secrets_that_a_server_tells_again_are_cut_out() {
 }
 
 #[test]
-fn a_server_that_is_silent_from_the_start_is_given_up() {
-    let home = Home::new();
-    let good = Scripted::beside(&home, "good", &["echo"]);
-    let settings = "[mcpServers.bad]\ncommand = \"sleep\"\nargs = [\"1000\"]\n".to_owned()
-        + &good.settings("good", "");
-    let gateway = gateway(home, &settings, &["good"]);
+fn a_call_of_a_server_that_never_speaks_ends_in_its_time_and_others_go_on() {
+    let (gateway, bad) = stage(&["echo"], "timeout = 2");
+    assert_eq!(gateway.call("bad__echo", json!({}))["ok"], true);
+    bad.fall_silent();
+    let gateway = gateway.restart();
+    assert!(
+        names(&gateway).contains(&"bad__echo".to_owned()),
+        "its tools are on record"
+    );
     well(&gateway);
-    let unknown = gateway.call("bad__anything", json!({}));
-    assert_eq!(unknown["code"], "unknown_tool", "{unknown}");
+    let started = Instant::now();
+    let call = Request::post("/api/tools/bad__echo", &json!({})).bearer(&gateway.owner);
+    let addr = gateway.addr;
+    let silent = std::thread::spawn(move || call.send(addr).json());
+    eventually("it was started", || bad.starts().len() > 1);
+    while !silent.is_finished() {
+        well(&gateway);
+    }
+    let said = silent.join().expect("an answer");
+    assert_eq!(said["code"], "deadline_exceeded", "{said}");
+    let error = said["error"].as_str().expect("why");
+    assert!(error.contains("bad"), "it says who was silent: {error}");
+    let took = started.elapsed();
+    assert!(took.as_secs() < 40, "{took:?}");
     well(&gateway);
+    let gone = gateway.call("bad__other", json!({}));
+    assert_eq!(gone["code"], "unknown_tool", "{gone}");
 }
 
 /// A server over HTTP that answers each request as a closure says.
-struct Http {
-    url: String,
+pub(super) struct Http {
+    pub(super) url: String,
     asked: Arc<Mutex<Vec<String>>>,
 }
 
 impl Http {
-    fn start(answer: impl Fn(&str, &Value) -> String + Send + Sync + 'static) -> Self {
+    pub(super) fn start(answer: impl Fn(&str, &Value) -> String + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         let asked: Arc<Mutex<Vec<String>>> = Arc::default();
@@ -224,7 +243,7 @@ impl Http {
         Self { url, asked }
     }
 
-    fn asked(&self) -> Vec<String> {
+    pub(super) fn asked(&self) -> Vec<String> {
         self.asked.lock().expect("what was asked").clone()
     }
 }
@@ -255,7 +274,7 @@ fn serve(
     let _ = stream.write_all(answer(&head, &message).as_bytes()); // it may be gone
 }
 
-fn plain(status: &str, more: &str, body: &str) -> String {
+pub(super) fn plain(status: &str, more: &str, body: &str) -> String {
     format!(
         "HTTP/1.1 {status}\r\n{more}Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
         body.len()

@@ -246,3 +246,44 @@ fn whoever_may_not_use_a_server_does_not_reach_it() {
         call("other")
     );
 }
+
+#[test]
+fn only_whoever_can_be_asked_has_a_connection_of_their_own() {
+    let home = Home::new();
+    let scripted = Scripted::beside(&home, "script", &["pid"]);
+    let gateway = gateway(home, &scripted.settings("s", ""), &["s"]);
+    let begin = |capabilities: Value| {
+        let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+            "protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": { "name": "t", "version": "1" } } });
+        let request = Request::post("/mcp/s", &hello)
+            .header("Accept", "application/json, text/event-stream")
+            .bearer(&gateway.owner);
+        let greeted = gateway.send(&request);
+        greeted
+            .header("mcp-session-id")
+            .expect("a session")
+            .to_owned()
+    };
+    let pid = |session: &str| {
+        let call = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": { "name": "pid" } });
+        let request = Request::post("/mcp/s", &call)
+            .header("Accept", "application/json, text/event-stream")
+            .header("Mcp-Session-Id", session)
+            .bearer(&gateway.owner);
+        let said = gateway.send(&request).json();
+        said["result"]["content"][0]["text"]
+            .as_str()
+            .unwrap_or_else(|| panic!("{said}"))
+            .to_owned()
+    };
+    let (quiet, other) = (begin(json!({})), begin(json!({})));
+    let shared = pid(&quiet);
+    assert_eq!([pid(&quiet), pid(&other)], [shared.clone(), shared.clone()]);
+    assert_eq!(scripted.starts().len(), 1);
+
+    let talking = begin(json!({ "elicitation": {} }));
+    let own = pid(&talking);
+    assert_ne!(own, shared);
+    assert_eq!(pid(&talking), own);
+    assert_eq!(scripted.starts().len(), 2);
+}

@@ -84,7 +84,7 @@ fn without_a_model_a_plan_says_which_setting_is_missing() {
 fn what_is_switched_off_is_not_there_and_what_is_on_is_listed_as_extra() {
     let gateway = scripted("", "tools.spawn.enabled = false");
     let extra = gateway.get("/api/tools").json()["result"]["groups"]["extra"].clone();
-    assert_eq!(extra, json!(["plan_create"]));
+    assert_eq!(extra, json!(["plan_create", "todo_update"]));
     refuses(
         &gateway,
         "spawn",
@@ -95,6 +95,6 @@ fn what_is_switched_off_is_not_there_and_what_is_on_is_listed_as_extra() {
     let both = Gateway::start().get("/api/tools").json();
     assert_eq!(
         both["result"]["groups"]["extra"],
-        json!(["plan_create", "spawn"])
+        json!(["plan_create", "spawn", "todo_update"])
     );
 }

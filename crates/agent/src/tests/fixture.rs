@@ -335,6 +335,8 @@ pub(super) struct Fixture {
 pub(super) fn owner() -> Origin {
     Origin {
         token: None,
+        person: None,
+        place: None,
         name: "owner".to_owned(),
         trusted: true,
         depth: 0,

@@ -167,6 +167,7 @@ fn context(lineage: &[&str]) -> CallContext {
         connections: Default::default(),
         answers: None,
         reach: Default::default(),
+        place: None,
     }
 }
 
@@ -222,6 +223,7 @@ async fn a_view_is_a_pure_function_of_its_shape() {
             tools,
             discover: &[],
             only,
+            place: None,
         };
         let shown = toolset(&catalogue, &shape);
         assert_eq!(shown, toolset(&catalogue, &shape), "whenever it is asked");
@@ -240,6 +242,7 @@ async fn a_view_is_a_pure_function_of_its_shape() {
         tools: &some,
         discover: &[],
         only: None,
+        place: None,
     };
     assert_eq!(
         chosen(&catalogue, &shape, &names(&["look"])),

@@ -143,6 +143,7 @@ impl Turn {
         request.tainted = self.work.tainted;
         request.lineage = self.lineage();
         request.reach = self.reach();
+        request.place = self.origin.place.clone().map(Arc::new);
         request.witness = Some(Arc::new(CallWitness {
             minds: self.minds.clone(),
             session: (self.session.key.clone(), self.session.id.clone()),
@@ -151,6 +152,7 @@ impl Turn {
             place: (place.record.step, place.record.place),
             tool: tool.clone(),
             arguments,
+            origin: self.origin.clone(),
             above: self.origin.lineage.clone(),
         }));
         let result = self.minds.path.invoke(request).await;
@@ -169,12 +171,14 @@ impl Turn {
     fn reach(&self) -> Reach {
         let (caller, agent) = (self.caller.clone(), self.agent.clone());
         let only = self.shape().only.map(<[String]>::to_vec);
+        let place = self.origin.place.clone();
         Reach::only(move |spec| {
             let shape = Shape {
                 caller: &caller,
                 tools: &agent.tools,
                 discover: &agent.discover,
                 only: only.as_deref(),
+                place: place.as_ref(),
             };
             is_given(spec, &shape)
         })

@@ -227,7 +227,9 @@ impl Turn {
     async fn take_in(&mut self) -> Result<(), Halt> {
         let open = self.minds.sessions.open_turns(&self.session.key).await?;
         for waiting in open {
-            let ours = waiting.state == TurnState::Queued && waiting.origin == self.record.origin;
+            let theirs = serde_json::from_str::<Origin>(&waiting.origin);
+            let ours = waiting.state == TurnState::Queued
+                && theirs.is_ok_and(|theirs| theirs.is_same(&self.origin));
             let Ok(input) = serde_json::from_str::<Input>(&waiting.input) else {
                 continue;
             };

@@ -103,6 +103,7 @@ impl Turn {
             tools: &self.agent.tools,
             discover: &self.agent.discover,
             only: self.input.tools.as_deref(),
+            place: self.origin.place.as_ref(),
         }
     }
 

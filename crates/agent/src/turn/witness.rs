@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::event::What;
 use crate::minds::Inner;
+use crate::outside::Origin;
 
 /// One call of one turn.
 pub(super) struct CallWitness {
@@ -22,6 +23,8 @@ pub(super) struct CallWitness {
     pub(super) place: (i64, i64),
     pub(super) tool: String,
     pub(super) arguments: Value,
+    /// Who asked for it.
+    pub(super) origin: Origin,
     /// The sessions that wait for this one, which are told too what it waits for.
     pub(super) above: Vec<String>,
 }
@@ -56,6 +59,17 @@ impl CallWitness {
         }
     }
 
+    /// Whoever asked may have lost their rights while it waited.
+    fn may_still(&self) -> Result<(), ToolError> {
+        let caller = self.minds.house.caller(&self.origin)?;
+        let catalogue = self.minds.path.catalogue();
+        let permitted = match catalogue.resolve(&self.tool) {
+            Some(tool) => caller.rights.permit(tool.spec()),
+            None => Ok(()),
+        };
+        permitted.map_err(|why| ToolError::new(ErrorCode::Forbidden, why))
+    }
+
     fn turn(&self, state: TurnState) -> Act {
         Act::Turn {
             id: self.turn.clone(),
@@ -82,6 +96,7 @@ impl Witness for CallWitness {
     }
 
     async fn starts(&self) -> Result<(), ToolError> {
+        self.may_still()?;
         let (step, place) = self.place;
         let started = Act::Call {
             turn: self.turn.clone(),

@@ -2,11 +2,16 @@
 
 use std::sync::{Arc, OnceLock};
 
+use manyhands_agent::contacts::Contacts;
+use manyhands_agent::todo::Notebook;
 use manyhands_agent::{Minds, Origin};
-use manyhands_core::{CallContext, ErrorCode, Ids, ToolError};
+use manyhands_core::{CallContext, Clock, ErrorCode, Ids, ToolError};
+use manyhands_guard::Jail;
 use manyhands_llm::ModelId;
 use manyhands_store::Blobs;
 
+use super::unified::contacts_send::Deliver;
+use super::unified::recent::Recent;
 use crate::minds::{Post, origin_of};
 use crate::settings::LiveSettings;
 use crate::workspace::Workspace;
@@ -22,6 +27,8 @@ pub(crate) struct MindGround {
     pub(crate) blobs: Blobs,
     /// Messages between agents.
     pub(crate) post: Post,
+    /// Contacts, and what is to be done for them.
+    pub(crate) people: People,
 }
 
 impl MindGround {
@@ -29,6 +36,34 @@ impl MindGround {
         self.minds
             .get()
             .ok_or_else(|| ToolError::new(ErrorCode::Unavailable, "the gateway is starting"))
+    }
+}
+
+/// Contacts, what is to be done for them, and the way to them. Clones are the same.
+#[derive(Clone)]
+pub(crate) struct People {
+    /// The TODO files.
+    pub(crate) todos: Notebook,
+    /// The files of contacts.
+    pub(crate) contacts: Contacts,
+    /// Time.
+    pub(crate) clock: Arc<dyn Clock>,
+    /// What was sent to them not long ago.
+    pub(crate) recent: Arc<Recent>,
+    /// There once chats are connected.
+    pub(crate) courier: Arc<OnceLock<Arc<dyn Deliver>>>,
+}
+
+impl People {
+    /// Those whose files are in `folder`.
+    pub(crate) fn new(folder: &Jail, clock: Arc<dyn Clock>, ids: Ids) -> Self {
+        Self {
+            todos: Notebook::new(folder, clock.clone(), ids),
+            contacts: Contacts::new(folder, clock.clone()),
+            clock,
+            recent: Arc::default(),
+            courier: Arc::default(),
+        }
     }
 }
 

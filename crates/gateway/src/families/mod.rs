@@ -1,9 +1,11 @@
 //! The families of tools, each the tools of one spec text.
 
+mod all;
 pub(crate) mod gateway;
 mod ground;
 pub mod gsv;
 pub mod tool;
 pub mod unified;
 
-pub(crate) use ground::MindGround;
+pub(crate) use all::Families;
+pub(crate) use ground::{MindGround, People};

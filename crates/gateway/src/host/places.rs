@@ -63,6 +63,16 @@ impl Host {
         self.find(asked, &[self.cache().clone(), self.state().clone()])
     }
 
+    /// A file below `file_cache_dir`.
+    pub fn in_cache(&self, asked: &str) -> Result<Place, ToolError> {
+        let place = self.find(asked, &[self.cache().clone()])?;
+        if place.root.folder() != self.cache().folder() {
+            let message = format!("'{asked}' is outside file_cache_dir");
+            return Err(ToolError::parameter("path", message));
+        }
+        Ok(place)
+    }
+
     /// Arguments with `key` as the one spelling of a path in the workspace. What is no path there is
     /// left as it is, for the tool to refuse.
     pub fn canonical_in_workspace(&self, mut arguments: Value, key: &str) -> Value {

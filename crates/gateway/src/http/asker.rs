@@ -8,6 +8,7 @@ use http::header;
 use http::request::Parts;
 use manyhands_core::{ErrorCode, ToolError};
 
+use super::page;
 use super::refusal::Refusal;
 use crate::doorman::Admitted;
 use crate::gateway::Gateway;
@@ -51,7 +52,12 @@ impl FromRequestParts<Arc<Gateway>> for Owner {
 /// Lets the bearer of the request in.
 pub fn admit(parts: &Parts, gateway: &Gateway) -> Result<Admitted, ToolError> {
     let peer = peer(parts)?;
-    gateway.doorman.admit(peer.ip(), bearer(parts))
+    gateway.doorman.admit(peer.ip(), shown(parts))
+}
+
+/// The token that is shown: in the Authorization header, or by a browser as a cookie.
+pub fn shown(parts: &Parts) -> Option<&str> {
+    bearer(parts).or_else(|| page::cookie(parts))
 }
 
 /// The token in the Authorization header.

@@ -24,6 +24,7 @@ pub async fn check(State(gateway): State<Arc<Gateway>>, request: Request, next: 
         listening: gateway.listening(),
         allowed_hosts: &settings.allowed_hosts,
         allowed_origins: &settings.allowed_origins,
+        public_url: settings.public_url.as_deref(),
     };
     let authority = request.uri().authority().map(|a| a.as_str());
     let trusted = match rules.admit(request.headers(), authority) {
@@ -76,6 +77,8 @@ struct Rules<'a> {
     listening: Option<Listening>,
     allowed_hosts: &'a [String],
     allowed_origins: &'a [String],
+    /// The address by which others reach us.
+    public_url: Option<&'a str>,
 }
 
 impl Rules<'_> {
@@ -106,7 +109,9 @@ impl Rules<'_> {
             .map_err(|_| "the Origin header is not text")?;
         let tls = self.listening.is_some_and(|listening| listening.tls);
         let same = format!("{}://{host}", if tls { "https" } else { "http" });
-        if more.is_none() && origin.eq_ignore_ascii_case(&same) {
+        let public = self.public_url.map(|url| url.trim_end_matches('/'));
+        let ours = |own: &str| origin.eq_ignore_ascii_case(own);
+        if more.is_none() && (ours(&same) || public.is_some_and(ours)) {
             return Ok(None);
         }
         let trusted = |allowed: &String| allowed.eq_ignore_ascii_case(origin);
@@ -119,6 +124,11 @@ impl Rules<'_> {
     }
 
     fn is_ours(&self, name: &str) -> bool {
+        let public = self.public_url.and_then(|url| url::Url::parse(url).ok());
+        let public = public.as_ref().and_then(url::Url::host_str);
+        if public.is_some_and(|public| public.eq_ignore_ascii_case(name)) {
+            return true;
+        }
         if self
             .allowed_hosts
             .iter()
@@ -173,6 +183,7 @@ mod tests {
             }),
             allowed_hosts: &hosts,
             allowed_origins: &origins,
+            public_url: None,
         };
         let mut headers = HeaderMap::new();
         headers.insert(header::HOST, host.parse().unwrap());
@@ -242,6 +253,7 @@ mod tests {
             listening: None,
             allowed_hosts: &[],
             allowed_origins: &origins,
+            public_url: None,
         };
         let seen = |origin: Option<&'static str>| {
             let mut headers = HeaderMap::new();
@@ -264,6 +276,7 @@ mod tests {
             listening: None,
             allowed_hosts: &[],
             allowed_origins: &[],
+            public_url: None,
         };
         let mut headers = HeaderMap::new();
         assert!(rules.admit(&headers, None).is_err());

@@ -3,11 +3,14 @@
 mod admin;
 mod asker;
 mod chat;
+mod chat_routes;
 mod door;
+mod hooks;
 mod oauth;
 mod oauth_login;
 mod oauth_routes;
 mod openapi;
+mod page;
 mod probes;
 mod refusal;
 mod routes;
@@ -16,7 +19,8 @@ mod stream;
 mod tools;
 mod v1;
 
-pub(crate) use asker::bearer;
+pub(crate) use asker::shown;
 pub use door::Listening;
 pub use openapi::document;
+pub(crate) use page::Links;
 pub use routes::router;

@@ -45,6 +45,7 @@ pub async fn metrics(
         header::CONTENT_TYPE,
         "text/plain; version=0.0.4; charset=utf-8",
     )];
+    gateway.chats().measure(gateway.path.metrics()).await;
     (kind, gateway.path.metrics().render()).into_response()
 }
 

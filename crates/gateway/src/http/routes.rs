@@ -13,13 +13,13 @@ use serde_json::Value;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use super::admin::{
-    agents, approvals, artifacts, audit, config, connections, memory, models, nodes, policy,
-    resources, secrets, servers, sessions, skills, tokens,
+    agents, approvals, artifacts, audit, config, connections, memory, models, nodes, people,
+    policy, resources, secrets, servers, sessions, skills, tokens,
 };
 use super::asker::Asker;
 use super::openapi::{Access, Operation, document};
 use super::refusal::Refusal;
-use super::{chat, door, oauth, oauth_routes, probes, tools, v1};
+use super::{chat, chat_routes, door, oauth, oauth_routes, page, probes, tools, v1};
 use crate::gateway::Gateway;
 use crate::{mcp, ws};
 
@@ -54,6 +54,28 @@ fn table() -> Vec<Route> {
                 "Prometheus metrics; from another machine a token is needed",
             ),
             get(probes::metrics),
+        ),
+        (
+            op(
+                "get",
+                "/api/session",
+                Token,
+                "Who this token, or this browser, is",
+            ),
+            get(page::session),
+        ),
+        (
+            op("post", "/api/session/logout", Token, "Log this browser out"),
+            post(page::logout),
+        ),
+        (
+            op(
+                "post",
+                "/api/session/link",
+                Owner,
+                "A link that logs a browser in, once",
+            ),
+            post(page::link),
         ),
         (
             op("get", "/api/openapi.json", Token, "This document"),
@@ -454,6 +476,24 @@ fn minds() -> Vec<Route> {
         (
             op(
                 "get",
+                "/api/todos",
+                Owner,
+                "What is to be done, what was done, what comes again",
+            )
+            .query::<people::Which>(),
+            get(people::todos),
+        ),
+        (
+            op("get", "/api/contacts", Owner, "Every contact"),
+            get(people::contacts),
+        ),
+        (
+            op("get", "/api/contacts/{id}", Owner, "One contact"),
+            get(people::contact),
+        ),
+        (
+            op(
+                "get",
                 "/api/memory",
                 Token,
                 "Look through conversations and memory files by words",
@@ -624,7 +664,8 @@ pub(super) fn operations() -> impl Iterator<Item = Operation> {
         .chain(kept())
         .chain(minds())
         .chain(federation())
-        .chain(oauth_routes::table());
+        .chain(oauth_routes::table())
+        .chain(chat_routes::table());
     all.map(|(operation, _)| operation)
 }
 
@@ -663,11 +704,17 @@ pub fn router(gateway: Arc<Gateway>) -> Router {
         .chain(minds())
         .chain(federation())
         .chain(oauth_routes::table())
+        .chain(chat_routes::table())
     {
         router = router.route(operation.path, handler);
     }
+    for name in page::beside() {
+        router = router.route(&format!("/{name}"), get(page::other));
+    }
     router
-        .route("/", get(probes::greeting))
+        .route("/", get(page::root))
+        .route("/login", get(page::login))
+        .route("/assets/{*name}", get(page::asset))
         .route("/ws", any(ws::upgrade))
         .route(
             "/mcp",

@@ -168,8 +168,13 @@ pub(crate) fn origin_of(caller: &Caller) -> Origin {
     Origin {
         token: match caller.kind {
             CallerKind::Token(token) => Some(token),
-            CallerKind::Gateway => None,
+            CallerKind::Person(_) | CallerKind::Gateway => None,
         },
+        person: match &caller.kind {
+            CallerKind::Person(who) => Some(who.clone()),
+            CallerKind::Token(_) | CallerKind::Gateway => None,
+        },
+        place: None,
         name: caller.name.clone(),
         trusted: caller.is_owner(),
         depth: 0,
@@ -247,6 +252,8 @@ pub(crate) fn announcement(news: &News) -> Option<(SessionKey, String, Input, Or
     );
     let origin = Origin {
         token: started.token,
+        person: started.caller.strip_prefix("person:").map(str::to_owned),
+        place: None,
         name: news.node.to_string(),
         trusted: false,
         depth: 0,
@@ -269,6 +276,10 @@ impl House for Rooms {
 
     fn default_model(&self) -> Option<ModelId> {
         self.thinkers.now().default_model().cloned()
+    }
+
+    fn has_models(&self) -> bool {
+        !self.settings.current().models.providers.is_empty()
     }
 
     fn knows(&self, model: &ModelId) -> Result<(), ToolError> {
@@ -354,6 +365,10 @@ impl House for Rooms {
     fn caller(&self, origin: &Origin) -> Result<Arc<Caller>, ToolError> {
         let gone = || ToolError::new(ErrorCode::Unavailable, "the gateway is stopping");
         let gateway = self.gateway.upgrade().ok_or_else(gone)?;
+        if let Some(person) = &origin.person {
+            let caller = gateway.chats().caller(person, origin.place.as_ref());
+            return caller.map(Arc::new);
+        }
         match origin.token {
             Some(token) => gateway.doorman.caller(token).ok_or_else(|| {
                 let message = "the token by which this was asked is no longer good";

@@ -22,6 +22,8 @@ const PAGE: u32 = 16;
 #[derive(Serialize, Deserialize)]
 struct Letter {
     token: Option<TokenId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    person: Option<String>,
     tainted: bool,
     text: String,
 }
@@ -49,6 +51,7 @@ impl Post {
         let now = self.clock.now();
         let letter = Letter {
             token: origin.token,
+            person: origin.person.clone(),
             tainted: origin.tainted,
             text,
         };
@@ -107,6 +110,8 @@ impl Post {
                     .map_err(|e| ToolError::internal(format!("a message is damaged: {e}")))?;
                 let origin = Origin {
                     token: letter.token,
+                    person: letter.person,
+                    place: None,
                     name: message.sender.to_string(),
                     trusted: false,
                     depth: 0,

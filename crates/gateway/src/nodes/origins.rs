@@ -40,7 +40,7 @@ impl Origins {
             session: context.lineage.last().cloned(),
             token: match context.caller.kind {
                 CallerKind::Token(token) => Some(token),
-                CallerKind::Gateway => None,
+                CallerKind::Person(_) | CallerKind::Gateway => None,
             },
         };
         let call = context.call.to_string();

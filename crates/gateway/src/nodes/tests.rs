@@ -97,6 +97,7 @@ impl Fixture {
             connections: Default::default(),
             answers: None,
             reach: Default::default(),
+            place: None,
         }
     }
 }

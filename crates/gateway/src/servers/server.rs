@@ -14,9 +14,10 @@ use manyhands_core::{
 use manyhands_store::{ConnectionStatus, Pin};
 use manyhands_upstream::{
     Ask, Credentials, Era, Hooks, News, Peer, Private, RpcError, Server as Described, Speak,
-    Status, Upstream, UpstreamError,
+    Status, Upstream, UpstreamError, all_capabilities,
 };
 use serde_json::{Map, Value, json};
+use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{OnceCell, broadcast};
 
 use super::launch;
@@ -31,8 +32,43 @@ const MAX_LINES: usize = 64;
 /// How many accounts of one server are kept open.
 const MAX_OPEN: usize = 32;
 
-/// The line of one conversation, while it is opened and after.
-type Line = Arc<tokio::sync::Mutex<Option<Arc<Private>>>>;
+/// How much that was told on a line waits to be heard.
+const NEWS: usize = 64;
+
+/// The line of one conversation, before it is opened and after.
+struct Line {
+    held: tokio::sync::Mutex<Option<Arc<Private>>>,
+    /// What is told on it, so that it can be listened to before there is anything to hear.
+    news: broadcast::Sender<News>,
+}
+
+impl Default for Line {
+    fn default() -> Self {
+        Self {
+            held: tokio::sync::Mutex::default(),
+            news: broadcast::Sender::new(NEWS),
+        }
+    }
+}
+
+impl Line {
+    /// Takes what was opened; all that is told on it is told here.
+    fn follow(&self, opened: &Private) {
+        let (mut told, news) = (opened.changes(), self.news.clone());
+        tokio::spawn(async move {
+            loop {
+                match told.recv().await {
+                    Ok(one) => drop(news.send(one)), // nobody may be listening
+                    Err(RecvError::Lagged(_)) => drop(news.send(News::Resources)),
+                    Err(RecvError::Closed) => return,
+                }
+            }
+        });
+    }
+}
+
+/// Lines of single conversations, by the conversation and the account.
+type Lines = BTreeMap<(String, Option<ConnectionId>), Arc<Line>>;
 
 /// One server that the owner named.
 pub struct Server {
@@ -42,7 +78,7 @@ pub struct Server {
     /// By the account that is used; `None` where the service has none.
     open: Mutex<BTreeMap<Option<ConnectionId>, Upstream>>,
     /// Lines of single conversations, by the conversation and the account.
-    lines: Mutex<BTreeMap<(String, Option<ConnectionId>), Line>>,
+    lines: Mutex<Lines>,
     /// How many follow each resource on the line of all.
     followed: Mutex<BTreeMap<String, usize>>,
     service: OnceCell<Service>,
@@ -251,10 +287,12 @@ impl Server {
                 let own = self.line(account, &line, &upstream, asker).await?;
                 return own.request(method, params, &hooks).await.map_err(failed);
             }
-            (false, None) => {
+            (false, None) if !asker.capabilities().is_empty() => {
                 let own = upstream.open_private(Some(asker)).await.map_err(failed)?;
                 return own.request(method, params, &hooks).await.map_err(failed);
             }
+            // Whoever cannot be asked anything needs no line of their own.
+            (false, None) => {}
         }
         upstream
             .request(method, params, &hooks)
@@ -270,19 +308,21 @@ impl Server {
         upstream: &Upstream,
         asker: Arc<dyn Ask>,
     ) -> Result<Arc<Private>, ToolError> {
-        let key = (name.to_owned(), account);
-        let cell = {
-            let mut lines = self.lines.lock().expect("no panic while held");
-            lines.entry(key).or_default().clone()
-        };
-        let mut held = cell.lock().await;
+        let own = self.own_line(name, account);
+        let mut held = own.held.lock().await;
         if let Some(line) = held.as_ref().filter(|line| !line.is_over()) {
             return Ok(line.clone());
         }
         let opened = upstream.open_private(Some(asker)).await;
         let opened = Arc::new(opened.map_err(|error| failure(&self.name, error))?);
+        own.follow(&opened);
         *held = Some(opened.clone());
         Ok(opened)
+    }
+
+    fn own_line(&self, name: &str, account: Option<ConnectionId>) -> Arc<Line> {
+        let mut lines = self.lines.lock().expect("no panic while held");
+        lines.entry((name.to_owned(), account)).or_default().clone()
     }
 
     /// What it tells on the line of a conversation, or on that of all.
@@ -291,16 +331,10 @@ impl Server {
         line: Option<&str>,
     ) -> Result<broadcast::Receiver<News>, ToolError> {
         let account = self.account();
-        let own = line.and_then(|line| {
-            let lines = self.lines.lock().expect("no panic while held");
-            lines.get(&(line.to_owned(), account)).cloned()
-        });
-        if let Some(own) = own
-            && let Some(line) = own.lock().await.as_ref()
-        {
-            return Ok(line.changes());
+        match line {
+            Some(line) => Ok(self.own_line(line, account).news.subscribe()),
+            None => Ok(self.upstream(account).await?.changes()),
         }
-        Ok(self.upstream(account).await?.changes())
     }
 
     /// What it says of itself.
@@ -449,6 +483,7 @@ impl Server {
         let mut described = Described::new(self.name.as_str(), transport);
         described.timeouts.call = Duration::from_secs(self.config.timeout);
         described.bounds.private = MAX_LINES;
+        described.asks = self.config.asks;
         if let Some(login) = login {
             described.credentials = login;
         }
@@ -531,7 +566,12 @@ impl Server {
             return Ok(self.service_document().await?.definitions());
         }
         let upstream = self.upstream(self.account()).await?;
-        let listed = upstream.list_tools(&Hooks::default()).await;
+        // What is offered only to those who can be asked belongs to it too: some callers can.
+        let hooks = Hooks {
+            capabilities: Some(all_capabilities()),
+            ..Hooks::default()
+        };
+        let listed = upstream.list_tools(&hooks).await;
         listed.map_err(|error| failure(&self.name, error))
     }
 

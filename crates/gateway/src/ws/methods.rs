@@ -18,8 +18,10 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
+use super::channels;
 use super::chat::{self, Runs};
 use super::connect::number;
+use super::cron;
 use super::sessions::Desk;
 use crate::doorman::Admitted;
 use crate::gateway::Gateway;
@@ -177,6 +179,32 @@ pub(super) async fn answer(
         Method::SessionCompact => value(&desk.compact(parse(params)?).await?),
         Method::SessionHistory => value(&desk.history(parse(params)?).await?),
         Method::SessionPreview => value(&desk.preview(parse(params)?).await?),
+        Method::CronStatus
+        | Method::CronList
+        | Method::CronAdd
+        | Method::CronUpdate
+        | Method::CronRemove
+        | Method::CronRun
+        | Method::CronRuns => {
+            let arguments = cron::arguments(method, params)?;
+            asked.tool("gsv__Cron", arguments, None).await
+        }
+        Method::HeartbeatStatus | Method::HeartbeatStart | Method::HeartbeatTrigger => {
+            asked.must_be_owner()?;
+            cron::heartbeat(gateway, asker, method, params).await
+        }
+        Method::ChannelsList
+        | Method::ChannelStart
+        | Method::ChannelStop
+        | Method::ChannelStatus
+        | Method::ChannelLogin
+        | Method::ChannelLogout
+        | Method::PairList
+        | Method::PairApprove
+        | Method::PairReject => {
+            asked.must_be_owner()?;
+            channels::answer(gateway, asker, method, params).await
+        }
         Method::SkillsStatus | Method::SkillsUpdate => {
             let SkillsStatusParams { agent_id } = parse(params)?;
             let agent = agent_id.as_deref().unwrap_or("main").parse::<AgentId>();
@@ -276,7 +304,7 @@ impl Asked<'_> {
     }
 }
 
-fn parse<T: DeserializeOwned>(params: Value) -> Result<T, ErrorShape> {
+pub(super) fn parse<T: DeserializeOwned>(params: Value) -> Result<T, ErrorShape> {
     serde_json::from_value(params)
         .map_err(|e| ErrorShape::new(Code::BadRequest, format!("params: {e}")))
 }

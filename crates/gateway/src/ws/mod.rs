@@ -3,8 +3,10 @@
 //! A socket ends every call it asked for when it goes, and goes within a second when its
 //! token is taken back.
 
+mod channels;
 mod chat;
 mod connect;
+mod cron;
 mod methods;
 mod node;
 mod sessions;
@@ -30,7 +32,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
 use crate::doorman::Admitted;
 use crate::gateway::Gateway;
-use crate::http::bearer;
+use crate::http::shown;
 use crate::nodes::{News, Outbox};
 use chat::Runs;
 use connect::Guest;
@@ -63,7 +65,7 @@ pub async fn upgrade(
 ) -> HttpResponse {
     let limit =
         usize::try_from(gateway.settings.current().limits.request_bytes).unwrap_or(usize::MAX);
-    let token = bearer(&parts).map(str::to_owned);
+    let token = shown(&parts).map(str::to_owned);
     socket
         .max_message_size(limit)
         .max_frame_size(limit)

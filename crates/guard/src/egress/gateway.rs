@@ -15,6 +15,8 @@ use super::transport::Transport;
 use super::{EgressError, check_headers, parse};
 
 const CONNECT: Duration = Duration::from_secs(5);
+/// Many may ask a server at once; a new connection for each would cost more than the asking.
+const KEPT: usize = 64;
 const TOTAL: Duration = Duration::from_secs(600);
 const MAX_BYTES: u64 = 256 * 1024 * 1024;
 
@@ -34,7 +36,7 @@ impl GatewayClient {
         };
         Ok(Self {
             base,
-            transport: Transport::new(resolver, CONNECT),
+            transport: Transport::new(resolver, CONNECT, KEPT),
         })
     }
 
@@ -70,6 +72,22 @@ impl GatewayClient {
         self.exchange(method, path, headers, body, limits).await
     }
 
+    /// Where `path` is at the gateway.
+    fn place(&self, path: &str) -> Result<Url, EgressError> {
+        if path == self.base.as_str() {
+            return Ok(self.base.clone()); // as every request to a server is
+        }
+        let url = self
+            .base
+            .join(path)
+            .map_err(|error| EgressError::Url(error.to_string()))?;
+        if url.origin() == self.base.origin() {
+            return Ok(url);
+        }
+        let base = self.base.origin().ascii_serialization();
+        Err(EgressError::Elsewhere(base))
+    }
+
     async fn exchange(
         &self,
         method: Method,
@@ -79,15 +97,7 @@ impl GatewayClient {
         limits: FetchLimits,
     ) -> Result<Response, EgressError> {
         check_headers(&headers)?;
-        let url = self
-            .base
-            .join(path)
-            .map_err(|error| EgressError::Url(error.to_string()))?;
-        if url.origin() != self.base.origin() {
-            return Err(EgressError::Elsewhere(
-                self.base.origin().ascii_serialization(),
-            ));
-        }
+        let url = self.place(path)?;
         let deadline = Deadline::after(limits.total_timeout.unwrap_or(TOTAL));
         let host = url.host_str().unwrap_or_default().to_owned();
         let exchange = async {

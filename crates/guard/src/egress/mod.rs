@@ -14,6 +14,7 @@ mod gateway;
 #[cfg(test)]
 mod redirects;
 mod resolver;
+mod socket;
 mod transport;
 
 use std::sync::Arc;
@@ -64,6 +65,9 @@ impl Default for EgressPolicy {
     }
 }
 
+/// How many connections to one place are kept open for the next request.
+const KEPT: usize = 4;
+
 /// Headers that decide where a request goes or where it ends; never the caller's.
 const OURS: [HeaderName; 8] = [
     HOST,
@@ -92,7 +96,7 @@ impl Egress {
             reach: Arc::clone(&reach),
         };
         Self {
-            transport: Transport::new(resolver, policy.connect_timeout),
+            transport: Transport::new(resolver, policy.connect_timeout, KEPT),
             policy,
             reach,
         }

@@ -354,5 +354,5 @@ fn transport() -> Transport {
         lookup: Arc::new(SystemLookup),
         reach: Arc::new(Reach::Anywhere),
     };
-    Transport::new(resolver, Duration::from_secs(1))
+    Transport::new(resolver, Duration::from_secs(1), 4)
 }

@@ -16,17 +16,22 @@ use super::resolver::CheckedResolver;
 pub(super) struct Transport {
     resolver: CheckedResolver,
     connect_timeout: Duration,
+    /// How many connections to one place are kept open for the next request.
+    kept: usize,
     plain: OnceCell<Client>,
     secure: OnceCell<Client>,
+    upgrading: OnceCell<Client>,
 }
 
 impl Transport {
-    pub(super) fn new(resolver: CheckedResolver, connect_timeout: Duration) -> Self {
+    pub(super) fn new(resolver: CheckedResolver, connect_timeout: Duration, kept: usize) -> Self {
         Self {
             resolver,
             connect_timeout,
+            kept,
             plain: OnceCell::new(),
             secure: OnceCell::new(),
+            upgrading: OnceCell::new(),
         }
     }
 
@@ -41,14 +46,18 @@ impl Transport {
             };
             return self.plain.get_or_try_init(build).await;
         }
-        let build = async || {
-            let builder = self.builder().https_only(true);
-            tokio::task::spawn_blocking(|| builder.build())
-                .await
-                .map_err(|error| failed(error.to_string()))?
-                .map_err(|error| failed(error.to_string()))
-        };
+        let build = || built(self.builder().https_only(true));
         self.secure.get_or_try_init(build).await
+    }
+
+    /// The client for the scheme of `url` when the connection is to become something else, which
+    /// only HTTP/1.1 can.
+    pub(super) async fn upgrading(&self, url: &Url) -> Result<&Client, EgressError> {
+        if url.scheme() == "http" {
+            return self.client(url).await;
+        }
+        let build = || built(self.builder().https_only(true).http1_only());
+        self.upgrading.get_or_try_init(build).await
     }
 
     #[allow(clippy::disallowed_methods)] // the one place clients are built
@@ -65,7 +74,15 @@ impl Transport {
             .no_proxy()
             .referer(false)
             .connect_timeout(self.connect_timeout)
-            .pool_max_idle_per_host(4)
+            .pool_max_idle_per_host(self.kept)
             .pool_idle_timeout(Duration::from_secs(30))
     }
+}
+
+/// Builds a client that reads the system's certificates, away from whoever must not wait.
+async fn built(builder: reqwest::ClientBuilder) -> Result<Client, EgressError> {
+    tokio::task::spawn_blocking(|| builder.build())
+        .await
+        .map_err(|error| EgressError::Http(error.to_string()))?
+        .map_err(|error| EgressError::Http(error.to_string()))
 }

@@ -1,8 +1,11 @@
 //! What can be typed.
 
+mod channels;
+mod cron;
 mod kept;
 mod minds;
 mod nodes;
+mod people;
 mod servers;
 
 use std::path::PathBuf;
@@ -13,12 +16,15 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 use manyhands_core::Role;
 
+pub use channels::{Channel, Inbox, InboxCommand, Mode, Outbox, OutboxCommand, Pair};
+pub use cron::{AddJob, Cron, EditJob, JobArgs};
 pub use kept::{Artifact, ArtifactCommand, GetArtifact, Resource, VaultSecret};
 pub use minds::{
     Acp, Agents, AgentsCommand, Chat, Models, ModelsCommand, Sessions, SessionsCommand, Skills,
     SkillsCommand, Usage,
 };
 pub use nodes::{Cp, Lend, Node, Nodes, NodesCommand, SandboxWord, Service};
+pub use people::{Contacts, ContactsCommand, Todo, TodoCommand};
 pub use servers::{AddServer, Connection, Given, Import, Mcp, McpCommand};
 
 /// Hands for AI agents: one gateway, many machines, one guarded catalogue of tools.
@@ -87,6 +93,21 @@ pub enum Command {
     Chat(Chat),
     /// List the conversations; search them; show, reset, compact and set one.
     Sessions(Sessions),
+    /// Jobs with a schedule: list, add, edit, remove and run them, and see what came of them.
+    #[command(subcommand)]
+    Cron(Box<Cron>),
+    /// Print a link that logs a browser in to the page, once.
+    Link,
+    /// Chats on Telegram, Slack, LINE, Discord and WhatsApp: log in and out, start, stop, see how they stand.
+    #[command(subcommand)]
+    Channel(Channel),
+    /// People who ask to speak to the agents: list, approve, reject and forget them.
+    #[command(subcommand)]
+    Pair(Pair),
+    /// List messages that wait, did not arrive or may not have; resend and drop them.
+    Outbox(Outbox),
+    /// List messages that were heard and could not be worked on; try them again.
+    Inbox(Inbox),
     /// List the models, or test one.
     Models(Models),
     /// List the agents, or show one.
@@ -131,6 +152,10 @@ pub enum Command {
     /// Make datastores, filestores, knowledge bases and vaults, and say who may use them.
     #[command(subcommand)]
     Resource(Resource),
+    /// See what is to be done, write it down, tick it off.
+    Todo(Todo),
+    /// See whom agents can write to.
+    Contacts(Contacts),
     /// Write everything into one file, while the gateway runs.
     Backup(Backup),
     /// Bring a backup back.

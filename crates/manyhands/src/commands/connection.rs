@@ -139,7 +139,7 @@ fn body(name: Option<String>, given: Given, ground: &Ground) -> Result<Value, Fa
 }
 
 /// The values: of the environment, of standard input, or asked for.
-fn credentials(
+pub(super) fn credentials(
     wanted: &[(String, Option<String>)],
     ground: &Ground,
 ) -> Result<BTreeMap<String, String>, Failure> {
@@ -167,7 +167,7 @@ fn credentials(
     for (key, value) in open.into_iter().zip(read) {
         if value.is_empty() {
             return Err(Failure(format!(
-                "nothing came for {key}\nhint: printf %s \"$VALUE\" | manyhands connection … --credential {key}, or --credential {key}=VARIABLE"
+                "nothing came for {key}\nhint: give it on standard input, as in printf %s \"$VALUE\" | manyhands …, or name a variable of the environment"
             )));
         }
         values.insert(key.to_owned(), value);

@@ -8,7 +8,7 @@ use manyhands_config::models::{ModelSettings, ProviderKind};
 use manyhands_gateway::OWNER_TOKEN_FILE;
 use manyhands_guard::{Supervisor, probe, read_private, self_test};
 use manyhands_store::{HomeLock, StoreError};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::ground::Ground;
 use crate::output::{self, Done};
@@ -21,6 +21,8 @@ const LOW_SPACE: u64 = 256 * 1024 * 1024;
 struct Finding {
     what: &'static str,
     outcome: Result<String, (String, String)>,
+    /// Whether it keeps nothing from working, though somebody should look at it.
+    mild: bool,
 }
 
 impl Finding {
@@ -28,6 +30,7 @@ impl Finding {
         Self {
             what,
             outcome: Ok(about.into()),
+            mild: false,
         }
     }
 
@@ -35,6 +38,14 @@ impl Finding {
         Self {
             what,
             outcome: Err((why.into(), remedy.into())),
+            mild: false,
+        }
+    }
+
+    fn mild(what: &'static str, why: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self {
+            mild: true,
+            ..Self::wrong(what, why, remedy)
         }
     }
 }
@@ -52,9 +63,10 @@ pub async fn run(ground: &Ground) -> Done {
         match &finding.outcome {
             Ok(about) => output::say(format!("ok     {:<10} {about}", finding.what)),
             Err((why, remedy)) => {
-                wrong += 1;
+                let word = if finding.mild { "look" } else { "WRONG" };
+                wrong += usize::from(!finding.mild);
                 output::say(format!(
-                    "WRONG  {:<10} {why}\n       {:<10} do: {remedy}",
+                    "{word:<6} {:<10} {why}\n       {:<10} do: {remedy}",
                     finding.what, ""
                 ));
             }
@@ -147,14 +159,24 @@ fn space(home: &Path) -> Finding {
 async fn gateway(ground: &Ground) -> Vec<Finding> {
     if let Some(holder) = HomeLock::holder(&ground.home) {
         let asked = match ground.remote() {
-            Ok(remote) => remote.get("/api/nodes").await,
+            Ok(remote) => match remote.get("/api/nodes").await {
+                Ok(nodes) => remote
+                    .get("/api/channels")
+                    .await
+                    .map(|chats| (nodes, chats)),
+                Err(failure) => Err(failure),
+            },
             Err(failure) => Err(failure),
         };
         return match asked {
-            Ok(listed) => vec![
-                Finding::fine("gateway", format!("{holder}")),
-                nodes(&listed),
-            ],
+            Ok((listed, of_chats)) => {
+                let mut findings = vec![
+                    Finding::fine("gateway", format!("{holder}")),
+                    nodes(&listed),
+                ];
+                findings.extend(chats(&of_chats));
+                findings
+            }
             Err(failure) => vec![Finding::wrong(
                 "gateway",
                 format!("{holder} does not answer: {}", failure.0),
@@ -166,10 +188,14 @@ async fn gateway(ground: &Ground) -> Vec<Finding> {
         return vec![Finding::fine("gateway", "not started yet: `manyhands up`")];
     }
     match look(ground).await {
-        Ok(on_record) => vec![
-            Finding::fine("gateway", "not running; its store opens"),
-            Finding::fine("nodes", format!("{on_record} on record")),
-        ],
+        Ok((on_record, of_chats)) => {
+            let mut findings = vec![
+                Finding::fine("gateway", "not running; its store opens"),
+                Finding::fine("nodes", format!("{on_record} on record")),
+            ];
+            findings.extend(chats(&of_chats));
+            findings
+        }
         Err(error) => vec![Finding::wrong(
             "gateway",
             error.to_string(),
@@ -178,12 +204,57 @@ async fn gateway(ground: &Ground) -> Vec<Finding> {
     }
 }
 
-/// Opens the store, and counts the nodes on record.
-async fn look(ground: &Ground) -> Result<usize, StoreError> {
+/// Opens the store, and counts the nodes on record and the messages that are not done.
+async fn look(ground: &Ground) -> Result<(usize, Value), StoreError> {
     let (_lock, store) = ground.store().await?;
     let nodes = store.nodes().list().await;
+    let (heard, said) = (store.chats().backlog().await, store.chats().lost().await);
     store.close().await?;
-    Ok(nodes?.len())
+    let (heard, said) = (heard?, said?);
+    let of_chats = json!({
+        "inbox": { "waiting": heard.waiting, "failed": heard.failed },
+        "outbox": { "waiting": said.waiting, "failed": said.failed, "unknown": said.unknown },
+    });
+    Ok((nodes?.len(), of_chats))
+}
+
+/// How the accounts on chat platforms stand, and what did not arrive.
+fn chats(listed: &Value) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let accounts = listed["channels"].as_array();
+    let accounts = accounts.map(Vec::as_slice).unwrap_or_default();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    for account in accounts.iter().filter(|one| one["state"] == "error") {
+        let (channel, name) = (text(&account["channel"]), text(&account["accountId"]));
+        let why = format!("{channel} {name}: {}", text(&account["detail"]));
+        let remedy =
+            format!("mend that, then `manyhands channel start {channel} --account {name}`");
+        findings.push(Finding::wrong("chats", why, remedy));
+    }
+    let count = |of: &str, state: &str| listed[of][state].as_u64().unwrap_or(0);
+    let (failed, unknown) = (count("outbox", "failed"), count("outbox", "unknown"));
+    if failed + unknown > 0 {
+        let why = format!("{failed} messages did not arrive, and {unknown} may not have");
+        let remedy = "`manyhands outbox` shows them; send them again or drop them there";
+        findings.push(Finding::mild("chats", why, remedy));
+    }
+    let unheard = count("inbox", "failed");
+    if unheard > 0 {
+        let why = format!("{unheard} messages were heard and could not be worked on");
+        let remedy = "`manyhands inbox` shows them and why; `manyhands inbox retry` tries again";
+        findings.push(Finding::mild("chats", why, remedy));
+    }
+    if findings.is_empty() && !accounts.is_empty() {
+        let connected = accounts.iter().filter(|one| one["state"] == "connected");
+        let waiting = count("inbox", "waiting") + count("outbox", "waiting");
+        let about = format!(
+            "{} accounts, {} connected, {waiting} messages wait",
+            accounts.len(),
+            connected.count()
+        );
+        findings.push(Finding::fine("chats", about));
+    }
+    findings
 }
 
 fn nodes(listed: &Value) -> Finding {
@@ -300,7 +371,37 @@ async fn sandbox() -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+
+    #[test]
+    fn accounts_that_do_not_hear_and_messages_that_were_lost_are_found() {
+        let none = json!({ "waiting": 0, "failed": 0, "unknown": 0 });
+        let account = |state: &str| json!({ "channel": "line", "accountId": "default", "state": state, "detail": "no token" });
+        let listed = |state: &str, inbox: &Value, outbox: &Value| json!({ "channels": [account(state)], "inbox": inbox, "outbox": outbox });
+        let fine = chats(&listed("connected", &none, &none));
+        assert_eq!(fine.len(), 1);
+        let about = fine[0].outcome.as_ref().expect("all is well");
+        assert_eq!(about, "1 accounts, 1 connected, 0 messages wait");
+        assert!(chats(&json!({ "channels": [], "inbox": none, "outbox": none })).is_empty());
+        let lost = json!({ "waiting": 4, "failed": 2, "unknown": 3 });
+        let found = chats(&listed("error", &lost, &lost));
+        let whys: Vec<(&str, bool)> = found
+            .iter()
+            .map(|one| {
+                (
+                    one.outcome.as_ref().expect_err("wrong").0.as_str(),
+                    one.mild,
+                )
+            })
+            .collect();
+        assert_eq!(
+            whys,
+            [
+                ("line default: no token", false),
+                ("2 messages did not arrive, and 3 may not have", true),
+                ("2 messages were heard and could not be worked on", true),
+            ]
+        );
+    }
 
     #[test]
     fn what_keeps_a_model_from_answering_is_found() {

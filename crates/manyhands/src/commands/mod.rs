@@ -7,17 +7,21 @@ mod artifact;
 mod audit;
 mod backup;
 mod call;
+mod channel;
 mod chat;
 mod config;
 mod connection;
 mod cp;
+mod cron;
 mod doctor;
 mod import;
+mod link;
 mod login;
 mod mcp;
 mod models;
 mod node;
 mod nodes;
+mod people;
 mod policy;
 mod resource;
 pub mod script_worker;
@@ -46,6 +50,12 @@ pub async fn run(command: Command, ground: &Ground) -> Done {
         Command::Cp(cp) => cp::run(cp, ground).await,
         Command::Chat(chat) => chat::run(chat, ground).await,
         Command::Sessions(sessions) => sessions::run(sessions, ground).await,
+        Command::Cron(cron) => cron::run(*cron, ground).await,
+        Command::Link => link::run(ground).await,
+        Command::Channel(one) => channel::channel(one, ground).await,
+        Command::Pair(pair) => channel::pair(pair, ground).await,
+        Command::Outbox(outbox) => channel::outbox(outbox, ground).await,
+        Command::Inbox(inbox) => channel::inbox(inbox, ground).await,
         Command::Models(models) => models::run(models, ground).await,
         Command::Agents(agents) => agents::run(agents, ground).await,
         Command::Skills(skills) => skills::run(skills, ground).await,
@@ -64,6 +74,8 @@ pub async fn run(command: Command, ground: &Ground) -> Done {
         Command::Audit(audit) => audit::run(audit, ground).await,
         Command::Artifact(artifact) => artifact::run(artifact, ground).await,
         Command::Resource(resource) => resource::run(resource, ground).await,
+        Command::Todo(todo) => people::todo(todo, ground).await,
+        Command::Contacts(contacts) => people::contacts(contacts, ground).await,
         Command::Backup(backup) => backup::backup(backup, ground).await,
         Command::Restore(restore) => backup::restore(restore, ground).await,
         Command::Doctor => doctor::run(ground).await,

@@ -48,14 +48,14 @@ pub async fn run(up: Up, ground: &Ground) -> Done {
         vectors: vectors(),
     };
     let mut lent = None;
-    let served = daemon::run(options, up.listen, |ready| {
+    let ready = |ready: &Ready| {
         let started = own
             .as_ref()
             .map(|own| own.start(ready, settings.tls.as_ref(), ground));
         greet(ready, &node_line(own.as_ref(), started.as_ref()));
         lent = started.and_then(Result::ok);
-    });
-    let served = served.await;
+    };
+    let served = daemon::run(options, up.listen, Box::new(ready)).await;
     if let Some(lent) = lent {
         lent.stop().await;
     }
@@ -78,6 +78,10 @@ fn greet(ready: &Ready, node: &str) {
     output::say(format!(
         "manyhands {} is up at {url}",
         env!("CARGO_PKG_VERSION")
+    ));
+    output::say(format!(
+        "  page      {url}{} (works once; `manyhands link` prints another)",
+        ready.gateway.login_link()
     ));
     output::say(format!("  home      {}", home.display()));
     output::say(format!("  settings  {}", home.join(CONFIG_FILE).display()));

@@ -122,6 +122,7 @@ impl Audit {
             .send(message)
             .await
             .map_err(|_| StoreError::Closed)?;
+        self.state.urgent.notify_one();
         outcome.await.map_err(|_| StoreError::Closed)?
     }
 
@@ -131,6 +132,7 @@ impl Audit {
         if self.queue.send(Message::Close(done)).await.is_err() {
             return Ok(());
         }
+        self.state.urgent.notify_one();
         outcome.await.map_err(|_| StoreError::Closed)?
     }
 

@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use manyhands_core::Clock;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::chain::{INSERT, StoredEntry, damage_entry};
 use super::entry::{AuditEntry, AuditKind};
@@ -46,6 +46,8 @@ pub(super) struct WriterState {
     pub(super) failing: AtomicBool,
     /// How many transactions were committed.
     pub(super) commits: AtomicU64,
+    /// Told by whoever queued something and waits for it.
+    pub(super) urgent: Notify,
 }
 
 pub(super) struct Writer {
@@ -124,18 +126,15 @@ impl Writer {
         let Some(first) = first else {
             return (batch, false);
         };
-        let mut waited_for = batch.take(first);
-        let linger = Instant::now() + LINGER;
+        if !batch.take(first) {
+            // Entries that nobody waits for gather unseen: none of them wakes the writer.
+            let _ = timeout(LINGER, self.state.urgent.notified()).await;
+        }
         while batch.entries.len() < MAX_BATCH {
-            let next = match self.queue.try_recv() {
-                Ok(next) => next,
-                Err(_) if waited_for => break,
-                Err(_) => match timeout_at(linger, self.queue.recv()).await {
-                    Ok(Some(next)) => next,
-                    Ok(None) | Err(_) => break,
-                },
-            };
-            waited_for |= batch.take(next);
+            match self.queue.try_recv() {
+                Ok(next) => drop(batch.take(next)),
+                Err(_) => break,
+            }
         }
         (batch, true)
     }

@@ -133,9 +133,14 @@ impl Sessions {
     }
 
     /// Keeps an input as a turn that waits for its place, and notes that somebody spoke in the
-    /// session. The same run asked again is the turn that is there; where `most` turns are open,
-    /// nothing is kept.
-    pub async fn enqueue(&self, turn: &TurnRecord, most: usize) -> Result<Taken, StoreError> {
+    /// session, in the chat that `peer` names if in any. The same run asked again is the turn that is
+    /// there; where `most` turns are open, nothing is kept.
+    pub async fn enqueue(
+        &self,
+        turn: &TurnRecord,
+        most: usize,
+        peer: Option<&str>,
+    ) -> Result<Taken, StoreError> {
         let key = turn.session_key.as_str();
         let mut tx = self.sql.begin().await?;
         let known = Statement::new(TURN_COLUMNS)
@@ -155,10 +160,12 @@ impl Sessions {
             return Ok(Taken::Full);
         }
         tx.run(turn.insert()).await?;
-        let active =
-            Statement::new("UPDATE session SET last_active = $2, updated = $2 WHERE key = $1")
-                .bind(key)
-                .bind(turn.created);
+        let active = Statement::new(
+            "UPDATE session SET last_active = $2, updated = $2, peer = COALESCE($3, peer) WHERE key = $1",
+        )
+        .bind(key)
+        .bind(turn.created)
+        .bind(peer.map(str::to_owned));
         tx.run(active).await?;
         tx.commit().await?;
         Ok(Taken::New { before: open })

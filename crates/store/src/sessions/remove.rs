@@ -8,7 +8,7 @@ use crate::error::StoreError;
 use crate::sql::Statement;
 
 impl Sessions {
-    /// Sessions of sub-agents in which nobody spoke since `before`, the longest quiet first.
+    /// Sessions of sub-agents and of runs of jobs in which nobody spoke since `before`, the longest quiet first.
     pub async fn quiet_subs(
         &self,
         before: Timestamp,
@@ -16,7 +16,8 @@ impl Sessions {
     ) -> Result<Vec<SessionRecord>, StoreError> {
         let select = Statement::new(SESSION_COLUMNS)
             .then_with(" WHERE last_active < ", before)
-            .then(" AND key LIKE 'agent:' || agent || ':sub:%' ORDER BY last_active, key")
+            .then(" AND (key LIKE 'agent:' || agent || ':sub:%' OR key LIKE 'agent:' || agent || ':cron:%')")
+            .then(" ORDER BY last_active, key")
             .then_with(" LIMIT ", i64::from(limit));
         let rows = self.sql.all(select).await?;
         rows.iter().map(SessionRecord::read).collect()
@@ -97,7 +98,7 @@ mod tests {
             started: None,
             ended: None,
         };
-        sessions.enqueue(&turn, 9).await.unwrap();
+        sessions.enqueue(&turn, 9, None).await.unwrap();
         let said = Act::Append {
             turn: None,
             kind: "user",

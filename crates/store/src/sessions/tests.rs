@@ -52,7 +52,7 @@ async fn with_session() -> (TestHome, Store, SessionRecord) {
 async fn a_step_is_done_whole_or_not_at_all() {
     let (_home, store, session) = with_session().await;
     let sessions = store.sessions();
-    sessions.enqueue(&turn("t1", "r1"), 9).await.unwrap();
+    sessions.enqueue(&turn("t1", "r1"), 9, None).await.unwrap();
     let acts = vec![moved(TurnState::Running), said("a"), said("b")];
     let after = sessions
         .commit(&session.key, "s1", acts, Timestamp(2))
@@ -117,15 +117,15 @@ async fn a_step_of_a_conversation_that_was_reset_is_refused() {
 async fn the_same_run_is_one_turn_and_an_ended_turn_stays_ended() {
     let (_home, store, session) = with_session().await;
     let sessions = store.sessions();
-    let first = sessions.enqueue(&turn("t1", "r1"), 2).await.unwrap();
+    let first = sessions.enqueue(&turn("t1", "r1"), 2, None).await.unwrap();
     assert_eq!(first, Taken::New { before: 0 });
-    let again = sessions.enqueue(&turn("t2", "r1"), 2).await.unwrap();
+    let again = sessions.enqueue(&turn("t2", "r1"), 2, None).await.unwrap();
     assert!(matches!(again, Taken::Known(turn) if turn.id == "t1"));
-    let third = sessions.enqueue(&turn("t3", "r3"), 2).await.unwrap();
+    let third = sessions.enqueue(&turn("t3", "r3"), 2, None).await.unwrap();
     assert_eq!(third, Taken::New { before: 1 });
-    let more = sessions.enqueue(&turn("t4", "r4"), 2).await.unwrap();
+    let more = sessions.enqueue(&turn("t4", "r4"), 2, None).await.unwrap();
     assert_eq!(more, Taken::Full);
-    let again = sessions.enqueue(&turn("t2", "r1"), 2).await.unwrap();
+    let again = sessions.enqueue(&turn("t2", "r1"), 2, None).await.unwrap();
     assert!(
         matches!(again, Taken::Known(_)),
         "asking again needs no place"

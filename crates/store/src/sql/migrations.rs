@@ -11,7 +11,7 @@ use super::sqlite::refusal;
 use crate::error::StoreError;
 
 /// Steps are appended and never edited once released.
-const STEPS: [(i64, &str, &str); 9] = [
+const STEPS: [(i64, &str, &str); 11] = [
     (
         1,
         "records",
@@ -44,6 +44,12 @@ const STEPS: [(i64, &str, &str); 9] = [
         9,
         "servers",
         include_str!("../../migrations/0009_servers.sql"),
+    ),
+    (10, "cron", include_str!("../../migrations/0010_cron.sql")),
+    (
+        11,
+        "channels",
+        include_str!("../../migrations/0011_channels.sql"),
     ),
 ];
 

@@ -124,7 +124,7 @@ impl Statement {
     }
 
     /// The text and the values as the driver wants them.
-    pub(super) fn bound(self) -> Result<(String, SqliteArguments), StoreError> {
+    pub(crate) fn bound(self) -> Result<(String, SqliteArguments), StoreError> {
         let mut arguments = SqliteArguments::default();
         for param in self.params {
             match param {

@@ -1,6 +1,7 @@
 //! `code-execution_execute`
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::Duration;
 
@@ -157,6 +158,7 @@ impl Tool for Execute {
         let hands = Arc::new(Hands {
             path,
             scripts: self.scripts.clone(),
+            tainted: AtomicBool::new(context.tainted),
             context: context.clone(),
             connections: Arc::new(connections),
             patience: timeout,
@@ -178,6 +180,8 @@ struct Hands {
     path: Arc<Path>,
     scripts: Scripts,
     context: CallContext,
+    /// Whether words from outside came in before or since; what follows may be what they ask for.
+    tainted: AtomicBool,
     connections: Arc<BTreeMap<String, String>>,
     patience: Duration,
     made: Mutex<Made>,
@@ -194,14 +198,28 @@ impl Hands {
     async fn invoke(&self, tool: &str, arguments: Value, reach: Reach) -> Result<Value, ToolError> {
         let mut request = CallRequest::new(tool, arguments, self.context.caller.clone());
         request.agent = self.context.agent.clone();
-        request.tainted = self.context.tainted;
+        request.tainted = self.tainted.load(Ordering::Acquire);
+        request.place = self.context.place.clone();
         request.lineage = self.context.lineage.clone();
         request.connections = self.connections.clone();
         request.answers = self.context.answers.clone();
         request.reach = reach;
         request.approval_wait = self.patience;
         request.whole = true;
-        self.path.invoke(request).await.map(|outcome| outcome.value)
+        let effects = self.effects(tool, &request.arguments);
+        let outcome = self.path.invoke(request).await;
+        // Outside of turns nobody is tainted: whoever runs the script wrote it before it read.
+        let clean = outcome.as_ref().is_ok_and(|outcome| outcome.clean);
+        if !self.context.lineage.is_empty() && effects.brings_words() && !clean {
+            self.tainted.store(true, Ordering::Release);
+        }
+        outcome.map(|outcome| outcome.value)
+    }
+
+    fn effects(&self, tool: &str, arguments: &Value) -> Effects {
+        let catalogue = self.scripts.catalogue.load();
+        let tool = catalogue.resolve(tool);
+        tool.map_or_else(Effects::default, |tool| tool.effects_of(arguments))
     }
 
     async fn tool(&self, server: &str, tool: &str, arguments: Value) -> Result<Value, ToolError> {

@@ -1,10 +1,12 @@
 //! The gateway's native tools, `gsv__*`: one file each.
 
 mod config_get;
+mod cron;
 mod delete_file;
 mod edit_file;
 mod logs_get;
 mod memory_search;
+mod message;
 mod read_file;
 mod session_send;
 mod sessions_list;
@@ -17,6 +19,8 @@ use arc_swap::ArcSwap;
 use manyhands_core::{Catalogue, Tool, ToolSpec, Typed};
 
 use super::MindGround;
+use crate::chats::Chats;
+use crate::cron::Cron;
 use crate::nodes::Nodes;
 use crate::nodes::transfer::Transfers;
 use crate::settings::LiveSettings;
@@ -30,6 +34,8 @@ pub(crate) struct Ground<'a> {
     pub(crate) transfers: &'a Transfers,
     pub(crate) catalogue: &'a Arc<ArcSwap<Catalogue>>,
     pub(crate) minds: &'a MindGround,
+    pub(crate) cron: &'a Cron,
+    pub(crate) chats: &'a Chats,
 }
 
 /// Every tool of the family.
@@ -41,6 +47,8 @@ pub(crate) fn tools(ground: &Ground<'_>) -> Vec<Arc<dyn Tool>> {
         transfers,
         catalogue,
         minds,
+        cron,
+        chats,
     } = ground;
     vec![
         Arc::new(Typed::new(read_file::ReadFile((*workspace).clone()))),
@@ -57,6 +65,8 @@ pub(crate) fn tools(ground: &Ground<'_>) -> Vec<Arc<dyn Tool>> {
         Arc::new(Typed::new(sessions_list::SessionsList((*minds).clone()))),
         Arc::new(Typed::new(memory_search::MemorySearch((*minds).clone()))),
         Arc::new(Typed::new(session_send::SessionSend((*minds).clone()))),
+        Arc::new(Typed::new(cron::CronJobs((*cron).clone()))),
+        Arc::new(Typed::new(message::Message((*chats).clone()))),
     ]
 }
 

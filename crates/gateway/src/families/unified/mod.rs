@@ -5,11 +5,19 @@ mod acp_permit;
 mod acp_spawn;
 mod bash;
 mod command;
+pub(crate) mod contacts_send;
 mod envelope;
+mod message_react;
 mod plan_create;
 mod powershell;
 mod read_file;
+pub(crate) mod recent;
 mod spawn;
+mod telegram;
+mod telegram_send_file;
+mod telegram_send_photo;
+mod telegram_send_voice;
+pub(crate) mod todo_update;
 mod url_fetch;
 mod web_search;
 mod write_file;
@@ -20,6 +28,7 @@ use manyhands_config::Tools;
 use manyhands_core::{RunsOn, Tool, ToolSpec, Typed};
 
 use super::MindGround;
+use crate::chats::Chats;
 use crate::host::Host;
 use crate::web::Web;
 
@@ -29,6 +38,7 @@ pub(crate) fn tools(
     host: &Host,
     web: &Web,
     minds: &MindGround,
+    chats: &Chats,
 ) -> Vec<Arc<dyn Tool>> {
     let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
     if switches.read_file.enabled {
@@ -63,6 +73,26 @@ pub(crate) fn tools(
     if switches.plan_create.enabled {
         tools.push(Arc::new(Typed::new(plan_create::PlanCreate(minds.clone()))));
     }
+    if switches.todo_update.enabled {
+        tools.push(Arc::new(Typed::new(todo_update::TodoUpdate(minds.clone()))));
+    }
+    if switches.contacts_send.enabled {
+        let (people, ids) = (minds.people.clone(), minds.ids.clone());
+        let send = contacts_send::ContactsSend { people, ids };
+        tools.push(Arc::new(Typed::new(send)));
+    }
+    let telegram = telegram::Telegram {
+        host: host.clone(),
+        chats: chats.clone(),
+    };
+    let file = telegram_send_file::TelegramSendFile(telegram.clone());
+    let photo = telegram_send_photo::TelegramSendPhoto(telegram.clone());
+    let voice = telegram_send_voice::TelegramSendVoice(telegram);
+    let react = message_react::MessageReact(chats.clone());
+    tools.push(Arc::new(Typed::new(file)));
+    tools.push(Arc::new(Typed::new(photo)));
+    tools.push(Arc::new(Typed::new(voice)));
+    tools.push(Arc::new(Typed::new(react)));
     tools
 }
 

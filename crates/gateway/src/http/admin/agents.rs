@@ -45,6 +45,7 @@ pub async fn show(
         tools: &agent.tools,
         discover: &agent.discover,
         only: None,
+        place: None,
     };
     let catalogue = gateway.path.catalogue();
     let tools = |wanted: Reach| -> Vec<String> {

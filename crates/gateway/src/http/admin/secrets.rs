@@ -42,6 +42,7 @@ pub async fn put(
     }
     gateway.store.vault().set(&name, &secret).await?;
     gateway.learn_secrets().await?;
+    gateway.chats().take_over().await; // an account may have waited for it
     gateway.note(&owner.caller, "secret.set", &name).await?;
     answer(json!({ "name": name, "stored": true }))
 }

@@ -19,7 +19,9 @@ use super::eras::{self, LEGACY};
 use super::errand::{Errand, fault};
 use super::events;
 use super::hearing::Hearing;
-use super::message::{Fault, INTERNAL, INVALID_REQUEST, Incoming, answer, notification, request};
+use super::message::{
+    Fault, INTERNAL, INVALID_REQUEST, Incoming, answer, besides_call, notification, request,
+};
 use super::session::Session;
 use super::voice::{Manner, Out};
 
@@ -67,12 +69,10 @@ pub(super) async fn post(
                     return fault(error).respond(&id);
                 }
             }
-            let mut carried = params.clone();
-            carried.remove("name");
-            carried.remove("arguments");
-            if method != "tools/call" {
-                carried = Map::new();
-            }
+            let carried = match method.as_str() {
+                "tools/call" => besides_call(&params),
+                _ => Map::new(),
+            };
             let manner = Manner {
                 capabilities: session.capabilities.clone(),
                 carried,

@@ -79,6 +79,14 @@ impl Fault {
     }
 }
 
+/// What a call says besides which tool is called and with what.
+pub(super) fn besides_call(params: &Map<String, Value>) -> Map<String, Value> {
+    let said = params.iter();
+    said.filter(|(key, _)| !matches!(key.as_str(), "name" | "arguments"))
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect()
+}
+
 /// An answer to the request `id`.
 pub(super) fn answer(id: &Value, result: Result<Value, Fault>) -> Value {
     match result {

@@ -20,7 +20,7 @@ use super::errand::{Errand, fault, unknown};
 use super::events;
 use super::message::{
     Fault, HEADER_MISMATCH, INTERNAL, INVALID_PARAMS, Incoming, METHOD_NOT_FOUND,
-    MISSING_CAPABILITY, UNSUPPORTED_VERSION, answer, notification,
+    MISSING_CAPABILITY, UNSUPPORTED_VERSION, answer, besides_call, notification,
 };
 use super::paused::Waiting;
 use super::voice::{Manner, Out, Question, Stretch};
@@ -187,15 +187,12 @@ fn begin(
         .then(|| pass.floor(&errand, &capabilities))
         .transpose()
         .map_err(fault)?;
-    let mut carried = params.clone();
-    if method == "tools/call" {
-        carried.remove("name");
-        carried.remove("arguments");
-        if let Some(Value::Object(meta)) = carried.get_mut("_meta") {
-            meta.remove("progressToken");
-        }
-    } else {
-        carried = Map::new();
+    let mut carried = match method {
+        "tools/call" => besides_call(&params),
+        _ => Map::new(),
+    };
+    if let Some(Value::Object(meta)) = carried.get_mut("_meta") {
+        meta.remove("progressToken");
     }
     let manner = Manner {
         capabilities,

@@ -11,6 +11,7 @@ use async_trait::async_trait;
 use manyhands_core::{Answers, ErrorCode, ToolError};
 use serde_json::{Map, Value, json};
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, timeout};
 
 use super::eras;
 use super::message::{Fault, notification};
@@ -22,6 +23,8 @@ const AHEAD: usize = 256;
 const TOGETHER: Duration = Duration::from_millis(50);
 /// How many questions are asked at once.
 const MAX_TOGETHER: usize = 16;
+/// How long a question waits for its answer.
+const OPEN: Duration = Duration::from_secs(600);
 
 /// What comes of a request while it is done, and in the end.
 pub(super) enum Out {
@@ -94,6 +97,46 @@ pub(super) struct Voice {
     /// The conversation that has a line of its own, if it has one.
     line: Option<(String, Arc<Floor>)>,
     out: mpsc::Sender<Out>,
+    /// That of the whole line, where there is one: a question on it may belong to any request.
+    thought: Arc<Mutex<Thought>>,
+}
+
+/// How long somebody thinks about what they are asked. Questions that are open together count once.
+#[derive(Default)]
+struct Thought {
+    past: Duration,
+    open: usize,
+    since: Option<Instant>,
+}
+
+impl Thought {
+    fn all(&self) -> Duration {
+        self.past + self.since.map_or(Duration::ZERO, |since| since.elapsed())
+    }
+}
+
+/// A question that is open, until this is dropped.
+struct Thinking<'a>(&'a Mutex<Thought>);
+
+impl<'a> Thinking<'a> {
+    fn about(thought: &'a Mutex<Thought>) -> Self {
+        let mut held = thought.lock().expect("no panic while held");
+        held.open += 1;
+        held.since.get_or_insert_with(Instant::now);
+        drop(held);
+        Self(thought)
+    }
+}
+
+impl Drop for Thinking<'_> {
+    fn drop(&mut self) {
+        let mut held = self.0.lock().expect("no panic while held");
+        held.open -= 1;
+        if held.open == 0 {
+            held.past = held.all();
+            held.since = None;
+        }
+    }
 }
 
 /// Whose requests are done on one line. What a server asks on it belongs to the newest.
@@ -102,6 +145,7 @@ pub(super) struct Floor {
     voices: Mutex<Vec<Weak<Voice>>>,
     /// Whether it is kept for one request alone.
     taken: AtomicBool,
+    thought: Arc<Mutex<Thought>>,
 }
 
 impl Floor {
@@ -136,6 +180,8 @@ impl Voice {
     /// A voice, and what is heard by it.
     pub(super) fn new(manner: Manner) -> (Arc<Self>, mpsc::Receiver<Out>) {
         let (out, heard) = mpsc::channel(AHEAD);
+        let floor = manner.line.as_ref().map(|(_, floor)| floor);
+        let thought = floor.map_or_else(Arc::default, |floor| floor.thought.clone());
         let voice = Arc::new(Self {
             capabilities: manner.capabilities,
             carried: manner.carried,
@@ -143,6 +189,7 @@ impl Voice {
             logs: manner.logs,
             line: manner.line,
             out,
+            thought,
         });
         if let Some((_, floor)) = &voice.line {
             let mut voices = floor.voices.lock().expect("no panic while held");
@@ -189,13 +236,18 @@ impl Voice {
         };
         let asked = self.out.send(Out::Asked(question)).await;
         asked.map_err(|_| gone())?;
-        match answer.await {
-            Ok(Ok(result)) => Ok(result),
-            Ok(Err(error)) => {
+        let _thinking = Thinking::about(&self.thought);
+        match timeout(OPEN, answer).await {
+            Ok(Ok(Ok(result))) => Ok(result),
+            Ok(Ok(Err(error))) => {
                 let said = error["message"].as_str().unwrap_or("it was refused");
                 Err(ToolError::new(ErrorCode::Failed, said))
             }
-            Err(_) => Err(gone()),
+            Ok(Err(_)) => Err(gone()),
+            Err(_) => {
+                let message = format!("nobody answered {method} within {OPEN:?}");
+                Err(ToolError::new(ErrorCode::DeadlineExceeded, message))
+            }
         }
     }
 }
@@ -243,5 +295,9 @@ impl Answers for Heard {
 
     fn line(&self) -> Option<String> {
         self.0.line.as_ref().map(|(name, _)| name.clone())
+    }
+
+    fn thought(&self) -> Duration {
+        self.0.thought.lock().expect("no panic while held").all()
     }
 }

@@ -1,0 +1,128 @@
+//! How fast one may go, as Discord says with every answer.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use manyhands_guard::HeaderMap;
+use serde_json::Value;
+use tokio::time::Instant;
+
+use crate::recent::Recent;
+
+/// How many routes and buckets are remembered.
+const MOST: usize = 2_048;
+/// The longest that is believed.
+const LONGEST: f64 = 86_400.0;
+
+/// What is left of a bucket.
+#[derive(Debug, Clone, Copy)]
+struct Left {
+    remaining: u32,
+    until: Instant,
+}
+
+/// What Discord said of each bucket.
+pub(super) struct Limits {
+    /// The bucket of a route.
+    routes: Recent<String>,
+    /// What is left, by bucket and chat.
+    left: Recent<Left>,
+    /// Nothing at all may be asked before this.
+    all: Mutex<Option<Instant>>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            routes: Recent::new(MOST),
+            left: Recent::new(MOST),
+            all: Mutex::new(None),
+        }
+    }
+}
+
+impl Limits {
+    /// Takes a place for a request, or says how long there is none.
+    pub(super) fn take(&self, route: &str, chat: &str) -> Result<(), Duration> {
+        let now = Instant::now();
+        let all = *self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(until) = all.filter(|until| *until > now) {
+            return Err(until - now);
+        }
+        let Some(name) = self.name(route, chat) else {
+            return Ok(());
+        };
+        let Some(left) = self.left.get(&name).filter(|left| left.until > now) else {
+            return Ok(());
+        };
+        let Some(remaining) = left.remaining.checked_sub(1) else {
+            return Err(left.until - now);
+        };
+        self.left.put(&name, Left { remaining, ..left });
+        Ok(())
+    }
+
+    /// Learns from the headers of an answer.
+    pub(super) fn learn(&self, route: &str, chat: &str, headers: &HeaderMap) {
+        let said = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        if let Some(bucket) = said("x-ratelimit-bucket") {
+            self.routes
+                .put(&format!("{route} {chat}"), bucket.to_owned());
+        }
+        let remaining = said("x-ratelimit-remaining").and_then(|text| text.parse().ok());
+        let after = said("x-ratelimit-reset-after").and_then(|text| text.parse().ok());
+        if let (Some(remaining), Some(after)) = (remaining, after.and_then(seconds))
+            && let Some(name) = self.name(route, chat)
+        {
+            let until = Instant::now() + after;
+            self.left.put(&name, Left { remaining, until });
+        }
+    }
+
+    /// Learns that it was too fast, and says how long to wait.
+    pub(super) fn too_fast(
+        &self,
+        route: &str,
+        chat: &str,
+        headers: &HeaderMap,
+        body: &Value,
+    ) -> Option<Duration> {
+        let header = |name: &str| headers.get(name)?.to_str().ok()?.parse().ok();
+        let after = body["retry_after"].as_f64();
+        let after = after.or_else(|| header("retry-after")).and_then(seconds)?;
+        let until = Instant::now() + after;
+        let global = body["global"] == true || headers.contains_key("x-ratelimit-global");
+        if global {
+            *self.all.lock().unwrap_or_else(PoisonError::into_inner) = Some(until);
+        } else {
+            let name = self.name(route, chat);
+            let name = name.unwrap_or_else(|| format!("{route} {chat}"));
+            self.routes
+                .put(&format!("{route} {chat}"), bucket_of(&name).to_owned());
+            self.left.put(
+                &name,
+                Left {
+                    remaining: 0,
+                    until,
+                },
+            );
+        }
+        Some(after)
+    }
+
+    /// What a bucket is remembered by.
+    fn name(&self, route: &str, chat: &str) -> Option<String> {
+        let bucket = self.routes.get(&format!("{route} {chat}"))?;
+        Some(format!("{bucket} {chat}"))
+    }
+}
+
+/// The bucket in a name.
+fn bucket_of(name: &str) -> &str {
+    name.rsplit_once(' ').map_or(name, |(bucket, _)| bucket)
+}
+
+fn seconds(said: f64) -> Option<Duration> {
+    let sane = said.is_finite() && said >= 0.0;
+    sane.then(|| Duration::from_secs_f64(said.min(LONGEST)))
+}

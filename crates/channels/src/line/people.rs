@@ -1,0 +1,183 @@
+//! What people and groups are called. Events do not tell it, so it is asked for, once a day at most.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use manyhands_core::{Clock, PeerKind, Place, Timestamp};
+use tokio::sync::{Mutex, mpsc};
+use tokio_util::sync::CancellationToken;
+
+use super::{Line, is_id, send};
+use crate::channel::{ChannelError, Ear, SendError};
+use crate::download::harmless;
+use crate::recent::Recent;
+use crate::standby;
+
+/// How many names are known at most.
+const KNOWN: usize = 4_096;
+/// How many wait to be asked for; the rest is asked for when they write again.
+const WAITING: usize = 64;
+/// How long a name is good for.
+const GOOD: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Names, as they were last told.
+pub(super) struct People {
+    clock: Arc<dyn Clock>,
+    names: Recent<(Option<String>, Timestamp)>,
+    ask: mpsc::Sender<Place>,
+    asked: Mutex<mpsc::Receiver<Place>>,
+}
+
+/// What is known of a place.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Known {
+    pub sender: Option<String>,
+    pub chat: Option<String>,
+}
+
+impl People {
+    pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
+        let (ask, asked) = mpsc::channel(WAITING);
+        Self {
+            clock,
+            names: Recent::new(KNOWN),
+            ask,
+            asked: Mutex::new(asked),
+        }
+    }
+
+    /// What is known without asking; the rest is asked for in the background.
+    pub(super) fn known(&self, place: &Place) -> Known {
+        let sender = sender_key(place).map(|key| self.fresh(&key));
+        let chat = chat_key(place).map(|key| self.fresh(&key));
+        if matches!(sender, Some(None)) || matches!(chat, Some(None)) {
+            // When it is full, the next message asks.
+            let _ = self.ask.try_send(place.clone());
+        }
+        Known {
+            sender: sender.flatten().flatten(),
+            chat: chat.flatten().flatten(),
+        }
+    }
+
+    /// A name that is still good; within it nothing, where there is none.
+    fn fresh(&self, key: &str) -> Option<Option<String>> {
+        let (name, at) = self.names.get(key)?;
+        (self.clock.now().since(at) < GOOD).then_some(name)
+    }
+}
+
+fn sender_key(place: &Place) -> Option<String> {
+    let sender = place.sender.as_deref()?;
+    Some(format!("{} {sender}", place.chat))
+}
+
+/// Only groups have a name; rooms have none.
+fn chat_key(place: &Place) -> Option<String> {
+    let named = place.kind != PeerKind::Dm && place.chat.starts_with('C');
+    named.then(|| place.chat.clone())
+}
+
+impl Line {
+    /// What the sender is called, asked for where it is not known.
+    pub(super) async fn name_of(&self, place: &Place) -> Result<Option<String>, SendError> {
+        let (Some(key), Some(sender)) = (sender_key(place), place.sender.as_deref()) else {
+            return Ok(None);
+        };
+        let chat = &place.chat;
+        let path = match place.kind {
+            PeerKind::Dm => format!("v2/bot/profile/{sender}"),
+            _ if chat.starts_with('R') => format!("v2/bot/room/{chat}/member/{sender}"),
+            _ => format!("v2/bot/group/{chat}/member/{sender}"),
+        };
+        if !is_id(chat) || !is_id(sender) {
+            return Ok(None);
+        }
+        self.ask(&key, &path, "displayName").await
+    }
+
+    async fn ask(&self, key: &str, path: &str, field: &str) -> Result<Option<String>, SendError> {
+        if let Some(name) = self.people.fresh(key) {
+            return Ok(name);
+        }
+        let answer = self.get(path).await.map_err(harmless)?;
+        let name = match answer.status.as_u16() {
+            200 => answer.json()?[field].as_str().map(str::to_owned),
+            // They are no friend of this account, or do not let it know.
+            404 => None,
+            _ => return Err(send::refused(&answer)),
+        };
+        let at = self.people.clock.now();
+        self.people.names.put(key, (name.clone(), at));
+        Ok(name)
+    }
+
+    /// Sees to it that LINE tells its news, then asks for names until it is stopped.
+    pub(super) async fn stand_by(
+        &self,
+        ear: &dyn Ear,
+        stop: &CancellationToken,
+    ) -> Result<(), ChannelError> {
+        let ready = standby::ready(ear, stop, self.api.ids(), || self.prepare());
+        if !ready.await? {
+            return Ok(());
+        }
+        let mut asked = self.people.asked.lock().await;
+        loop {
+            let place = tokio::select! {
+                place = asked.recv() => place,
+                () = stop.cancelled() => return Ok(()),
+            };
+            let Some(place) = place else { return Ok(()) };
+            tokio::select! {
+                () = self.introduce(&place) => {}
+                () = stop.cancelled() => return Ok(()),
+            }
+        }
+    }
+
+    async fn introduce(&self, place: &Place) {
+        if let Err(error) = self.name_of(place).await {
+            tracing::debug!(%error, "a name could not be asked for");
+        }
+        if let Some(key) = chat_key(place).filter(|key| is_id(key)) {
+            let path = format!("v2/bot/group/{key}/summary");
+            if let Err(error) = self.ask(&key, &path, "groupName").await {
+                tracing::debug!(%error, "the name of a group could not be asked for");
+            }
+        }
+    }
+
+    /// Checks the token, and that LINE knows our webhook where that is ours to see to.
+    async fn prepare(&self) -> Result<(), SendError> {
+        crate::channel::Channel::me(self).await?;
+        let Some(webhook) = &self.account.webhook else {
+            return Ok(());
+        };
+        let path = "v2/bot/channel/webhook/endpoint";
+        let answer = self.get(path).await?;
+        let known = match answer.status.as_u16() {
+            200 => answer.json()?,
+            404 => serde_json::Value::Null,
+            _ => return Err(send::refused(&answer)),
+        };
+        if known["endpoint"].as_str() != Some(webhook.as_str()) {
+            let body = serde_json::json!({"endpoint": webhook.as_str()}).to_string();
+            let body = ("application/json".to_owned(), body.into());
+            let url = self.api.url(path);
+            let put = manyhands_guard::Method::PUT;
+            let answer = self.api.send(put, url, self.headers()?, Some(body)).await?;
+            if !answer.status.is_success() {
+                return Err(send::refused(&answer));
+            }
+        }
+        if known["active"] == false {
+            return Err(SendError::Never(
+                "LINE does not use the webhook\nturn on \"Use webhook\" in the LINE Developers \
+                 console, on the page Messaging API of the channel"
+                    .to_owned(),
+            ));
+        }
+        Ok(())
+    }
+}

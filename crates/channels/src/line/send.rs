@@ -1,0 +1,340 @@
+//! What is said on LINE: a reply while its token is good, else a push.
+
+use bytes::Bytes;
+use manyhands_guard::{HeaderName, HeaderValue, StatusCode};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use url::Url;
+use uuid::{Builder, Uuid};
+
+use super::{Line, TEXT, plain};
+use crate::api::Answer;
+use crate::channel::{Delivered, SendError};
+use crate::short::{shortened, units};
+use crate::words::{Button, FileKind, Outgoing, Say};
+
+/// Buttons below one text of LINE's.
+const BUTTONS: usize = 4;
+/// Messages in one call.
+const MESSAGES: usize = 5;
+/// The longest text above buttons, in UTF-16 units.
+const ABOVE: usize = 160;
+/// The longest word on a button.
+const LABEL: usize = 20;
+/// The longest data of a button.
+const POSTBACK: usize = 300;
+/// The longest address of a picture.
+const ADDRESS: usize = 2_000;
+/// The largest picture that can be its own preview, in bytes.
+const PREVIEW: usize = 1024 * 1024;
+
+/// What an answer brings along: a token to reply with once, and one to quote with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Ticket<'a> {
+    pub reply: Option<&'a str>,
+    pub quote: Option<&'a str>,
+}
+
+impl<'a> Ticket<'a> {
+    pub(super) fn of(message: &'a Outgoing) -> Self {
+        Self::parse(message.ticket.as_deref())
+    }
+
+    /// Both tokens as one word; neither holds a blank.
+    pub(super) fn written(self) -> Option<String> {
+        match (self.reply, self.quote) {
+            (None, None) => None,
+            (reply, None) => reply.map(str::to_owned),
+            (reply, Some(quote)) => Some(format!("{} {quote}", reply.unwrap_or_default())),
+        }
+    }
+
+    pub(super) fn parse(ticket: Option<&'a str>) -> Self {
+        let Some(ticket) = ticket else {
+            return Self::default();
+        };
+        let (reply, quote) = ticket.split_once(' ').unwrap_or((ticket, ""));
+        let some = |token: &'a str| (!token.is_empty()).then_some(token);
+        Self {
+            reply: some(reply),
+            quote: some(quote),
+        }
+    }
+}
+
+/// What became of a reply.
+pub(super) enum Replied {
+    /// LINE took it.
+    Taken(Delivered),
+    /// The token was used or is too old; nothing was sent.
+    TokenGone,
+}
+
+impl Line {
+    /// Replies while that can be, else pushes.
+    pub(super) async fn deliver(
+        &self,
+        key: &str,
+        message: &Outgoing,
+        messages: Vec<Value>,
+    ) -> Result<Delivered, SendError> {
+        if let Some(token) = Ticket::of(message).reply
+            && let Replied::Taken(delivered) = self.reply(token, &messages).await?
+        {
+            return Ok(delivered);
+        }
+        self.push(key, &message.to.chat, &messages).await
+    }
+
+    /// Replies with a token, which is good for one use: what may have arrived is said once more, and
+    /// arrives if it had not.
+    pub(super) async fn reply(
+        &self,
+        token: &str,
+        messages: &[Value],
+    ) -> Result<Replied, SendError> {
+        let body = json!({"replyToken": token, "messages": messages});
+        let mut doubt = None;
+        for _ in 0..2 {
+            let url = self.api.url("v2/bot/message/reply");
+            let answer = match self.api.post_json(url, self.headers()?, &body).await {
+                Ok(answer) => answer,
+                Err(SendError::Unknown(why)) => {
+                    doubt = Some(why);
+                    continue;
+                }
+                Err(sure) => return Err(unsure(doubt, sure)),
+            };
+            if answer.status.is_success() {
+                return Ok(Replied::Taken(self.sent(&answer)));
+            }
+            if answer.status.is_server_error() {
+                doubt = Some(why(&answer));
+                continue;
+            }
+            if doubt.is_none() && token_gone(&answer) {
+                return Ok(Replied::TokenGone);
+            }
+            return Err(unsure(doubt, refused(&answer)));
+        }
+        Err(SendError::Unknown(doubt.unwrap_or_default()))
+    }
+
+    /// Pushes: the same key arrives once, so that what is unknown can be tried again.
+    async fn push(&self, key: &str, to: &str, messages: &[Value]) -> Result<Delivered, SendError> {
+        let body = json!({"to": to, "messages": messages});
+        let mut headers = self.headers()?;
+        let retry = HeaderValue::from_str(&retry_key(key).to_string())
+            .map_err(|_| SendError::Never("the key cannot be sent".to_owned()))?;
+        headers.insert(HeaderName::from_static("x-line-retry-key"), retry);
+        let url = self.api.url("v2/bot/message/push");
+        let answer = match self.api.post_json(url, headers, &body).await {
+            Ok(answer) => answer,
+            Err(SendError::Unknown(why)) => return Err(SendError::Later { after: None, why }),
+            Err(other) => return Err(other),
+        };
+        let accepted = answer.headers.contains_key("x-line-accepted-request-id");
+        match answer.status {
+            status if status.is_success() => Ok(self.sent(&answer)),
+            // It had arrived when it was sent before.
+            StatusCode::CONFLICT if accepted => Ok(self.sent(&answer)),
+            _ => Err(refused(&answer)),
+        }
+    }
+
+    /// What LINE says of what it took. Our own messages are known again when they are quoted.
+    fn sent(&self, answer: &Answer) -> Delivered {
+        let said: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+        let sent = said["sentMessages"].as_array().into_iter().flatten();
+        let ids: Vec<&str> = sent.filter_map(|one| one["id"].as_str()).collect();
+        for id in &ids {
+            self.ours.put(id, ());
+        }
+        Delivered {
+            message: ids.first().map(|id| (*id).to_owned()),
+        }
+    }
+}
+
+/// A refusal means nothing any more once an earlier try is in doubt.
+fn unsure(doubt: Option<String>, sure: SendError) -> SendError {
+    match doubt {
+        Some(why) => SendError::Unknown(why),
+        None => sure,
+    }
+}
+
+/// The key of the outbox as LINE wants one.
+pub(super) fn retry_key(key: &str) -> Uuid {
+    let hash = Sha256::digest(format!("line:{key}"));
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&hash[..16]);
+    Builder::from_random_bytes(bytes).into_uuid()
+}
+
+fn token_gone(answer: &Answer) -> bool {
+    answer.status == StatusCode::BAD_REQUEST
+        && message_of(answer).is_some_and(|said| said.contains("Invalid reply token"))
+}
+
+fn message_of(answer: &Answer) -> Option<String> {
+    let said: Value = serde_json::from_slice(&answer.body).ok()?;
+    let mut words = said["message"].as_str()?.to_owned();
+    for detail in said["details"].as_array().into_iter().flatten().take(5) {
+        let field = |name: &str| detail[name].as_str().unwrap_or_default().to_owned();
+        words.push_str(&format!("; {}: {}", field("property"), field("message")));
+    }
+    Some(words.chars().take(500).collect())
+}
+
+/// What LINE says, with the status.
+fn why(answer: &Answer) -> String {
+    let status = answer.status.as_u16();
+    match message_of(answer) {
+        Some(words) => format!("LINE says ({status}): {words}"),
+        None => format!("LINE answered with {status}"),
+    }
+}
+
+/// What a refusal means. Nothing was sent.
+pub(super) fn refused(answer: &Answer) -> SendError {
+    let why = why(answer);
+    match answer.status {
+        StatusCode::UNAUTHORIZED => SendError::Account(format!(
+            "{why}\nissue a new channel access token in the LINE Developers console"
+        )),
+        StatusCode::FORBIDDEN => SendError::Account(why),
+        StatusCode::TOO_MANY_REQUESTS if why.contains("monthly limit") => SendError::Account(
+            format!("{why}\nthe plan of this LINE account allows no more pushes this month"),
+        ),
+        StatusCode::TOO_MANY_REQUESTS => SendError::Later {
+            after: answer.retry_after(),
+            why,
+        },
+        status if status.is_server_error() => SendError::Later {
+            after: answer.retry_after(),
+            why,
+        },
+        _ => SendError::Never(why),
+    }
+}
+
+/// What is said, as messages of LINE's.
+pub(super) fn messages(message: &Outgoing, file: Option<&Bytes>) -> Result<Vec<Value>, SendError> {
+    let mut messages = match &message.say {
+        Say::Text { edits: Some(_), .. } => {
+            return Err(SendError::Never("LINE cannot change a message".to_owned()));
+        }
+        Say::Text { text, buttons, .. } => text_with_buttons(text, buttons)?,
+        Say::File {
+            form,
+            name,
+            mime,
+            caption,
+            link,
+            ..
+        } => {
+            let shown = *form == FileKind::Photo && matches!(&**mime, "image/jpeg" | "image/png");
+            let small = file.is_none_or(|bytes| bytes.len() <= PREVIEW);
+            match link.as_deref().filter(|_| shown && small).and_then(address) {
+                Some(url) => picture(&url, caption.as_deref())?,
+                None => vec![linked(name, caption.as_deref(), link.as_deref())?],
+            }
+        }
+        Say::React { .. } => {
+            return Err(SendError::Never(
+                "LINE lets programs react to nothing".to_owned(),
+            ));
+        }
+    };
+    // Only a text can quote.
+    if message.reply_to.is_some()
+        && let Some(quote) = Ticket::of(message).quote
+        && let Some(first) = messages.first_mut()
+        && first["type"] == "text"
+    {
+        first["quoteToken"] = json!(quote);
+    }
+    Ok(messages)
+}
+
+/// A text, which must be fit for one message.
+pub(super) fn text_message(text: &str) -> Result<Value, SendError> {
+    if text.trim().is_empty() {
+        return Err(SendError::Never("there is nothing to say".to_owned()));
+    }
+    match units(text) {
+        size if size > TEXT => Err(SendError::Never(format!(
+            "the text has {size} UTF-16 units, and LINE takes {TEXT}"
+        ))),
+        _ => Ok(json!({"type": "text", "text": text})),
+    }
+}
+
+fn text_with_buttons(text: &str, rows: &[Vec<Button>]) -> Result<Vec<Value>, SendError> {
+    let text = plain(text);
+    let buttons: Vec<&Button> = rows.iter().flatten().collect();
+    if buttons.is_empty() {
+        return Ok(vec![text_message(&text)?]);
+    }
+    if let Some(long) = buttons.iter().find(|one| units(&one.data) > POSTBACK) {
+        let label = &long.label;
+        return Err(SendError::Never(format!(
+            "the button {label} carries too much"
+        )));
+    }
+    let mut messages = Vec::new();
+    // A long text stands above its buttons as a message of its own.
+    let above = match units(&text) <= ABOVE && !text.trim().is_empty() {
+        true => text.clone(),
+        false => {
+            messages.push(text_message(&text)?);
+            let first = text.trim().lines().next().unwrap_or_default();
+            shortened(first, ABOVE)
+        }
+    };
+    for group in buttons.chunks(BUTTONS) {
+        let actions: Vec<Value> = group.iter().map(|one| action(one)).collect();
+        let template = json!({"type": "buttons", "text": above, "actions": actions});
+        messages.push(json!({"type": "template", "altText": above, "template": template}));
+    }
+    match messages.len() > MESSAGES {
+        true => Err(SendError::Never(
+            "LINE takes no more than 16 buttons".to_owned(),
+        )),
+        false => Ok(messages),
+    }
+}
+
+fn action(button: &Button) -> Value {
+    let label = shortened(&button.label, LABEL);
+    json!({"type": "postback", "label": label, "data": button.data, "displayText": label})
+}
+
+/// A picture that LINE fetches by itself.
+fn picture(url: &str, caption: Option<&str>) -> Result<Vec<Value>, SendError> {
+    let image = json!({"type": "image", "originalContentUrl": url, "previewImageUrl": url});
+    let caption = caption.map(plain).filter(|line| !line.trim().is_empty());
+    match caption {
+        Some(caption) => Ok(vec![image, text_message(&caption)?]),
+        None => Ok(vec![image]),
+    }
+}
+
+/// A file as words: LINE takes none from us.
+fn linked(name: &str, caption: Option<&str>, link: Option<&str>) -> Result<Value, SendError> {
+    let caption = caption.map(plain).filter(|line| !line.trim().is_empty());
+    let last = link.unwrap_or("(LINE takes no files; this one is kept by the gateway)");
+    let lines = [caption.as_deref(), Some(name), Some(last)];
+    let lines: Vec<&str> = lines.into_iter().flatten().collect();
+    text_message(&lines.join("\n"))
+}
+
+/// An address that LINE would fetch a picture from.
+fn address(link: &str) -> Option<String> {
+    let url = Url::parse(link)
+        .ok()
+        .filter(|url| url.scheme() == "https")?;
+    let url = url.to_string();
+    (url.len() <= ADDRESS).then_some(url)
+}

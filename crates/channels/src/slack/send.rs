@@ -1,0 +1,199 @@
+//! Texts, buttons and reactions that we send.
+
+use bytes::Bytes;
+use manyhands_core::Place;
+use serde_json::{Value, json};
+
+use super::calls::Failed;
+use super::{Slack, emoji, render, units};
+use crate::channel::{Delivered, SendError};
+use crate::chunk;
+use crate::words::{Button, Outgoing, Say};
+
+/// The longest text of one section.
+const SECTION: usize = 3_000;
+/// The most blocks of one message.
+const BLOCKS: usize = 50;
+/// The most buttons in one block.
+const ROW: usize = 25;
+/// The longest label of a button.
+const LABEL: usize = 75;
+
+impl Slack {
+    /// Says it.
+    pub(super) async fn say(
+        &self,
+        message: &Outgoing,
+        file: Option<Bytes>,
+    ) -> Result<Delivered, SendError> {
+        let chat = self.conversation(&message.to).await?;
+        // To Slack, an answer to a message is a thread below it.
+        let thread = message.to.thread.as_ref().or(message.reply_to.as_ref());
+        let thread = thread.map(String::as_str);
+        match &message.say {
+            Say::Text {
+                text,
+                buttons,
+                edits: None,
+            } => self.post_text(&chat, thread, text, buttons).await,
+            Say::Text {
+                text,
+                buttons,
+                edits: Some(ts),
+            } => self.update(&chat, ts, text, buttons).await.map_err(again),
+            Say::File {
+                name,
+                mime,
+                caption,
+                ..
+            } => {
+                let Some(bytes) = file else {
+                    let why = "the bytes of the file are missing";
+                    return Err(SendError::Never(why.to_owned()));
+                };
+                let caption = caption.as_deref();
+                self.upload(&chat, thread, (name, mime, bytes), caption)
+                    .await
+            }
+            Say::React { message, emoji, .. } => {
+                self.react(&chat, message, emoji).await.map_err(again)
+            }
+        }
+    }
+
+    async fn post_text(
+        &self,
+        chat: &str,
+        thread: Option<&str>,
+        text: &str,
+        buttons: &[Vec<Button>],
+    ) -> Result<Delivered, SendError> {
+        let (words, blocks) = written(text, buttons)?;
+        let mut fields = vec![("channel", chat), ("text", &words)];
+        if let Some(thread) = thread {
+            fields.push(("thread_ts", thread));
+        }
+        let blocks = Value::Array(blocks).to_string();
+        if !buttons.is_empty() {
+            fields.push(("blocks", &blocks));
+        }
+        let said = self.post("chat.postMessage", &fields).await?;
+        Ok(Delivered {
+            message: said["ts"].as_str().map(str::to_owned),
+        })
+    }
+
+    async fn update(
+        &self,
+        chat: &str,
+        ts: &str,
+        text: &str,
+        buttons: &[Vec<Button>],
+    ) -> Result<Delivered, SendError> {
+        let (words, blocks) = written(text, buttons)?;
+        // Blocks that are not named stay, and with them buttons that are done with.
+        let blocks = Value::Array(blocks).to_string();
+        let fields = [
+            ("channel", chat),
+            ("ts", ts),
+            ("text", words.as_str()),
+            ("blocks", &blocks),
+        ];
+        let said = self.post("chat.update", &fields).await?;
+        let ts = said["ts"].as_str().unwrap_or(ts);
+        Ok(Delivered {
+            message: Some(ts.to_owned()),
+        })
+    }
+
+    async fn react(&self, chat: &str, ts: &str, emoji: &str) -> Result<Delivered, SendError> {
+        let name = emoji::name(emoji);
+        let fields = [("channel", chat), ("timestamp", ts), ("name", &name)];
+        match self.post("reactions.add", &fields).await {
+            Ok(_) => Ok(Delivered::default()),
+            Err(Failed::Said(said)) if said.code == "already_reacted" => Ok(Delivered::default()),
+            Err(failed) => Err(failed.into()),
+        }
+    }
+
+    /// The conversation that a place means: a person's id means the direct chat with them.
+    pub(super) async fn conversation(&self, place: &Place) -> Result<String, SendError> {
+        let chat = place.chat.as_str();
+        if !chat.starts_with(['U', 'W']) {
+            return Ok(chat.to_owned());
+        }
+        if let Some(known) = self.direct.get(chat) {
+            return Ok(known);
+        }
+        let said = self.post("conversations.open", &[("users", chat)]).await;
+        let said = said.map_err(SendError::from).map_err(again)?;
+        let Some(id) = said["channel"]["id"].as_str() else {
+            let why = "Slack opened no direct chat with that person".to_owned();
+            return Err(SendError::Later { after: None, why });
+        };
+        self.direct.put(chat, id.to_owned());
+        Ok(id.to_owned())
+    }
+}
+
+/// What can be done twice without harm is simply tried again.
+pub(super) fn again(error: SendError) -> SendError {
+    match error {
+        SendError::Unknown(why) => SendError::Later { after: None, why },
+        other => other,
+    }
+}
+
+/// A text in Slack's marks, and the blocks that show it with its buttons; none without buttons.
+fn written(text: &str, buttons: &[Vec<Button>]) -> Result<(String, Vec<Value>), SendError> {
+    let words = render::mrkdwn(text);
+    if words.trim().is_empty() && buttons.iter().all(Vec::is_empty) {
+        return Err(SendError::Never(
+            "there is nothing in the message".to_owned(),
+        ));
+    }
+    if buttons.is_empty() {
+        return Ok((words, Vec::new()));
+    }
+    let size = |piece: &str| units(&render::mrkdwn(piece));
+    let mut blocks: Vec<Value> = chunk::pieces(text, SECTION, &size)
+        .iter()
+        .map(|piece| {
+            let text = render::mrkdwn(piece);
+            json!({ "type": "section", "text": { "type": "mrkdwn", "text": text } })
+        })
+        .collect();
+    let mut number = 0;
+    for row in buttons.iter().flat_map(|row| row.chunks(ROW)) {
+        let elements: Vec<Value> = row
+            .iter()
+            .map(|one| {
+                number += 1;
+                button(one, number)
+            })
+            .collect();
+        blocks.push(json!({ "type": "actions", "elements": elements }));
+    }
+    if blocks.len() > BLOCKS {
+        let why = "the message has more parts and rows of buttons than Slack shows";
+        return Err(SendError::Never(why.to_owned()));
+    }
+    Ok((words, blocks))
+}
+
+fn button(button: &Button, number: usize) -> Value {
+    let mut label: String = button.label.chars().take(LABEL).collect();
+    while units(&label) > LABEL {
+        label.pop();
+    }
+    let mut element = json!({
+        "type": "button",
+        "action_id": format!("press-{number}"),
+        "text": { "type": "plain_text", "text": label, "emoji": true },
+        "value": button.data,
+    });
+    if button.refuses {
+        element["style"] = json!("danger");
+    }
+    element
+}

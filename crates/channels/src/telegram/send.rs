@@ -1,0 +1,305 @@
+//! Saying something.
+
+use bytes::Bytes;
+use manyhands_core::Place;
+use serde_json::{Map, Value, json};
+
+use crate::api::Part;
+use crate::channel::{Delivered, SendError};
+use crate::words::{Button, FileKind, Outgoing, Say};
+
+use super::Telegram;
+use super::call::{CallError, Twice};
+use super::html::{self, CAPTION, Html, TEXT};
+use super::reactions::reaction;
+
+/// The most that a button carries, in bytes.
+const DATA: usize = 64;
+/// The largest picture.
+const PHOTO: usize = 10 * 1024 * 1024;
+/// The largest file of any other kind.
+pub(super) const FILE: usize = 50 * 1024 * 1024;
+
+type Fields = Map<String, Value>;
+
+impl Telegram {
+    pub(super) async fn say(
+        &self,
+        message: &Outgoing,
+        file: Option<Bytes>,
+    ) -> Result<Delivered, SendError> {
+        match &message.say {
+            Say::Text {
+                text,
+                buttons,
+                edits,
+            } => self.text(message, text, buttons, edits.as_deref()).await,
+            Say::File { .. } => self.file(message, file).await,
+            Say::React {
+                message: of,
+                emoji,
+                big,
+            } => self.react(&message.to, of, emoji, *big).await,
+        }
+    }
+
+    async fn text(
+        &self,
+        message: &Outgoing,
+        text: &str,
+        buttons: &[Vec<Button>],
+        edits: Option<&str>,
+    ) -> Result<Delivered, SendError> {
+        let words = fitting(text, TEXT)?
+            .ok_or_else(|| SendError::Never("there is nothing to say".to_owned()))?;
+        let mut fields = match edits {
+            Some(_) => Fields::new(),
+            None => beside(message)?,
+        };
+        if !buttons.is_empty() {
+            fields.insert("reply_markup".to_owned(), keyboard(buttons)?);
+        }
+        let Some(edited) = edits else {
+            let sent = self.worded("sendMessage", &message.to, fields, "text", &words, None);
+            return delivered(sent.await.map_err(|error| error.sent(Twice::Differs))?);
+        };
+        fields.insert("message_id".to_owned(), number(edited, "message")?);
+        let sent = self.worded("editMessageText", &message.to, fields, "text", &words, None);
+        match sent.await {
+            Ok(result) => delivered(result),
+            Err(CallError::Refused(no)) if no.description.contains("message is not modified") => {
+                Ok(Delivered {
+                    message: Some(edited.to_owned()),
+                })
+            }
+            Err(error) => Err(error.sent(Twice::Same)),
+        }
+    }
+
+    async fn file(&self, message: &Outgoing, file: Option<Bytes>) -> Result<Delivered, SendError> {
+        let Say::File {
+            form,
+            name,
+            mime,
+            caption,
+            ..
+        } = &message.say
+        else {
+            return Err(SendError::Never("there is no file".to_owned()));
+        };
+        let never = |why: String| Err(SendError::Never(why));
+        let Some(bytes) = file else {
+            return never("the bytes of the file are missing".to_owned());
+        };
+        if bytes.is_empty() {
+            return never("the file is empty, which Telegram does not take".to_owned());
+        }
+        let (method, field, most) = match form {
+            FileKind::Photo => ("sendPhoto", "photo", PHOTO),
+            FileKind::Voice => ("sendVoice", "voice", FILE),
+            FileKind::Document => ("sendDocument", "document", FILE),
+        };
+        if bytes.len() > most {
+            return never(format!(
+                "Telegram takes at most {most} bytes as {field}; this has {}",
+                bytes.len()
+            ));
+        }
+        let words = fitting(caption.as_deref().unwrap_or(""), CAPTION)?;
+        let words = words.unwrap_or_default();
+        let part = Part::file(field, name, mime, bytes);
+        let fields = beside(message)?;
+        let sent = self.worded(method, &message.to, fields, "caption", &words, Some(part));
+        delivered(sent.await.map_err(|error| error.sent(Twice::Differs))?)
+    }
+
+    async fn react(
+        &self,
+        place: &Place,
+        message: &str,
+        emoji: &str,
+        big: bool,
+    ) -> Result<Delivered, SendError> {
+        let wanted = match emoji {
+            // Nothing takes back what was there.
+            "" => json!([]),
+            written => {
+                let emoji = reaction(written).ok_or_else(|| {
+                    SendError::Never(format!("Telegram has no reaction {written:?}"))
+                })?;
+                json!([{"type": "emoji", "emoji": emoji}])
+            }
+        };
+        let mut fields = Fields::new();
+        fields.insert("message_id".to_owned(), number(message, "message")?);
+        fields.insert("reaction".to_owned(), wanted);
+        if big {
+            fields.insert("is_big".to_owned(), json!(true));
+        }
+        let done = self.moved("setMessageReaction", place, fields, None).await;
+        done.map_err(|error| error.sent(Twice::Same))?;
+        Ok(Delivered::default())
+    }
+
+    /// Sends words with their marks, and if Telegram cannot read those, without.
+    async fn worded(
+        &self,
+        method: &str,
+        place: &Place,
+        mut fields: Fields,
+        name: &str,
+        words: &Html,
+        file: Option<Part>,
+    ) -> Result<Value, CallError> {
+        if words.seen.is_empty() {
+            return self.moved(method, place, fields, file).await;
+        }
+        if words.html.is_empty() {
+            fields.insert(name.to_owned(), json!(words.seen));
+            return self.moved(method, place, fields, file).await;
+        }
+        fields.insert(name.to_owned(), json!(words.html));
+        fields.insert("parse_mode".to_owned(), json!("HTML"));
+        match self
+            .moved(method, place, fields.clone(), file.clone())
+            .await
+        {
+            Err(CallError::Refused(no)) if no.description.contains("can't parse entities") => {
+                tracing::warn!(why = no.description, "a text goes out without its marks");
+                fields.remove("parse_mode");
+                fields.insert(name.to_owned(), json!(words.seen));
+                self.moved(method, place, fields, file).await
+            }
+            other => other,
+        }
+    }
+
+    /// Calls a method for a chat. A group that became another one is followed there.
+    pub(super) async fn moved(
+        &self,
+        method: &str,
+        place: &Place,
+        mut fields: Fields,
+        file: Option<Part>,
+    ) -> Result<Value, CallError> {
+        let known = self.moves.get(&place.chat);
+        let chat = known.map_or_else(|| chat(&place.chat), |moved| json!(moved));
+        fields.insert("chat_id".to_owned(), chat);
+        match self.once(method, &fields, file.as_ref()).await {
+            Err(CallError::Refused(no)) if no.migrate_to.is_some() => {
+                if let Some(moved) = no.migrate_to {
+                    self.moves.put(&place.chat, moved);
+                    fields.insert("chat_id".to_owned(), json!(moved));
+                }
+                self.once(method, &fields, file.as_ref()).await
+            }
+            other => other,
+        }
+    }
+
+    async fn once(
+        &self,
+        method: &str,
+        fields: &Fields,
+        file: Option<&Part>,
+    ) -> Result<Value, CallError> {
+        let Some(file) = file else {
+            return self.bot.call(method, &Value::Object(fields.clone())).await;
+        };
+        let mut parts: Vec<Part> = fields
+            .iter()
+            .map(|(name, value)| {
+                let value = value
+                    .as_str()
+                    .map_or_else(|| value.to_string(), str::to_owned);
+                Part::field(name, value)
+            })
+            .collect();
+        parts.push(file.clone());
+        self.bot.form(method, &parts).await
+    }
+}
+
+/// What every message has beside its words.
+fn beside(message: &Outgoing) -> Result<Fields, SendError> {
+    let mut fields = Fields::new();
+    if let Some(thread) = &message.to.thread {
+        fields.insert("message_thread_id".to_owned(), number(thread, "thread")?);
+    }
+    if let Some(answered) = &message.reply_to {
+        let id = number(answered, "message")?;
+        // An answer is better without what it answers than not at all.
+        let parameters = json!({"message_id": id, "allow_sending_without_reply": true});
+        fields.insert("reply_parameters".to_owned(), parameters);
+    }
+    Ok(fields)
+}
+
+/// A text as it is sent; none if nothing would be seen.
+fn fitting(text: &str, most: usize) -> Result<Option<Html>, SendError> {
+    if text.trim().is_empty() {
+        return Ok(None);
+    }
+    let mut words = html::render(text);
+    if words.seen.trim().is_empty() {
+        // Marks around nothing: they are shown as they were written.
+        words = Html {
+            html: String::new(),
+            seen: text.to_owned(),
+        };
+    }
+    if words.html.len() > html::RAW {
+        words.html.clear();
+    }
+    let length = html::units(&words.seen);
+    if length > most {
+        let why = format!("Telegram takes at most {most} characters here; this has {length}");
+        return Err(SendError::Never(why));
+    }
+    Ok(Some(words))
+}
+
+fn keyboard(rows: &[Vec<Button>]) -> Result<Value, SendError> {
+    let mut keyboard = Vec::new();
+    for row in rows.iter().filter(|row| !row.is_empty()) {
+        let mut buttons = Vec::new();
+        for button in row {
+            if button.data.is_empty() || button.data.len() > DATA || button.label.trim().is_empty()
+            {
+                let label = &button.label;
+                let why = format!(
+                    "the button {label:?} needs words and carries 1 to {DATA} bytes, not {}",
+                    button.data.len()
+                );
+                return Err(SendError::Never(why));
+            }
+            let mut one = json!({"text": button.label, "callback_data": button.data});
+            if button.refuses {
+                one["style"] = json!("danger");
+            }
+            buttons.push(one);
+        }
+        keyboard.push(Value::Array(buttons));
+    }
+    Ok(json!({"inline_keyboard": keyboard}))
+}
+
+/// A chat by its number, or a channel by its `@name`.
+pub(super) fn chat(chat: &str) -> Value {
+    let id = chat.parse::<i64>();
+    id.map_or_else(|_| json!(chat), |id| json!(id))
+}
+
+/// The number of a message or thread.
+pub(super) fn number(written: &str, what: &str) -> Result<Value, SendError> {
+    let id = written.parse::<i64>().ok().filter(|id| *id > 0);
+    id.map(|id| json!(id))
+        .ok_or_else(|| SendError::Never(format!("{written:?} is no {what} of Telegram")))
+}
+
+fn delivered(result: Value) -> Result<Delivered, SendError> {
+    let message = result["message_id"].as_i64();
+    Ok(Delivered {
+        message: message.map(|id| id.to_string()),
+    })
+}

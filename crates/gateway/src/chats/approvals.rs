@@ -1,0 +1,158 @@
+//! Questions to the owner, as buttons in a chat.
+
+use manyhands_agent::SessionKey;
+use manyhands_channels::{Button, Heard, Inbound, Outgoing, Say};
+use manyhands_core::{AgentId, ApprovalId, Place, ToolError};
+use manyhands_store::{InboxState, Promise};
+use serde_json::Value;
+
+use super::say::{Words, row};
+use super::{Chats, unkept};
+
+/// How much of the arguments is shown; the whole is on the page and the command line.
+const SHOWN: usize = 3_000;
+/// How the data of our buttons begins.
+const YES: &str = "approve:";
+const NO: &str = "deny:";
+
+impl Chats {
+    /// Asks the owner whether a call may run: where they write, or where the turn is.
+    pub(super) async fn ask_owner(
+        &self,
+        promise: &Promise,
+        by_owner: bool,
+        approval: ApprovalId,
+        tool: &str,
+        arguments: &Value,
+    ) -> Result<(), ToolError> {
+        let here = by_owner && !promise.place.is_shared();
+        let place = match here {
+            true => Some(promise.place.clone()),
+            false => self.owners_chats().await?.into_iter().next(),
+        };
+        let key = format!("ask:{approval}");
+        let Some(place) = place else {
+            let text = "This needs my owner's approval, which they give on their own machine.";
+            let rows = self.rows(Words::new(&promise.place, text, &key))?;
+            return self.put(&rows).await.map(drop);
+        };
+        let whole = serde_json::to_string_pretty(arguments).unwrap_or_default();
+        let mut shown: String = whole.chars().take(SHOWN).collect();
+        if shown.len() < whole.len() {
+            shown.push_str("\n… (`manyhands approvals` shows all of it)");
+        }
+        let shown = shown.replace("```", "'''");
+        let who = match here {
+            true => String::new(),
+            false => format!(" for {}", who(&promise.place)),
+        };
+        let mut text = format!("**May I run `{tool}`{who}?**\n```json\n{shown}\n```");
+        let channel = self.channel(&place.channel, &place.account);
+        let buttons = match channel.is_some_and(|channel| channel.abilities().buttons) {
+            true => buttons(approval),
+            false => {
+                text.push_str(&format!("\n/approve {approval}\n/deny {approval}"));
+                Vec::new()
+            }
+        };
+        let words = Words {
+            buttons,
+            session: Some(promise.session_key.clone()),
+            ..Words::new(&place, &text, &key)
+        };
+        let rows = self.rows(words)?;
+        self.put(&rows).await.map(drop)
+    }
+
+    /// Where the owner writes directly, the latest known first.
+    pub(super) async fn owners_chats(&self) -> Result<Vec<Place>, ToolError> {
+        let settings = self.0.settings.current();
+        let known = self.0.known.load_full();
+        let main = SessionKey::main(&AgentId::main());
+        let last = self.0.store.sessions().get(main.as_str()).await;
+        let last = last.map_err(|e| unkept(&e))?.and_then(|record| record.peer);
+        let last: Option<Place> = last.and_then(|last| serde_json::from_str(&last).ok());
+        let senders = self.0.records.senders().await.map_err(|e| unkept(&e))?;
+        let paired = senders.into_iter().map(|sender| sender.place);
+        let is_owners = |place: &Place| {
+            let used = self.channel(&place.channel, &place.account).is_some();
+            let caller = super::caller_of(&settings, &known, place);
+            used && !place.is_shared() && caller.is_some_and(|caller| caller.is_owner())
+        };
+        Ok(last.into_iter().chain(paired).filter(is_owners).collect())
+    }
+
+    /// A button was pressed.
+    pub(super) async fn take_button(
+        &self,
+        inbound: &Inbound,
+        data: &str,
+    ) -> Result<super::intake::End, ToolError> {
+        use super::intake::End;
+        let settings = self.0.settings.current();
+        let known = self.0.known.load_full();
+        let ignored = |why: &str| Ok(End::Settled(InboxState::Ignored, Some(why.to_owned())));
+        let Some(caller) = super::caller_of(&settings, &known, &inbound.place) else {
+            return ignored("they may not speak");
+        };
+        let command = match (data.strip_prefix(YES), data.strip_prefix(NO)) {
+            (Some(id), _) => format!("/approve {id}"),
+            (_, Some(id)) => format!("/deny {id}"),
+            _ => return ignored("the button is not ours"),
+        };
+        let minds = self.minds()?;
+        let key = SessionKey::main(&super::agent_for(&settings, &inbound.place));
+        let reply = minds.command(&key, &command, &caller).await?;
+        let Some(reply) = reply else {
+            return ignored("the button is not ours");
+        };
+        let word = reply
+            .error
+            .clone()
+            .unwrap_or_else(|| reply.response.clone());
+        let channel = self.channel(&inbound.place.channel, &inbound.place.account);
+        if let Some(channel) = &channel
+            && let Heard::Button { .. } = inbound.what
+            && let Err(error) = channel.pressed(inbound, &word).await
+        {
+            tracing::debug!(%error, "the platform was not told that a button was heard");
+        }
+        // Where no message can be changed, the word has been said already.
+        let edits = channel.is_some_and(|channel| channel.abilities().edits);
+        if reply.error.is_none()
+            && edits
+            && let Some(message) = &inbound.place.message
+        {
+            let settled = Outgoing {
+                to: inbound.place.chat_only(),
+                reply_to: None,
+                ticket: None,
+                say: Say::Text {
+                    text: reply.response,
+                    buttons: Vec::new(),
+                    edits: Some(message.clone()),
+                },
+            };
+            let key = format!("pressed:{}", inbound.event);
+            self.put(&[row(&settled, key, None)?]).await?;
+        }
+        Ok(End::Settled(InboxState::Done, reply.error))
+    }
+}
+
+fn buttons(approval: ApprovalId) -> Vec<Vec<Button>> {
+    let button = |label: &str, data: String, refuses| Button {
+        label: label.to_owned(),
+        data,
+        refuses,
+    };
+    vec![vec![
+        button("Approve", format!("{YES}{approval}"), false),
+        button("Deny", format!("{NO}{approval}"), true),
+    ]]
+}
+
+fn who(place: &Place) -> String {
+    let name = place.sender_name.as_deref().or(place.sender.as_deref());
+    format!("{} on {}", name.unwrap_or("somebody"), place.channel)
+}

@@ -1,0 +1,323 @@
+//! The outbox of one account: in order within each chat, at the platform's pace, and whatever
+//! happens it is known of every message what became of it.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use futures_util::StreamExt as _;
+use manyhands_channels::{Abilities, Channel, Outgoing, Say, SendError, Standing};
+use manyhands_core::{ArtifactId, Timestamp};
+use manyhands_store::{OutboxRow, OutboxState, SendEnd};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::Chats;
+use super::courier::CONTACT;
+
+/// How many messages of one account are on their way at once.
+const AT_ONCE: usize = 16;
+/// How many chats are looked at in one go.
+const CHATS: u32 = 256;
+/// The first and the longest wait between two attempts.
+const WAITS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(600));
+/// How long an account whose platform does not let it in waits.
+const ACCOUNT_WAIT: Duration = Duration::from_secs(60);
+/// How long without news before the outbox is looked at anyway.
+const LOOK_AGAIN: Duration = Duration::from_secs(30);
+/// How many chats a pace is remembered of.
+const MAX_PACES: usize = 10_000;
+
+/// When one may speak again: to anybody, and in each chat.
+#[derive(Default)]
+pub(super) struct Pace(Mutex<Paces>);
+
+#[derive(Default)]
+struct Paces {
+    overall: Option<Instant>,
+    chats: BTreeMap<String, Instant>,
+}
+
+impl Pace {
+    /// How long a chat has to wait for its own sake.
+    fn wait_of(&self, lane: &str) -> Duration {
+        let paces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = paces.chats.get(lane);
+        at.map_or(Duration::ZERO, |at| {
+            at.saturating_duration_since(Instant::now())
+        })
+    }
+
+    /// Takes the next place, and says how long it is until then.
+    fn take(&self, lane: &str, shared: bool, can: &Abilities) -> Duration {
+        let now = Instant::now();
+        let mut paces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if paces.chats.len() > MAX_PACES {
+            paces.chats.retain(|_, at| *at > now);
+        }
+        let chat = paces.chats.get(lane).copied().unwrap_or(now);
+        let at = chat.max(paces.overall.unwrap_or(now)).max(now);
+        paces.overall = Some(at.min(now + ACCOUNT_WAIT) + can.overall);
+        let gap = if shared { can.per_group } else { can.per_chat };
+        paces.chats.insert(lane.to_owned(), at + gap);
+        at - now
+    }
+
+    /// Something arrived just now: the next may follow after the gap, however long it took.
+    fn arrived(&self, lane: &str, shared: bool, can: &Abilities) {
+        let gap = if shared { can.per_group } else { can.per_chat };
+        let next = Instant::now() + gap;
+        let mut paces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(at) = paces.chats.get_mut(lane) {
+            *at = next.max(*at);
+        }
+    }
+}
+
+impl Chats {
+    /// Of what was on its way when the gateway last ended it is not known whether it arrived. Where
+    /// saying it twice is saying it once, it is said again.
+    async fn settle_cut_off(&self, channel: &Arc<dyn Channel>) {
+        let key = (channel.name().to_owned(), channel.account().to_owned());
+        let mine = self.cut_off().remove(&key).unwrap_or_default();
+        for row in mine {
+            let why = "the gateway ended while it was sent".to_owned();
+            let message = serde_json::from_str::<Outgoing>(&row.body);
+            let sent = Err(SendError::Unknown(why));
+            let end = match message {
+                Ok(message) => self.end_of(channel, &row, &message, sent),
+                Err(_) => SendEnd::Failed {
+                    why: "the message is damaged".to_owned(),
+                },
+            };
+            self.ended(&row, &end).await;
+        }
+    }
+
+    /// Sends what waits for an account, as long as it is used.
+    pub(super) async fn send_all(&self, name: &str, account: &str, channel: &Arc<dyn Channel>) {
+        self.settle_cut_off(channel).await;
+        let mut changes = self.0.outbox.subscribe();
+        let pace = Arc::new(Pace::default());
+        let (done, mut ended) = mpsc::channel::<String>(AT_ONCE);
+        let mut busy: HashSet<String> = HashSet::new();
+        loop {
+            changes.mark_unchanged();
+            let waiting = self.0.records.next_to_say(name, account, CHATS).await;
+            let waiting = waiting.unwrap_or_else(|error| {
+                tracing::warn!(%error, channel = name, account, "the outbox could not be read");
+                Vec::new()
+            });
+            let now = self.0.clock.now();
+            let mut next = LOOK_AGAIN;
+            for row in waiting {
+                if busy.contains(&row.lane) || row.state == OutboxState::Sending {
+                    continue;
+                }
+                if row.due > now {
+                    let wait = u64::try_from(row.due.0 - now.0).unwrap_or(0);
+                    next = next.min(Duration::from_millis(wait));
+                    continue;
+                }
+                // A chat that is spoken to slowly takes no place meanwhile.
+                let wait = pace.wait_of(&row.lane);
+                if !wait.is_zero() {
+                    next = next.min(wait);
+                    continue;
+                }
+                if busy.len() >= AT_ONCE {
+                    break;
+                }
+                busy.insert(row.lane.clone());
+                let (this, channel) = (self.clone(), channel.clone());
+                let (pace, done) = (pace.clone(), done.clone());
+                // It is sent to its end even if the account is let go meanwhile.
+                self.0.tasks.spawn(async move {
+                    let lane = row.lane.clone();
+                    this.send_one(&channel, row, &pace).await;
+                    let _ = done.send(lane).await; // nobody waits when the account is let go
+                });
+            }
+            tokio::select! {
+                lane = ended.recv() => {
+                    if let Some(lane) = lane {
+                        busy.remove(&lane);
+                    }
+                    while let Ok(lane) = ended.try_recv() {
+                        busy.remove(&lane);
+                    }
+                }
+                changed = changes.changed(), if busy.len() < AT_ONCE => {
+                    if changed.is_err() {
+                        return;
+                    }
+                }
+                () = tokio::time::sleep(next) => {}
+            }
+        }
+    }
+
+    async fn send_one(&self, channel: &Arc<dyn Channel>, row: OutboxRow, pace: &Pace) {
+        let Ok(message) = serde_json::from_str::<Outgoing>(&row.body) else {
+            let why = "the message is damaged".to_owned();
+            return self.ended(&row, &SendEnd::Failed { why }).await;
+        };
+        let can = channel.abilities();
+        let wait = pace.take(&row.lane, message.to.is_shared(), can);
+        tokio::select! {
+            () = tokio::time::sleep(wait) => {}
+            () = self.0.stopping.cancelled() => return, // it waits for the next start
+        }
+        let file = match self.file_of(&message).await {
+            Ok(file) => file,
+            Err(why) => return self.ended(&row, &SendEnd::Failed { why }).await,
+        };
+        match self.0.records.sending(&row.id).await {
+            Ok(true) => {}
+            Ok(false) => return, // somebody let go of it meanwhile
+            Err(error) => {
+                tracing::warn!(%error, message = row.id, "a message waits: the disk does not take it");
+                return tokio::time::sleep(WAITS.0).await;
+            }
+        }
+        let mut sent = channel.send(&row.id, &message, file.clone()).await;
+        if let Err(SendError::Never(_)) = &sent
+            && let Some(fresh) = without_edit(&message)
+        {
+            // What was to be changed is gone: it is said anew.
+            sent = channel.send(&row.id, &fresh, file).await;
+        }
+        pace.arrived(&row.lane, message.to.is_shared(), can);
+        let end = self.end_of(channel, &row, &message, sent);
+        self.ended(&row, &end).await;
+    }
+
+    /// What an attempt means for the message.
+    fn end_of(
+        &self,
+        channel: &Arc<dyn Channel>,
+        row: &OutboxRow,
+        message: &Outgoing,
+        sent: Result<manyhands_channels::Delivered, SendError>,
+    ) -> SendEnd {
+        let settings = self.0.settings.current();
+        let now = self.0.clock.now();
+        let again = |after: Duration, why: String| {
+            let hours = i64::from(settings.channels.retry_hours);
+            let millis = i64::try_from(after.as_millis()).unwrap_or(i64::MAX);
+            let due = Timestamp(now.0.saturating_add(millis));
+            match due.0.saturating_sub(row.created.0) > hours * 3_600_000 {
+                true => SendEnd::Failed {
+                    why: format!("not sent within {hours} hours: {why}"),
+                },
+                false => SendEnd::Again { due, why },
+            }
+        };
+        let tried = u32::try_from(row.attempts).unwrap_or(u32::MAX).min(20);
+        let wait = WAITS
+            .0
+            .saturating_mul(2_u32.saturating_pow(tried))
+            .min(WAITS.1);
+        match sent {
+            Ok(delivered) => SendEnd::Sent {
+                message: delivered.message,
+            },
+            Err(SendError::Later { after, why }) => again(after.unwrap_or(wait), why),
+            Err(SendError::Never(why)) => SendEnd::Failed { why },
+            Err(SendError::Account(why)) => {
+                let standing = Standing::Broken { why: why.clone() };
+                self.stands(channel.name(), channel.account(), standing);
+                again(ACCOUNT_WAIT, why)
+            }
+            Err(SendError::Unknown(why)) if channel.repeatable(message) => again(wait, why),
+            Err(SendError::Unknown(why)) => SendEnd::Unknown {
+                why,
+                again: settings.channels.resend_unknown && !row.key.ends_with('+'),
+            },
+        }
+    }
+
+    /// Keeps how an attempt ended, however long that takes: what is not kept is not known.
+    async fn ended(&self, row: &OutboxRow, end: &SendEnd) {
+        if let SendEnd::Failed { why } | SendEnd::Unknown { why, .. } = end {
+            tracing::warn!(
+                message = row.id,
+                chat = row.lane,
+                why,
+                "a message did not arrive, or may not have"
+            );
+        }
+        let mut wait = WAITS.0;
+        while let Err(error) = self.0.records.sent(&row.id, end).await {
+            tracing::warn!(%error, message = row.id, "what became of a message could not be kept yet");
+            tokio::select! {
+                () = tokio::time::sleep(wait) => {}
+                () = self.0.stopping.cancelled() => return,
+            }
+            wait = (wait * 2).min(WAITS.1);
+        }
+        self.outbox_changed();
+        self.tell_contacts(row, end).await;
+    }
+
+    /// Whoever could not be reached is not written to again for a while.
+    async fn tell_contacts(&self, row: &OutboxRow, end: &SendEnd) {
+        let well = match end {
+            SendEnd::Sent { .. } => true,
+            SendEnd::Failed { .. } => false,
+            SendEnd::Again { .. } | SendEnd::Unknown { .. } => return,
+        };
+        if !row.key.starts_with(CONTACT) {
+            return;
+        }
+        let chat = row
+            .lane
+            .splitn(3, ':')
+            .nth(2)
+            .unwrap_or_default()
+            .to_owned();
+        let (contacts, channel) = (self.0.people.contacts.clone(), row.channel.clone());
+        let noted = tokio::task::spawn_blocking(move || contacts.sent_to(&channel, &chat, well));
+        if let Ok(Err(error)) = noted.await {
+            tracing::warn!(%error, "the contacts could not be brought up to date");
+        }
+    }
+
+    /// The bytes of a file that is sent.
+    async fn file_of(&self, message: &Outgoing) -> Result<Option<Bytes>, String> {
+        let Say::File { artifact, .. } = &message.say else {
+            return Ok(None);
+        };
+        let gone = || "the file is no longer kept".to_owned();
+        let id: ArtifactId = artifact.parse().map_err(|_| gone())?;
+        let opened = self.0.shelf.store.open(id, None).await;
+        let mut content = opened.map_err(|e| e.to_string())?;
+        let mut all = BytesMut::new();
+        while let Some(piece) = content.next().await {
+            all.extend_from_slice(&piece.map_err(|e| e.to_string())?);
+        }
+        Ok(Some(all.freeze()))
+    }
+}
+
+/// A message that changes another, as one of its own.
+fn without_edit(message: &Outgoing) -> Option<Outgoing> {
+    let Say::Text {
+        text,
+        buttons,
+        edits: Some(_),
+    } = &message.say
+    else {
+        return None;
+    };
+    let say = Say::Text {
+        text: text.clone(),
+        buttons: buttons.clone(),
+        edits: None,
+    };
+    Some(Outgoing {
+        say,
+        ..message.clone()
+    })
+}

@@ -1,0 +1,392 @@
+//! What was heard becomes a command, a decision or a turn; each event once, in order in its chat.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::time::Duration;
+
+use manyhands_agent::{
+    Addressing, Correspondent, Heard as Meant, Input, Origin, SessionKey, Whose,
+};
+use manyhands_channels::{Heard, Inbound, Message};
+use manyhands_core::{Caller, ErrorCode, Place, ToolError};
+use manyhands_store::{InboxRow, InboxState, Promise, StoreError};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::access::{Reception, reception};
+use super::say::Words;
+use super::{Chats, agent_for, unkept};
+
+/// How many chats are worked on at once.
+const AT_ONCE: usize = 64;
+/// How many chats are known ahead of those that are worked on.
+const AHEAD: usize = 512;
+/// How many events of one chat are worked on before others have their turn.
+const STINT: usize = 16;
+/// How many chats may wait without taking a place.
+const MAX_RESTING: usize = 1_000;
+/// How often an event is tried before it is laid aside.
+const ATTEMPTS: i64 = 8;
+/// The wait between two attempts.
+const BETWEEN: Duration = Duration::from_secs(2);
+/// How long without news before the inbox is looked at anyway.
+const LOOK_AGAIN: Duration = Duration::from_secs(30);
+
+/// What became of an event.
+pub(super) enum End {
+    /// It is settled so.
+    Settled(InboxState, Option<String>),
+    /// It is tried again, some times.
+    Again(String),
+    /// It waits until there is room for it.
+    Full(String),
+}
+
+impl Chats {
+    /// Works on what was heard, as long as the gateway runs. A chat whose events cannot be worked on
+    /// holds up nobody else: while it waits it takes no place.
+    pub(super) async fn work_on_inbox(self) {
+        let (done, mut ended) = mpsc::channel::<(String, Option<Duration>)>(AT_ONCE);
+        let mut busy: HashSet<String> = HashSet::new();
+        let mut resting: HashMap<String, Instant> = HashMap::new();
+        let mut waiting: VecDeque<InboxRow> = VecDeque::new();
+        loop {
+            let now = Instant::now();
+            resting.retain(|_, until| *until > now);
+            if waiting.is_empty() && busy.len() < AT_ONCE {
+                let not: Vec<String> = busy.iter().chain(resting.keys()).cloned().collect();
+                let heads = self.0.records.heads(&not, AHEAD).await;
+                waiting = heads.map_or_else(
+                    |error| {
+                        tracing::warn!(%error, "the inbox could not be read");
+                        VecDeque::new()
+                    },
+                    VecDeque::from,
+                );
+            }
+            while busy.len() < AT_ONCE
+                && let Some(head) = waiting.pop_front()
+            {
+                busy.insert(head.lane.clone());
+                let (this, done) = (self.clone(), done.clone());
+                let full = resting.len() >= MAX_RESTING;
+                self.0.tasks.spawn(async move {
+                    let lane = head.lane.clone();
+                    let mut rest = this.work_on_chat(head).await;
+                    if full && let Some(rest) = rest.take() {
+                        this.pause(rest).await;
+                    }
+                    let _ = done.send((lane, rest)).await; // nobody waits when the gateway stops
+                });
+            }
+            let wake = resting.values().min().copied();
+            let wake = wake.unwrap_or(now + LOOK_AGAIN).min(now + LOOK_AGAIN);
+            tokio::select! {
+                first = ended.recv() => {
+                    let mut next = first;
+                    while let Some((lane, rest)) = next {
+                        busy.remove(&lane);
+                        if let Some(rest) = rest {
+                            resting.insert(lane, Instant::now() + rest);
+                        }
+                        next = ended.try_recv().ok();
+                    }
+                }
+                () = self.0.heard.notified(), if busy.len() < AT_ONCE => {}
+                () = tokio::time::sleep_until(wake) => {}
+            }
+        }
+    }
+
+    async fn pause(&self, rest: Duration) {
+        tokio::select! {
+            () = tokio::time::sleep(rest) => {}
+            () = self.0.stopping.cancelled() => {}
+        }
+    }
+
+    /// Works on the events of a chat, a few at a time so that others have their turn, and says how
+    /// long it has to wait if it has to.
+    async fn work_on_chat(&self, first: InboxRow) -> Option<Duration> {
+        let mut next = Some(first);
+        for _ in 0..STINT {
+            let row = next?;
+            if self.0.stopping.is_cancelled() {
+                return None;
+            }
+            let end = tokio::select! {
+                () = self.0.stopping.cancelled() => return None,
+                end = self.take(&row) => end,
+            };
+            let kept = match end {
+                End::Settled(state, why) => {
+                    let why = why.as_deref();
+                    let settled = self.0.records.settle(&row.id, state, why).await;
+                    settled.map(|()| None)
+                }
+                End::Again(why) => self.again(&row, &why).await,
+                End::Full(why) => self.when_there_is_room(&row, why).await,
+            };
+            match kept {
+                Ok(None) => {}
+                Ok(rest) => return rest,
+                Err(error) => {
+                    tracing::warn!(%error, event = row.id, "what became of an event could not be kept");
+                    return Some(BETWEEN);
+                }
+            }
+            next = self.0.records.head(&row.lane).await.unwrap_or(None);
+        }
+        None
+    }
+
+    async fn again(&self, row: &InboxRow, why: &str) -> Result<Option<Duration>, StoreError> {
+        let tried = self.0.records.tried(&row.id, why).await?;
+        if tried < ATTEMPTS {
+            let rest = BETWEEN * u32::try_from(tried.max(1)).unwrap_or(1);
+            return Ok(Some(rest));
+        }
+        self.lay_aside(row, why).await.map(|()| None)
+    }
+
+    /// What there is no room for yet is not tried in vain: it waits, as long as a message would.
+    async fn when_there_is_room(
+        &self,
+        row: &InboxRow,
+        why: String,
+    ) -> Result<Option<Duration>, StoreError> {
+        let hours = i64::from(self.0.settings.current().channels.retry_hours);
+        if self.0.clock.now().0 - row.received.0 < hours * 3_600_000 {
+            return Ok(Some(BETWEEN));
+        }
+        let why = format!("there was no room for it within {hours} hours: {why}");
+        self.lay_aside(row, &why).await.map(|()| None)
+    }
+
+    async fn lay_aside(&self, row: &InboxRow, why: &str) -> Result<(), StoreError> {
+        tracing::warn!(
+            event = row.id,
+            chat = row.lane,
+            why,
+            "a message could not be worked on and is laid aside"
+        );
+        let state = InboxState::Failed;
+        self.0.records.settle(&row.id, state, Some(why)).await
+    }
+
+    async fn take(&self, row: &InboxRow) -> End {
+        let inbound: Inbound = match serde_json::from_str(&row.body) {
+            Ok(inbound) => inbound,
+            Err(error) => {
+                let why = format!("the event is damaged: {error}");
+                return End::Settled(InboxState::Failed, Some(why));
+            }
+        };
+        self.spoken(&inbound.place);
+        let mut inbound = inbound;
+        if inbound.place.sender_name.is_none()
+            && let Some(channel) = self.channel(&row.channel, &row.account)
+            && let Ok(name) = channel.called(&inbound.place).await
+        {
+            inbound.place.sender_name = name;
+        }
+        let taken = match &inbound.what {
+            Heard::Message(message) => self.take_message(row, &inbound, message).await,
+            Heard::Button { data, .. } => self.take_button(&inbound, data).await,
+            Heard::Reaction { .. } => Ok(End::Settled(
+                InboxState::Ignored,
+                Some("a reaction starts nothing".to_owned()),
+            )),
+            Heard::Failed { message, why } => self.bounced(row, message, why).await,
+        };
+        taken.unwrap_or_else(|error| match error.code {
+            ErrorCode::RateLimited => End::Full(error.message),
+            ErrorCode::Unavailable | ErrorCode::StorageFull | ErrorCode::Conflict => {
+                End::Again(error.message)
+            }
+            _ => End::Settled(InboxState::Failed, Some(error.message)),
+        })
+    }
+
+    async fn take_message(
+        &self,
+        row: &InboxRow,
+        inbound: &Inbound,
+        message: &Message,
+    ) -> Result<End, ToolError> {
+        let place = &inbound.place;
+        let settings = self.0.settings.current();
+        let known = self.0.known.load_full();
+        match reception(
+            &settings,
+            &known,
+            place,
+            inbound.from_bot,
+            message.mentioned,
+        ) {
+            Reception::Welcome => {}
+            Reception::Stranger => {
+                self.meet(inbound, &message.text).await?;
+                let why = "they are not known yet".to_owned();
+                return Ok(End::Settled(InboxState::Ignored, Some(why)));
+            }
+            Reception::Ignored(why) => {
+                return Ok(End::Settled(InboxState::Ignored, Some(why.to_owned())));
+            }
+        }
+        let records = &self.0.records;
+        let name = inbound.chat_name.as_deref();
+        records
+            .note_chat(place, name)
+            .await
+            .map_err(|e| unkept(&e))?;
+        // When too many come at once some are not noted: whoever goes on writing is, later.
+        let _ = self.0.seen.try_send(inbound.clone());
+        let Some(caller) = super::caller_of(&settings, &known, place) else {
+            let why = "they may no longer speak".to_owned();
+            return Ok(End::Settled(InboxState::Ignored, Some(why)));
+        };
+        let key = self.session_of(inbound);
+        let (text, pictures) = self.content(inbound, message, &caller).await?;
+        let minds = self.minds()?;
+        let heard = minds.hear(&key, &text, &caller).await?;
+        let mut input = match heard {
+            Meant::Message { input, .. } => input,
+            Meant::Command(reply) => {
+                self.answer_now(row, inbound, &reply.response).await?;
+                return Ok(End::Settled(InboxState::Done, None));
+            }
+            Meant::OnlyDirectives { response, .. } => {
+                self.answer_now(row, inbound, &response).await?;
+                return Ok(End::Settled(InboxState::Done, None));
+            }
+        };
+        input.pictures = pictures;
+        if input.text.trim().is_empty() && input.pictures.is_empty() {
+            let why = "there is nothing in it".to_owned();
+            return Ok(End::Settled(InboxState::Ignored, Some(why)));
+        }
+        self.begin_turn(row, inbound, &key, input, &caller).await?;
+        Ok(End::Settled(InboxState::Done, None))
+    }
+
+    /// The platform could not deliver a message of ours after all.
+    async fn bounced(&self, row: &InboxRow, message: &str, why: &str) -> Result<End, ToolError> {
+        let (channel, account) = (&row.channel, &row.account);
+        let noted = self.0.records.bounced(channel, account, message, why).await;
+        let ours = noted.map_err(|e| unkept(&e))?;
+        tracing::warn!(
+            chat = row.lane,
+            message,
+            why,
+            "a platform could not deliver a message"
+        );
+        self.outbox_changed();
+        Ok(End::Settled(
+            match ours {
+                true => InboxState::Done,
+                false => InboxState::Ignored,
+            },
+            None,
+        ))
+    }
+
+    /// Promises the chat an answer and begins the turn. Done twice, it is done once.
+    async fn begin_turn(
+        &self,
+        row: &InboxRow,
+        inbound: &Inbound,
+        key: &SessionKey,
+        input: Input,
+        caller: &Caller,
+    ) -> Result<(), ToolError> {
+        let minds = self.minds()?;
+        let promise = Promise {
+            session_key: key.to_string(),
+            run_id: row.id.clone(),
+            place: inbound.place.clone(),
+            ticket: inbound.ticket.clone(),
+            draft: None,
+            created: self.0.clock.now(),
+        };
+        let kept = self.0.records.promise(&promise).await;
+        kept.map_err(|e| unkept(&e))?;
+        let origin = origin(inbound, caller);
+        let listener = minds.listen(Whose::Session(key)); // before it is sent, so that nothing is missed
+        let sent = minds
+            .send(key, Some(row.id.clone()), input, &origin)
+            .await?;
+        match sent.repeated {
+            // It may have ended before this was kept.
+            true => self.keep_if_ended(&promise).await?,
+            false => self.show_live(promise, listener, caller.is_owner()),
+        }
+        Ok(())
+    }
+
+    async fn answer_now(
+        &self,
+        row: &InboxRow,
+        inbound: &Inbound,
+        text: &str,
+    ) -> Result<(), ToolError> {
+        let key = format!("said:{}", row.id);
+        let words = Words {
+            reply_to: answers(&inbound.place),
+            ticket: inbound.ticket.clone(),
+            ..Words::new(&inbound.place, text, &key)
+        };
+        let rows = self.rows(words)?;
+        self.put(&rows).await.map(drop)
+    }
+
+    /// The conversation in which a message belongs.
+    fn session_of(&self, inbound: &Inbound) -> SessionKey {
+        let settings = self.0.settings.current();
+        let place = &inbound.place;
+        let agent = agent_for(&settings, place);
+        let known = self.0.known.load();
+        let mut links = settings.sessions.identity_links.clone();
+        let owners = known
+            .owners()
+            .map(|(channel, id)| format!("{channel}:{id}"));
+        links.entry("owner".to_owned()).or_default().extend(owners);
+        let scope = settings.agents.get(&agent).and_then(|agent| agent.dm_scope);
+        let how = Addressing {
+            scope: scope.unwrap_or(settings.sessions.dm_scope),
+            links: &links,
+        };
+        let id = match place.is_shared() {
+            true => &place.chat,
+            false => place.sender.as_ref().unwrap_or(&place.chat),
+        };
+        let from = Correspondent {
+            channel: &place.channel,
+            account: &place.account,
+            kind: place.kind,
+            id,
+            thread: place.thread.as_deref(),
+        };
+        SessionKey::for_peer(&agent, &from, &how)
+    }
+}
+
+/// Whoever wrote, as a turn remembers them.
+fn origin(inbound: &Inbound, caller: &Caller) -> Origin {
+    let place = &inbound.place;
+    let sender = place.sender.as_deref().unwrap_or_default();
+    Origin {
+        token: None,
+        person: Some(format!("{}:{sender}", place.channel)),
+        place: Some(place.clone()),
+        name: caller.name.clone(),
+        trusted: caller.is_owner(),
+        depth: 0,
+        tainted: false,
+        lineage: Vec::new(),
+    }
+}
+
+/// Where others write too, an answer names what it answers.
+pub(super) fn answers(place: &Place) -> Option<String> {
+    place.is_shared().then(|| place.message.clone()).flatten()
+}

@@ -1,0 +1,140 @@
+//! Giving an account its credentials, and taking them back.
+
+use manyhands_channels::Me;
+use manyhands_config::{ChannelAccount, ChannelMode};
+use manyhands_core::{Caller, ErrorCode, Secret, ToolError};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::unkept;
+use crate::gateway::Gateway;
+
+/// The longest name of an account.
+const MAX_NAME: usize = 32;
+
+/// The credentials of an account. Secrets go into the vault; the settings only name them.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(deny_unknown_fields, rename_all = "camelCase", default)]
+pub(crate) struct Credentials {
+    /// The token.
+    pub(crate) token: Option<String>,
+    /// Slack: the app's token.
+    pub(crate) app_token: Option<String>,
+    /// The secret by which webhooks are known to be the platform's.
+    pub(crate) secret: Option<String>,
+    /// WhatsApp: what was typed in where the webhook was set up.
+    pub(crate) verify_token: Option<String>,
+    /// WhatsApp: the phone number id.
+    pub(crate) number: Option<String>,
+    /// How events come: `poll`, `socket` or `webhook`.
+    pub(crate) mode: Option<ChannelMode>,
+}
+
+impl Gateway {
+    /// Keeps the credentials of an account, tries them, and uses it.
+    pub(crate) async fn login_channel(
+        &self,
+        caller: &Caller,
+        channel: &str,
+        account: &str,
+        given: Credentials,
+    ) -> Result<Me, ToolError> {
+        let settings = self.settings.current();
+        let said = settings
+            .channels
+            .get(channel)
+            .ok_or_else(|| no_such(channel))?;
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        if account.is_empty() || account.len() > MAX_NAME || !account.chars().all(plain) {
+            let message = "must be 1 to 32 of a-z, 0-9 and -";
+            return Err(ToolError::parameter("accountId", message));
+        }
+        let mut own = said.accounts.get(account).cloned().unwrap_or_default();
+        own.enabled = true;
+        own.mode = given.mode.or(own.mode);
+        own.number = given.number.or(own.number);
+        let mut kept = Vec::new();
+        for (what, value, place) in [
+            ("token", given.token, &mut own.token),
+            ("app_token", given.app_token, &mut own.app_token),
+            ("secret", given.secret, &mut own.secret),
+            ("verify_token", given.verify_token, &mut own.verify_token),
+        ] {
+            if let Some(value) = value.map(|value| value.trim().to_owned()) {
+                if value.is_empty() {
+                    return Err(ToolError::parameter(what, "must not be empty"));
+                }
+                let name = format!("channel.{channel}.{account}.{what}");
+                *place = Some(format!("vault:{name}"));
+                kept.push((name, Secret::new(value)));
+            }
+        }
+        for (name, value) in &kept {
+            let set = self.store.vault().set(name, value).await;
+            set.map_err(|e| unkept(&e))?;
+        }
+        let learned = self.learn_secrets().await;
+        learned.map_err(|e| unkept(&e))?;
+        let me = self.chats().try_account(channel, account, &own).await?;
+        let path = format!("channels.{channel}.accounts.{account}");
+        let value = written(&own);
+        self.set_local(caller, &path, Some(value)).await?;
+        self.chats().start_account(channel, account).await?;
+        Ok(me)
+    }
+
+    /// Forgets an account and its credentials. What waits to be sent by it stays, and can be seen.
+    pub(crate) async fn logout_channel(
+        &self,
+        caller: &Caller,
+        channel: &str,
+        account: &str,
+    ) -> Result<(), ToolError> {
+        self.chats().must_exist(channel, account)?;
+        let path = format!("channels.{channel}.accounts.{account}");
+        self.set_local(caller, &path, None).await?;
+        for what in ["token", "app_token", "secret", "verify_token"] {
+            let name = format!("channel.{channel}.{account}.{what}");
+            let removed = self.store.vault().remove(&name).await;
+            removed.map_err(|e| unkept(&e))?;
+        }
+        self.chats().take_over().await;
+        Ok(())
+    }
+}
+
+/// An account as the settings hold it: only what is set.
+fn written(own: &ChannelAccount) -> serde_json::Value {
+    let mut value = json!(own);
+    if let Some(table) = value.as_object_mut() {
+        let is_default = |key: &str, value: &serde_json::Value| {
+            value.is_null() || (key == "enabled" && *value == json!(true))
+        };
+        table.retain(|key, value| !is_default(key, value));
+    }
+    value
+}
+
+fn no_such(channel: &str) -> ToolError {
+    let message = format!("there is no channel {channel:?}");
+    ToolError::new(ErrorCode::NotFound, message)
+        .hint("there are telegram, slack, line, discord and whatsapp")
+}
+
+impl super::Chats {
+    /// Who an account is on its platform; the error says why it is not let in.
+    async fn try_account(
+        &self,
+        channel: &str,
+        account: &str,
+        own: &ChannelAccount,
+    ) -> Result<Me, ToolError> {
+        let wrong = |why: String| ToolError::new(ErrorCode::InvalidArguments, why);
+        let made = self.make(channel, account, own).await.map_err(wrong)?;
+        made.me().await.map_err(|error| {
+            let message = format!("{channel} does not let us in: {error}");
+            ToolError::new(ErrorCode::Failed, message)
+        })
+    }
+}

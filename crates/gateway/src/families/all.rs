@@ -1,0 +1,126 @@
+//! All families together: what their tools stand on, and the catalogue they make.
+
+use std::sync::{Arc, OnceLock};
+
+use arc_swap::ArcSwap;
+use manyhands_agent::Minds;
+use manyhands_config::Tools;
+use manyhands_core::{Catalogue, Ids};
+use manyhands_store::Blobs;
+
+use super::gateway::{Connections, Scripts, resources::Resources};
+use super::{MindGround, People, gateway, gsv, tool, unified};
+use crate::artifacts::Shelf;
+use crate::chats::Chats;
+use crate::cron::Cron;
+use crate::finder::Finder;
+use crate::host::Host;
+use crate::minds::{Post, Thinkers};
+use crate::nodes::Nodes;
+use crate::nodes::transfer::Transfers;
+use crate::settings::LiveSettings;
+use crate::web::Web;
+use crate::workspace::Workspace;
+
+/// What the families' tools stand on.
+pub(crate) struct Families {
+    pub(crate) workspace: Workspace,
+    pub(crate) minds: Arc<OnceLock<Minds>>,
+    pub(crate) nodes: Arc<Nodes>,
+    pub(crate) transfers: Transfers,
+    pub(crate) host: Host,
+    pub(crate) web: Web,
+    pub(crate) ids: Ids,
+    pub(crate) blobs: Blobs,
+    pub(crate) post: Post,
+    pub(crate) people: People,
+    pub(crate) shelf: Shelf,
+    pub(crate) resources: Resources,
+    pub(crate) connections: Arc<dyn Connections>,
+    pub(crate) thinkers: Arc<Thinkers>,
+    pub(crate) finder: Arc<Finder>,
+    pub(crate) scripts: Scripts,
+    pub(crate) cron: Cron,
+    pub(crate) chats: Chats,
+}
+
+impl Families {
+    /// All tools that are switched on.
+    pub(crate) fn catalogue(
+        &self,
+        settings: &LiveSettings,
+        all: &Arc<ArcSwap<Catalogue>>,
+    ) -> Catalogue {
+        let switches = &settings.current().tools;
+        let minds = MindGround {
+            minds: self.minds.clone(),
+            settings: settings.clone(),
+            ids: self.ids.clone(),
+            workspace: self.workspace.clone(),
+            blobs: self.blobs.clone(),
+            post: self.post.clone(),
+            people: self.people.clone(),
+        };
+        let gsv = gsv::tools(&gsv::Ground {
+            workspace: &self.workspace,
+            settings,
+            nodes: &self.nodes,
+            transfers: &self.transfers,
+            catalogue: all,
+            minds: &minds,
+            cron: &self.cron,
+            chats: &self.chats,
+        });
+        let tool = tool::tools(switches, &self.host, &self.web, &minds);
+        let unified = unified::tools(switches, &self.host, &self.web, &minds, &self.chats);
+        let gateway = gateway::tools(&gateway::Ground {
+            shelf: &self.shelf,
+            resources: &self.resources,
+            connections: &self.connections,
+            web: &self.web,
+            thinkers: &self.thinkers,
+            finder: &self.finder,
+            scripts: &self.scripts,
+            settings,
+            catalogue: all,
+        });
+        let mut catalogue = Catalogue::default();
+        for name in switched_off(switches) {
+            catalogue.disable(name);
+        }
+        for tool in gsv.into_iter().chain(tool).chain(unified).chain(gateway) {
+            catalogue
+                .add(tool)
+                .expect("built-in tools have names of their own");
+        }
+        catalogue
+    }
+}
+
+/// The names of the tools that are switched off.
+fn switched_off(switches: &Tools) -> impl Iterator<Item = &'static str> {
+    let all = [
+        ("read_file", switches.read_file.enabled),
+        ("write_file", switches.write_file.enabled),
+        ("bash", switches.bash.enabled),
+        ("powershell", switches.powershell.enabled),
+        ("url_fetch", switches.url_fetch.enabled),
+        ("web_search", switches.web_search.enabled),
+        ("tool::file_read", switches.file_read.enabled),
+        ("tool::file_write", switches.file_write.enabled),
+        ("tool::file_list", switches.file_list.enabled),
+        ("tool::apply_patch", switches.apply_patch.enabled),
+        ("tool::shell_exec", switches.shell_exec.enabled),
+        ("tool::web_fetch", switches.web_fetch.enabled),
+        ("tool::web_search", switches.web_search.enabled),
+        ("spawn", switches.spawn.enabled),
+        ("acp_spawn", switches.acp_spawn.enabled),
+        ("acp_permit", switches.acp_spawn.enabled),
+        ("plan_create", switches.plan_create.enabled),
+        ("todo_update", switches.todo_update.enabled),
+        ("contacts_send", switches.contacts_send.enabled),
+        ("tool::agent_spawn", switches.agent_spawn.enabled),
+        ("tool::agent_send", switches.agent_send.enabled),
+    ];
+    all.into_iter().filter(|(_, on)| !on).map(|(name, _)| name)
+}

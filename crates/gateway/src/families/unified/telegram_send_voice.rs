@@ -1,0 +1,44 @@
+//! `telegram_send_voice`
+
+use manyhands_channels::FileKind;
+use manyhands_core::{CallContext, Outcome, ToolError, ToolSpec, TypedTool};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::telegram::{Output, Sending, Telegram, spec};
+
+/// Send a Telegram voice message from a local voice file.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// Target Telegram chat_id. Required if there is no active chat context; a chat in which somebody spoke before.
+    chat_id: Option<i64>,
+    /// Local voice file path (recommended .ogg/Opus): absolute or relative under `file_cache_dir`. At most 20 MiB.
+    #[schemars(length(min = 1))]
+    path: String,
+    /// File name displayed in Telegram; the file's own unless said.
+    #[schemars(length(min = 1, max = 200))]
+    filename: Option<String>,
+}
+
+pub(super) struct TelegramSendVoice(pub(super) Telegram);
+
+impl TypedTool for TelegramSendVoice {
+    type Params = Params;
+    type Output = Output;
+
+    fn spec(&self) -> ToolSpec {
+        spec("telegram_send_voice")
+    }
+
+    async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
+        let sending = Sending {
+            chat: params.chat_id,
+            path: &params.path,
+            filename: params.filename.as_deref(),
+            caption: None,
+            form: FileKind::Voice,
+        };
+        Ok(Outcome::of(&self.0.send(sending, context).await?)?.clean(true))
+    }
+}

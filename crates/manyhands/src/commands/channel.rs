@@ -1,0 +1,323 @@
+//! `channel`, `pair`, `outbox` and `inbox`: chats on platforms, the people there, and what did not arrive.
+
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+
+use super::call::segment;
+use super::connection::credentials;
+use crate::args::{Channel, Inbox, InboxCommand, Mode, Outbox, OutboxCommand, Pair};
+use crate::ground::Ground;
+use crate::output::{self, Done, Failure};
+use crate::remote::{Remote, text};
+
+/// How much of a message a list shows.
+const SHOWN: usize = 60;
+
+/// Runs one of `channel`.
+pub async fn channel(channel: Channel, ground: &Ground) -> Done {
+    let remote = ground.remote()?;
+    match channel {
+        Channel::Status { json } => return status(&remote, json).await,
+        Channel::Login {
+            channel,
+            account,
+            mode,
+            number,
+            env,
+        } => {
+            let wanted = wanted(&channel, mode)?.iter().map(|name| {
+                let from = env.iter().find(|(named, _)| named == name);
+                (
+                    (*name).to_owned(),
+                    from.map(|(_, variable)| variable.clone()),
+                )
+            });
+            let wanted: Vec<(String, Option<String>)> = wanted.collect();
+            if let Some((name, _)) = env
+                .iter()
+                .find(|(name, _)| !wanted.iter().any(|(one, _)| one == name))
+            {
+                return Err(Failure(format!("{channel} has no credential {name}")));
+            }
+            let mut body = json!({});
+            for (name, value) in credentials(&wanted, ground)? {
+                let key = match name.as_str() {
+                    "app_token" => "appToken",
+                    "verify_token" => "verifyToken",
+                    other => other,
+                };
+                body[key] = json!(value);
+            }
+            if let Some(mode) = mode {
+                body["mode"] = json!(mode.word());
+            }
+            if let Some(number) = number {
+                body["number"] = json!(number);
+            }
+            let path = path(&channel, &account.name, "login");
+            let done = remote.expect_post(&path, &body).await?;
+            let handle = match done["handle"].as_str() {
+                Some(handle) => format!(" (@{handle})"),
+                None => String::new(),
+            };
+            output::say(format!(
+                "{channel} is in use as {}{handle}",
+                text(&done["name"])
+            ));
+            output::remark(
+                "hint: write to it, and then `manyhands pair list` shows you; approve yourself with --owner",
+            );
+        }
+        Channel::Logout { channel, account } => {
+            let path = path(&channel, &account.name, "logout");
+            remote.expect_post(&path, &Value::Null).await?;
+            output::say(format!("{channel} is no longer in use"));
+        }
+        Channel::Start { channel, account } => {
+            let path = path(&channel, &account.name, "start");
+            remote.expect_post(&path, &Value::Null).await?;
+            output::say(format!("{channel} is started"));
+        }
+        Channel::Stop { channel, account } => {
+            let path = path(&channel, &account.name, "stop");
+            remote.expect_post(&path, &Value::Null).await?;
+            output::say(format!("{channel} is stopped"));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn path(channel: &str, account: &str, what: &str) -> String {
+    format!(
+        "/api/channels/{}/{}/{what}",
+        segment(channel),
+        segment(account)
+    )
+}
+
+/// The credentials that a platform wants.
+fn wanted(channel: &str, mode: Option<Mode>) -> Result<&'static [&'static str], Failure> {
+    let webhook = mode == Some(Mode::Webhook);
+    Ok(match channel {
+        "telegram" if webhook => &["token", "secret"],
+        "telegram" | "discord" => &["token"],
+        "slack" if webhook => &["token", "secret"],
+        "slack" => &["token", "app_token"],
+        "line" => &["token", "secret"],
+        "whatsapp" => &["token", "secret", "verify_token"],
+        other => {
+            return Err(Failure(format!(
+                "there is no channel {other}\nhint: telegram, slack, line, discord or whatsapp"
+            )));
+        }
+    })
+}
+
+async fn status(remote: &Remote, json: bool) -> Done {
+    let listed = remote.get("/api/channels").await?;
+    if json {
+        output::json(&listed);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let all = rows(&listed["channels"]);
+    if all.is_empty() {
+        output::say("no chat platform is in use yet\nhint: `manyhands channel login telegram`");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let rows = all.iter().map(|one| {
+        vec![
+            text(&one["channel"]),
+            text(&one["accountId"]),
+            text(&one["state"]),
+            text(&one["name"]),
+            when(&one["lastMessageAt"]),
+            text(&one["detail"]),
+        ]
+    });
+    let columns = [
+        "channel",
+        "account",
+        "state",
+        "name",
+        "last message",
+        "problem",
+    ];
+    output::table(&columns, rows.collect());
+    Ok(ExitCode::SUCCESS)
+}
+
+fn rows(value: &Value) -> Vec<Value> {
+    value.as_array().cloned().unwrap_or_default()
+}
+
+fn when(value: &Value) -> String {
+    match value.as_i64() {
+        Some(at) => manyhands_core::Timestamp(at).rfc3339(),
+        None => text(value),
+    }
+}
+
+/// Runs one of `pair`.
+pub async fn pair(pair: Pair, ground: &Ground) -> Done {
+    let remote = ground.remote()?;
+    let path =
+        |channel: &str, who: &str| format!("/api/pairs/{}/{}", segment(channel), segment(who));
+    match pair {
+        Pair::List { json } => return pairs(&remote, json).await,
+        Pair::Approve {
+            channel,
+            who,
+            owner,
+        } => {
+            let path = format!("{}/approve", path(&channel, &who));
+            let done = remote
+                .expect_post(&path, &json!({ "owner": owner }))
+                .await?;
+            let name = named(&done);
+            let what = if owner {
+                "speaks as the owner"
+            } else {
+                "may speak"
+            };
+            output::say(format!("{name} {what} on {channel}"));
+        }
+        Pair::Reject { channel, who } => {
+            let path = format!("{}/reject", path(&channel, &who));
+            let done = remote.expect_post(&path, &Value::Null).await?;
+            output::say(format!("{} may not speak on {channel}", named(&done)));
+        }
+        Pair::Forget { channel, who } => {
+            remote.delete(&path(&channel, &who)).await?;
+            output::say(format!("{who} is a stranger on {channel}"));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn named(done: &Value) -> String {
+    match done["name"].as_str() {
+        Some(name) => format!("{name} ({})", text(&done["senderId"])),
+        None => text(&done["senderId"]),
+    }
+}
+
+async fn pairs(remote: &Remote, json: bool) -> Done {
+    let listed = remote.get("/api/pairs").await?;
+    if json {
+        output::json(&listed);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let all = rows(&listed["pairs"]);
+    if all.is_empty() {
+        output::say("nobody has asked yet");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let rows = all.iter().map(|one| {
+        let state = match one["owner"].as_bool() {
+            Some(true) => "owner".to_owned(),
+            _ => text(&one["state"]),
+        };
+        vec![
+            text(&one["channel"]),
+            text(&one["senderId"]),
+            text(&one["name"]),
+            state,
+            text(&one["code"]),
+            short(&one["message"]),
+        ]
+    });
+    let columns = ["channel", "id", "name", "state", "code", "said"];
+    output::table(&columns, rows.collect());
+    Ok(ExitCode::SUCCESS)
+}
+
+fn short(value: &Value) -> String {
+    let all = text(value);
+    let line = all.lines().next().unwrap_or_default();
+    let cut: String = line.chars().take(SHOWN).collect();
+    match cut.len() < all.len() {
+        true => format!("{cut}…"),
+        false => cut,
+    }
+}
+
+/// Runs one of `outbox`.
+pub async fn outbox(outbox: Outbox, ground: &Ground) -> Done {
+    let remote = ground.remote()?;
+    match outbox.command {
+        Some(OutboxCommand::Resend { id }) => {
+            let path = format!("/api/outbox/{}/resend", segment(&id));
+            remote.expect_post(&path, &Value::Null).await?;
+            output::say(format!("{id} is tried again"));
+            return Ok(ExitCode::SUCCESS);
+        }
+        Some(OutboxCommand::Drop { id }) => {
+            remote
+                .delete(&format!("/api/outbox/{}", segment(&id)))
+                .await?;
+            output::say(format!("{id} is dropped"));
+            return Ok(ExitCode::SUCCESS);
+        }
+        None => {}
+    }
+    let query = outbox
+        .state
+        .map_or(String::new(), |state| format!("?state={}", segment(&state)));
+    let listed = remote.get(&format!("/api/outbox{query}")).await?;
+    if outbox.json {
+        output::json(&listed);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let all = rows(&listed["messages"]);
+    if all.is_empty() {
+        output::say("nothing waits, and nothing is lost");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let rows = all.iter().map(|one| {
+        vec![
+            text(&one["id"]),
+            text(&one["state"]),
+            format!("{}:{}", text(&one["channel"]), text(&one["to"])),
+            text(&one["attempts"]),
+            short(&one["text"]),
+            text(&one["error"]),
+        ]
+    });
+    let columns = ["id", "state", "to", "tries", "message", "problem"];
+    output::table(&columns, rows.collect());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Runs one of `inbox`.
+pub async fn inbox(inbox: Inbox, ground: &Ground) -> Done {
+    let remote = ground.remote()?;
+    if let Some(InboxCommand::Retry { id }) = inbox.command {
+        let path = format!("/api/inbox/{}/retry", segment(&id));
+        remote.expect_post(&path, &Value::Null).await?;
+        output::say(format!("{id} is worked on again"));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let listed = remote.get("/api/inbox").await?;
+    if inbox.json {
+        output::json(&listed);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let all = rows(&listed["messages"]);
+    if all.is_empty() {
+        output::say("everything that was heard could be worked on");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let rows = all.iter().map(|one| {
+        vec![
+            text(&one["id"]),
+            format!("{}:{}", text(&one["channel"]), text(&one["chat"])),
+            text(&one["name"]),
+            short(&one["text"]),
+            text(&one["error"]),
+        ]
+    });
+    let columns = ["id", "from", "name", "message", "problem"];
+    output::table(&columns, rows.collect());
+    Ok(ExitCode::SUCCESS)
+}

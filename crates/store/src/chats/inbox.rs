@@ -1,0 +1,356 @@
+//! What was heard: each event once, on disk before it is acknowledged.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+
+use manyhands_core::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
+use tokio::sync::{Mutex as Turnstile, oneshot};
+use uuid::Uuid;
+
+use super::Chats;
+use crate::error::StoreError;
+use crate::sql::{Row, Statement};
+
+/// The most events that are put on disk in one go.
+const TOGETHER: usize = 512;
+
+/// An event as it is heard.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewInbound {
+    /// The platform.
+    pub channel: String,
+    /// The account of ours.
+    pub account: String,
+    /// The platform's id of the event.
+    pub event: String,
+    /// The chat.
+    pub lane: String,
+    /// The event itself, as JSON.
+    pub body: String,
+}
+
+/// Where an event stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum InboxState {
+    /// Nobody looked at it yet.
+    New,
+    /// What it asked for is under way or done.
+    Done,
+    /// It was not for us, or from somebody who may not speak to us.
+    Ignored,
+    /// It could not be worked on.
+    Failed,
+}
+
+impl InboxState {
+    fn word(self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Done => "done",
+            Self::Ignored => "ignored",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+impl std::str::FromStr for InboxState {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let all = [Self::New, Self::Done, Self::Ignored, Self::Failed];
+        all.into_iter().find(|one| one.word() == text).ok_or(())
+    }
+}
+
+/// An event as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InboxRow {
+    /// Our id of it, which is also the run of its turn.
+    pub id: String,
+    /// Its place among all events.
+    pub seq: i64,
+    /// The platform.
+    pub channel: String,
+    /// The account of ours.
+    pub account: String,
+    /// The platform's id of it.
+    pub event: String,
+    /// The chat.
+    pub lane: String,
+    /// The event itself, as JSON.
+    pub body: String,
+    /// Where it stands.
+    pub state: InboxState,
+    /// How often it was tried.
+    pub attempts: i64,
+    /// Why it went no further.
+    pub why: Option<String>,
+    /// When it was heard.
+    pub received: Timestamp,
+}
+
+/// What was heard and is not done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Backlog {
+    /// How many nobody looked at yet.
+    pub waiting: u64,
+    /// How many could not be worked on.
+    pub failed: u64,
+}
+
+const COLUMNS: &str = "SELECT id, seq, channel, account, event, lane, body, state, attempts, why, received FROM inbox";
+
+impl InboxRow {
+    fn read(row: &Row) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: row.text("id")?,
+            seq: row.int("seq")?,
+            channel: row.text("channel")?,
+            account: row.text("account")?,
+            event: row.text("event")?,
+            lane: row.text("lane")?,
+            body: row.text("body")?,
+            state: row
+                .text("state")?
+                .parse()
+                .map_err(|()| StoreError::corrupt("an event in no state".to_owned()))?,
+            attempts: row.int("attempts")?,
+            why: row.text_or_null("why")?,
+            received: Timestamp(row.int("received")?),
+        })
+    }
+}
+
+fn stopping() -> StoreError {
+    let what = "what was heard was not kept: the gateway is stopping".to_owned();
+    StoreError::Invalid { what }
+}
+
+/// Events that wait to be put on disk together: whoever is first takes all that came meanwhile.
+#[derive(Debug, Default)]
+pub(super) struct Writer {
+    waiting: Mutex<VecDeque<Waiting>>,
+    turnstile: Turnstile<()>,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    events: Vec<NewInbound>,
+    kept: oneshot::Sender<Result<usize, StoreError>>,
+}
+
+impl Chats {
+    /// Keeps events; they are on disk when this returns. How many are new: those that were told
+    /// before stay as they are. Whoever calls at the same time shares the way to the disk.
+    pub async fn hear(&self, events: Vec<NewInbound>) -> Result<usize, StoreError> {
+        let (kept, mut answer) = oneshot::channel();
+        let waiting = Waiting { events, kept };
+        self.queue().push_back(waiting);
+        let _turn = tokio::select! {
+            biased;
+            done = &mut answer => return done.unwrap_or_else(|_| Err(stopping())),
+            turn = self.writer.turnstile.lock() => turn,
+        };
+        loop {
+            if let Ok(done) = answer.try_recv() {
+                return done;
+            }
+            let group = self.next_group();
+            if group.is_empty() {
+                return Err(stopping());
+            }
+            // Whoever stops waiting does not take the others' events along.
+            let this = self.clone();
+            let written = tokio::spawn(async move { this.write(group).await });
+            written.await.map_err(|_| stopping())?;
+        }
+    }
+
+    fn queue(&self) -> std::sync::MutexGuard<'_, VecDeque<Waiting>> {
+        let queue = self.writer.waiting.lock();
+        queue.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn next_group(&self) -> Vec<Waiting> {
+        let mut queue = self.queue();
+        let mut count = 0;
+        let mut group = Vec::new();
+        while let Some(next) = queue.front() {
+            count += next.events.len();
+            if !group.is_empty() && count > TOGETHER {
+                break;
+            }
+            group.extend(queue.pop_front());
+        }
+        group
+    }
+
+    async fn write(&self, group: Vec<Waiting>) {
+        match self.insert(&group).await {
+            Ok(counts) => {
+                for (one, count) in group.into_iter().zip(counts) {
+                    let _ = one.kept.send(Ok(count)); // nobody waits any more: it is kept all the same
+                }
+            }
+            Err(error) => {
+                let told = error.to_string();
+                let full = matches!(error, StoreError::Full);
+                for one in group {
+                    let error = match full {
+                        true => StoreError::Full,
+                        false => StoreError::Invalid { what: told.clone() },
+                    };
+                    let _ = one.kept.send(Err(error));
+                }
+            }
+        }
+    }
+
+    async fn insert(&self, group: &[Waiting]) -> Result<Vec<usize>, StoreError> {
+        let now = self.clock.now();
+        let mut tx = self.sql.begin().await?;
+        let last = Statement::new("SELECT COALESCE(MAX(seq), 0) AS seq FROM inbox");
+        let mut seq = tx.one(last).await?.map_or(Ok(0), |row| row.int("seq"))?;
+        let mut counts = Vec::with_capacity(group.len());
+        for waiting in group {
+            let mut count = 0;
+            for event in &waiting.events {
+                let insert = Statement::new(
+                    "INSERT INTO inbox (id, seq, channel, account, event, lane, body, state, attempts, received)
+                     VALUES ($1, $2, $3, $4, $5, $6, $7, 'new', 0, $8)
+                     ON CONFLICT (channel, account, event) DO NOTHING",
+                )
+                .bind(self.ids.next::<Uuid>().to_string())
+                .bind(seq + 1)
+                .bind(event.channel.as_str())
+                .bind(event.account.as_str())
+                .bind(event.event.as_str())
+                .bind(event.lane.as_str())
+                .bind(event.body.as_str())
+                .bind(now);
+                if tx.run(insert).await? > 0 {
+                    seq += 1;
+                    count += 1;
+                }
+            }
+            counts.push(count);
+        }
+        tx.commit().await?;
+        Ok(counts)
+    }
+
+    /// The first event of each chat that nobody looked at, leaving out the chats of `busy`; at most
+    /// `limit` of them, the oldest first.
+    pub async fn heads(&self, busy: &[String], limit: usize) -> Result<Vec<InboxRow>, StoreError> {
+        let select = Statement::new(COLUMNS).then(
+            " WHERE seq IN (SELECT MIN(seq) FROM inbox WHERE state = 'new' GROUP BY lane) ORDER BY seq",
+        );
+        let more = limit.saturating_add(busy.len());
+        let select = select.then_with(" LIMIT ", i64::try_from(more).unwrap_or(i64::MAX));
+        let rows = self.sql.all(select).await?;
+        let rows: Result<Vec<InboxRow>, StoreError> = rows.iter().map(InboxRow::read).collect();
+        let mut rows = rows?;
+        rows.retain(|row| !busy.contains(&row.lane));
+        rows.truncate(limit);
+        Ok(rows)
+    }
+
+    /// The first event of a chat that nobody looked at.
+    pub async fn head(&self, lane: &str) -> Result<Option<InboxRow>, StoreError> {
+        let select = Statement::new(COLUMNS)
+            .then_with(" WHERE state = 'new' AND lane = ", lane)
+            .then(" ORDER BY seq LIMIT 1");
+        let row = self.sql.one(select).await?;
+        row.as_ref().map(InboxRow::read).transpose()
+    }
+
+    /// One event.
+    pub async fn heard(&self, id: &str) -> Result<Option<InboxRow>, StoreError> {
+        let select = Statement::new(COLUMNS).then_with(" WHERE id = ", id);
+        let row = self.sql.one(select).await?;
+        row.as_ref().map(InboxRow::read).transpose()
+    }
+
+    /// Notes what became of an event.
+    pub async fn settle(
+        &self,
+        id: &str,
+        state: InboxState,
+        why: Option<&str>,
+    ) -> Result<(), StoreError> {
+        let update = Statement::new(
+            "UPDATE inbox SET state = $2, why = $3, ended = $4, attempts = attempts + 1 WHERE id = $1 AND state = 'new'",
+        )
+        .bind(id)
+        .bind(state.word())
+        .bind(why.map(str::to_owned))
+        .bind(self.clock.now());
+        self.sql.run(update).await.map(drop)
+    }
+
+    /// Notes that an event was tried in vain; how often that makes.
+    pub async fn tried(&self, id: &str, why: &str) -> Result<i64, StoreError> {
+        let mut tx = self.sql.begin().await?;
+        let update =
+            Statement::new("UPDATE inbox SET attempts = attempts + 1, why = $2 WHERE id = $1")
+                .bind(id)
+                .bind(why);
+        tx.run(update).await?;
+        let count = Statement::new("SELECT attempts FROM inbox").then_with(" WHERE id = ", id);
+        let count = tx
+            .one(count)
+            .await?
+            .map_or(Ok(0), |row| row.int("attempts"))?;
+        tx.commit().await?;
+        Ok(count)
+    }
+
+    /// Events that could not be worked on, the latest first.
+    pub async fn failed(&self, limit: u32) -> Result<Vec<InboxRow>, StoreError> {
+        let select = Statement::new(COLUMNS)
+            .then(" WHERE state = 'failed' ORDER BY seq DESC")
+            .then_with(" LIMIT ", i64::from(limit));
+        let rows = self.sql.all(select).await?;
+        rows.iter().map(InboxRow::read).collect()
+    }
+
+    /// Has a failed event worked on once more; whether there was one.
+    pub async fn retry(&self, id: &str) -> Result<bool, StoreError> {
+        let update = Statement::new(
+            "UPDATE inbox SET state = 'new', attempts = 0, ended = NULL WHERE id = $1 AND state = 'failed'",
+        )
+        .bind(id);
+        Ok(self.sql.run(update).await? > 0)
+    }
+
+    /// How many events nobody looked at, and how many could not be worked on.
+    pub async fn backlog(&self) -> Result<Backlog, StoreError> {
+        let select = Statement::new(
+            "SELECT (SELECT COUNT(*) FROM inbox WHERE state = 'new') AS waiting,
+                    (SELECT COUNT(*) FROM inbox WHERE state = 'failed') AS failed",
+        );
+        let row = self.sql.one(select).await?;
+        let count = |column: &str| match &row {
+            Some(row) => row
+                .int(column)
+                .map(|count| u64::try_from(count).unwrap_or(0)),
+            None => Ok(0),
+        };
+        Ok(Backlog {
+            waiting: count("waiting")?,
+            failed: count("failed")?,
+        })
+    }
+
+    /// Forgets what ended before `before`, a bounded number at a time; how many that were.
+    pub async fn sweep_inbox(&self, before: Timestamp) -> Result<u64, StoreError> {
+        let delete = Statement::new(
+            "DELETE FROM inbox WHERE id IN (SELECT id FROM inbox WHERE ended IS NOT NULL AND ended < $1 LIMIT 1000)",
+        )
+        .bind(before);
+        self.sql.run(delete).await
+    }
+}

@@ -1,0 +1,46 @@
+//! Chats: what was heard, what is to be said, who is owed an answer, and who writes.
+
+mod inbox;
+mod outbox;
+mod people;
+mod promises;
+#[cfg(test)]
+mod tests;
+
+pub use inbox::{Backlog, InboxRow, InboxState, NewInbound};
+pub use outbox::{Lost, NewOutbound, OutboxRow, OutboxState, SendEnd};
+pub use people::{ChatRow, SenderRow, SenderState};
+pub use promises::Promise;
+
+use std::sync::Arc;
+
+use manyhands_core::{Clock, Ids};
+
+use crate::sql::Sql;
+use inbox::Writer;
+
+/// The records of chats.
+#[derive(Clone)]
+pub struct Chats {
+    sql: Sql,
+    clock: Arc<dyn Clock>,
+    ids: Ids,
+    writer: Arc<Writer>,
+}
+
+impl std::fmt::Debug for Chats {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Chats")
+    }
+}
+
+impl Chats {
+    pub(crate) fn new(sql: Sql, clock: Arc<dyn Clock>, ids: Ids) -> Self {
+        Self {
+            sql,
+            clock,
+            ids,
+            writer: Arc::default(),
+        }
+    }
+}

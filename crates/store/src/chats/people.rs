@@ -1,0 +1,289 @@
+//! Who writes, and where.
+
+use manyhands_core::{PeerKind, Place, Timestamp};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::Chats;
+use crate::error::StoreError;
+use crate::sql::{Row, Statement};
+
+/// The most people who may wait to be known.
+const MAX_ASKING: i64 = 1_000;
+
+/// Whether the owner knows somebody.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SenderState {
+    /// They ask to be known.
+    Asking,
+    /// They may speak.
+    Approved,
+    /// They may not.
+    Rejected,
+}
+
+impl SenderState {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Asking => "asking",
+            Self::Approved => "approved",
+            Self::Rejected => "rejected",
+        }
+    }
+}
+
+impl std::str::FromStr for SenderState {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let all = [Self::Asking, Self::Approved, Self::Rejected];
+        all.into_iter().find(|one| one.word() == text).ok_or(())
+    }
+}
+
+/// Somebody who writes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SenderRow {
+    /// The platform.
+    pub channel: String,
+    /// Who, as the platform names them.
+    pub id: String,
+    /// What they are called.
+    pub name: Option<String>,
+    /// Their handle.
+    pub handle: Option<String>,
+    /// Whether they may speak.
+    pub state: SenderState,
+    /// Whether it is the owner.
+    pub owner: bool,
+    /// What the owner is told to know them by.
+    pub code: Option<String>,
+    /// The beginning of what they said.
+    pub said: Option<String>,
+    /// Where they wrote.
+    pub place: Place,
+    /// When they first asked.
+    pub asked: Timestamp,
+    /// When it was decided.
+    pub decided: Option<Timestamp>,
+}
+
+/// A chat in which something was said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChatRow {
+    /// The platform.
+    pub channel: String,
+    /// The account of ours.
+    pub account: String,
+    /// The chat.
+    pub chat: String,
+    /// What kind it is.
+    pub kind: PeerKind,
+    /// What it is called.
+    pub name: Option<String>,
+    /// When something was last said.
+    pub last: Timestamp,
+}
+
+const SENDER: &str =
+    "SELECT channel, id, name, handle, state, owner, code, said, place, asked, decided FROM sender";
+
+impl SenderRow {
+    fn read(row: &Row) -> Result<Self, StoreError> {
+        let place = row.text("place")?;
+        Ok(Self {
+            channel: row.text("channel")?,
+            id: row.text("id")?,
+            name: row.text_or_null("name")?,
+            handle: row.text_or_null("handle")?,
+            state: row
+                .text("state")?
+                .parse()
+                .map_err(|()| StoreError::corrupt("a sender in no state".to_owned()))?,
+            owner: row.int("owner")? != 0,
+            code: row.text_or_null("code")?,
+            said: row.text_or_null("said")?,
+            place: serde_json::from_str(&place)
+                .map_err(|e| StoreError::corrupt(format!("where somebody wrote: {e}")))?,
+            asked: Timestamp(row.int("asked")?),
+            decided: row.int_or_null("decided")?.map(Timestamp),
+        })
+    }
+}
+
+impl Chats {
+    /// Somebody who writes.
+    pub async fn sender(&self, channel: &str, id: &str) -> Result<Option<SenderRow>, StoreError> {
+        let select = Statement::new(SENDER)
+            .then_with(" WHERE channel = ", channel)
+            .then_with(" AND id = ", id);
+        let row = self.sql.one(select).await?;
+        row.as_ref().map(SenderRow::read).transpose()
+    }
+
+    /// Everybody who is known or asks to be.
+    pub async fn senders(&self) -> Result<Vec<SenderRow>, StoreError> {
+        let select = Statement::new(SENDER).then(" ORDER BY asked DESC, channel, id LIMIT 10000");
+        let rows = self.sql.all(select).await?;
+        rows.iter().map(SenderRow::read).collect()
+    }
+
+    /// Keeps that somebody asks to be known, unless they are there already or too many ask. Whether
+    /// they are new.
+    pub async fn ask_to_be_known(&self, sender: &SenderRow) -> Result<bool, StoreError> {
+        let place = serde_json::to_string(&sender.place).map_err(|e| StoreError::Invalid {
+            what: e.to_string(),
+        })?;
+        let mut tx = self.sql.begin().await?;
+        let count = Statement::new("SELECT COUNT(*) AS count FROM sender WHERE state = 'asking'");
+        let count = tx.one(count).await?.map_or(Ok(0), |row| row.int("count"))?;
+        if count >= MAX_ASKING {
+            tx.abandon().await;
+            return Ok(false);
+        }
+        let insert = Statement::new(
+            "INSERT INTO sender (channel, id, name, handle, state, owner, code, said, place, asked)
+             VALUES ($1, $2, $3, $4, $5, 0, $6, $7, $8, $9) ON CONFLICT (channel, id) DO NOTHING",
+        )
+        .bind(sender.channel.as_str())
+        .bind(sender.id.as_str())
+        .bind(sender.name.clone())
+        .bind(sender.handle.clone())
+        .bind(sender.state.word())
+        .bind(sender.code.clone())
+        .bind(sender.said.clone())
+        .bind(place)
+        .bind(sender.asked);
+        let new = tx.run(insert).await? > 0;
+        tx.commit().await?;
+        Ok(new)
+    }
+
+    /// Decides about somebody who asked or was decided about before; whether there was such a one.
+    pub async fn decide_sender(
+        &self,
+        channel: &str,
+        id: &str,
+        state: SenderState,
+        owner: bool,
+    ) -> Result<bool, StoreError> {
+        let update = Statement::new(
+            "UPDATE sender SET state = $3, owner = $4, code = NULL, decided = $5 WHERE channel = $1 AND id = $2",
+        )
+        .bind(channel)
+        .bind(id)
+        .bind(state.word())
+        .bind(i64::from(owner))
+        .bind(self.clock.now());
+        Ok(self.sql.run(update).await? > 0)
+    }
+
+    /// Forgets somebody; whether there was such a one.
+    pub async fn forget_sender(&self, channel: &str, id: &str) -> Result<bool, StoreError> {
+        let delete = Statement::new("DELETE FROM sender")
+            .then_with(" WHERE channel = ", channel)
+            .then_with(" AND id = ", id);
+        Ok(self.sql.run(delete).await? > 0)
+    }
+
+    /// Forgets who asked before `before` and was not decided about.
+    pub async fn sweep_senders(&self, before: Timestamp) -> Result<u64, StoreError> {
+        let delete = Statement::new("DELETE FROM sender WHERE state = 'asking'")
+            .then_with(" AND asked < ", before);
+        self.sql.run(delete).await
+    }
+
+    /// Notes that something was said in a chat.
+    pub async fn note_chat(&self, place: &Place, name: Option<&str>) -> Result<(), StoreError> {
+        let put = Statement::new(
+            "INSERT INTO channel_chat (channel, account, chat, kind, name, last) VALUES ($1, $2, $3, $4, $5, $6)
+             ON CONFLICT (channel, account, chat) DO UPDATE SET kind = excluded.kind,
+                 name = COALESCE(excluded.name, channel_chat.name), last = excluded.last",
+        )
+        .bind(place.channel.as_str())
+        .bind(place.account.as_str())
+        .bind(place.chat.as_str())
+        .bind(place.kind.word())
+        .bind(name.map(str::to_owned))
+        .bind(self.clock.now());
+        self.sql.run(put).await.map(drop)
+    }
+
+    /// A chat in which something was said.
+    pub async fn chat(
+        &self,
+        channel: &str,
+        account: &str,
+        chat: &str,
+    ) -> Result<Option<ChatRow>, StoreError> {
+        let select =
+            Statement::new("SELECT channel, account, chat, kind, name, last FROM channel_chat")
+                .then_with(" WHERE channel = ", channel)
+                .then_with(" AND account = ", account)
+                .then_with(" AND chat = ", chat);
+        let row = self.sql.one(select).await?;
+        row.as_ref().map(chat_of).transpose()
+    }
+
+    /// The chats in which something was said, the latest first.
+    pub async fn chats(&self, limit: u32) -> Result<Vec<ChatRow>, StoreError> {
+        let select =
+            Statement::new("SELECT channel, account, chat, kind, name, last FROM channel_chat")
+                .then(" ORDER BY last DESC, channel, account, chat")
+                .then_with(" LIMIT ", i64::from(limit));
+        let rows = self.sql.all(select).await?;
+        rows.iter().map(chat_of).collect()
+    }
+
+    /// What an account noted.
+    pub async fn noted(
+        &self,
+        channel: &str,
+        account: &str,
+        name: &str,
+    ) -> Result<Option<String>, StoreError> {
+        let select = Statement::new("SELECT value FROM channel_note")
+            .then_with(" WHERE channel = ", channel)
+            .then_with(" AND account = ", account)
+            .then_with(" AND name = ", name);
+        let row = self.sql.one(select).await?;
+        row.map(|row| row.text("value")).transpose()
+    }
+
+    /// Notes something for an account.
+    pub async fn note(
+        &self,
+        channel: &str,
+        account: &str,
+        name: &str,
+        value: &str,
+    ) -> Result<(), StoreError> {
+        let put = Statement::new(
+            "INSERT INTO channel_note (channel, account, name, value) VALUES ($1, $2, $3, $4)
+             ON CONFLICT (channel, account, name) DO UPDATE SET value = excluded.value",
+        )
+        .bind(channel)
+        .bind(account)
+        .bind(name)
+        .bind(value);
+        self.sql.run(put).await.map(drop)
+    }
+}
+
+fn chat_of(row: &Row) -> Result<ChatRow, StoreError> {
+    Ok(ChatRow {
+        channel: row.text("channel")?,
+        account: row.text("account")?,
+        chat: row.text("chat")?,
+        kind: match row.text("kind")?.as_str() {
+            "group" => PeerKind::Group,
+            "channel" => PeerKind::Channel,
+            "thread" => PeerKind::Thread,
+            _ => PeerKind::Dm,
+        },
+        name: row.text_or_null("name")?,
+        last: Timestamp(row.int("last")?),
+    })
+}

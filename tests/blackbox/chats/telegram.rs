@@ -1,0 +1,10 @@
+//! Telegram: the real binary against a strict fake of the Bot API, with a scripted model.
+
+mod flow;
+mod media;
+mod people;
+mod rights;
+pub mod stage;
+mod trouble;
+mod webhook;
+mod wide;

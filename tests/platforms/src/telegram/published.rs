@@ -1,0 +1,141 @@
+//! The methods with their fields, as the Bot API 10.1 publishes them.
+
+use super::form::Kind::{self, *};
+
+type Field = (&'static str, Kind, bool);
+
+/// The fields of a method: their names, kinds, and whether they must be there.
+pub(super) fn fields(method: &str) -> Option<&'static [Field]> {
+    Some(match method {
+        "getMe" => &[],
+        "getUpdates" => &[
+            ("offset", Int, false),
+            ("limit", Int, false),
+            ("timeout", Int, false),
+            ("allowed_updates", List, false),
+        ],
+        "setWebhook" => &[
+            ("url", Text, true),
+            ("certificate", File, false),
+            ("ip_address", Text, false),
+            ("max_connections", Int, false),
+            ("allowed_updates", List, false),
+            ("drop_pending_updates", Bool, false),
+            ("secret_token", Text, false),
+        ],
+        "deleteWebhook" => &[("drop_pending_updates", Bool, false)],
+        "getWebhookInfo" => &[],
+        "sendMessage" => &[
+            ("business_connection_id", Text, false),
+            ("chat_id", Chat, true),
+            ("message_thread_id", Int, false),
+            ("direct_messages_topic_id", Int, false),
+            ("text", Text, true),
+            ("parse_mode", Text, false),
+            ("entities", List, false),
+            ("link_preview_options", Object, false),
+            ("disable_notification", Bool, false),
+            ("protect_content", Bool, false),
+            ("allow_paid_broadcast", Bool, false),
+            ("message_effect_id", Text, false),
+            ("suggested_post_parameters", Object, false),
+            ("reply_parameters", Object, false),
+            ("reply_markup", Object, false),
+        ],
+        "editMessageText" => &[
+            ("business_connection_id", Text, false),
+            ("chat_id", Chat, false),
+            ("message_id", Int, false),
+            ("inline_message_id", Text, false),
+            ("text", Text, false),
+            ("parse_mode", Text, false),
+            ("entities", List, false),
+            ("link_preview_options", Object, false),
+            ("rich_message", Object, false),
+            ("reply_markup", Object, false),
+        ],
+        "sendPhoto" => &[
+            ("business_connection_id", Text, false),
+            ("chat_id", Chat, true),
+            ("message_thread_id", Int, false),
+            ("direct_messages_topic_id", Int, false),
+            ("photo", File, true),
+            ("caption", Text, false),
+            ("parse_mode", Text, false),
+            ("caption_entities", List, false),
+            ("show_caption_above_media", Bool, false),
+            ("has_spoiler", Bool, false),
+            ("disable_notification", Bool, false),
+            ("protect_content", Bool, false),
+            ("allow_paid_broadcast", Bool, false),
+            ("message_effect_id", Text, false),
+            ("suggested_post_parameters", Object, false),
+            ("reply_parameters", Object, false),
+            ("reply_markup", Object, false),
+        ],
+        "sendVoice" => &[
+            ("business_connection_id", Text, false),
+            ("chat_id", Chat, true),
+            ("message_thread_id", Int, false),
+            ("direct_messages_topic_id", Int, false),
+            ("voice", File, true),
+            ("caption", Text, false),
+            ("parse_mode", Text, false),
+            ("caption_entities", List, false),
+            ("duration", Int, false),
+            ("disable_notification", Bool, false),
+            ("protect_content", Bool, false),
+            ("allow_paid_broadcast", Bool, false),
+            ("message_effect_id", Text, false),
+            ("suggested_post_parameters", Object, false),
+            ("reply_parameters", Object, false),
+            ("reply_markup", Object, false),
+        ],
+        "sendDocument" => &[
+            ("business_connection_id", Text, false),
+            ("chat_id", Chat, true),
+            ("message_thread_id", Int, false),
+            ("direct_messages_topic_id", Int, false),
+            ("document", File, true),
+            ("thumbnail", File, false),
+            ("caption", Text, false),
+            ("parse_mode", Text, false),
+            ("caption_entities", List, false),
+            ("disable_content_type_detection", Bool, false),
+            ("disable_notification", Bool, false),
+            ("protect_content", Bool, false),
+            ("allow_paid_broadcast", Bool, false),
+            ("message_effect_id", Text, false),
+            ("suggested_post_parameters", Object, false),
+            ("reply_parameters", Object, false),
+            ("reply_markup", Object, false),
+        ],
+        "sendChatAction" => &[
+            ("business_connection_id", Text, false),
+            ("chat_id", Chat, true),
+            ("message_thread_id", Int, false),
+            ("action", Text, true),
+        ],
+        "setMessageReaction" => &[
+            ("chat_id", Chat, true),
+            ("message_id", Int, true),
+            ("reaction", List, false),
+            ("is_big", Bool, false),
+        ],
+        "answerCallbackQuery" => &[
+            ("callback_query_id", Text, true),
+            ("text", Text, false),
+            ("show_alert", Bool, false),
+            ("url", Text, false),
+            ("cache_time", Int, false),
+        ],
+        "getFile" => &[("file_id", Text, true)],
+        _ => return None,
+    })
+}
+
+/// The emoji with which one can react, apart by blanks.
+pub(super) const REACTIONS: &str = "\
+    \u{2764} 👍 👎 🔥 🥰 👏 😁 🤔 🤯 😱 🤬 😢 🎉 🤩 🤮 💩 🙏 👌 🕊 🤡 🥱 🥴 😍 🐳 \u{2764}\u{200d}🔥 🌚 🌭 💯 🤣 \
+    \u{26a1} 🍌 🏆 💔 🤨 😐 🍓 🍾 💋 🖕 😈 😴 😭 🤓 👻 👨\u{200d}💻 👀 🎃 🙈 😇 😨 🤝 \u{270d} 🤗 🫡 🎅 🎄 \u{2603} 💅 \
+    🤪 🗿 🆒 💘 🙉 🦄 😘 💊 🙊 😎 👾 🤷\u{200d}\u{2642} 🤷 🤷\u{200d}\u{2640} 😡";
