@@ -1,0 +1,139 @@
+// What the whole page shares: the socket, who is logged in, what waits for the owner, and news.
+
+import type { Approval, Who } from './answers';
+import { Refused, get, post, whenLoggedOut } from './http';
+import { CallError, Socket, type Events, type Methods, type State } from './socket';
+
+type Toast = { id: number; kind: 'ok' | 'bad'; text: string; hint: string };
+
+class Live {
+  state = $state<State>('connecting');
+  /** Grows with every new connection: what was looked at before may be out of date. */
+  epoch = $state(0);
+  who = $state.raw<Who | null>(null);
+  loggedOut = $state(false);
+  approvals = $state.raw<Approval[]>([]);
+  toasts = $state<Toast[]>([]);
+  #next = 0;
+
+  #socket = new Socket((state) => {
+    this.state = state;
+    if (state === 'open') {
+      this.epoch += 1;
+      void this.look();
+    }
+    if (state === 'refused') void this.ask();
+  });
+
+  async start(): Promise<void> {
+    whenLoggedOut(() => (this.loggedOut = true));
+    window.addEventListener('online', () => this.#socket.hurry());
+    document.addEventListener('visibilitychange', () => {
+      if (!document.hidden) {
+        this.#socket.hurry();
+        void this.look();
+      }
+    });
+    this.on('chat', (event) => {
+      if (event.state === 'paused') void this.look();
+    });
+    setInterval(() => !document.hidden && this.state === 'open' && void this.look(), 10_000);
+    await this.ask();
+    if (!this.loggedOut) this.#socket.start();
+  }
+
+  /** Asks who we are; a gateway that does not say lets us find out by what it refuses. */
+  async ask(): Promise<void> {
+    try {
+      this.who = await get<Who>('/api/session');
+      this.loggedOut = false;
+    } catch (error) {
+      if (error instanceof Refused && error.status === 401) this.loggedOut = true;
+    }
+  }
+
+  /** The address by which others reach the gateway. */
+  get address(): string {
+    return (this.who?.url ?? location.origin).replace(/\/$/, '');
+  }
+
+  async logOut(): Promise<void> {
+    await post('/api/session/logout').catch(() => undefined);
+    this.#socket.stop();
+    this.loggedOut = true;
+  }
+
+  /** Looks at what waits for the owner. */
+  async look(): Promise<void> {
+    try {
+      const { approvals } = await get<{ approvals: Approval[] }>('/api/approvals');
+      // The oldest first: what comes does not push away what somebody is about to press.
+      const now = approvals.toSorted((one, other) => one.createdAt.localeCompare(other.createdAt));
+      const ids = (all: Approval[]) => all.map((one) => one.id).join();
+      if (ids(now) !== ids(this.approvals)) this.approvals = now;
+    } catch {
+      // Who may not look at approvals has none.
+    }
+  }
+
+  async decide(id: string, decision: 'approve' | 'deny'): Promise<boolean> {
+    const done = await this.tried(() => post(`/api/approvals/${encodeURIComponent(id)}`, { decision }));
+    await this.look();
+    return done !== undefined;
+  }
+
+  call<M extends keyof Methods>(method: M, params: Methods[M]['params'], patience?: number): Promise<Methods[M]['result']> {
+    return this.#socket.call(method, params, patience);
+  }
+
+  invoke(tool: string, args: Record<string, unknown>, how: (progress: Events['tool.progress']) => void): Promise<unknown> {
+    return this.#socket.invoke(tool, args, how);
+  }
+
+  on<E extends keyof Events>(event: E, listener: (payload: Events[E]) => void): () => void {
+    return this.#socket.on(event, listener);
+  }
+
+  say(text: string): void {
+    this.#toast('ok', text, '');
+  }
+
+  fail(error: unknown): void {
+    const { message, hint } = told(error);
+    this.#toast('bad', message, hint);
+  }
+
+  /** Does something and says what went wrong; undefined then. */
+  async tried<T>(what: () => Promise<T>, well?: string): Promise<T | undefined> {
+    try {
+      const done = await what();
+      if (well) this.say(well);
+      return done;
+    } catch (error) {
+      this.fail(error);
+      return undefined;
+    }
+  }
+
+  dismiss(id: number): void {
+    this.toasts = this.toasts.filter((toast) => toast.id !== id);
+  }
+
+  #toast(kind: Toast['kind'], text: string, hint: string): void {
+    const id = (this.#next += 1);
+    this.toasts = [...this.toasts.slice(-3), { id, kind, text, hint }];
+    setTimeout(() => this.dismiss(id), kind === 'ok' ? 4_000 : 12_000);
+  }
+}
+
+/** An error as it is told. */
+export function told(error: unknown): { message: string; hint: string } {
+  if (error instanceof Refused) return { message: error.message, hint: error.hint };
+  if (error instanceof CallError) {
+    const [message = '', hint = ''] = error.message.split('\nhint: ', 2);
+    return { message, hint };
+  }
+  return { message: error instanceof Error ? error.message : String(error), hint: '' };
+}
+
+export const live = new Live();

@@ -1,0 +1,18 @@
+import { expect, it } from 'vitest';
+import { ago, bytes, money, short, took } from '../src/lib/words';
+
+it('says times as people do', () => {
+  const now = Date.UTC(2026, 10, 15, 12);
+  expect(ago(now - 10_000, now)).toBe('just now');
+  expect(ago(now - 5 * 60_000, now)).toBe('5 min ago');
+  expect(ago(now + 3 * 3_600_000, now)).toBe('in 3 h');
+  expect(ago('nonsense', now)).toBe('');
+  expect(ago(null, now)).toBe('');
+});
+
+it('says sizes, lengths and money shortly', () => {
+  expect([bytes(999), bytes(1_500), bytes(2_000_000), bytes(999_999)]).toEqual(['999 B', '1.5 kB', '2.0 MB', '1.0 MB']);
+  expect([took(0.2), took(42), took(1_500), took(61_000)]).toEqual(['< 1 ms', '42 ms', '1.5 s', '1 min 1 s']);
+  expect([money(0), money(1_234), money(2_500_000)]).toEqual(['$0', '$0.0012', '$2.50']);
+  expect([short(12), short(1_234), short(45_678), short(1_200_000)]).toEqual(['12', '1.2k', '46k', '1.2M']);
+});

@@ -1,0 +1,49 @@
+// How much a browser loads before the first page shows, compressed as the gateway sends it;
+// fails above the budget.
+import { stat, readFile } from 'node:fs/promises';
+
+const BUDGET = 200 * 1024;
+const dist = new URL('../dist/', import.meta.url);
+const manifest = JSON.parse(await readFile(new URL('.vite/manifest.json', dist), 'utf8'));
+
+/** @type {Map<string, number>} */
+const sizes = new Map();
+async function weigh(/** @type {string} */ file) {
+  if (!sizes.has(file)) sizes.set(file, (await stat(new URL(`${file}.gz`, dist))).size);
+  return sizes.get(file) ?? 0;
+}
+
+/** Every file that a chunk needs, itself included. */
+function needs(/** @type {string} */ key, /** @type {Set<string>} */ files = new Set()) {
+  const chunk = manifest[key];
+  if (files.has(chunk.file)) return files;
+  files.add(chunk.file);
+  for (const css of chunk.css ?? []) files.add(css);
+  for (const next of chunk.imports ?? []) needs(next, files);
+  return files;
+}
+
+async function total(/** @type {Set<string>} */ files) {
+  let sum = 0;
+  for (const file of files) sum += await weigh(file);
+  return sum;
+}
+
+const kib = (/** @type {number} */ bytes) => `${(bytes / 1024).toFixed(1)} KiB`.padStart(10);
+const entry = needs('index.html');
+const pages = Object.entries(manifest).filter(([, chunk]) => chunk.isDynamicEntry);
+console.log('compressed sizes');
+console.log(`${kib(await total(entry))}  shell`);
+let largest = 0;
+for (const [key] of pages) {
+  const extra = new Set([...needs(key)].filter((file) => !entry.has(file)));
+  const bytes = await total(extra);
+  largest = Math.max(largest, bytes);
+  console.log(`${kib(bytes)}  ${key}`);
+}
+const first = (await weigh('index.html')) + (await total(entry)) + largest;
+console.log(`${kib(first)}  first load: the shell and the largest page (budget ${kib(BUDGET).trim()})`);
+if (first > BUDGET) {
+  console.error('the first load is over its budget');
+  process.exitCode = 1;
+}
