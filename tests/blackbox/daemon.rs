@@ -515,7 +515,11 @@ fn probes_and_the_description_answer() {
         (200, "ready\n")
     );
     assert_eq!(get("/metrics").status, 200);
-    assert!(get("/").text().contains("/mcp"));
+    let root = get("/").text().to_lowercase();
+    assert!(
+        root.contains("manyhands"),
+        "the page, or a greeting where it was not built"
+    );
     let document = gateway.get("/api/openapi.json").json();
     assert_eq!(document["openapi"], "3.1.0");
     for path in [

@@ -51,6 +51,7 @@ mod nodes;
 mod oauth;
 mod openai;
 mod origin;
+mod page;
 mod path;
 mod policy_host;
 mod races;
