@@ -54,7 +54,7 @@ impl Gateway {
         own.enabled = true;
         own.mode = given.mode.or(own.mode);
         own.number = given.number.or(own.number);
-        let mut kept = Vec::new();
+        let mut kept: Vec<(String, Option<Secret>)> = Vec::new();
         for (what, value, place) in [
             ("token", given.token, &mut own.token),
             ("app_token", given.app_token, &mut own.app_token),
@@ -67,21 +67,44 @@ impl Gateway {
                 }
                 let name = format!("channel.{channel}.{account}.{what}");
                 *place = Some(format!("vault:{name}"));
-                kept.push((name, Secret::new(value)));
+                kept.push((name, Some(Secret::new(value))));
             }
         }
-        for (name, value) in &kept {
-            let set = self.store.vault().set(name, value).await;
-            set.map_err(|e| unkept(&e))?;
-        }
-        let learned = self.learn_secrets().await;
-        learned.map_err(|e| unkept(&e))?;
-        let me = self.chats().try_account(channel, account, &own).await?;
+        let before = self.exchange_secrets(kept).await?;
+        let me = match self.chats().try_account(channel, account, &own).await {
+            Ok(me) => me,
+            Err(refused) => {
+                self.exchange_secrets(before).await?; // nothing stays of what is not good
+                return Err(refused);
+            }
+        };
         let path = format!("channels.{channel}.accounts.{account}");
         let value = written(&own);
         self.set_local(caller, &path, Some(value)).await?;
         self.chats().start_account(channel, account).await?;
         Ok(me)
+    }
+
+    /// Puts secrets into the vault, or takes them out; what was there before.
+    async fn exchange_secrets(
+        &self,
+        new: Vec<(String, Option<Secret>)>,
+    ) -> Result<Vec<(String, Option<Secret>)>, ToolError> {
+        let vault = self.store.vault();
+        let mut before = Vec::with_capacity(new.len());
+        for (name, value) in new {
+            before.push((
+                name.clone(),
+                vault.get(&name).await.map_err(|e| unkept(&e))?,
+            ));
+            let done = match &value {
+                Some(value) => vault.set(&name, value).await,
+                None => vault.remove(&name).await.map(drop),
+            };
+            done.map_err(|e| unkept(&e))?;
+        }
+        self.learn_secrets().await.map_err(|e| unkept(&e))?;
+        Ok(before)
     }
 
     /// Forgets an account and its credentials. What waits to be sent by it stays, and can be seen.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use manyhands_agent::{Missed, What, Whose, ended};
-use manyhands_core::{ErrorCode, ToolError};
+use manyhands_core::{ErrorCode, Place, ToolError};
 use manyhands_store::{NewOutbound, Promise, TurnState};
 
 use super::intake::answers;
@@ -87,9 +87,23 @@ impl Chats {
         Ok(())
     }
 
+    fn is_owner(&self, place: &Place) -> bool {
+        let (settings, known) = (self.0.settings.current(), self.0.known.load());
+        let caller = super::caller_of(&settings, &known, place);
+        caller.is_some_and(|caller| caller.is_owner())
+    }
+
     fn answer(&self, promise: &Promise, what: &What) -> Result<Vec<NewOutbound>, ToolError> {
         let text = match what {
             What::Final { text, .. } => text.clone(),
+            What::Error(failure) if !self.is_owner(&promise.place) => {
+                tracing::warn!(
+                    session = promise.session_key,
+                    error = failure.text,
+                    "a guest was told that there is no answer"
+                );
+                "I could not answer that. Please try again later.".to_owned()
+            }
             What::Error(failure) => {
                 let wait = match failure.kind.code() {
                     ErrorCode::RateLimited | ErrorCode::Unavailable => " Please try again later.",

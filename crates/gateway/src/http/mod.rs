@@ -15,6 +15,7 @@ mod probes;
 mod refusal;
 mod routes;
 mod run;
+mod server_routes;
 mod stream;
 mod tools;
 mod v1;

@@ -53,7 +53,8 @@ pub async fn metrics(
 pub async fn greeting() -> String {
     format!(
         "manyhands {}\n\nMCP: /mcp   HTTP: /api (described in /api/openapi.json)   WebSocket: /ws\n\
-         Each needs a token: `manyhands token create`.\n",
+         Each needs a token: `manyhands token create`.\n\n\
+         The page would be here, but was not built into this program: `make up` does, where there is Node.js.\n",
         env!("CARGO_PKG_VERSION")
     )
 }

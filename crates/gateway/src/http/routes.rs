@@ -13,13 +13,13 @@ use serde_json::Value;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use super::admin::{
-    agents, approvals, artifacts, audit, config, connections, memory, models, nodes, people,
-    policy, resources, secrets, servers, sessions, skills, tokens,
+    agents, approvals, artifacts, audit, config, memory, models, nodes, people, policy, resources,
+    secrets, sessions, skills, tokens,
 };
 use super::asker::Asker;
 use super::openapi::{Access, Operation, document};
 use super::refusal::Refusal;
-use super::{chat, chat_routes, door, oauth, oauth_routes, page, probes, tools, v1};
+use super::{chat, chat_routes, door, oauth, oauth_routes, page, probes, server_routes, tools, v1};
 use crate::gateway::Gateway;
 use crate::{mcp, ws};
 
@@ -557,113 +557,13 @@ fn minds() -> Vec<Route> {
     ]
 }
 
-/// How MCP servers and accounts of services are looked after.
-fn federation() -> Vec<Route> {
-    use Access::Owner;
-    let op = Operation::new;
-    vec![
-        (
-            op("get", "/api/servers", Owner, "All MCP servers"),
-            get(servers::list),
-        ),
-        (
-            op(
-                "post",
-                "/api/servers",
-                Owner,
-                "Add an MCP server by its address",
-            )
-            .request::<servers::Add>(),
-            post(servers::add),
-        ),
-        (
-            op(
-                "get",
-                "/api/servers/{name}",
-                Owner,
-                "One MCP server with its tools and what of them is held back",
-            ),
-            get(servers::show),
-        ),
-        (
-            op(
-                "delete",
-                "/api/servers/{name}",
-                Owner,
-                "Remove an MCP server",
-            ),
-            delete(servers::remove),
-        ),
-        (
-            op(
-                "post",
-                "/api/servers/{name}/refresh",
-                Owner,
-                "Ask an MCP server for its tools now",
-            ),
-            post(servers::refresh),
-        ),
-        (
-            op(
-                "post",
-                "/api/servers/{name}/accept",
-                Owner,
-                "Take on what an MCP server's tools now say of themselves",
-            )
-            .request::<servers::Accept>(),
-            post(servers::accept),
-        ),
-        (
-            op("get", "/api/connections", Owner, "All accounts of services"),
-            get(connections::list),
-        ),
-        (
-            op(
-                "post",
-                "/api/connections",
-                Owner,
-                "Open an account of a service",
-            )
-            .request::<connections::Add>(),
-            post(connections::add),
-        ),
-        (
-            op("get", "/api/connections/{id}", Owner, "One account"),
-            get(connections::show),
-        ),
-        (
-            op("put", "/api/connections/{id}", Owner, "Change an account")
-                .request::<connections::Change>(),
-            put(connections::change),
-        ),
-        (
-            op(
-                "delete",
-                "/api/connections/{id}",
-                Owner,
-                "Close an account and forget its credentials",
-            ),
-            delete(connections::remove),
-        ),
-        (
-            op(
-                "post",
-                "/api/connections/{id}/test",
-                Owner,
-                "Try an account",
-            ),
-            post(connections::test),
-        ),
-    ]
-}
-
 /// The operations of the table, for the document.
 pub(super) fn operations() -> impl Iterator<Item = Operation> {
     let all = table()
         .into_iter()
         .chain(kept())
         .chain(minds())
-        .chain(federation())
+        .chain(server_routes::table())
         .chain(oauth_routes::table())
         .chain(chat_routes::table());
     all.map(|(operation, _)| operation)
@@ -702,7 +602,7 @@ pub fn router(gateway: Arc<Gateway>) -> Router {
         .into_iter()
         .chain(kept())
         .chain(minds())
-        .chain(federation())
+        .chain(server_routes::table())
         .chain(oauth_routes::table())
         .chain(chat_routes::table())
     {

@@ -5,10 +5,12 @@
 //! without starting the servers: those start when they are first used.
 
 pub mod address;
+mod call;
 mod connections;
 mod launch;
 mod naming;
 pub(crate) mod oauth;
+mod offer;
 mod openapi;
 mod pinning;
 mod server;

@@ -5,23 +5,23 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use async_trait::async_trait;
 use manyhands_config::McpServer;
 use manyhands_core::{
-    AgentId, Answers, CallContext, Caller, ConnectionId, ErrorCode, Pattern, ServerName, Step,
-    Tool, ToolError, ToolName,
+    AgentId, Answers, CallContext, Caller, ConnectionId, ErrorCode, Pattern, ServerName, Tool,
+    ToolError,
 };
 use manyhands_store::{ConnectionStatus, Pin};
 use manyhands_upstream::{
-    Ask, Credentials, Era, Hooks, News, Peer, Private, RpcError, Server as Described, Speak,
-    Status, Upstream, UpstreamError, all_capabilities,
+    Ask, Credentials, Era, Hooks, News, Peer, Private, Server as Described, Speak, Status,
+    Upstream, all_capabilities,
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{OnceCell, broadcast};
 
+use super::call::{Asker, failure, hooks};
 use super::launch;
-use super::naming::Naming;
+use super::offer::Offer;
 use super::openapi::Service;
 use super::pinning::{self, Wanted};
 use super::tool::ServerTool;
@@ -594,123 +594,5 @@ impl Server {
         *self.offer.lock().expect("no panic while held") = Arc::new(offer);
         *self.pins.lock().expect("no panic while held") = Arc::new(pins);
         Ok(())
-    }
-}
-
-fn offers(config: &McpServer, tool: &str) -> bool {
-    let named = |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.matches(tool));
-    named(&config.tools) && !named(&config.hide)
-}
-
-/// One tool that is offered.
-#[derive(Debug)]
-pub(crate) struct Offered {
-    /// Its name in the catalogue.
-    pub(crate) name: ToolName,
-    /// Its name there.
-    pub(crate) there: String,
-    /// What is shown of it, under the name it has on its server's own path.
-    pub(crate) definition: Value,
-}
-
-/// The tools that are offered, by their names on the server's own path.
-#[derive(Debug, Default)]
-pub(crate) struct Offer(pub(crate) BTreeMap<String, Offered>);
-
-impl Offer {
-    fn new(server: &ServerName, config: &McpServer, pins: &[Pin]) -> Self {
-        let mut naming = Naming::new(server);
-        let mut offer = BTreeMap::new();
-        for pin in pins
-            .iter()
-            .filter(|pin| pin.present && offers(config, &pin.name))
-        {
-            let taken = pin.taken.as_ref();
-            let read = taken.and_then(|taken| serde_json::from_str(&taken.definition).ok());
-            let Some(Value::Object(mut definition)) = read else {
-                continue;
-            };
-            let ours = config.rename.get(&pin.name).unwrap_or(&pin.name);
-            definition.insert("name".to_owned(), ours.as_str().into());
-            if let Some(said) = config.descriptions.get(&pin.name) {
-                definition.insert("description".to_owned(), said.as_str().into());
-            }
-            let offered = Offered {
-                name: naming.name(ours),
-                there: pin.name.clone(),
-                definition: Value::Object(definition),
-            };
-            offer.insert(ours.clone(), offered);
-        }
-        Self(offer)
-    }
-}
-
-/// What goes with a call: progress, questions, its end.
-fn hooks(context: &CallContext, timeout: Duration) -> Hooks {
-    let progress = context.progress.clone();
-    let whole = |value: &Value| value.as_f64().map(|number| number.max(0.0) as u64);
-    Hooks {
-        progress: Some(Arc::new(move |told: Map<String, Value>| {
-            progress.tell(Step {
-                done: told.get("progress").and_then(whole).unwrap_or(0),
-                total: told.get("total").and_then(whole),
-                message: told
-                    .get("message")
-                    .and_then(Value::as_str)
-                    .map(str::to_owned),
-            });
-        })),
-        log: context.answers.clone().map(|answers| {
-            let heard: Arc<dyn Fn(Map<String, Value>) + Send + Sync> =
-                Arc::new(move |notice| answers.heard(Value::Object(notice)));
-            heard
-        }),
-        cancel: context.cancel.clone(),
-        timeout: Some(timeout),
-        ..Hooks::default()
-    }
-}
-
-/// Hands what a server asks on to whoever made the call.
-struct Asker(Arc<dyn Answers>);
-
-#[async_trait]
-impl Ask for Asker {
-    fn capabilities(&self) -> Map<String, Value> {
-        self.0
-            .capabilities()
-            .as_object()
-            .cloned()
-            .unwrap_or_default()
-    }
-
-    async fn ask(&self, method: &str, params: Value) -> Result<Value, RpcError> {
-        let answer = self.0.answer(method, params).await;
-        answer.map_err(|error| RpcError::new(RpcError::INTERNAL, error.text()))
-    }
-}
-
-/// Why a server was of no use, as our callers hear it.
-fn failure(server: &ServerName, error: UpstreamError) -> ToolError {
-    let code = match &error {
-        UpstreamError::Rpc(rpc) if rpc.code == RpcError::INVALID_PARAMS => {
-            ErrorCode::InvalidArguments
-        }
-        UpstreamError::Rpc(_) => ErrorCode::Failed,
-        UpstreamError::TimedOut(_) => ErrorCode::DeadlineExceeded,
-        UpstreamError::Cancelled => ErrorCode::Cancelled,
-        UpstreamError::TooLarge { .. } => ErrorCode::TooLarge,
-        _ => ErrorCode::Unavailable,
-    };
-    let message = format!("server {server}: {error}");
-    let told = ToolError::new(code, message);
-    match &error {
-        UpstreamError::Rpc(rpc) => told.details(json!({ "rpc": rpc })),
-        UpstreamError::Lost(_) => told.hint("it may have taken effect there: look before calling again"),
-        UpstreamError::Unauthorized { .. } => told.hint(format!(
-            "log in with `manyhands mcp login {server}`, or add a connection with `manyhands connection add {server}`"
-        )),
-        _ => told,
     }
 }

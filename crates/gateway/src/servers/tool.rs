@@ -11,7 +11,8 @@ use manyhands_core::{
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
-use super::server::{Offered, Server};
+use super::offer::Offered;
+use super::server::Server;
 
 /// How much longer than its own time a call is waited for, so that the server is told that the
 /// time was up.

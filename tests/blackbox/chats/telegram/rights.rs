@@ -202,3 +202,20 @@ fn where_the_owner_is_nowhere_to_be_found_it_is_said_and_still_waits() {
     assert_eq!(approved.status, 200, "{}", approved.text());
     stage.reads(BO.id, "Written.");
 }
+
+#[test]
+fn why_there_is_no_answer_is_told_to_the_owner_and_to_nobody_else() {
+    let broken = "  - when: { user: unanswerable }\n    error: { kind: auth, message: the key of the house is wrong }\n";
+    let stage = Stage::new(OWNED, broken);
+    stage.write(ADA, "unanswerable");
+    stage.reads(ADA.id, "I could not answer: ");
+    stage.write(BO, "unanswerable");
+    let told = stage.reads(BO.id, "I could not answer that");
+    let told = told["text"].as_str().expect("text");
+    assert!(
+        !told.contains("key") && !told.contains("scripted"),
+        "{told}"
+    );
+    let owner = stage.texts(ADA.id).join("\n");
+    assert!(owner.contains("scripted"), "{owner}");
+}

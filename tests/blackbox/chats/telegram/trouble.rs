@@ -229,6 +229,8 @@ fn credentials_are_tried_before_they_are_used_and_forgotten_at_the_end() {
     assert!(text.contains("telegram does not let us in"), "{text}");
     assert!(!text.contains("WRONG"), "{text}");
     assert_eq!(account()["state"], "error");
+    let kept = || stage.scene.gateway.get("/api/secrets").text();
+    assert!(!kept().contains("channel.telegram"), "nothing stays of it");
     let me = does(
         &stage,
         "default/login",
@@ -246,7 +248,6 @@ fn credentials_are_tried_before_they_are_used_and_forgotten_at_the_end() {
         settings()
     );
     assert!(!settings().contains(Telegram::TOKEN));
-    let kept = || stage.scene.gateway.get("/api/secrets").text();
     assert!(
         kept().contains("channel.telegram.default.token"),
         "{}",

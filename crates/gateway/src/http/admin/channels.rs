@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::{body, query};
 use crate::chats::{Credentials, Pair, Status};
+use crate::doorman::Admitted;
 use crate::gateway::Gateway;
 use crate::http::asker::Owner;
 use crate::http::refusal::{Answer, Refusal, answer};
@@ -52,28 +53,37 @@ pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer {
     }))
 }
 
+/// Writes what was done with an account into the audit, and answers with it.
+async fn done(
+    gateway: &Gateway,
+    owner: &Admitted,
+    what: &str,
+    (channel, account): (String, String),
+    word: &str,
+) -> Answer {
+    let about = format!("{channel} {account}");
+    gateway.note(&owner.caller, what, &about).await?;
+    answer(json!({ "channel": channel, "accountId": account, word: true }))
+}
+
 /// Starts an account, or begins anew with it.
 pub async fn start(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
-    Path((channel, account)): Path<(String, String)>,
+    Path(which): Path<(String, String)>,
 ) -> Answer {
-    gateway.chats().start_account(&channel, &account).await?;
-    let about = format!("{channel} {account}");
-    gateway.note(&owner.caller, "channel.start", &about).await?;
-    answer(json!({ "channel": channel, "accountId": account, "started": true }))
+    gateway.chats().start_account(&which.0, &which.1).await?;
+    done(&gateway, &owner, "channel.start", which, "started").await
 }
 
 /// Stops an account, until it is started again.
 pub async fn stop(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
-    Path((channel, account)): Path<(String, String)>,
+    Path(which): Path<(String, String)>,
 ) -> Answer {
-    gateway.chats().stop_account(&channel, &account).await?;
-    let about = format!("{channel} {account}");
-    gateway.note(&owner.caller, "channel.stop", &about).await?;
-    answer(json!({ "channel": channel, "accountId": account, "stopped": true }))
+    gateway.chats().stop_account(&which.0, &which.1).await?;
+    done(&gateway, &owner, "channel.stop", which, "stopped").await
 }
 
 /// Gives an account its credentials.
@@ -102,16 +112,13 @@ pub async fn login(
 pub async fn logout(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
-    Path((channel, account)): Path<(String, String)>,
+    Path(which): Path<(String, String)>,
 ) -> Answer {
+    let (channel, account) = &which;
     gateway
-        .logout_channel(&owner.caller, &channel, &account)
+        .logout_channel(&owner.caller, channel, account)
         .await?;
-    let about = format!("{channel} {account}");
-    gateway
-        .note(&owner.caller, "channel.logout", &about)
-        .await?;
-    answer(json!({ "channel": channel, "accountId": account, "loggedOut": true }))
+    done(&gateway, &owner, "channel.logout", which, "loggedOut").await
 }
 
 /// Somebody as the owner sees them.

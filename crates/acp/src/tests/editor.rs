@@ -1,0 +1,287 @@
+//! The end that serves an agent to an editor.
+
+use super::*;
+
+/// A house with one agent that answers with what it was told.
+#[derive(Default)]
+struct Echo {
+    stopped: Notify,
+    decided: Mutex<Vec<(String, bool)>>,
+    answered: Notify,
+}
+
+#[async_trait]
+impl House for Echo {
+    fn commands(&self) -> Vec<Command> {
+        vec![Command {
+            name: "help".to_owned(),
+            about: "this list".to_owned(),
+            hint: String::new(),
+        }]
+    }
+
+    async fn open(&self) -> Result<String, String> {
+        Ok("agent:main:acp-1".to_owned())
+    }
+
+    async fn history(&self, session: &str) -> Result<Vec<ChatMessage>, String> {
+        match session {
+            "old" => Ok(vec![
+                ChatMessage::new(ChatRole::User, vec![ChatBlock::text("hi")]),
+                ChatMessage::assistant("hello"),
+            ]),
+            _ => Err("there is no such session".to_owned()),
+        }
+    }
+
+    async fn list(&self, offset: u32) -> Result<Page, String> {
+        let session = format!("s{offset}");
+        let updated_at = "2026-01-01T00:00:00Z".to_owned();
+        Ok(Page {
+            sessions: vec![Listed {
+                session,
+                title: None,
+                updated_at,
+            }],
+            more: offset == 0,
+        })
+    }
+
+    async fn say(
+        &self,
+        session: &str,
+        message: String,
+        told: mpsc::Sender<Told>,
+    ) -> Result<Sent, String> {
+        let event = |state, text: &str| {
+            let mut event = ChatEventPayload::new(Some("r".into()), session, state);
+            event.text = Some(text.to_owned());
+            event
+        };
+        let tell = async |event| drop(told.send(Told::Chat(Box::new(event))).await);
+        match message.as_str() {
+            "/help" => return Ok(Sent::Command("help is here".to_owned())),
+            "fail" => return Ok(Sent::Failed("no model".to_owned())),
+            "wait" => {
+                tell(event(ChatState::Delta, "waiting")).await;
+                self.stopped.notified().await;
+                return Ok(Sent::Stopped);
+            }
+            "ask" => {
+                let mut paused = event(ChatState::Paused, "");
+                paused.approval_id = Some("a1".to_owned());
+                paused.tool = Some("bash".to_owned());
+                paused.arguments = Some(json!({ "cmd": "rm" }));
+                tell(paused).await;
+                self.answered.notified().await;
+            }
+            _ => {}
+        }
+        tell(event(ChatState::Delta, "you said ")).await;
+        tell(event(ChatState::Final, &format!("you said {message}"))).await;
+        Ok(Sent::Answered)
+    }
+
+    async fn stop(&self, _: &str) {
+        self.stopped.notify_one();
+    }
+
+    async fn decide(&self, approval: &str, allow: bool) -> Result<(), String> {
+        self.decided
+            .lock()
+            .unwrap()
+            .push((approval.to_owned(), allow));
+        self.answered.notify_one();
+        Ok(())
+    }
+}
+
+/// An editor that is written line by line.
+struct Editor {
+    script: Script,
+    said: String,
+    asked: u64,
+}
+
+impl Editor {
+    /// Asks and reads up to the answer; what is said meanwhile is gathered, what is asked is allowed.
+    async fn ask(&mut self, method: &str, params: Value) -> Value {
+        self.asked += 1;
+        let id = self.asked;
+        self.script
+            .say(json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
+            .await;
+        loop {
+            let heard = self.script.read().await;
+            assert!(!heard.is_null(), "the agent is gone");
+            if heard["method"] == "session/update" {
+                let text = heard["params"]["update"]["content"]["text"].as_str();
+                self.said.push_str(text.unwrap_or_default());
+            } else if heard["method"] == "session/request_permission" {
+                let chosen = json!({ "outcome": "selected", "optionId": "allow" });
+                self.script
+                    .answer(&heard, json!({ "outcome": chosen }))
+                    .await;
+            } else if heard["id"] == id {
+                return heard;
+            }
+        }
+    }
+
+    async fn prompt(&mut self, text: &str) -> Value {
+        self.said.clear();
+        let prompt = json!([{ "type": "text", "text": text }]);
+        self.ask(
+            "session/prompt",
+            json!({ "sessionId": "agent:main:acp-1", "prompt": prompt }),
+        )
+        .await
+    }
+}
+
+async fn edited(house: Arc<Echo>, with: impl AsyncFnOnce(&mut Editor)) {
+    let (near, far) = tokio::io::duplex(64 * 1024);
+    let served = serve(house, PathBuf::from("/work"), tokio::io::split(near));
+    let editing = async {
+        let (reader, writer) = tokio::io::split(far);
+        let reader = BufReader::new(reader);
+        let mut editor = Editor {
+            script: Script { reader, writer },
+            said: String::new(),
+            asked: 0,
+        };
+        with(&mut editor).await;
+    };
+    let (served, ()) = tokio::join!(served, editing);
+    served.unwrap();
+}
+
+#[tokio::test]
+async fn an_editor_is_greeted_and_answered() {
+    edited(Arc::default(), async |editor: &mut Editor| {
+        let hello = editor
+            .ask("initialize", json!({ "protocolVersion": 1 }))
+            .await;
+        assert_eq!(hello["result"]["protocolVersion"], 1);
+        assert_eq!(hello["result"]["agentCapabilities"]["loadSession"], true);
+        let new = editor
+            .ask("session/new", json!({ "cwd": "/work", "mcpServers": [] }))
+            .await;
+        assert_eq!(new["result"]["sessionId"], "agent:main:acp-1");
+        let commands = editor.script.read().await;
+        let update = &commands["params"]["update"];
+        assert_eq!(update["availableCommands"][0]["name"], "help");
+        let ended = editor.prompt("tea").await;
+        assert_eq!(ended["result"]["stopReason"], "end_turn");
+        assert_eq!(editor.said, "you said tea");
+        assert_eq!(
+            editor.prompt("/help").await["result"]["stopReason"],
+            "end_turn"
+        );
+        assert_eq!(editor.said, "help is here");
+        assert_eq!(editor.prompt("fail").await["error"]["message"], "no model");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn sessions_are_listed_and_loaded() {
+    edited(Arc::default(), async |editor: &mut Editor| {
+        editor
+            .ask("initialize", json!({ "protocolVersion": 1 }))
+            .await;
+        let listed = editor.ask("session/list", json!({})).await;
+        assert_eq!(listed["result"]["sessions"][0]["sessionId"], "s0");
+        let cursor = listed["result"]["nextCursor"].clone();
+        let next = editor
+            .ask("session/list", json!({ "cursor": cursor }))
+            .await;
+        assert_eq!(next["result"]["sessions"][0]["sessionId"], "s1");
+        assert!(next["result"]["nextCursor"].is_null());
+        let odd = editor.ask("session/list", json!({ "cursor": "x" })).await;
+        assert!(odd["error"].is_object());
+        let load = |id: &str| json!({ "sessionId": id, "cwd": "/work", "mcpServers": [] });
+        let none = editor.ask("session/load", load("none")).await;
+        assert_eq!(none["error"]["message"], "there is no such session");
+        editor.said.clear();
+        assert!(editor.ask("session/load", load("old")).await["result"].is_object());
+        assert_eq!(editor.said, "hihello");
+        assert!(editor.ask("session/resume", load("old")).await["result"].is_object());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_owner_is_asked_at_the_editor() {
+    let house = Arc::new(Echo::default());
+    edited(house.clone(), async |editor: &mut Editor| {
+        editor
+            .ask("initialize", json!({ "protocolVersion": 1 }))
+            .await;
+        assert_eq!(
+            editor.prompt("ask").await["result"]["stopReason"],
+            "end_turn"
+        );
+    })
+    .await;
+    assert_eq!(*house.decided.lock().unwrap(), [("a1".to_owned(), true)]);
+}
+
+#[tokio::test]
+async fn a_turn_can_be_cancelled_while_others_are_asked() {
+    edited(Arc::default(), async |editor: &mut Editor| {
+        editor
+            .ask("initialize", json!({ "protocolVersion": 1 }))
+            .await;
+        let prompt = json!({ "sessionId": "x", "prompt": [{ "type": "text", "text": "wait" }] });
+        editor
+            .script
+            .say(
+                json!({ "jsonrpc": "2.0", "id": 99, "method": "session/prompt", "params": prompt }),
+            )
+            .await;
+        assert!(editor.ask("session/list", json!({})).await["result"].is_object());
+        let cancel = json!({ "sessionId": "x" });
+        editor
+            .script
+            .say(json!({ "jsonrpc": "2.0", "method": "session/cancel", "params": cancel }))
+            .await;
+        loop {
+            let heard = editor.script.read().await;
+            if heard["id"] == 99 {
+                assert_eq!(heard["result"]["stopReason"], "cancelled");
+                break;
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn pictures_and_unknown_methods_are_refused() {
+    edited(Arc::default(), async |editor: &mut Editor| {
+        editor
+            .ask("initialize", json!({ "protocolVersion": 1 }))
+            .await;
+        let picture = json!([{ "type": "image", "data": "aa", "mimeType": "image/png" }]);
+        let refused = editor
+            .ask(
+                "session/prompt",
+                json!({ "sessionId": "x", "prompt": picture }),
+            )
+            .await;
+        assert!(refused["error"].is_object(), "{refused}");
+        for method in ["authenticate", "session/set_mode", "nothing/known"] {
+            let params = json!({ "methodId": "x", "sessionId": "x", "modeId": "x" });
+            assert!(
+                editor.ask(method, params).await["error"].is_object(),
+                "{method}"
+            );
+        }
+        assert_eq!(
+            editor.prompt("tea").await["result"]["stopReason"],
+            "end_turn"
+        );
+    })
+    .await;
+}
