@@ -14,7 +14,7 @@ FIXTURE := tests/conformance/node_modules/.package-lock.json
 
 # The page, where there is Node.js to build it; without it the program builds too, and has no page.
 PAGE := $(if $(and $(wildcard web/package.json),$(shell command -v npm 2>/dev/null)),web/dist/.built)
-PAGE_SOURCES := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/dist/*' 2>/dev/null)
+PAGE_SOURCES := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/dist/*' -not -path 'web/screenshots/*' 2>/dev/null)
 
 # The chat platforms' own libraries, from PyPI.
 PLATFORMS := $(abspath $(TARGET))/platforms
@@ -27,7 +27,7 @@ export CARGO_INCREMENTAL := 0
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help up vectors test bench fmt lint conformance platforms deny test-model
+.PHONY: help up vectors test browser screenshots bench fmt lint conformance platforms deny test-model
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,6 +47,19 @@ ifneq ($(NEXTEST),)
 else
 	cargo test --workspace --locked --lib --bins --tests
 endif
+	@$(MAKE) --no-print-directory browser
+
+browser: $(PAGE) $(if $(PAGE),tests/mcp-servers/node_modules/.package-lock.json) ## Check the page in a real browser against the real binary
+ifneq ($(PAGE),)
+	cargo build --locked -p manyhands
+	cd web && MANYHANDS_BIN=$(abspath $(TARGET))/debug/manyhands npm run browser
+else
+	@echo "there is no Node.js here, so there is no page to look at in a browser"
+endif
+
+screenshots: $(PAGE) ## Take pictures of every page, dark and light, desktop and phone, into web/screenshots
+	cargo build --locked -p manyhands
+	cd web && MANYHANDS_BIN=$(abspath $(TARGET))/debug/manyhands npm run screenshots
 
 bench: $(PAGE) ## Measure speed and size, release build
 	cargo build --release --locked -p manyhands

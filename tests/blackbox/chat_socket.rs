@@ -38,19 +38,19 @@ reason = "writing needs a nod"
 "#;
 
 /// A socket that keeps the events that come between answers.
-struct Chat {
+pub struct Chat {
     socket: Socket,
     told: VecDeque<Value>,
 }
 
 impl Chat {
     #[track_caller]
-    fn owner(gateway: &Gateway) -> Self {
+    pub fn owner(gateway: &Gateway) -> Self {
         Self::with(gateway, &gateway.owner)
     }
 
     #[track_caller]
-    fn with(gateway: &Gateway, token: &str) -> Self {
+    pub fn with(gateway: &Gateway, token: &str) -> Self {
         Self {
             socket: Socket::connect(gateway.addr, token),
             told: VecDeque::new(),
@@ -59,7 +59,7 @@ impl Chat {
 
     /// The whole answer to a request.
     #[track_caller]
-    fn answer(&mut self, method: &str, params: Value) -> Value {
+    pub fn answer(&mut self, method: &str, params: Value) -> Value {
         let id = self.socket.ask(method, params);
         loop {
             let frame = self.socket.frame().expect("an open socket");
@@ -81,7 +81,7 @@ impl Chat {
 
     /// What a request that works gives.
     #[track_caller]
-    fn ask(&mut self, method: &str, params: Value) -> Value {
+    pub fn ask(&mut self, method: &str, params: Value) -> Value {
         let frame = self.answer(method, params);
         assert_eq!(frame["ok"], true, "{frame}");
         frame["payload"].clone()
@@ -89,21 +89,21 @@ impl Chat {
 
     /// The code of a refusal.
     #[track_caller]
-    fn refused(&mut self, method: &str, params: Value) -> u64 {
+    pub fn refused(&mut self, method: &str, params: Value) -> u64 {
         let frame = self.answer(method, params);
         assert_eq!(frame["ok"], false, "{frame}");
         frame["error"]["code"].as_u64().expect("a code")
     }
 
     #[track_caller]
-    fn send(&mut self, key: &str, run: &str, message: &str) -> Value {
+    pub fn send(&mut self, key: &str, run: &str, message: &str) -> Value {
         let params = json!({ "sessionKey": key, "message": message, "runId": run });
         self.ask("chat.send", params)
     }
 
     /// What a command answers.
     #[track_caller]
-    fn command(&mut self, key: &str, text: &str) -> Value {
+    pub fn command(&mut self, key: &str, text: &str) -> Value {
         let said = self.ask("chat.send", json!({ "sessionKey": key, "message": text }));
         assert_eq!(said["status"], "command", "{said}");
         said
@@ -111,7 +111,7 @@ impl Chat {
 
     /// The next event.
     #[track_caller]
-    fn next(&mut self) -> Value {
+    pub fn next(&mut self) -> Value {
         while self.told.is_empty() {
             let frame = self.socket.frame().expect("an open socket");
             self.keep(frame);
@@ -121,7 +121,7 @@ impl Chat {
 
     /// The payloads of a run up to one with this state.
     #[track_caller]
-    fn until(&mut self, run: &str, state: &str) -> Vec<Value> {
+    pub fn until(&mut self, run: &str, state: &str) -> Vec<Value> {
         let mut told = Vec::new();
         loop {
             let frame = self.next();
@@ -144,7 +144,7 @@ impl Chat {
 
     /// How a run that goes well ends.
     #[track_caller]
-    fn end(&mut self, run: &str) -> Value {
+    pub fn end(&mut self, run: &str) -> Value {
         self.until(run, "final").pop().expect("an event")
     }
 }

@@ -1,11 +1,12 @@
 //! Chats on platforms: the real binary against strict fakes of them, with a scripted model.
 
+mod bridge;
 mod crash;
 mod discord;
 mod hooks;
 mod line;
 mod methods;
-mod scene;
+pub mod scene;
 mod slack;
 mod storm;
 mod telegram;

@@ -292,6 +292,12 @@ fn the_socket_has_a_method_for_each_action_and_for_heartbeats() {
     assert_eq!(looked["run"]["status"], "ok", "{looked}");
     assert!(looked.to_string().contains("The disk is full."), "{looked}");
     assert_eq!(ask("heartbeat.start", json!({}))["ok"], true);
+    let shown = gateway.cli(&["heartbeat", "status"]).ok();
+    assert!(shown.stdout.contains("every 30 minutes"), "{shown:?}");
+    let looked = gateway.cli(&["heartbeat", "trigger"]).ok();
+    assert!(looked.stdout.contains("The disk is full."), "{looked:?}");
+    let refused = gateway.cli(&["heartbeat", "trigger", "--agent", "nobody"]);
+    assert_eq!(refused.code, Some(1), "{refused:?}");
     let mut client = crate::socket::Socket::connect(gateway.addr, &gateway.client("phone"));
     let refused = client.request("heartbeat.trigger", json!({}));
     assert_eq!(refused["error"]["code"], 403, "{refused}");

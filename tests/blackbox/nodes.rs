@@ -20,7 +20,7 @@ pub mod player;
 mod pressure;
 mod proxy;
 mod refusals;
-mod stage;
+pub mod stage;
 mod storm;
 mod tampering;
 mod transfers;

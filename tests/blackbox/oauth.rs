@@ -2,5 +2,5 @@
 
 mod guests;
 mod logins;
-mod provider;
+pub mod provider;
 mod refusals;

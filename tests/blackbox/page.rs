@@ -26,6 +26,11 @@ fn a_link_logs_one_browser_in_and_no_second_one() {
     assert_eq!(gateway.send(&Request::get(&path)).status, 401, "used up");
     let guessed = gateway.send(&Request::get("/login?code=00"));
     assert_eq!(guessed.status, 401);
+    assert_eq!(guessed.json()["code"], "unauthenticated");
+    let person = Request::get("/login?code=00").header("Accept", "text/html");
+    let told = gateway.send(&person);
+    assert_eq!(told.status, 401, "{}", told.text());
+    assert!(told.header("set-cookie").is_none());
     let cookie = cookie.split(';').next().expect("a value").to_owned();
     let session = Request::get("/api/session");
     assert_eq!(gateway.send(&session).status, 401, "without the cookie");

@@ -36,14 +36,14 @@ done
 "#;
 
 /// The small server beside a home: its script, what its tool says, and what it saw.
-struct Small {
+pub struct Small {
     script: String,
-    about: PathBuf,
+    pub about: PathBuf,
     saw: PathBuf,
 }
 
 impl Small {
-    fn beside(home: &Home) -> Self {
+    pub fn beside(home: &Home) -> Self {
         let (script, about, saw) = (
             home.outside("small.sh"),
             home.outside("about"),
@@ -62,7 +62,7 @@ impl Small {
 
     /// Adds it as `small`.
     #[track_caller]
-    fn add(&self, gateway: &Gateway) {
+    pub fn add(&self, gateway: &Gateway) {
         let args = self.args();
         let mut words = vec!["mcp", "add", "small", "--", "sh"];
         words.extend(args.iter().map(String::as_str));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { address, inline, markdown, type Block, type Inline } from '../src/lib/markdown';
+import { address, inline, markdown, outline, type Block, type Inline } from '../src/lib/markdown';
 
 const text = (words: string): Inline => ({ kind: 'text', text: words });
 const paragraph = (words: string): Block => ({ kind: 'paragraph', inner: [text(words)] });
@@ -107,5 +107,22 @@ describe('what is hostile', () => {
     const rest = read.at(-1);
     expect(rest).toMatchObject({ kind: 'code' });
     expect(rest?.kind === 'code' ? rest.text.length : 0).toBe(long.length - 200_000);
+  });
+});
+
+describe('headings below those of the page', () => {
+  const levels = (words: string, under: number) => [...outline(markdown(words), under).values()];
+  it('begin one step below, whatever was written', () => {
+    expect(levels('# One', 1)).toEqual([2]);
+    expect(levels('#### Deep', 1)).toEqual([2]);
+    expect(levels('# One', 3)).toEqual([4]);
+  });
+  it('never leave a step out on the way down', () => {
+    expect(levels('# One\n\n### Three\n\n###### Six\n\n# One', 1)).toEqual([2, 3, 4, 2]);
+    expect(levels('### Three\n\n# One\n\n## Two', 1)).toEqual([2, 2, 3]);
+  });
+  it('are found in quotes and lists too, and end at six', () => {
+    expect(levels('> # One\n\n- ## Two', 1)).toEqual([2, 3]);
+    expect(Math.max(...levels('# a\n\n## b\n\n### c\n\n#### d\n\n##### e\n\n###### f', 3))).toBe(6);
   });
 });

@@ -177,6 +177,28 @@ describe('the socket', () => {
     expect(world.wires[0]?.closed).toBe(true);
   });
 
+  it('finds out at once when it is told that the network changed', async () => {
+    await connected();
+    socket.check();
+    expect(world.wire.sent.at(-1)?.method).toBe('sessions.list');
+    world.answer({});
+    await settled();
+    expect(socket.state, 'it still stands').toBe('open');
+    socket.check();
+    world.pass(10_000);
+    await settled();
+    expect(socket.state).toBe('waiting');
+  });
+
+  it('knocks again when nobody opens', () => {
+    socket.start();
+    world.pass(10_000);
+    expect(socket.state).toBe('waiting');
+    world.pass(15_000);
+    expect(socket.state).toBe('connecting');
+    expect(world.wires.map((wire) => wire.closed)).toEqual([true, false]);
+  });
+
   it('hears nothing of a connection it gave up', async () => {
     await connected();
     const old = world.wire;

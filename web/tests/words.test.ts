@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ago, bytes, money, short, took } from '../src/lib/words';
+import { ago, bytes, caller, money, short, took } from '../src/lib/words';
 
 it('says times as people do', () => {
   const now = Date.UTC(2026, 10, 15, 12);
@@ -15,4 +15,10 @@ it('says sizes, lengths and money shortly', () => {
   expect([took(0.2), took(42), took(1_500), took(61_000)]).toEqual(['< 1 ms', '42 ms', '1.5 s', '1 min 1 s']);
   expect([money(0), money(1_234), money(2_500_000)]).toEqual(['$0', '$0.0012', '$2.50']);
   expect([short(12), short(1_234), short(45_678), short(1_200_000)]).toEqual(['12', '1.2k', '46k', '1.2M']);
+});
+
+it('calls a browser a browser, and others by their names', () => {
+  expect(caller('page 2026-11-15T16:48:34.143Z')).toBe('a browser');
+  expect(caller('owner:page 2026-11-15T16:48:34.143Z:01a1')).toBe('owner:a browser:01a1');
+  expect(caller('client:page turner')).toBe('client:page turner');
 });

@@ -308,7 +308,9 @@ impl Desk {
                             // Somebody else answered.
                             open.cancel();
                         }
-                        line.tell(&session, stream.tool(*event))?;
+                        if let Some(update) = stream.tool(*event) {
+                            line.tell(&session, update)?;
+                        }
                     }
                     Some(Told::Chat(event)) => {
                         for update in stream.chat(&event) {

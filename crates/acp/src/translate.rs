@@ -71,8 +71,9 @@ impl Stream {
     }
 
     /// A tool began or ended.
-    pub(crate) fn tool(&mut self, event: ChatToolEvent) -> SessionUpdate {
-        match event.state {
+    pub(crate) fn tool(&mut self, event: ChatToolEvent) -> Option<SessionUpdate> {
+        let update = match event.state {
+            ChatToolState::Output => return None, // an editor shows what a call gave as a whole
             ChatToolState::Started => {
                 let arguments = event.args.unwrap_or_default();
                 if self.calls.len() < MAX_CALLS {
@@ -87,7 +88,8 @@ impl Stream {
                 let ok = event.ok.unwrap_or(true);
                 done(&event.call_id, event.shown, ok)
             }
-        }
+        };
+        Some(update)
     }
 
     /// The call that a question is about: its id where it has begun, so that both are shown as one.
@@ -265,6 +267,8 @@ mod tests {
             ok: None,
             shown: None,
             duration_ms: None,
+            text: None,
+            audit_call: None,
         };
         let shown = serde_json::to_value(stream.tool(started.clone())).unwrap();
         assert_eq!(

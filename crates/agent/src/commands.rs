@@ -68,6 +68,7 @@ pub enum Heard {
 enum Command {
     New,
     Reset,
+    Undo,
     Stop,
     Status,
     Model,
@@ -79,9 +80,10 @@ enum Command {
 }
 
 impl Command {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::New,
         Self::Reset,
+        Self::Undo,
         Self::Stop,
         Self::Status,
         Self::Model,
@@ -96,6 +98,7 @@ impl Command {
         match self {
             Self::New => "new",
             Self::Reset => "reset",
+            Self::Undo => "undo",
             Self::Stop => "stop",
             Self::Status => "status",
             Self::Model => "model",
@@ -110,7 +113,7 @@ impl Command {
     /// What may follow the word.
     fn usage(self) -> &'static str {
         match self {
-            Self::New | Self::Reset | Self::Stop | Self::Status | Self::Help => "",
+            Self::New | Self::Reset | Self::Undo | Self::Stop | Self::Status | Self::Help => "",
             Self::Model => " [PROVIDER/MODEL|default]",
             Self::Think => " [none|minimal|low|medium|high|xhigh|default]",
             Self::Compact => " [N]",
@@ -122,6 +125,9 @@ impl Command {
         match self {
             Self::New => "begin anew; what was said is archived",
             Self::Reset => "the same as /new",
+            Self::Undo => {
+                "take back your last message and what came of it; what tools did stays done"
+            }
             Self::Stop => "stop what is running",
             Self::Status => "what is set, used and running here",
             Self::Model => "show or choose the model of this chat",
@@ -294,6 +300,7 @@ impl Asked<'_> {
     async fn run(&self, command: Command, rest: &str) -> Result<String, ToolError> {
         match command {
             Command::New | Command::Reset => self.reset().await,
+            Command::Undo => self.undo().await,
             Command::Stop => self.stop().await,
             Command::Status => self.status().await,
             Command::Model => self.model(rest).await,
@@ -315,6 +322,22 @@ impl Asked<'_> {
                 reset.archived_to
             ),
         })
+    }
+
+    async fn undo(&self) -> Result<String, ToolError> {
+        self.minds.open(self.key).await?;
+        let Some(rewound) = self.minds.undo(self.key).await? else {
+            return Ok("there is nothing to take back".to_owned());
+        };
+        let done = match rewound.tool_calls {
+            0 => String::new(),
+            1 => "; what its one call of a tool did stays done".to_owned(),
+            calls => format!("; what its {calls} calls of tools did stays done"),
+        };
+        Ok(format!(
+            "taken back: {} messages are in {}{done}",
+            rewound.messages, rewound.archived_to
+        ))
     }
 
     async fn stop(&self) -> Result<String, ToolError> {
@@ -392,7 +415,7 @@ impl Asked<'_> {
         };
         let set = self
             .minds
-            .patch(self.key, |settings, _| settings.model = model);
+            .patch(self.key, |settings, _| settings.model = model.clone());
         let settings = self.minds.settings(&set.await?);
         Ok(format!("model: {}", self.model_in_words(&settings)?))
     }

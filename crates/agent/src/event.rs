@@ -1,6 +1,6 @@
 //! What a session tells while it works.
 
-use manyhands_core::ApprovalId;
+use manyhands_core::{ApprovalId, CallId};
 use manyhands_llm::StopReason;
 use serde_json::Value;
 
@@ -40,6 +40,17 @@ pub enum What {
         tool: String,
         /// Its arguments.
         arguments: Value,
+        /// The call as the audit knows it, where it is known.
+        call: Option<CallId>,
+    },
+    /// It printed something.
+    ToolOutput {
+        /// The model's id of the call.
+        call_id: String,
+        /// The tool.
+        tool: String,
+        /// What it printed since.
+        text: String,
     },
     /// It gave something.
     ToolDone {
@@ -53,6 +64,8 @@ pub enum What {
         shown: String,
         /// How long it took.
         took_ms: u64,
+        /// The call as the audit knows it, unless it was made before a restart.
+        call: Option<CallId>,
     },
     /// It waits for the owner.
     Paused {
@@ -88,7 +101,17 @@ impl What {
 }
 
 /// What a turn used up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
+)]
 #[serde(default, rename_all = "camelCase")]
 pub struct TurnUsage {
     /// Replies of models.

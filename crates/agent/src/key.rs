@@ -67,7 +67,9 @@ impl<'a> Addressing<'a> {
 }
 
 /// The key of a session, in its one spelling.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(try_from = "String", into = "String")]
 pub struct SessionKey {
     text: String,

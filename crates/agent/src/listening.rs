@@ -89,6 +89,16 @@ impl Audience {
         }
     }
 
+    /// Whether anybody hears what happens in a session on its way.
+    pub(crate) fn is_watched(&self, session: &SessionKey) -> bool {
+        let part = Part::Session(session.to_string());
+        let group = group(session).map(|group| Part::Group(group.to_owned()));
+        let parts = lock(&self.parts);
+        self.all.receiver_count() > 0
+            || parts.contains_key(&part)
+            || group.is_some_and(|group| parts.contains_key(&group))
+    }
+
     /// Tells those whom it concerns. Nobody listening is no failure.
     pub(crate) fn tell(&self, event: ChatEvent) {
         let event = Arc::new(event);

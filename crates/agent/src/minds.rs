@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use manyhands_core::{AgentId, ApprovalId, Clock, ErrorCode, Ids, Invoke, Timestamp, ToolError};
 use manyhands_store::{Blobs, SessionRecord, Sessions, StoreError, Taken, TurnRecord, TurnState};
 use tokio::sync::Notify;
+use tokio::sync::futures::OwnedNotified;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
@@ -52,6 +53,8 @@ pub(crate) struct Inner {
     pub(crate) audience: Audience,
     /// Long conversations, so that they need not be read for every turn.
     pub(crate) recent: Recent,
+    /// Held from reading a session's record to writing it back, so that no change is lost.
+    pub(crate) changing: tokio::sync::Mutex<()>,
     /// The sessions that are being worked on.
     busy: Mutex<HashMap<String, Busy>>,
     tasks: TaskTracker,
@@ -78,14 +81,17 @@ struct Busy {
 pub(crate) struct Hold {
     inner: Arc<Inner>,
     key: String,
+    /// Whether somebody worked on the session before.
+    took_over: bool,
     /// Fires when somebody stops what is done meanwhile.
     pub(crate) stop: CancellationToken,
 }
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        self.inner.free(&self.key);
-        self.inner.wake(&self.key); // whatever came meanwhile
+        if self.inner.free(&self.key) || self.took_over {
+            self.inner.wake(&self.key); // whatever came meanwhile, or was left by who worked on it
+        }
     }
 }
 
@@ -114,6 +120,7 @@ impl Minds {
             ids: parts.ids,
             audience: Audience::default(),
             recent: Recent::default(),
+            changing: tokio::sync::Mutex::default(),
             busy: Mutex::default(),
             tasks: TaskTracker::new(),
             waits: Waits::default(),
@@ -222,6 +229,11 @@ impl Minds {
         self.inner.busy().get(key.as_str())?.question.clone()
     }
 
+    /// Tells everybody who listens to a session of something that is done for it outside of its turns.
+    pub fn tell(&self, key: &SessionKey, name: &str, what: What) {
+        self.inner.tell(key.as_str(), name, what);
+    }
+
     /// How many sessions are being worked on.
     pub fn busy_count(&self) -> usize {
         self.inner.busy().len()
@@ -255,7 +267,9 @@ impl Inner {
     fn note_question(&self, key: &str, what: &What) {
         let question = match what {
             What::Paused { approval, tool, .. } => Some((*approval, tool.clone())),
-            What::Delta(_) | What::Thinking(_) | What::Restart { .. } => return,
+            What::Delta(_) | What::Thinking(_) | What::Restart { .. } | What::ToolOutput { .. } => {
+                return;
+            }
             _ => None,
         };
         if let Some(busy) = self.busy().get_mut(key) {
@@ -283,6 +297,7 @@ impl Inner {
         Some(Hold {
             inner: self.clone(),
             key: key.to_owned(),
+            took_over: false,
             stop,
         })
     }
@@ -301,7 +316,8 @@ impl Inner {
             match freed {
                 Some(freed) => freed.await,
                 None => {
-                    if let Some(hold) = self.hold(key) {
+                    if let Some(mut hold) = self.hold(key) {
+                        hold.took_over = true;
                         return hold;
                     }
                 }
@@ -309,12 +325,20 @@ impl Inner {
         }
     }
 
-    /// Nobody works on the session any more.
-    fn free(&self, key: &str) {
-        let freed = self.busy().remove(key);
-        if let Some(freed) = freed {
-            freed.freed.notify_waiters();
-        }
+    /// Fires when nobody works on the session any more; `None` when nobody does.
+    pub(crate) fn freed(&self, key: &str) -> Option<OwnedNotified> {
+        let busy = self.busy();
+        busy.get(key)
+            .map(|there| there.freed.clone().notified_owned())
+    }
+
+    /// Nobody works on the session any more; whether something came meanwhile.
+    fn free(&self, key: &str) -> bool {
+        let Some(freed) = self.busy().remove(key) else {
+            return false;
+        };
+        freed.freed.notify_waiters();
+        freed.again
     }
 
     /// The session of that key, made when it is not there, begun anew when its time has come.
@@ -353,7 +377,8 @@ impl Inner {
         loop {
             let wanted = self.busy().get(key).is_none_or(|busy| busy.wanted);
             if wanted {
-                return self.free(key); // whoever wants it sees to what waits
+                self.free(key); // whoever wants it sees to what waits
+                return;
             }
             let next = self.next(key).await;
             if let Some(record) = next
@@ -367,7 +392,8 @@ impl Inner {
             let again = there.is_some_and(|there| std::mem::take(&mut there.again) || there.wanted);
             if !again || self.house.stopping().is_cancelled() {
                 drop(busy);
-                return self.free(key);
+                self.free(key);
+                return;
             }
         }
     }

@@ -57,6 +57,11 @@ impl Recent {
         (found.place == Place::of(session)).then_some(found.conversation)
     }
 
+    /// Holds the conversation of a session no longer: a part of it was taken back.
+    pub(crate) fn forget(&self, id: &str) {
+        self.held().retain(|one| one.place.id != id);
+    }
+
     /// Holds a conversation that is worth it; older ones make room.
     pub(crate) fn hold(&self, session: &SessionRecord, conversation: Conversation) {
         let messages = || conversation.said.iter().map(|said| &said.message);

@@ -12,6 +12,7 @@ use crate::conversation::Conversation;
 use crate::fence;
 use crate::key::SessionKey;
 use crate::minds::{Inner, Minds, kept};
+use crate::pictures::{PictureRef, refs};
 use crate::settings::{ResetPolicy, SessionSettings};
 use crate::turn::{Room, place_to_cut_last, usage};
 
@@ -19,8 +20,9 @@ use crate::turn::{Room, place_to_cut_last, usage};
 const MAX_LOOKS: usize = 100;
 
 /// One message of a session, in words.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "SessionMessage")]
 pub struct Spoken {
     /// Its number in the session.
     pub seq: i64,
@@ -31,6 +33,9 @@ pub struct Spoken {
     /// The tools that were called.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<String>,
+    /// The pictures in it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pictures: Vec<PictureRef>,
 }
 
 /// What a reset did.
@@ -111,14 +116,27 @@ impl Minds {
     pub async fn patch(
         &self,
         key: &SessionKey,
-        change: impl FnOnce(&mut SessionSettings, &mut Option<String>) + Send,
+        change: impl Fn(&mut SessionSettings, &mut Option<String>) + Send + Sync,
     ) -> Result<SessionRecord, ToolError> {
-        let mut session = self.get(key).await?;
-        let mut settings = self.settings(&session);
-        change(&mut settings, &mut session.label);
-        session.settings =
-            serde_json::to_string(&settings).map_err(|e| ToolError::internal(e.to_string()))?;
-        self.inner.change(session).await
+        let mut looks = 0;
+        loop {
+            let session = self.get(key).await?;
+            let (mut settings, mut label) = (self.settings(&session), session.label.clone());
+            change(&mut settings, &mut label);
+            let settings =
+                serde_json::to_string(&settings).map_err(|e| ToolError::internal(e.to_string()))?;
+            let acts = vec![Act::Settings {
+                was: (session.settings, session.label),
+                settings,
+                label,
+            }];
+            let (sessions, now) = (&self.inner.sessions, self.inner.now());
+            match sessions.commit(key.as_str(), &session.id, acts, now).await {
+                // Somebody else changed it meanwhile: theirs stays, and ours is added.
+                Err(StoreError::Changed { .. }) if looks < MAX_LOOKS => looks += 1,
+                done => return done.map_err(kept),
+            }
+        }
     }
 
     /// The last messages of a session, oldest first.
@@ -168,9 +186,12 @@ impl Minds {
             });
         };
         let archived_to = archive::keep(inner, &session, &all.said[..cut]).await?;
-        let mut session = session;
-        session.floor = all.said[cut].seq;
-        inner.change(session).await?;
+        let _changing = inner.changing.lock().await;
+        let latest = self.get(key).await?;
+        let latest = Some(latest).filter(|latest| latest.id == session.id);
+        let mut latest = latest.unwrap_or(session); // begun anew meanwhile: refused as changed
+        latest.floor = all.said[cut].seq;
+        inner.change(latest).await?;
         Ok(Compacted {
             trimmed: cut,
             kept: all.said.len() - cut,
@@ -235,10 +256,19 @@ impl Minds {
         Ok(shown.collect())
     }
 
+    /// How many messages of a session a model is still shown.
+    pub async fn message_count(&self, session: &SessionRecord) -> Result<u64, ToolError> {
+        let sessions = &self.inner.sessions;
+        let count = sessions.count_entries(&session.id, session.floor).await;
+        count.map_err(kept)
+    }
+
     /// The session of that key, made when it is not there.
     pub async fn open(&self, key: &SessionKey) -> Result<SessionRecord, ToolError> {
         self.inner.agent(key.agent())?;
-        let mut session = self.inner.session(key).await?;
+        self.inner.session(key).await?;
+        let _changing = self.inner.changing.lock().await;
+        let mut session = self.get(key).await?;
         session.last_active = self.inner.now();
         self.inner.change(session).await
     }
@@ -280,7 +310,11 @@ impl Inner {
         for _ in 0..MAX_LOOKS {
             let all = self.conversation(&session).await?;
             let archived_to = archive::keep(self, &session, &all.said).await?;
-            let (fresh, now) = (self.begun_anew(&session), self.now());
+            let _changing = self.changing.lock().await;
+            let latest = self.sessions.get(&session.key).await.map_err(kept)?;
+            let latest = latest.filter(|latest| latest.id == session.id);
+            let latest = latest.unwrap_or_else(|| session.clone());
+            let (fresh, now) = (self.begun_anew(&latest), self.now());
             let reset = Reset {
                 old: session.id.clone(),
                 new: fresh.id.clone(),
@@ -370,12 +404,14 @@ pub(crate) fn spoken(seq: i64, message: &Message) -> Spoken {
         });
         text.collect::<Vec<_>>().join("\n")
     }
+    let pictures = refs(seq, message);
     match message {
         Message::User { content } => Spoken {
             seq,
             role: "user",
             text: texts(content, |said| said), // that it is somebody else's stays visible
             tools: Vec::new(),
+            pictures,
         },
         Message::Tool { results } => Spoken {
             seq,
@@ -386,6 +422,7 @@ pub(crate) fn spoken(seq: i64, message: &Message) -> Spoken {
                 .collect::<Vec<_>>()
                 .join("\n"),
             tools: results.iter().map(|result| result.name.clone()).collect(),
+            pictures,
         },
         Message::Assistant { content } => {
             let mut spoken = Spoken {
@@ -393,6 +430,7 @@ pub(crate) fn spoken(seq: i64, message: &Message) -> Spoken {
                 role: "assistant",
                 text: String::new(),
                 tools: Vec::new(),
+                pictures,
             };
             for block in content {
                 match block {

@@ -7,7 +7,7 @@ use manyhands_llm::{ModelId, Thinking};
 use serde::{Deserialize, Serialize};
 
 /// What is set for one session, over what its agent says.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct SessionSettings {
     /// The model.
@@ -28,7 +28,9 @@ pub struct SessionSettings {
 }
 
 /// When a session begins anew by itself: looked at when the next message comes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(tag = "mode", rename_all = "lowercase")]
 pub enum ResetPolicy {
     /// Never.

@@ -14,7 +14,7 @@ use crate::words::{Inbound, Media, Outgoing};
 #[async_trait]
 pub trait Channel: Send + Sync {
     /// The platform, such as `telegram`.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
     /// Which account of ours.
     fn account(&self) -> &str;
     /// What it can do.

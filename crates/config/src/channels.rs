@@ -1,5 +1,6 @@
 //! Settings of chat channels.
 
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 
 use manyhands_core::{AgentId, Pattern};
@@ -22,6 +23,10 @@ pub struct Channels {
     /// WhatsApp Cloud API: `token` is the system user's, `secret` the app secret, `verify_token` what
     /// you typed in where the webhook is set up, `number` the phone number id.
     pub whatsapp: Channel,
+    /// Other services by a name of your choice, each carried over the socket by a program of yours, a
+    /// bridge. `manyhands channel bridge NAME` makes one.
+    #[schemars(with = "BTreeMap<String, Channel>")]
+    pub bridges: BTreeMap<BridgeName, Channel>,
     /// Turning voice messages into text.
     pub transcription: Transcription,
     /// The largest file that is taken in, in bytes.
@@ -47,6 +52,7 @@ impl Default for Channels {
             line: Channel::default(),
             discord: Channel::default(),
             whatsapp: Channel::default(),
+            bridges: BTreeMap::new(),
             transcription: Transcription::default(),
             media_bytes: 20 * 1024 * 1024,
             resend_unknown: true,
@@ -215,21 +221,82 @@ pub struct Transcription {
 }
 
 impl Channels {
-    /// The platforms by name.
-    pub fn all(&self) -> [(&'static str, &Channel); 5] {
-        [
-            ("telegram", &self.telegram),
-            ("slack", &self.slack),
-            ("line", &self.line),
-            ("discord", &self.discord),
-            ("whatsapp", &self.whatsapp),
-        ]
+    /// The platforms that the gateway speaks itself.
+    pub const SPOKEN: [&str; 5] = ["telegram", "slack", "line", "discord", "whatsapp"];
+
+    /// All platforms by name.
+    pub fn all(&self) -> impl Iterator<Item = (&str, &Channel)> {
+        let own = [
+            &self.telegram,
+            &self.slack,
+            &self.line,
+            &self.discord,
+            &self.whatsapp,
+        ];
+        let bridges = self.bridges.iter();
+        let bridges = bridges.map(|(name, channel)| (name.as_str(), channel));
+        Self::SPOKEN.into_iter().zip(own).chain(bridges)
     }
 
     /// One platform.
     pub fn get(&self, name: &str) -> Option<&Channel> {
-        let mut all = self.all().into_iter();
+        let mut all = self.all();
         all.find(|(one, _)| *one == name)
             .map(|(_, channel)| channel)
+    }
+
+    /// Whether a bridge carries it.
+    pub fn is_bridge(&self, name: &str) -> bool {
+        self.bridges.contains_key(name)
+    }
+
+    /// Where the settings of a platform are.
+    pub fn path(&self, name: &str) -> String {
+        match self.is_bridge(name) {
+            true => format!("channels.bridges.{name}"),
+            false => format!("channels.{name}"),
+        }
+    }
+}
+
+/// What a service is called that a bridge carries: 1 to 32 of a-z, 0-9 and -, and none of those that
+/// the gateway speaks itself.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct BridgeName(String);
+
+impl BridgeName {
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for BridgeName {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        if name.is_empty() || name.len() > 32 || !name.chars().all(plain) {
+            return Err("the name of a bridge is 1 to 32 of a-z, 0-9 and -".to_owned());
+        }
+        if Channels::SPOKEN.contains(&name.as_str()) {
+            return Err(format!(
+                "the gateway speaks {name} itself: use `manyhands channel login {name}`, or another name"
+            ));
+        }
+        Ok(Self(name))
+    }
+}
+
+impl From<BridgeName> for String {
+    fn from(name: BridgeName) -> Self {
+        name.0
+    }
+}
+
+impl Borrow<str> for BridgeName {
+    fn borrow(&self) -> &str {
+        &self.0
     }
 }

@@ -38,7 +38,8 @@ pub use acp::{Acp, AcpAgent, AcpPermissions};
 pub use agents::{Agent, DmScope, Reset, ResetMode, Sessions, ThinkingLevel};
 pub use change::{Changes, diff};
 pub use channels::{
-    Channel, ChannelAccount, ChannelMode, Channels, DmPolicy, GroupPolicy, Sender, Transcription,
+    BridgeName, Channel, ChannelAccount, ChannelMode, Channels, DmPolicy, GroupPolicy, Sender,
+    Transcription,
 };
 pub use check::{Provenance, Source};
 pub use cron::{AgentHeartbeat, Cron, Heartbeat, MissedPolicy};
@@ -50,7 +51,7 @@ pub use node::{Node, NodeSandbox};
 pub use oauth::{Oauth, OauthGrant, OauthRole, TokenAlgorithm, TrustedIssuer};
 pub use path::KeyPath;
 pub use read::{get, is_local, masked, value_from_text};
-pub use reference::reference;
+pub use reference::{reference, schema};
 pub use servers::{Confinement, Discovery, McpFace, McpServer, OauthSettings, ServerKind};
 pub use settings::{Decision, Limits, Log, LogFormat, Policy, Predicate, Rule, Settings, Tls};
 pub use skills::{SkillEntry, SkillNeeds, Skills};

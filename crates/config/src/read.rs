@@ -7,7 +7,7 @@ use crate::mask;
 use crate::nearest::suggest_path;
 use crate::path::KeyPath;
 use crate::settings::Settings;
-use crate::shape::{Shape, root};
+use crate::shape::{Kind, Shape, root};
 
 /// The value in force at a dotted path, defaults included, secrets unmasked: for
 /// the program itself. Whoever shows a value to anybody uses [`masked`].
@@ -47,7 +47,11 @@ pub fn is_local(path: &str) -> bool {
 }
 
 fn holds_local(shape: &Shape) -> bool {
-    shape.local || shape.keys().iter().any(|(_, child)| holds_local(child))
+    let inside = match &shape.kind {
+        Kind::Map(item) | Kind::List { item, .. } => holds_local(item),
+        _ => shape.keys().iter().any(|(_, child)| holds_local(child)),
+    };
+    shape.local || inside
 }
 
 pub(crate) fn effective(settings: &Settings) -> Value {
@@ -147,6 +151,11 @@ mod tests {
             ("tls.cert", true),
             ("tools.shell_exec.allow.0", true),
             ("workspace_root", true),
+            ("channels.telegram.accounts.default.api_url", true),
+            ("channels.telegram.accounts", true),
+            ("channels.telegram", true),
+            ("channels.telegram.accounts.default.enabled", false),
+            ("channels.telegram.allow_from", false),
             ("tools.bash.timeout", false),
             ("limits.calls_per_day", false),
             ("policy.rules", false),

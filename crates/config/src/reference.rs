@@ -1,8 +1,10 @@
 //! The reference of all keys, `docs/config.md`.
 
+use manyhands_core::schema_of;
 use serde_json::Value;
 
 use crate::path::KeyPath;
+use crate::settings::Settings;
 use crate::shape::{Kind, Shape, root};
 use crate::toml_value::inline;
 
@@ -19,6 +21,13 @@ The file is checked whole before anything changes: a wrong file or a wrong
 | key | type | default | meaning |
 | --- | --- | --- | --- |
 ";
+
+/// All keys as a JSON Schema: what each means, what it may hold, and what holds when it is not set.
+/// `x-secret`, `x-restart` and `x-local` mark keys that are masked, need a restart, or are set in the
+/// file alone.
+pub fn schema() -> Value {
+    schema_of::<Settings>()
+}
 
 /// All keys as a Markdown table.
 pub fn reference() -> String {

@@ -20,6 +20,8 @@ use crate::spec::ToolSpec;
 /// What a face asks of the path.
 #[derive(Debug, Clone)]
 pub struct CallRequest {
+    /// Which call it will be, where a face has to know before it ends; the path names it otherwise.
+    pub id: Option<CallId>,
     /// The tool's canonical name or alias.
     pub tool: String,
     /// Its arguments, as they came.
@@ -56,6 +58,7 @@ impl CallRequest {
     /// A call by `caller` for the main agent, without waiting for approvals.
     pub fn new(tool: impl Into<String>, arguments: Value, caller: Arc<Caller>) -> Self {
         Self {
+            id: None,
             tool: tool.into(),
             arguments,
             caller,
@@ -177,27 +180,67 @@ pub struct Step {
     pub message: Option<String>,
 }
 
-/// Who is told how far a call is: nobody, unless a face says so. Telling never waits.
+/// Who is told how far a call is and what it prints: nobody, unless a face says so. Telling never
+/// waits.
 #[derive(Clone, Default)]
-pub struct Progress(Option<Arc<dyn Fn(Step) + Send + Sync>>);
+pub struct Progress {
+    steps: Option<Arc<dyn Fn(Step) + Send + Sync>>,
+    output: Option<Arc<Printed>>,
+}
+
+/// Hears what is printed.
+type Printed = dyn Fn(&str) + Send + Sync;
 
 impl Progress {
-    /// Tells `listener`, which must not block.
+    /// Tells `listener` how far it is; it must not block.
     pub fn to(listener: impl Fn(Step) + Send + Sync + 'static) -> Self {
-        Self(Some(Arc::new(listener)))
+        Self {
+            steps: Some(Arc::new(listener)),
+            output: None,
+        }
     }
 
-    /// Tells how far it is.
+    /// Also tells `listener` what the call prints, piece by piece; it must not block.
+    #[must_use]
+    pub fn printing(mut self, listener: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.output = Some(Arc::new(listener));
+        self
+    }
+
+    /// Tells how far it is. Who listens only to what is printed is told what is being done, as a
+    /// line of it.
     pub fn tell(&self, step: Step) {
-        if let Some(listener) = &self.0 {
-            listener(step);
+        match (&self.steps, &step.message) {
+            (Some(listener), _) => listener(step),
+            (None, Some(message)) => self.print(&format!("{message}\n")),
+            (None, None) => {}
         }
+    }
+
+    /// Tells what was printed since.
+    pub fn print(&self, text: &str) {
+        if let Some(listener) = self.output.as_ref().filter(|_| !text.is_empty()) {
+            listener(text);
+        }
+    }
+
+    /// Whether anybody listens to what is printed.
+    pub fn is_printing(&self) -> bool {
+        self.output.is_some()
+    }
+
+    /// Whether anybody listens to how far it is.
+    pub fn has_steps(&self) -> bool {
+        self.steps.is_some()
     }
 }
 
 impl fmt::Debug for Progress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.0.is_some() { "Progress" } else { "-" })
+        f.write_str(match (&self.steps, &self.output) {
+            (None, None) => "-",
+            _ => "Progress",
+        })
     }
 }
 

@@ -24,11 +24,19 @@ pub enum Role {
     Node,
     /// Looks but changes nothing.
     ReadOnly,
+    /// A bridge to a chat service: it says what people write there, and calls no tools.
+    Channel,
 }
 
 impl Role {
     /// Every role there is.
-    pub const ALL: [Self; 4] = [Self::Owner, Self::Client, Self::Node, Self::ReadOnly];
+    pub const ALL: [Self; 5] = [
+        Self::Owner,
+        Self::Client,
+        Self::Node,
+        Self::ReadOnly,
+        Self::Channel,
+    ];
 
     /// The word used on the command line and in records.
     pub fn word(self) -> &'static str {
@@ -37,7 +45,13 @@ impl Role {
             Self::Client => "client",
             Self::Node => "node",
             Self::ReadOnly => "read-only",
+            Self::Channel => "channel",
         }
+    }
+
+    /// Whether its bearer only does its own work here, and asks for nothing.
+    pub fn only_serves(self) -> bool {
+        matches!(self, Self::Node | Self::Channel)
     }
 }
 
@@ -47,7 +61,10 @@ impl FromStr for Role {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let found = Self::ALL.into_iter().find(|role| role.word() == text);
         found.ok_or_else(|| {
-            InvalidName::new(text, "is not a role: use owner, client, node or read-only")
+            InvalidName::new(
+                text,
+                "is not a role: use owner, client, node, read-only or channel",
+            )
         })
     }
 }
@@ -81,6 +98,7 @@ impl Rights {
         let harmless = spec.effects.only_reads();
         match self.role {
             Role::Node => return Err("a node token cannot call tools".to_owned()),
+            Role::Channel => return Err("a channel token cannot call tools".to_owned()),
             Role::ReadOnly if !harmless => {
                 let done: Vec<&str> = spec.effects.iter().map(Effect::word).collect();
                 let done = if done.is_empty() {

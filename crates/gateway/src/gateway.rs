@@ -25,6 +25,7 @@ use tokio_util::sync::CancellationToken;
 use crate::artifacts::Shelf;
 use crate::chats::{Chats, ChatsParts};
 use crate::cron::{Cron, CronParts};
+use crate::doctor::Doctor;
 use crate::doorman::{Admitted, Doorman};
 use crate::families::gateway::{Scripts, resources::Resources};
 use crate::families::{Families, People};
@@ -147,6 +148,8 @@ pub struct Gateway {
     stopping: CancellationToken,
     /// Links that log a browser in, once.
     pub(crate) links: Links,
+    /// Looks whether all is in order.
+    pub(crate) doctor: Doctor,
     /// How many sockets there may be that have not said who they are.
     pub(crate) strangers: Arc<Semaphore>,
 }
@@ -333,6 +336,7 @@ impl Gateway {
             listening: OnceLock::new(),
             stopping,
             links: Links::default(),
+            doctor: Doctor::default(),
             strangers: Arc::new(Semaphore::new(MAX_STRANGERS)),
         });
         gateway.learn_secrets().await?;
@@ -383,6 +387,11 @@ impl Gateway {
     /// Where everything is kept.
     pub fn home(&self) -> &FilePath {
         self.store.home()
+    }
+
+    /// The file of the settings.
+    pub(crate) fn config_file(&self) -> &ConfigFile {
+        &self.config
     }
 
     /// Where it listens, once it does.
@@ -541,14 +550,19 @@ impl Gateway {
         path: &str,
         value: Value,
     ) -> Result<Vec<String>, ToolError> {
-        if manyhands_config::is_local(path) {
-            let message = format!(
-                "{path} names programs or files of the gateway's machine, and is set there only"
-            );
-            return Err(ToolError::new(ErrorCode::Forbidden, message)
-                .hint("edit config.toml on that machine, or run `manyhands config set` there"));
-        }
+        may_set(path)?;
         self.set_local(caller, path, Some(value)).await
+    }
+
+    /// Takes one value out of config.toml, so that its default holds again; answers with the keys that
+    /// need a restart.
+    pub async fn unset_config(
+        &self,
+        caller: &Caller,
+        path: &str,
+    ) -> Result<Vec<String>, ToolError> {
+        may_set(path)?;
+        self.set_local(caller, path, None).await
     }
 
     /// The same for what only this machine decides, once that was seen to; nothing takes a value out.
@@ -623,6 +637,7 @@ impl Gateway {
 
     /// Takes no new calls and lets running ones finish, for a while.
     pub async fn drain(&self) {
+        self.path.park();
         self.stopping.cancel();
         let grace = Duration::from_secs(self.settings.current().limits.shutdown_seconds.into());
         self.path.drain(grace).await;
@@ -633,6 +648,7 @@ impl Gateway {
 
     /// Puts everything on disk. Nothing can be asked afterwards.
     pub async fn close(&self) -> Result<(), StoreError> {
+        self.path.park();
         self.stopping.cancel();
         self.path.drain(Duration::ZERO).await;
         self.minds().rest().await;
@@ -642,6 +658,17 @@ impl Gateway {
         let flushed = self.doorman.flush().await.and(self.nodes.flush().await);
         self.store.close().await.and(flushed)
     }
+}
+
+/// Refuses what only this machine decides.
+fn may_set(path: &str) -> Result<(), ToolError> {
+    if !manyhands_config::is_local(path) {
+        return Ok(());
+    }
+    let message =
+        format!("{path} names programs or files of the gateway's machine, and is set there only");
+    Err(ToolError::new(ErrorCode::Forbidden, message)
+        .hint("edit config.toml on that machine, or run `manyhands config set` there"))
 }
 
 fn config_refusal(error: &ConfigError) -> ToolError {

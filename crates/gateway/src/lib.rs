@@ -10,6 +10,7 @@ mod artifacts;
 mod chats;
 mod cron;
 pub mod daemon;
+pub mod doctor;
 mod doorman;
 mod families;
 mod finder;

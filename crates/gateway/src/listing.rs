@@ -6,7 +6,7 @@ use manyhands_core::{
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// One tool in a list.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -137,19 +137,36 @@ pub fn for_caller(catalogue: &Catalogue, caller: &Caller, surface: &Surface) -> 
     shown.map(ToolListing::from).collect()
 }
 
+/// The names of each group.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ToolGroups {
+    core: Vec<String>,
+    extra: Vec<String>,
+    channel: Vec<String>,
+}
+
+/// Tools, with the names of each group beside them.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ToolList {
+    /// The names by group.
+    groups: ToolGroups,
+    /// The tools.
+    tools: Vec<ToolListing>,
+}
+
 /// The list with the names of each group beside it.
-pub fn grouped(catalogue: &Catalogue, caller: &Caller, surface: &Surface) -> Value {
+pub fn grouped(catalogue: &Catalogue, caller: &Caller, surface: &Surface) -> ToolList {
     let tools = for_caller(catalogue, caller, surface);
-    let names = |group: Group| -> Vec<&str> {
+    let names = |group: Group| {
         let of_group = tools.iter().filter(|tool| tool.group == group_word(group));
-        of_group.map(|tool| tool.name.as_str()).collect()
+        of_group.map(|tool| tool.name.clone()).collect()
     };
-    let groups = json!({
-        "core": names(Group::Core),
-        "extra": names(Group::Extra),
-        "channel": names(Group::Channel),
-    });
-    json!({ "groups": groups, "tools": tools })
+    let groups = ToolGroups {
+        core: names(Group::Core),
+        extra: names(Group::Extra),
+        channel: names(Group::Channel),
+    };
+    ToolList { groups, tools }
 }
 
 fn group_word(group: Group) -> &'static str {

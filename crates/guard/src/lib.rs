@@ -8,11 +8,13 @@
 //! - [`Egress`] sends requests, to addresses it has checked
 //! - [`Supervisor`] starts programs, inside a [`Sandbox`] where one is asked for
 //! - [`Redactor`] takes known secrets out of what is shown or kept
+//! - [`Live`] tells what a running tool prints, within bounds
 //! - [`LoginThrottle`] slows down those who guess
 //! - [`read_private`] and [`create_private`] handle files that hold secrets
 
 mod egress;
 mod jail;
+mod live;
 mod private_file;
 mod redact;
 mod rel_path;
@@ -27,6 +29,7 @@ pub use egress::{
 pub use jail::{
     Entry, Jail, JailError, Kind, Meta, NewFile, PartFile, PendingFile, Version, WriteMode,
 };
+pub use live::Live;
 pub use private_file::{PrivateFileError, create_private, read_private};
 pub use redact::{RedactStream, Redactor};
 pub use rel_path::{PART_PREFIX, PathError, RelPath};

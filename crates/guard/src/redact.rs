@@ -1,6 +1,7 @@
 //! Known secrets, taken out of whatever is about to be shown or kept.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use base64::Engine;
@@ -19,6 +20,8 @@ const MIN_LENGTH: usize = 8;
 #[derive(Debug, Clone, Default)]
 pub struct Redactor {
     finder: Option<AhoCorasick>,
+    /// What is looked for, in order.
+    spellings: Arc<[String]>,
 }
 
 impl Redactor {
@@ -37,10 +40,11 @@ impl Redactor {
         }
         let finder = AhoCorasick::builder()
             .match_kind(MatchKind::LeftmostLongest)
-            .build(spellings)
+            .build(&spellings)
             .expect("secrets fit an automaton");
         Self {
             finder: Some(finder),
+            spellings: spellings.into(),
         }
     }
 
@@ -76,6 +80,7 @@ impl Redactor {
     pub fn stream(&self) -> RedactStream {
         RedactStream {
             finder: self.finder.clone(),
+            spellings: self.spellings.clone(),
             held: Vec::new(),
         }
     }
@@ -96,10 +101,11 @@ impl Redactor {
 }
 
 /// Masks secrets in bytes that come in pieces, also where one lies across two of them. Holds
-/// back no more than the longest secret.
+/// back only what a secret may begin with.
 #[derive(Debug)]
 pub struct RedactStream {
     finder: Option<AhoCorasick>,
+    spellings: Arc<[String]>,
     held: Vec<u8>,
 }
 
@@ -109,12 +115,25 @@ impl RedactStream {
         self.held.extend_from_slice(piece);
         match &self.finder {
             None => std::mem::take(&mut self.held),
-            // What begins later may go on in the next piece.
             Some(finder) => {
-                let safe = (self.held.len() + 1).saturating_sub(finder.max_pattern_len());
-                self.shown(safe)
+                let longest = finder.max_pattern_len();
+                self.shown(self.begun(longest))
             }
         }
+    }
+
+    /// Where a secret may have begun that goes on in the next piece.
+    fn begun(&self, longest: usize) -> usize {
+        let first = (self.held.len() + 1).saturating_sub(longest);
+        let may_begin = |at: &usize| {
+            let end = &self.held[*at..];
+            // In order, what begins with `end` stands from here on.
+            let from = self.spellings.partition_point(|one| one.as_bytes() < end);
+            let next = self.spellings.get(from);
+            next.is_some_and(|next| next.as_bytes().starts_with(end))
+        };
+        let begun = (first..self.held.len()).find(may_begin);
+        begun.unwrap_or(self.held.len())
     }
 
     /// What is left at the end.
@@ -248,6 +267,18 @@ mod tests {
         assert_eq!(value, expect);
     }
 
+    #[test]
+    fn only_what_a_secret_may_begin_with_is_held_back() {
+        let mut stream = redactor().stream();
+        assert_eq!(stream.push(b"all of it\n"), b"all of it\n");
+        assert_eq!(stream.push(b"pass: hunt"), b"pass: ");
+        assert_eq!(stream.push(b"ing\n"), b"hunting\n");
+        assert_eq!(stream.push(b"hunter2!hunter2"), b"");
+        assert_eq!(stream.push(b"!!"), b"[redacted]!");
+        assert_eq!(stream.push(b"hunter2!"), b"");
+        assert_eq!(stream.finish(), b"hunter2!");
+    }
+
     proptest! {
         #[test]
         fn pieces_are_masked_like_the_whole(
@@ -259,6 +290,20 @@ mod tests {
             shown.extend(stream.finish());
             let whole = redactor().text(&text).into_owned();
             prop_assert_eq!(String::from_utf8(shown).unwrap(), whole);
+        }
+
+        #[test]
+        fn secrets_within_secrets_are_masked_in_pieces_like_in_the_whole(
+            secrets in proptest::collection::vec("[ab]{8,12}", 1..4),
+            text in "[abc]{0,60}",
+            size in 1_usize..9,
+        ) {
+            let secrets: Vec<Secret> = secrets.into_iter().map(Secret::new).collect();
+            let redactor = Redactor::new(&secrets);
+            let mut stream = redactor.stream();
+            let mut shown: Vec<u8> = text.as_bytes().chunks(size).flat_map(|piece| stream.push(piece)).collect();
+            shown.extend(stream.finish());
+            prop_assert_eq!(String::from_utf8(shown).unwrap(), redactor.text(&text).into_owned());
         }
 
         #[test]

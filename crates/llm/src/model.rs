@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 
 /// A model by the name of its provider and its own: `openrouter/anthropic/claude-opus-5.5` is
 /// `anthropic/claude-opus-5.5` at `openrouter`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(try_from = "String", into = "String")]
 pub struct ModelId {
     /// Who serves it, as the settings name it.

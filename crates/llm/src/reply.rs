@@ -91,7 +91,7 @@ impl Reply {
 }
 
 /// Why a model stopped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
     /// It was done.
@@ -114,8 +114,11 @@ impl StopReason {
 }
 
 /// Tokens that were used up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(default, deny_unknown_fields)]
+#[schemars(rename = "ModelUsage")]
 pub struct Usage {
     /// Read at full price: neither from the cache nor into it.
     pub input: u64,

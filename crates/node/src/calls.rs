@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use manyhands_core::{ErrorCode, ToolError};
-use manyhands_wire::{Params, ToolInvokeEvent, ToolResultParams};
+use manyhands_core::{ErrorCode, Progress, ToolError};
+use manyhands_guard::{Live, Redactor};
+use manyhands_wire::{Params, Payload, ToolInvokeEvent, ToolOutputEvent, ToolResultParams};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -97,10 +98,30 @@ async fn run(
     cancel: CancellationToken,
 ) -> String {
     let since = node.toolbox.clock().monotonic();
+    let watched = ask.output == Some(true);
+    let live = watched.then(|| Arc::new(Live::new(&Redactor::default())));
+    let progress = live.clone().map_or_else(Progress::default, |live| {
+        Progress::default().printing(move |text| live.take(text))
+    });
     let call = node
         .toolbox
-        .call(&ask.tool, ask.args, &ask.call_id, &cancel);
-    let outcome = AssertUnwindSafe(call).catch_unwind().await;
+        .call(&ask.tool, ask.args, &ask.call_id, &cancel, progress);
+    let call = AssertUnwindSafe(call).catch_unwind();
+    let told = |text| {
+        let call_id = ask.call_id.clone();
+        outgoing.mention(ToolOutputEvent { call_id, text }.encode());
+    };
+    let outcome = match &live {
+        None => call.await,
+        Some(live) => tokio::select! {
+            biased;
+            outcome = call => outcome,
+            never = live.tell(told) => match never {},
+        },
+    };
+    if let Some(last) = live.and_then(|live| live.finish()) {
+        told(last);
+    }
     let outcome = outcome.unwrap_or_else(|panic| Err(defect(&*panic)));
     let took = node.toolbox.clock().monotonic().saturating_sub(since);
     let about = json!({

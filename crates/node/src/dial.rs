@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
 use manyhands_wire::{
-    ADDITION_CANCEL, ADDITION_CHECKED, Auth, CLOSE_UNAUTHENTICATED, Client, ClientMode, Code,
-    ConnectParams, ErrorShape, Frame, HelloOk, PROTOCOL, Params, Response,
+    ADDITION_CANCEL, ADDITION_CHECKED, ADDITION_OUTPUT, Auth, CLOSE_UNAUTHENTICATED, Client,
+    ClientMode, Code, ConnectParams, ErrorShape, Frame, HelloOk, PROTOCOL, Params, Response,
 };
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -136,7 +136,9 @@ fn greeting(options: &NodeOptions, toolbox: &Toolbox) -> ConnectParams {
         }),
         tools: Some(toolbox.definitions()),
         node_runtime: Some(toolbox.runtime()),
-        additions: vec![ADDITION_CANCEL.to_owned(), ADDITION_CHECKED.to_owned()],
+        additions: [ADDITION_CANCEL, ADDITION_CHECKED, ADDITION_OUTPUT]
+            .map(str::to_owned)
+            .into(),
     }
 }
 

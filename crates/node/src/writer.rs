@@ -49,6 +49,13 @@ impl Outgoing {
         sent.map_err(|_| Gone)
     }
 
+    /// Writes a text frame that may be left out, while there is room for those that may not.
+    pub(crate) fn mention(&self, frame: String) {
+        if self.texts.capacity() > TEXTS / 2 {
+            let _ = self.texts.try_send(Message::text(frame));
+        }
+    }
+
     /// Writes a frame of a file, behind what waits.
     pub(crate) async fn frame(&self, frame: Bytes) -> Result<(), Gone> {
         let sent = self.bulk.send(Message::Binary(frame)).await;

@@ -4,19 +4,23 @@
 //! make the same call again: the same caller with the same arguments finds its own
 //! question by fingerprint, so no client needs to know of approvals. An approval is
 //! used up by the call it lets through.
+//!
+//! What is asked in a conversation belongs to it: another one asks for itself. When it goes on
+//! without an answer, because somebody stopped it, the question is withdrawn.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use manyhands_config::{Decision, Limits};
-use manyhands_core::{ApprovalId, Clock, ErrorCode, Ids, ToolError};
+use manyhands_core::{ApprovalId, Clock, ErrorCode, Ids, Timestamp, ToolError};
 use manyhands_guard::Redactor;
 use manyhands_store::{
-    ApprovalFilter, ApprovalRecord, ApprovalState, Approvals, Decision as Answer, NewApproval,
-    StoreError,
+    ApprovalFilter, ApprovalRecord, ApprovalState, Approvals, Changes, Decision as Answer,
+    NewApproval, StoreError,
 };
 use serde_json::json;
 use tokio::sync::broadcast;
@@ -69,6 +73,25 @@ impl ApprovalDesk {
         Ok(record)
     }
 
+    /// Takes a question back for which nobody waits any more.
+    async fn withdraw(&self, id: ApprovalId) {
+        match self.approvals.withdraw(id, self.clock.now()).await {
+            Ok(true) => drop(self.decided.send(id)), // nobody waiting is fine
+            Ok(false) => {}
+            Err(error) => tracing::warn!(%id, %error, "a question could not be withdrawn"),
+        }
+    }
+
+    /// Tells when a question is put, answered or used.
+    pub fn changes(&self) -> &Changes {
+        self.approvals.changes()
+    }
+
+    /// How many questions wait for an answer, and when the first of them runs out.
+    pub async fn pending(&self) -> Result<(u64, Option<Timestamp>), StoreError> {
+        self.approvals.pending(self.clock.now()).await
+    }
+
     /// The questions that have come this far, or all there were; newest first.
     pub async fn list(
         &self,
@@ -91,6 +114,8 @@ pub struct Approve {
     pub(crate) waiting: Mutex<HashMap<String, usize>>,
     /// Fires when the gateway takes no more calls: questions stay on disk, waiting does not.
     pub(crate) draining: CancellationToken,
+    /// Whether the gateway is about to stop: what ends now goes on after the next start.
+    pub(crate) parking: Arc<AtomicBool>,
 }
 
 #[async_trait]
@@ -136,6 +161,10 @@ impl Approve {
                         answered = timeout_at(until, wait_for(&mut decided, record.id)) => answered.is_ok(),
                         () = self.draining.cancelled() => false,
                         () = call.cancel.cancelled() => {
+                            let parked = self.parking.load(Ordering::SeqCst);
+                            if place(call).is_some() && !parked {
+                                self.desk.withdraw(record.id).await;
+                            }
                             let message = "cancelled while waiting for the owner's approval";
                             return Err(ToolError::new(ErrorCode::Cancelled, message));
                         }
@@ -144,7 +173,7 @@ impl Approve {
                         return Err(required(&record));
                     }
                 }
-                ApprovalState::Used | ApprovalState::Expired => {}
+                ApprovalState::Used | ApprovalState::Expired | ApprovalState::Withdrawn => {}
             }
             record = self.question(call).await?;
         }
@@ -165,7 +194,14 @@ impl Approve {
         // The fingerprint is of what will run; what is kept and shown holds no known secret.
         let mut shown = shown(Some(spec), &call.arguments).into_owned();
         self.redactor.load().value(&mut shown);
-        let fingerprint = digest(&[&caller, call.agent.as_str(), spec.name.as_str(), &arguments]);
+        let mut parts = vec![
+            caller.as_str(),
+            call.agent.as_str(),
+            spec.name.as_str(),
+            &arguments,
+        ];
+        parts.extend(place(call));
+        let fingerprint = digest(&parts);
         self.bound(&caller, &fingerprint, arguments.len()).await?;
         let new = NewApproval {
             id: self.desk.ids.next(),
@@ -173,6 +209,7 @@ impl Approve {
             caller,
             caller_name: call.caller.name.clone(),
             agent: call.agent.clone(),
+            session: place(call).map(str::to_owned),
             tool: spec.name.to_string(),
             arguments: shown,
             effects: call.tool()?.effects_of(&call.arguments),
@@ -218,6 +255,11 @@ impl Approve {
         }
         Ok(())
     }
+}
+
+/// The conversation that a call is asked in.
+fn place(call: &Call) -> Option<&str> {
+    call.lineage.last().map(String::as_str)
 }
 
 /// One call that waits, counted until it is dropped.
@@ -487,6 +529,110 @@ mod tests {
             .await
             .unwrap();
         assert_eq!(fixture.count(), 1);
+    }
+
+    /// The same call in the turn of a session, waited for.
+    fn in_session(session: &str) -> CallRequest {
+        let caller = Arc::new(testing::client("laptop", &["*"]));
+        let mut request = CallRequest::new("test::launch", json!({ "text": "a" }), caller);
+        request.approval_wait = Duration::from_secs(600);
+        request.lineage = [session.to_owned()].into();
+        request
+    }
+
+    /// The questions that wait, once there are so many.
+    async fn waiting(fixture: &Fixture, count: usize) -> Vec<ApprovalRecord> {
+        loop {
+            let desk = fixture.path.approvals();
+            let open = desk.list(Some(ApprovalState::Pending)).await.unwrap();
+            if open.len() == count {
+                return open;
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn two_conversations_ask_for_themselves_and_a_yes_is_for_one_of_them() {
+        let fixture = Fixture::new().await;
+        let desk = fixture.path.approvals();
+        let path = &fixture.path;
+        let first = path.invoke(in_session("agent:main:a"));
+        let second = path.invoke(in_session("agent:main:b"));
+        let owner = async {
+            let open = waiting(&fixture, 2).await;
+            let of = |session: &str| {
+                let found = open.iter().find(|q| q.session.as_deref() == Some(session));
+                found.expect("its question").id
+            };
+            let (a, b) = (of("agent:main:a"), of("agent:main:b"));
+            desk.decide(b, Answer::Deny, "owner").await.unwrap();
+            desk.decide(a, Answer::Approve, "owner").await.unwrap();
+        };
+        let (first, second, ()) = tokio::join!(first, second, owner);
+        first.unwrap();
+        assert_eq!(second.unwrap_err().code, ErrorCode::ApprovalDenied);
+        assert_eq!(fixture.count(), 1);
+        let outside = ask(&fixture, "a").await.unwrap_err().0;
+        assert_eq!(
+            outside,
+            ErrorCode::ApprovalRequired,
+            "whoever is in no conversation asks too"
+        );
+    }
+
+    #[tokio::test]
+    async fn who_is_stopped_takes_the_question_back_for_good() {
+        let fixture = Fixture::new().await;
+        let desk = fixture.path.approvals();
+        let asking = fixture.path.invoke(in_session("agent:main:a"));
+        let id = tokio::select! {
+            _ = asking => unreachable!("it waits"),
+            open = waiting(&fixture, 1) => open[0].id,
+        };
+        waiting(&fixture, 0).await; // dropping the call stopped it
+        let late = desk.decide(id, Answer::Approve, "owner").await;
+        assert!(
+            matches!(&late, Err(StoreError::Settled { state, .. }) if state == "withdrawn"),
+            "{late:?}"
+        );
+        let withdrawn = desk.list(Some(ApprovalState::Withdrawn)).await.unwrap();
+        assert_eq!(withdrawn[0].id, id);
+        let again = fixture.path.invoke(in_session("agent:main:a"));
+        let other = tokio::select! {
+            _ = again => unreachable!("it waits"),
+            open = waiting(&fixture, 1) => open[0].id,
+        };
+        assert_ne!(other, id, "the same call asks anew");
+        assert_eq!(fixture.count(), 0);
+    }
+
+    #[tokio::test]
+    async fn what_comes_back_later_finds_its_question() {
+        let fixture = Fixture::new().await;
+        let mut outside = in_session("x");
+        outside.lineage = Arc::default();
+        let id = tokio::select! {
+            _ = fixture.path.invoke(outside) => unreachable!("it waits"),
+            open = waiting(&fixture, 1) => open[0].id,
+        };
+        let stopping = tokio::select! {
+            _ = fixture.path.invoke(in_session("agent:main:a")) => unreachable!("it waits"),
+            open = async {
+                let open = waiting(&fixture, 2).await;
+                fixture.path.park();
+                open
+            } => open,
+        };
+        fixture.path.drain(Duration::from_secs(5)).await; // both calls have ended by then
+        let open = fixture
+            .restarted()
+            .approvals()
+            .list(Some(ApprovalState::Pending))
+            .await;
+        let open: Vec<_> = open.unwrap().iter().map(|one| one.id).collect();
+        assert_eq!(open.len(), 2);
+        assert!(open.contains(&id) && stopping.iter().all(|one| open.contains(&one.id)));
     }
 
     #[tokio::test]

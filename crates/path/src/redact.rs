@@ -1,11 +1,11 @@
-//! Redact: no known secret leaves in a result or an error.
+//! Redact: no known secret leaves in a result or an error, nor in what is told while a tool runs.
 
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
-use manyhands_core::{ContentBlock, Outcome, ToolError};
-use manyhands_guard::Redactor;
+use manyhands_core::{ContentBlock, Outcome, Progress, Step, ToolError};
+use manyhands_guard::{Live, Redactor};
 
 use crate::layer::{Call, CallResult, Layer, Next};
 
@@ -17,13 +17,43 @@ pub struct Redact {
 #[async_trait]
 impl Layer for Redact {
     async fn handle(&self, call: &mut Call, next: Next<'_>) -> CallResult {
-        let result = next.run(call).await;
+        let result = watched(self.redactor.load_full(), call, next).await;
         let redactor = self.redactor.load();
         match result {
             Ok(outcome) => Ok(redact_outcome(&redactor, outcome)),
             Err(error) => Err(redact_error(&redactor, error)),
         }
     }
+}
+
+/// Runs the rest of the path; whoever watches is told of it without secrets.
+async fn watched(redactor: Arc<Redactor>, call: &mut Call, next: Next<'_>) -> CallResult {
+    let told = std::mem::take(&mut call.progress);
+    if told.has_steps() {
+        let (told, redactor) = (told.clone(), redactor.clone());
+        call.progress = Progress::to(move |mut step: Step| {
+            if let Some(message) = &mut step.message {
+                redact_text(&redactor, message);
+            }
+            told.tell(step);
+        });
+    }
+    if !told.is_printing() {
+        return next.run(call).await; // nothing is kept of what nobody sees
+    }
+    let live = Arc::new(Live::new(&redactor));
+    let taken = live.clone();
+    let progress = std::mem::take(&mut call.progress);
+    call.progress = progress.printing(move |text| taken.take(text));
+    let result = tokio::select! {
+        biased;
+        result = next.run(call) => result,
+        never = live.tell(|piece| told.print(&piece)) => match never {},
+    };
+    if let Some(last) = live.finish() {
+        told.print(&last);
+    }
+    result
 }
 
 fn redact_outcome(redactor: &Redactor, mut outcome: Outcome) -> Outcome {
@@ -67,7 +97,10 @@ fn redact_text(redactor: &Redactor, text: &mut String) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Arc, Mutex};
+
     use crate::testing::{Fixture, SECRET};
+    use manyhands_core::{CallRequest, Invoke, Progress};
     use serde_json::json;
 
     #[tokio::test]
@@ -89,6 +122,34 @@ mod tests {
             .await
             .unwrap();
         assert_eq!(same.value, json!({ "text": "no secret" }));
+    }
+
+    #[tokio::test]
+    async fn what_is_printed_is_told_without_secrets_to_whoever_watches() {
+        let fixture = Fixture::new().await;
+        let (first, second) = SECRET.split_at(5);
+        let pieces = json!({ "pieces": ["is ", first, second, "\n"], "step": SECRET });
+        let shown = Arc::new(Mutex::new((String::new(), Vec::new())));
+        let (printed, stepped) = (shown.clone(), shown.clone());
+        let watching = Progress::to(move |step| stepped.lock().unwrap().1.push(step.message))
+            .printing(move |text| printed.lock().unwrap().0.push_str(text));
+        let mut request = CallRequest::new("test::print", pieces.clone(), fixture.owner.clone());
+        request.progress = watching;
+        fixture.path.invoke(request.clone()).await.unwrap();
+        let (printed, steps) = shown.lock().unwrap().clone();
+        assert_eq!(printed, "is [redacted]\n");
+        assert_eq!(steps, [Some("[redacted]".to_owned())]);
+
+        let lines = Arc::new(Mutex::new(String::new()));
+        let taken = lines.clone();
+        request.progress =
+            Progress::default().printing(move |text| taken.lock().unwrap().push_str(text));
+        fixture.path.invoke(request).await.unwrap();
+        let lines = lines.lock().unwrap().clone();
+        assert_eq!(
+            lines, "is [redacted]\n[redacted]\n",
+            "a step is a line of it"
+        );
     }
 
     #[tokio::test]

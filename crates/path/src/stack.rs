@@ -1,6 +1,7 @@
 //! The layers put together, and the door to them.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -55,6 +56,7 @@ pub struct Path {
     metrics: Arc<Metrics>,
     desk: ApprovalDesk,
     running: TaskTracker,
+    parking: Arc<AtomicBool>,
     draining: CancellationToken,
     stopping: CancellationToken,
 }
@@ -76,6 +78,7 @@ impl Path {
         let metrics = Arc::new(Metrics::default());
         let desk = ApprovalDesk::new(store.approvals().clone(), clock.clone(), ids.clone());
         let (draining, stopping) = (CancellationToken::new(), CancellationToken::new());
+        let parking = Arc::new(AtomicBool::new(false));
         let validate = Arc::new(Validate::default());
         let layers: Vec<Arc<dyn Layer>> = vec![
             Arc::new(Measure {
@@ -110,6 +113,7 @@ impl Path {
                 redactor: redactor.clone(),
                 waiting: Default::default(),
                 draining: draining.clone(),
+                parking: parking.clone(),
             }),
             Arc::new(Budget::new(
                 limits.clone(),
@@ -137,6 +141,7 @@ impl Path {
             metrics,
             desk,
             running: TaskTracker::new(),
+            parking,
             draining,
             stopping,
         })
@@ -163,8 +168,15 @@ impl Path {
         self.engine.load_full()
     }
 
+    /// From here on whoever goes away does so because the gateway stops: their questions stay, for
+    /// they come back. To be called before anybody is told to go.
+    pub fn park(&self) {
+        self.parking.store(true, Ordering::SeqCst);
+    }
+
     /// Refuses new calls, lets running ones finish for `grace`, then ends the rest.
     pub async fn drain(&self, grace: Duration) {
+        self.park();
         self.running.close();
         self.draining.cancel();
         if timeout(grace, self.running.wait()).await.is_err() {
@@ -186,7 +198,8 @@ impl Invoke for Path {
         let cancel = self.stopping.child_token();
         // Dropping this future, as a face does when its asker goes away, drops the guard.
         let going_away = cancel.clone().drop_guard();
-        let mut call = Call::new(self.ids.next(), request, cancel);
+        let id = request.id.unwrap_or_else(|| self.ids.next());
+        let mut call = Call::new(id, request, cancel);
         let layers = self.layers.clone();
         // A task of its own: the call is recorded to its end whoever stops listening.
         let work = self.running.spawn(async move {

@@ -9,8 +9,8 @@ use async_trait::async_trait;
 use manyhands_config::{Limits, Policy};
 use manyhands_core::{
     ArtifactId, CallContext, CallRequest, Caller, CallerKind, Catalogue, Effects, ErrorCode, Ids,
-    Invoke, ManualClock, Outcome, Pattern, Rights, Role, Secret, SeededEntropy, Timestamp, TokenId,
-    Tool, ToolError, ToolSpec,
+    Invoke, ManualClock, Outcome, Pattern, Rights, Role, Secret, SeededEntropy, Step, Timestamp,
+    TokenId, Tool, ToolError, ToolSpec,
 };
 use manyhands_guard::Redactor;
 use manyhands_store::{AuditEntry, AuditFilter, AuditKind, AuditRecord, Durability, Store};
@@ -95,6 +95,7 @@ impl Fixture {
                 Act::Echo,
             ),
             ("test::fail", Effects::READS, Act::Fail),
+            ("test::print", Effects::READS, Act::Print),
             ("test::panic", Effects::READS, Act::Panic),
             (
                 "test::hang",
@@ -209,6 +210,8 @@ fn build(
 
 enum Act {
     Echo,
+    /// Prints `pieces`, then tells the `step`.
+    Print,
     Fail,
     Panic,
     Hang(Arc<Notify>, Arc<Notify>),
@@ -229,7 +232,8 @@ impl TestTool {
         if name == "test::wait" {
             spec = spec.waits();
         }
-        let takes_text = !matches!(act, Act::Hang(..) | Act::Panic) && name != "test::count";
+        let takes_text =
+            !matches!(act, Act::Hang(..) | Act::Panic | Act::Print) && name != "test::count";
         if takes_text {
             spec.input_schema = Arc::new(json!({
                 "type": "object",
@@ -237,6 +241,9 @@ impl TestTool {
                 "required": ["text"],
                 "properties": { "text": { "type": "string" } },
             }));
+        }
+        if matches!(act, Act::Print) {
+            spec.input_schema = Arc::new(json!({ "type": "object" }));
         }
         Self { spec, act }
     }
@@ -255,6 +262,17 @@ impl Tool for TestTool {
                 ErrorCode::Failed,
                 format!("could not do {arguments}"),
             )),
+            Act::Print => {
+                for piece in arguments["pieces"].as_array().into_iter().flatten() {
+                    context.progress.print(piece.as_str().unwrap_or_default());
+                    tokio::task::yield_now().await;
+                }
+                context.progress.tell(Step {
+                    message: arguments["step"].as_str().map(str::to_owned),
+                    ..Step::default()
+                });
+                Ok(Outcome::value(json!({})))
+            }
             Act::Panic => panic!("as asked"),
             Act::Hang(hanging, stopped) => {
                 hanging.notify_one();

@@ -3,6 +3,8 @@
 use async_trait::async_trait;
 use serde_json::Value;
 
+use crate::report::LogLine;
+
 /// Something that a script asks for.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ask {
@@ -55,4 +57,6 @@ impl Thrown {
 pub trait Host: Send + Sync {
     /// Does what was asked, with the rights of whoever started the run.
     async fn call(&self, ask: Ask) -> Result<Value, Thrown>;
+    /// Hears a line of the console as it comes; must not block.
+    fn said(&self, _line: &LogLine) {}
 }

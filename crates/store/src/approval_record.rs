@@ -23,15 +23,18 @@ pub enum ApprovalState {
     Used,
     /// Too late for an answer or for its use.
     Expired,
+    /// Whoever asked goes on without it.
+    Withdrawn,
 }
 
 impl ApprovalState {
-    const ALL: [Self; 5] = [
+    const ALL: [Self; 6] = [
         Self::Pending,
         Self::Approved,
         Self::Denied,
         Self::Used,
         Self::Expired,
+        Self::Withdrawn,
     ];
 
     /// The word used in records and listings.
@@ -42,6 +45,7 @@ impl ApprovalState {
             Self::Denied => "denied",
             Self::Used => "used",
             Self::Expired => "expired",
+            Self::Withdrawn => "withdrawn",
         }
     }
 }
@@ -57,11 +61,13 @@ pub struct NewApproval {
     pub caller_name: String,
     /// On whose behalf.
     pub agent: AgentId,
+    /// The conversation it is asked in.
+    pub session: Option<String>,
     /// Which tool.
     pub tool: String,
     /// Exactly what will run.
     pub arguments: Value,
-    /// Hex SHA-256 over caller, agent, tool and canonical arguments.
+    /// Hex SHA-256 over caller, agent, tool, canonical arguments and conversation.
     pub fingerprint: String,
     /// What the tool does to the world.
     pub effects: Effects,
@@ -84,11 +90,13 @@ pub struct ApprovalRecord {
     /// On whose behalf.
     #[schemars(with = "String")]
     pub agent: AgentId,
+    /// The conversation it is asked in.
+    pub session: Option<String>,
     /// Which tool.
     pub tool: String,
     /// Exactly what will run.
     pub arguments: Value,
-    /// Hex SHA-256 over caller, agent, tool and canonical arguments.
+    /// Hex SHA-256 over caller, agent, tool, canonical arguments and conversation.
     pub fingerprint: String,
     /// What the tool does to the world.
     pub effects: Effects,
@@ -109,7 +117,7 @@ pub struct ApprovalRecord {
 }
 
 pub(crate) const COLUMNS: &str =
-    "SELECT id, caller, caller_name, agent, tool, arguments, fingerprint, effects, rule,
+    "SELECT id, caller, caller_name, agent, session, tool, arguments, fingerprint, effects, rule,
             created, expires, state, decided_by, decided_at, used_by_call
      FROM approval";
 
@@ -124,7 +132,7 @@ pub(crate) fn record(row: &Row, now: Timestamp) -> Result<ApprovalRecord, StoreE
         .ok_or_else(damaged)?;
     let expires = Timestamp(row.int("expires")?);
     let state = match stored {
-        ApprovalState::Used => stored,
+        ApprovalState::Used | ApprovalState::Withdrawn => stored,
         _ if expires <= now => ApprovalState::Expired,
         _ => stored,
     };
@@ -134,6 +142,7 @@ pub(crate) fn record(row: &Row, now: Timestamp) -> Result<ApprovalRecord, StoreE
         caller: row.text("caller")?,
         caller_name: row.text("caller_name")?,
         agent: row.parsed("agent")?,
+        session: row.text_or_null("session")?,
         tool: row.text("tool")?,
         arguments: serde_json::from_str(&row.text("arguments")?).map_err(|_| damaged())?,
         fingerprint: row.text("fingerprint")?,

@@ -7,6 +7,7 @@
 use manyhands_core::{ApprovalId, CallId, Timestamp};
 
 use crate::approval_record::{ApprovalRecord, ApprovalState, COLUMNS, NewApproval, record};
+use crate::changes::Changes;
 use crate::columns::effects_text;
 use crate::error::StoreError;
 use crate::sql::{Sql, Statement, Tx};
@@ -35,11 +36,18 @@ pub struct ApprovalFilter {
 #[derive(Debug, Clone)]
 pub struct Approvals {
     sql: Sql,
+    changes: Changes,
 }
 
 impl Approvals {
     pub(crate) fn new(sql: Sql) -> Self {
-        Self { sql }
+        let changes = Changes::default();
+        Self { sql, changes }
+    }
+
+    /// Tells when a question is put, answered, used or found to be too old.
+    pub fn changes(&self) -> &Changes {
+        &self.changes
     }
 
     /// Puts the question, or finds the one already put for the same call: pending,
@@ -56,18 +64,20 @@ impl Approvals {
             "UPDATE approval SET state = 'expired'
              WHERE fingerprint = $1 AND expires <= $2 AND state IN ('pending', 'approved', 'denied')",
         );
-        tx.run(retire.bind(new.fingerprint.as_str()).bind(now))
+        let retired = tx
+            .run(retire.bind(new.fingerprint.as_str()).bind(now))
             .await?;
         let insert = Statement::new(
-            "INSERT INTO approval (id, caller, caller_name, agent, tool, arguments, fingerprint,
-                                   effects, rule, created, expires, state)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'pending')
+            "INSERT INTO approval (id, caller, caller_name, agent, session, tool, arguments,
+                                   fingerprint, effects, rule, created, expires, state)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 'pending')
              ON CONFLICT (fingerprint) WHERE state IN ('pending', 'approved', 'denied') DO NOTHING",
         )
         .bind(new.id.to_string())
         .bind(new.caller.as_str())
         .bind(new.caller_name.as_str())
         .bind(new.agent.as_str())
+        .bind(new.session.clone())
         .bind(new.tool.as_str())
         .bind(arguments)
         .bind(new.fingerprint.as_str())
@@ -75,12 +85,15 @@ impl Approvals {
         .bind(new.rule.as_str())
         .bind(now)
         .bind(new.expires);
-        tx.run(insert).await?;
+        let put = tx.run(insert).await?;
         let select = Statement::new(COLUMNS)
             .then_with(" WHERE fingerprint = ", new.fingerprint.as_str())
             .then(" AND state IN ('pending', 'approved', 'denied')");
         let row = tx.one(select).await?;
         tx.commit().await?;
+        if retired + put > 0 {
+            self.changes.note();
+        }
         let found = row.ok_or_else(|| StoreError::not_found(format!("approval {}", new.id)))?;
         record(&found, now)
     }
@@ -117,7 +130,24 @@ impl Approvals {
             });
         }
         tx.commit().await?;
+        self.changes.note();
         Ok(found)
+    }
+
+    /// Takes a question back that nobody has answered: nobody waits for it any more. Whether there
+    /// was one.
+    pub async fn withdraw(&self, id: ApprovalId, now: Timestamp) -> Result<bool, StoreError> {
+        let update = Statement::new(
+            "UPDATE approval SET state = 'withdrawn', decided_at = $2
+             WHERE id = $1 AND state = 'pending'",
+        )
+        .bind(id.to_string())
+        .bind(now);
+        let withdrawn = self.sql.run(update).await? == 1;
+        if withdrawn {
+            self.changes.note();
+        }
+        Ok(withdrawn)
     }
 
     /// Uses a yes for `call`. True for exactly one caller, however many try.
@@ -134,7 +164,11 @@ impl Approvals {
         .bind(call.to_string())
         .bind(id.to_string())
         .bind(now);
-        Ok(self.sql.run(update).await? == 1)
+        let used = self.sql.run(update).await? == 1;
+        if used {
+            self.changes.note();
+        }
+        Ok(used)
     }
 
     /// One question as it stands at `now`.
@@ -157,10 +191,12 @@ impl Approvals {
         let mut select = Statement::new(COLUMNS).then(" WHERE 1 = 1");
         select = match filter.state {
             None => select,
-            Some(ApprovalState::Used) => select.then(" AND state = 'used'"),
+            Some(state @ (ApprovalState::Used | ApprovalState::Withdrawn)) => {
+                select.then_with(" AND state = ", state.word())
+            }
             Some(ApprovalState::Expired) => select
                 .then_with(
-                    " AND (state = 'expired' OR (state <> 'used' AND expires <= ",
+                    " AND (state = 'expired' OR (state NOT IN ('used', 'withdrawn') AND expires <= ",
                     now,
                 )
                 .then("))"),
@@ -177,6 +213,19 @@ impl Approvals {
         rows.iter().map(|row| record(row, now)).collect()
     }
 
+    /// How many wait for an answer at `now`, and when the first of them runs out.
+    pub async fn pending(&self, now: Timestamp) -> Result<(u64, Option<Timestamp>), StoreError> {
+        let select = Statement::new(
+            "SELECT COUNT(*) AS count, MIN(expires) AS expires FROM approval WHERE state = 'pending'",
+        )
+        .then_with(" AND expires > ", now);
+        let Some(row) = self.sql.one(select).await? else {
+            return Ok((0, None));
+        };
+        let count = u64::try_from(row.int("count")?).unwrap_or(0);
+        Ok((count, row.int_or_null("expires")?.map(Timestamp)))
+    }
+
     /// Removes what was settled or ran out before `before`; how many there were.
     pub async fn sweep(&self, before: Timestamp) -> Result<u64, StoreError> {
         let delete = Statement::new("DELETE FROM approval WHERE expires <= $1").bind(before);
@@ -189,7 +238,11 @@ impl Approvals {
             "UPDATE approval SET state = 'expired'
              WHERE state IN ('pending', 'approved', 'denied') AND expires <= $1",
         );
-        self.sql.run(update.bind(now)).await
+        let expired = self.sql.run(update.bind(now)).await?;
+        if expired > 0 {
+            self.changes.note();
+        }
+        Ok(expired)
     }
 }
 
@@ -217,6 +270,7 @@ mod tests {
             caller: "client:laptop:1".to_owned(),
             caller_name: "laptop".to_owned(),
             agent: AgentId::main(),
+            session: None,
             tool: "tool::shell".to_owned(),
             arguments: json!({ "command": "ls 'a b'", "n": 1.5, "ü": null }),
             fingerprint: fingerprint.to_owned(),
@@ -381,6 +435,35 @@ mod tests {
                 .consume(agreed.id, ids().next(), before)
                 .await
                 .unwrap()
+        );
+    }
+
+    #[tokio::test]
+    async fn a_question_that_was_withdrawn_is_answered_by_nobody_and_put_anew() {
+        let home = TestHome::new();
+        let store = home.open().await;
+        let approvals = store.approvals();
+        let first = approvals.open_or_find(&question("f"), Timestamp(1)).await;
+        let id = first.unwrap().id;
+        assert!(approvals.withdraw(id, Timestamp(2)).await.unwrap());
+        assert!(!approvals.withdraw(id, Timestamp(2)).await.unwrap());
+        let late = approvals.decide(id, Decision::Approve, "o", Timestamp(3));
+        let late = late.await;
+        assert!(matches!(late, Err(StoreError::Settled { state, .. }) if state == "withdrawn"));
+        assert_eq!(approvals.pending(Timestamp(3)).await.unwrap().0, 0);
+        let mut anew = question("f");
+        anew.id = ApprovalId(uuid::Uuid::from_u128(77));
+        anew.session = Some("agent:main:main".to_owned());
+        let second = approvals.open_or_find(&anew, Timestamp(4)).await.unwrap();
+        assert_eq!(second.id, anew.id);
+        assert_eq!(second.session.as_deref(), Some("agent:main:main"));
+        approvals
+            .decide(second.id, Decision::Approve, "o", Timestamp(5))
+            .await
+            .unwrap();
+        assert!(
+            !approvals.withdraw(second.id, Timestamp(6)).await.unwrap(),
+            "what was answered is"
         );
     }
 

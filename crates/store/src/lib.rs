@@ -17,6 +17,7 @@ mod artifacts;
 mod audit;
 mod backup;
 mod blobs;
+mod changes;
 mod chats;
 mod collections;
 mod columns;
@@ -43,11 +44,12 @@ pub use approvals::{ApprovalFilter, Approvals, Decision};
 pub use artifact_record::{ArtifactFilter, ArtifactRecord, Bucket, ChatRecord, NewArtifact, Room};
 pub use artifacts::Artifacts;
 pub use audit::{
-    Audit, AuditEntry, AuditFilter, AuditKind, AuditProblem, AuditRecord, AuditStatus, Durability,
-    MAX_SUMMARY, Verdict, VerifyFrom,
+    Audit, AuditEntry, AuditFilter, AuditKind, AuditProblem, AuditRecord, AuditStatus, CallCounts,
+    CountBy, Durability, MAX_SUMMARY, Verdict, VerifyFrom,
 };
 pub use backup::{Backup, BackupSummary, Overwrite, Restore, RestoreSummary, backup, restore};
 pub use blobs::{Blobs, Disk, blob_path};
+pub use changes::Changes;
 pub use chats::{
     Backlog, ChatRow, Chats, InboxRow, InboxState, Lost, NewInbound, NewOutbound, OutboxRow,
     OutboxState, Promise, SendEnd, SenderRow, SenderState,
@@ -70,6 +72,7 @@ pub use sessions::{
     Act, AgentMail, AgentMessage, CallRecord, CallState, Entry, Full, SessionRecord, Sessions,
     Taken, TurnRecord, TurnState, Usage, UsageRow,
 };
+pub use sql::Inspection;
 pub use store::Store;
 pub use token_text::{MintedToken, TokenHash, mint_token, parse_token};
 pub use tokens::{TokenRecord, Tokens};

@@ -406,7 +406,9 @@ fn select(text: String, scope: &MemoryScope, limit: u32) -> Statement {
     let select = Statement::new(
         "SELECT p.agent AS agent, p.source AS source, p.place AS place,
              p.session_id AS session_id, p.seq AS seq, p.role AS role, p.body AS body, p.at AS at,
-             CASE WHEN s.id = p.session_id AND p.seq >= s.floor THEN 1 ELSE 0 END AS shown
+             CASE WHEN s.id = p.session_id AND p.seq >= s.floor AND EXISTS (
+                 SELECT 1 FROM session_entry e WHERE e.session_id = s.id AND e.seq = p.seq
+             ) THEN 1 ELSE 0 END AS shown
          FROM memory_words JOIN memory_piece p ON p.id = memory_words.rowid
              LEFT JOIN session s ON s.key = p.place",
     )

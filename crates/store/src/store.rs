@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use manyhands_core::{Clock, Ids, Secret};
 
@@ -18,7 +19,7 @@ use crate::home::{self, BLOBS, DATABASE};
 use crate::nodes::Nodes;
 use crate::pins::Pins;
 use crate::sessions::{AgentMail, Sessions};
-use crate::sql::{Sql, Statement};
+use crate::sql::{Inspection, Sql, Statement, inspect};
 use crate::tokens::Tokens;
 use crate::vault::{FirstUse, Vault, VaultKey};
 
@@ -190,6 +191,11 @@ impl Store {
             .one(Statement::new("SELECT 1 AS one"))
             .await
             .map(drop)
+    }
+
+    /// Looks at every page of the database, for so long at most.
+    pub async fn inspect(&self, within: Duration) -> Result<Inspection, StoreError> {
+        inspect(&self.inner.home.join(DATABASE), within).await
     }
 
     /// Writes what is queued and closes the database. Every clone is closed with it.

@@ -304,6 +304,9 @@ pub enum ChatBlock {
     Image {
         /// What kind of picture.
         mime_type: String,
+        /// `SEQ/INDEX`: `GET /api/sessions/{key}/pictures/{seq}/{index}` gives its bytes; an addition.
+        #[serde(rename = "ref", default, skip_serializing_if = "Option::is_none")]
+        reference: Option<String>,
     },
 }
 
@@ -314,7 +317,7 @@ impl ChatBlock {
     }
 }
 
-/// A tool that an agent called began or ended.
+/// A tool that an agent called began, printed something or ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChatToolEvent {
@@ -326,7 +329,7 @@ pub struct ChatToolEvent {
     pub call_id: String,
     /// The tool.
     pub tool: String,
-    /// Whether it began or ended.
+    /// Whether it began, printed something or ended.
     pub state: ChatToolState,
     /// For `started`: its arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -340,6 +343,12 @@ pub struct ChatToolEvent {
     /// For `done`: how long it took, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
+    /// For `output`: what it printed since, at most 4 KiB. Some may be left out; the result is whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// The call as the audit knows it, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub audit_call: Option<String>,
 }
 
 /// Events of chats were left out, because they came faster than they were read: what is missing
@@ -350,12 +359,14 @@ pub struct ChatGapEvent {
     pub missed: u64,
 }
 
-/// Whether a tool began or ended.
+/// Whether a tool began, printed something or ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ChatToolState {
     /// It was asked for.
     Started,
+    /// It printed something; an addition.
+    Output,
     /// It gave something.
     Done,
 }
@@ -440,6 +451,8 @@ mod tests {
                 ok: None,
                 shown: None,
                 duration_ms: None,
+                text: None,
+                audit_call: None,
             },
             r#"{"runId":"r","sessionKey":"k","callId":"c","tool":"gsv__ReadFile","state":"started","args":{"path":"a"}}"#,
         );

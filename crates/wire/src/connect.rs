@@ -18,6 +18,9 @@ pub const ADDITION_CANCEL: &str = "tool.cancel";
 /// for `transfer.ack` when 4 MiB are on their way.
 pub const ADDITION_CHECKED: &str = "transfer.checked";
 
+/// An addition: a node tells what a call prints, by `tool.output`, where `tool.invoke` asks for it.
+pub const ADDITION_OUTPUT: &str = "tool.output";
+
 /// How long a socket may take to send `connect`.
 pub const CONNECT_WITHIN: Duration = Duration::from_secs(15);
 
@@ -171,7 +174,7 @@ pub struct Features {
     pub methods: Vec<String>,
     /// The events it may be sent.
     pub events: Vec<String>,
-    /// The additions to the protocol that the gateway knows: `tool.cancel`, `transfer.checked`.
+    /// The additions to the protocol that the gateway knows: `tool.cancel`, `transfer.checked`, `tool.output`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub additions: Vec<String>,
 }

@@ -146,6 +146,32 @@ pub struct CronAddParams {
     pub more: Map<String, Value>,
 }
 
+/// A schedule to be looked at, before a job is made of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CronPreviewParams {
+    /// When a job would be due, as `job.schedule` of `gsv__Cron`.
+    pub schedule: Value,
+    /// By whose clocks it is read and told where it names none, such as `Europe/Berlin`; by those of
+    /// the settings when not said, as `cron.add` does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tz: Option<String>,
+    /// How many instants, 1 to 20; 5 when not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 20))]
+    pub count: Option<u32>,
+}
+
+/// What a schedule comes to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CronPreviewResult {
+    /// The schedule in plain words.
+    pub text: String,
+    /// Its next instants in milliseconds since 1970, the earliest first; fewer when it ends.
+    pub times: Vec<i64>,
+    /// The same schedule with nothing left open: given to `cron.add`, it comes to these instants.
+    pub schedule: Value,
+}
+
 /// A job as it is now.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CronJobResult {

@@ -7,6 +7,9 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
+use crate::bridge::{
+    ChannelInboundParams, ChannelOutboundEvent, ChannelSentParams, ChannelTypingEvent,
+};
 use crate::channels::{
     ChannelLoginParams, ChannelLogoutParams, ChannelStartParams, ChannelStatusParams,
     ChannelStopParams, ChannelsListParams, PairApproveParams, PairListParams, PairRejectParams,
@@ -15,23 +18,28 @@ use crate::chat::{ChatEventPayload, ChatGapEvent, ChatSendParams, ChatStopParams
 use crate::code::{Code, ErrorShape};
 use crate::connect::ConnectParams;
 use crate::cron::{
-    CronAddParams, CronListParams, CronRemoveParams, CronRunParams, CronRunsParams,
-    CronStatusParams, CronUpdateParams, HeartbeatStartParams, HeartbeatStatusParams,
-    HeartbeatTriggerParams,
+    CronAddParams, CronListParams, CronPreviewParams, CronRemoveParams, CronRunParams,
+    CronRunsParams, CronStatusParams, CronUpdateParams, HeartbeatStartParams,
+    HeartbeatStatusParams, HeartbeatTriggerParams,
 };
-use crate::event::{Payload, ToolProgressEvent, ToolsChangedEvent};
+use crate::event::{
+    ApprovalsChangedEvent, ChannelsChangedEvent, CronChangedEvent, NodesChangedEvent, Payload,
+    ToolProgressEvent, ToolsChangedEvent,
+};
 use crate::method::Params;
 use crate::node::{
     LogsGetEvent, LogsGetParams, LogsResultParams, NodeExecEventParams, NodeExecNotice,
-    NodeForgetParams, NodesListParams, ToolCancelEvent, ToolInvokeEvent, ToolResultParams,
+    NodeForgetParams, NodesListParams, ToolCancelEvent, ToolInvokeEvent, ToolOutputEvent,
+    ToolResultParams,
 };
 use crate::params::{
-    ConfigGetParams, ConfigSetParams, ToolInvokeParams, ToolsListParams, WorkspaceDeleteParams,
-    WorkspaceListParams, WorkspaceReadParams, WorkspaceWriteParams,
+    ConfigGetParams, ConfigSetParams, ToolInvokeParams, ToolRequestParams, ToolsListParams,
+    WorkspaceDeleteParams, WorkspaceListParams, WorkspaceReadParams, WorkspaceWriteParams,
 };
 use crate::session::{
     SessionCompactParams, SessionGetParams, SessionHistoryParams, SessionPatchParams,
-    SessionPreviewParams, SessionResetParams, SessionStatsParams, SessionsListParams,
+    SessionPreviewParams, SessionResetParams, SessionRewindParams, SessionStatsParams,
+    SessionsListParams,
 };
 use crate::skills::{SkillsStatusParams, SkillsUpdateParams};
 use crate::transfer::{
@@ -168,6 +176,7 @@ fn written() -> Book {
     method::<ConnectParams>(&mut text);
     method::<ToolsListParams>(&mut text);
     method::<ToolInvokeParams>(&mut text);
+    method::<ToolRequestParams>(&mut text);
     method::<ConfigGetParams>(&mut text);
     method::<ConfigSetParams>(&mut text);
     method::<WorkspaceListParams>(&mut text);
@@ -186,6 +195,7 @@ fn written() -> Book {
     method::<SessionResetParams>(&mut text);
     method::<SessionPatchParams>(&mut text);
     method::<SessionCompactParams>(&mut text);
+    method::<SessionRewindParams>(&mut text);
     method::<SessionHistoryParams>(&mut text);
     method::<SessionPreviewParams>(&mut text);
     method::<SkillsStatusParams>(&mut text);
@@ -197,6 +207,7 @@ fn written() -> Book {
     method::<CronRemoveParams>(&mut text);
     method::<CronRunParams>(&mut text);
     method::<CronRunsParams>(&mut text);
+    method::<CronPreviewParams>(&mut text);
     method::<HeartbeatStatusParams>(&mut text);
     method::<HeartbeatStartParams>(&mut text);
     method::<HeartbeatTriggerParams>(&mut text);
@@ -209,6 +220,9 @@ fn written() -> Book {
     method::<PairListParams>(&mut text);
     method::<PairApproveParams>(&mut text);
     method::<PairRejectParams>(&mut text);
+    text.push_str("\n## What only bridges say\n");
+    method::<ChannelInboundParams>(&mut text);
+    method::<ChannelSentParams>(&mut text);
     text.push_str("\n## What only nodes say\n");
     method::<ToolResultParams>(&mut text);
     method::<LogsResultParams>(&mut text);
@@ -224,9 +238,17 @@ fn written() -> Book {
     event::<ChatEventPayload>(&mut text);
     event::<ChatToolEvent>(&mut text);
     event::<ChatGapEvent>(&mut text);
+    event::<ApprovalsChangedEvent>(&mut text);
+    event::<NodesChangedEvent>(&mut text);
+    event::<CronChangedEvent>(&mut text);
+    event::<ChannelsChangedEvent>(&mut text);
+    text.push_str("\n## Events for bridges\n");
+    event::<ChannelOutboundEvent>(&mut text);
+    event::<ChannelTypingEvent>(&mut text);
     text.push_str("\n## Events for nodes\n");
     event::<ToolInvokeEvent>(&mut text);
     event::<ToolCancelEvent>(&mut text);
+    event::<ToolOutputEvent>(&mut text);
     event::<LogsGetEvent>(&mut text);
     event::<TransferSendEvent>(&mut text);
     event::<TransferReceiveEvent>(&mut text);

@@ -6,9 +6,12 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::bridge::{ChannelOutboundEvent, ChannelTypingEvent};
 use crate::chat::{ChatEventPayload, ChatGapEvent, ChatToolEvent};
 use crate::frame::{Event, Frame};
-use crate::node::{LogsGetEvent, NodeExecNotice, ToolCancelEvent, ToolInvokeEvent};
+use crate::node::{
+    LogsGetEvent, NodeExecNotice, ToolCancelEvent, ToolInvokeEvent, ToolOutputEvent,
+};
 use crate::transfer::{
     TransferAckEvent, TransferCancelEvent, TransferEndEvent, TransferReceiveEvent,
     TransferSendEvent, TransferStartEvent,
@@ -47,11 +50,25 @@ pub enum EventKind {
     ChatTool,
     /// Some of it was left out.
     ChatGap,
+    /// A node tells what a call prints.
+    ToolOutput,
+    /// Questions to the owner changed.
+    ApprovalsChanged,
+    /// Nodes came, went or changed.
+    NodesChanged,
+    /// Jobs changed, or ran.
+    CronChanged,
+    /// Accounts, people or messages of chats changed.
+    ChannelsChanged,
+    /// Something that a bridge is to send.
+    ChannelOutbound,
+    /// An agent writes in a chat of a bridge.
+    ChannelTyping,
 }
 
 impl EventKind {
     /// Every event there is.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 22] = [
         Self::ToolInvoke,
         Self::ToolCancel,
         Self::LogsGet,
@@ -67,6 +84,13 @@ impl EventKind {
         Self::Chat,
         Self::ChatTool,
         Self::ChatGap,
+        Self::ToolOutput,
+        Self::ApprovalsChanged,
+        Self::NodesChanged,
+        Self::CronChanged,
+        Self::ChannelsChanged,
+        Self::ChannelOutbound,
+        Self::ChannelTyping,
     ];
 
     /// The name on the wire.
@@ -87,6 +111,13 @@ impl EventKind {
             Self::Chat => "chat",
             Self::ChatTool => "chat.tool",
             Self::ChatGap => "chat.gap",
+            Self::ToolOutput => "tool.output",
+            Self::ApprovalsChanged => "approvals.changed",
+            Self::NodesChanged => "nodes.changed",
+            Self::CronChanged => "cron.changed",
+            Self::ChannelsChanged => "channels.changed",
+            Self::ChannelOutbound => "channel.outbound",
+            Self::ChannelTyping => "channel.typing",
         }
     }
 
@@ -118,6 +149,25 @@ impl EventKind {
             Self::ChatGap => {
                 "Events of chats were left out, because they came faster than they were read; `session.history` has what was said. An addition."
             }
+            Self::ToolOutput => {
+                "From a node: what a call prints whose `tool.invoke` asked for `output`. An addition: `tool.output`."
+            }
+            Self::ApprovalsChanged => {
+                "A question to the owner was put, answered, used or ran out. For the owner; several changes may be told as one. An addition."
+            }
+            Self::NodesChanged => {
+                "A node connected, went, was renamed or forgotten; `nodes.list` gives the new list. For the owner; several changes may be told as one. An addition."
+            }
+            Self::CronChanged => {
+                "A job was made, changed or removed, or a run began or ended. For the owner; several changes may be told as one. An addition."
+            }
+            Self::ChannelsChanged => {
+                "How an account stands changed, somebody asks to be known or was decided about, or a message did not arrive. For the owner; several changes may be told as one. An addition."
+            }
+            Self::ChannelOutbound => {
+                "Something that a bridge is to send; answered by `channel.sent` where it announced that."
+            }
+            Self::ChannelTyping => "An agent writes in a chat of a bridge, for some seconds.",
         }
     }
 
@@ -126,16 +176,37 @@ impl EventKind {
         Self::ALL.into_iter().find(|event| event.name() == name)
     }
 
-    /// Whether nodes are sent it; clients are sent the others.
+    /// Whether only nodes say it, and nobody is sent it.
+    pub fn is_of_nodes(self) -> bool {
+        matches!(self, Self::ToolOutput)
+    }
+
+    /// Whether bridges are sent it.
+    pub fn is_for_bridges(self) -> bool {
+        matches!(self, Self::ChannelOutbound | Self::ChannelTyping)
+    }
+
+    /// Whether nodes are sent it; clients are sent those that are neither for nodes nor for bridges.
     pub fn is_for_nodes(self) -> bool {
         !matches!(
             self,
-            Self::ToolsChanged
+            Self::ChannelOutbound
+                | Self::ChannelTyping
+                | Self::ToolsChanged
                 | Self::ToolProgress
                 | Self::NodeExec
                 | Self::Chat
                 | Self::ChatTool
                 | Self::ChatGap
+        ) && !self.is_for_owners()
+            && !self.is_of_nodes()
+    }
+
+    /// Whether only clients that are the owner are sent it.
+    pub fn is_for_owners(self) -> bool {
+        matches!(
+            self,
+            Self::ApprovalsChanged | Self::NodesChanged | Self::CronChanged | Self::ChannelsChanged
         )
     }
 }
@@ -186,7 +257,29 @@ pub struct ToolProgressEvent {
     /// What is being done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+    /// What the call printed since, at most 4 KiB; the other fields are those of the last step then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
 }
+
+/// Questions to the owner changed.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct ApprovalsChangedEvent {
+    /// How many wait for an answer.
+    pub pending: u64,
+}
+
+/// Nodes came, went or changed.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct NodesChangedEvent {}
+
+/// Jobs changed, or ran.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct CronChangedEvent {}
+
+/// Accounts, people or messages of chats changed.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct ChannelsChangedEvent {}
 
 macro_rules! events {
     ($($payload:ident: $event:ident,)*) => {
@@ -212,6 +305,13 @@ events! {
     ChatEventPayload: Chat,
     ChatToolEvent: ChatTool,
     ChatGapEvent: ChatGap,
+    ToolOutputEvent: ToolOutput,
+    ApprovalsChangedEvent: ApprovalsChanged,
+    NodesChangedEvent: NodesChanged,
+    CronChangedEvent: CronChanged,
+    ChannelsChangedEvent: ChannelsChanged,
+    ChannelOutboundEvent: ChannelOutbound,
+    ChannelTypingEvent: ChannelTyping,
 }
 
 #[cfg(test)]
@@ -224,6 +324,16 @@ mod tests {
             assert_eq!(EventKind::from_name(event.name()), Some(event));
         }
         assert_eq!(EventKind::from_name("chats"), None);
+    }
+
+    #[test]
+    fn what_only_the_owner_hears_is_not_for_nodes() {
+        let owners = EventKind::ALL
+            .into_iter()
+            .filter(|event| event.is_for_owners());
+        let owners: Vec<EventKind> = owners.collect();
+        assert_eq!(owners.len(), 4);
+        assert!(owners.iter().all(|event| !event.is_for_nodes()));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! leaves absent fields out instead of sending null.
 
 mod binary;
+mod bridge;
 mod channels;
 mod chat;
 mod code;
@@ -22,6 +23,11 @@ mod skills;
 mod transfer;
 
 pub use binary::{BinaryFrame, CHUNK, HEADER, TooShort};
+pub use bridge::{
+    ADDITION_SENT, BridgeLocation, BridgeMedia, BridgeMediaKind, BridgeMessage, BridgeOutgoing,
+    BridgePeer, BridgePeerKind, BridgeSender, ChannelInboundParams, ChannelInboundResult,
+    ChannelOutboundEvent, ChannelSentParams, ChannelTypingEvent,
+};
 pub use channels::{
     ChannelEntry, ChannelLoginParams, ChannelLogoutParams, ChannelResult, ChannelStartParams,
     ChannelStatusParams, ChannelStopParams, ChannelsListParams, ChannelsListResult,
@@ -34,37 +40,42 @@ pub use chat::{
 };
 pub use code::{CLOSE_UNAUTHENTICATED, Code, ErrorShape};
 pub use connect::{
-    ADDITION_CANCEL, ADDITION_CHECKED, Auth, CONNECT_WITHIN, Client, ClientMode, ConnectParams,
-    Features, HelloKind, HelloOk, NodeRuntime, PROTOCOL, Server, ToolDefinition,
+    ADDITION_CANCEL, ADDITION_CHECKED, ADDITION_OUTPUT, Auth, CONNECT_WITHIN, Client, ClientMode,
+    ConnectParams, Features, HelloKind, HelloOk, NodeRuntime, PROTOCOL, Server, ToolDefinition,
 };
 pub use cron::{
-    CronAddParams, CronJob, CronJobResult, CronJobState, CronListParams, CronListResult, CronRan,
-    CronRemoveParams, CronRemoveResult, CronRun, CronRunParams, CronRunResult, CronRunsParams,
-    CronRunsResult, CronStatusParams, CronStatusResult, CronUpdateParams, HeartbeatStartParams,
-    HeartbeatStartResult, HeartbeatState, HeartbeatStatusParams, HeartbeatStatusResult,
-    HeartbeatTriggerParams, HeartbeatTriggerResult,
+    CronAddParams, CronJob, CronJobResult, CronJobState, CronListParams, CronListResult,
+    CronPreviewParams, CronPreviewResult, CronRan, CronRemoveParams, CronRemoveResult, CronRun,
+    CronRunParams, CronRunResult, CronRunsParams, CronRunsResult, CronStatusParams,
+    CronStatusResult, CronUpdateParams, HeartbeatStartParams, HeartbeatStartResult, HeartbeatState,
+    HeartbeatStatusParams, HeartbeatStatusResult, HeartbeatTriggerParams, HeartbeatTriggerResult,
 };
 pub use document::{protocol_markdown, protocol_schema};
-pub use event::{EventKind, Payload, ToolProgressEvent, ToolsChangedEvent};
+pub use event::{
+    ApprovalsChangedEvent, ChannelsChangedEvent, CronChangedEvent, EventKind, NodesChangedEvent,
+    Payload, ToolProgressEvent, ToolsChangedEvent,
+};
 pub use frame::{Event, Frame, Request, Response};
 pub use method::{Method, Params};
 pub use node::{
     CAPABILITIES, ExecEvent, LogsGetEvent, LogsGetParams, LogsGetResult, LogsResultParams,
     NodeEntry, NodeExecEventParams, NodeExecNotice, NodeForgetParams, NodeForgetResult,
-    NodesListParams, NodesListResult, Taken, ToolCancelEvent, ToolInvokeEvent, ToolResultParams,
+    NodesListParams, NodesListResult, Taken, ToolCancelEvent, ToolInvokeEvent, ToolOutputEvent,
+    ToolResultParams,
 };
 pub use params::{
     ConfigGetParams, ConfigGetResult, ConfigSetParams, ConfigSetResult, ToolInvokeParams,
-    ToolInvokeResult, ToolsListParams, ToolsListResult, WorkspaceDeleteParams,
-    WorkspaceDeleteResult, WorkspaceListParams, WorkspaceListResult, WorkspaceReadParams,
-    WorkspaceReadResult, WorkspaceWriteParams, WorkspaceWriteResult,
+    ToolInvokeResult, ToolRequestParams, ToolRequestResult, ToolsListParams, ToolsListResult,
+    WorkspaceDeleteParams, WorkspaceDeleteResult, WorkspaceListParams, WorkspaceListResult,
+    WorkspaceReadParams, WorkspaceReadResult, WorkspaceWriteParams, WorkspaceWriteResult,
 };
 pub use session::{
     ResetModeShape, ResetPolicyShape, SessionCompactParams, SessionCompactResult, SessionEntry,
     SessionGetParams, SessionGetResult, SessionHistoryParams, SessionHistoryResult,
     SessionPatchParams, SessionPatchResult, SessionPreviewParams, SessionPreviewResult,
-    SessionResetParams, SessionResetResult, SessionSettingsPatch, SessionSettingsShape,
-    SessionStatsParams, SessionStatsResult, SessionTokens, SessionsListParams, SessionsListResult,
+    SessionResetParams, SessionResetResult, SessionRewindParams, SessionRewindResult,
+    SessionSettingsPatch, SessionSettingsShape, SessionStatsParams, SessionStatsResult,
+    SessionTokens, SessionsListParams, SessionsListResult,
 };
 pub use skills::{
     SkillNeedsShape, SkillNode, SkillStatus, SkillsStatusParams, SkillsStatusResult,

@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::bridge::{ChannelInboundParams, ChannelInboundResult, ChannelSentParams};
 use crate::channels::{
     ChannelLoginParams, ChannelLogoutParams, ChannelResult, ChannelStartParams,
     ChannelStatusParams, ChannelStopParams, ChannelsListParams, ChannelsListResult,
@@ -16,11 +17,11 @@ use crate::chat::{ChatSendParams, ChatSendResult, ChatStopParams, ChatStopResult
 use crate::code::{Code, ErrorShape};
 use crate::connect::{ConnectParams, HelloOk};
 use crate::cron::{
-    CronAddParams, CronJobResult, CronListParams, CronListResult, CronRemoveParams,
-    CronRemoveResult, CronRunParams, CronRunResult, CronRunsParams, CronRunsResult,
-    CronStatusParams, CronStatusResult, CronUpdateParams, HeartbeatStartParams,
-    HeartbeatStartResult, HeartbeatStatusParams, HeartbeatStatusResult, HeartbeatTriggerParams,
-    HeartbeatTriggerResult,
+    CronAddParams, CronJobResult, CronListParams, CronListResult, CronPreviewParams,
+    CronPreviewResult, CronRemoveParams, CronRemoveResult, CronRunParams, CronRunResult,
+    CronRunsParams, CronRunsResult, CronStatusParams, CronStatusResult, CronUpdateParams,
+    HeartbeatStartParams, HeartbeatStartResult, HeartbeatStatusParams, HeartbeatStatusResult,
+    HeartbeatTriggerParams, HeartbeatTriggerResult,
 };
 use crate::frame::{Frame, Request};
 use crate::node::{
@@ -29,15 +30,16 @@ use crate::node::{
 };
 use crate::params::{
     ConfigGetParams, ConfigGetResult, ConfigSetParams, ConfigSetResult, ToolInvokeParams,
-    ToolInvokeResult, ToolsListParams, ToolsListResult, WorkspaceDeleteParams,
-    WorkspaceDeleteResult, WorkspaceListParams, WorkspaceListResult, WorkspaceReadParams,
-    WorkspaceReadResult, WorkspaceWriteParams, WorkspaceWriteResult,
+    ToolInvokeResult, ToolRequestParams, ToolRequestResult, ToolsListParams, ToolsListResult,
+    WorkspaceDeleteParams, WorkspaceDeleteResult, WorkspaceListParams, WorkspaceListResult,
+    WorkspaceReadParams, WorkspaceReadResult, WorkspaceWriteParams, WorkspaceWriteResult,
 };
 use crate::session::{
     SessionCompactParams, SessionCompactResult, SessionGetParams, SessionGetResult,
     SessionHistoryParams, SessionHistoryResult, SessionPatchParams, SessionPatchResult,
     SessionPreviewParams, SessionPreviewResult, SessionResetParams, SessionResetResult,
-    SessionStatsParams, SessionStatsResult, SessionsListParams, SessionsListResult,
+    SessionRewindParams, SessionRewindResult, SessionStatsParams, SessionStatsResult,
+    SessionsListParams, SessionsListResult,
 };
 use crate::skills::{SkillsStatusParams, SkillsStatusResult, SkillsUpdateParams};
 use crate::transfer::{
@@ -53,6 +55,8 @@ pub enum Method {
     ToolsList,
     /// Calls a tool.
     ToolInvoke,
+    /// Calls a tool for a session.
+    ToolRequest,
     /// Reads settings, secrets masked.
     ConfigGet,
     /// Changes a setting.
@@ -101,6 +105,8 @@ pub enum Method {
     SessionPatch,
     /// Makes a session shorter.
     SessionCompact,
+    /// Takes back what was said from a message on.
+    SessionRewind,
     /// What was said in a session, page by page.
     SessionHistory,
     /// The end of a session.
@@ -123,6 +129,8 @@ pub enum Method {
     CronRun,
     /// What came of jobs, the latest first.
     CronRuns,
+    /// What a schedule comes to, before a job is made of it.
+    CronPreview,
     /// How the heartbeats of agents stand.
     HeartbeatStatus,
     /// Switches an agent's heartbeat on, until the settings change.
@@ -147,14 +155,19 @@ pub enum Method {
     PairApprove,
     /// Lets somebody not speak.
     PairReject,
+    /// Somebody said something on a bridge's service.
+    ChannelInbound,
+    /// What became of what a bridge was given.
+    ChannelSent,
 }
 
 impl Method {
     /// Every method there is.
-    pub const ALL: [Self; 50] = [
+    pub const ALL: [Self; 55] = [
         Self::Connect,
         Self::ToolsList,
         Self::ToolInvoke,
+        Self::ToolRequest,
         Self::ConfigGet,
         Self::ConfigSet,
         Self::WorkspaceList,
@@ -179,6 +192,7 @@ impl Method {
         Self::SessionReset,
         Self::SessionPatch,
         Self::SessionCompact,
+        Self::SessionRewind,
         Self::SessionHistory,
         Self::SessionPreview,
         Self::SkillsStatus,
@@ -190,6 +204,7 @@ impl Method {
         Self::CronRemove,
         Self::CronRun,
         Self::CronRuns,
+        Self::CronPreview,
         Self::HeartbeatStatus,
         Self::HeartbeatStart,
         Self::HeartbeatTrigger,
@@ -202,6 +217,8 @@ impl Method {
         Self::PairList,
         Self::PairApprove,
         Self::PairReject,
+        Self::ChannelInbound,
+        Self::ChannelSent,
     ];
 
     /// The name on the wire.
@@ -210,6 +227,7 @@ impl Method {
             Self::Connect => "connect",
             Self::ToolsList => "tools.list",
             Self::ToolInvoke => "tool.invoke",
+            Self::ToolRequest => "tool.request",
             Self::ConfigGet => "config.get",
             Self::ConfigSet => "config.set",
             Self::WorkspaceList => "workspace.list",
@@ -234,6 +252,7 @@ impl Method {
             Self::SessionReset => "session.reset",
             Self::SessionPatch => "session.patch",
             Self::SessionCompact => "session.compact",
+            Self::SessionRewind => "session.rewind",
             Self::SessionHistory => "session.history",
             Self::SessionPreview => "session.preview",
             Self::SkillsStatus => "skills.status",
@@ -245,6 +264,7 @@ impl Method {
             Self::CronRemove => "cron.remove",
             Self::CronRun => "cron.run",
             Self::CronRuns => "cron.runs",
+            Self::CronPreview => "cron.preview",
             Self::HeartbeatStatus => "heartbeat.status",
             Self::HeartbeatStart => "heartbeat.start",
             Self::HeartbeatTrigger => "heartbeat.trigger",
@@ -257,6 +277,8 @@ impl Method {
             Self::PairList => "pair.list",
             Self::PairApprove => "pair.approve",
             Self::PairReject => "pair.reject",
+            Self::ChannelInbound => "channel.inbound",
+            Self::ChannelSent => "channel.sent",
         }
     }
 
@@ -266,6 +288,9 @@ impl Method {
             Self::Connect => "The first request on every socket, within 15 seconds.",
             Self::ToolsList => "The tools that the caller may call.",
             Self::ToolInvoke => "Calls a tool; answered when it is done.",
+            Self::ToolRequest => {
+                "Calls a tool in the name of a session's agent; answered at once. What comes of it is told by `chat.tool` events of the session, to everybody who may see it."
+            }
             Self::ConfigGet => "Reads one setting or all of them, secrets masked.",
             Self::ConfigSet => "Changes one setting, if the whole configuration stays right.",
             Self::WorkspaceList => "Lists a folder of an agent's workspace.",
@@ -300,6 +325,9 @@ impl Method {
             Self::SessionCompact => {
                 "Leaves out all but the last messages from what a model is shown; they are archived."
             }
+            Self::SessionRewind => {
+                "Takes back what was said from a user's message on, so that it can be said anew; it is archived. What tools did stays done. 409 while something runs or waits in the session."
+            }
             Self::SessionHistory => {
                 "What was said in a session, page by page from its end, and the ids it had."
             }
@@ -321,6 +349,9 @@ impl Method {
                 "Runs one job now, or all that are due; answered when they have ended, or after two minutes."
             }
             Self::CronRuns => "What came of jobs, the latest first.",
+            Self::CronPreview => {
+                "What a schedule comes to: in words, and its next instants. Nothing is kept. An addition."
+            }
             Self::HeartbeatStatus => "How the heartbeats of agents stand; for the owner.",
             Self::HeartbeatStart => {
                 "Switches an agent's heartbeat on, until the settings change; for the owner."
@@ -343,6 +374,12 @@ impl Method {
             }
             Self::PairApprove => "Lets somebody speak, as a guest or as the owner; for the owner.",
             Self::PairReject => "Lets somebody not speak; for the owner.",
+            Self::ChannelInbound => {
+                "Somebody said something on a bridge's service; it is on disk when this is answered. Only for sockets in mode `channel`, each for the service and account it connected for."
+            }
+            Self::ChannelSent => {
+                "What became of a `channel.outbound`, from a bridge that announced `channel.sent`. An addition."
+            }
         }
     }
 
@@ -354,6 +391,11 @@ impl Method {
     /// Whether a node may call it; anything else it asks for is answered 403.
     pub fn open_to_nodes(self) -> bool {
         matches!(self, Self::Connect | Self::ToolsList) || self.only_for_nodes()
+    }
+
+    /// Whether only a bridge has anything to say by it.
+    pub fn only_for_bridges(self) -> bool {
+        matches!(self, Self::ChannelInbound | Self::ChannelSent)
     }
 
     /// Whether only a node has anything to say by it.
@@ -423,6 +465,7 @@ methods! {
     ConnectParams -> HelloOk: Connect,
     ToolsListParams -> ToolsListResult: ToolsList,
     ToolInvokeParams -> ToolInvokeResult: ToolInvoke,
+    ToolRequestParams -> ToolRequestResult: ToolRequest,
     ConfigGetParams -> ConfigGetResult: ConfigGet,
     ConfigSetParams -> ConfigSetResult: ConfigSet,
     WorkspaceListParams -> WorkspaceListResult: WorkspaceList,
@@ -447,6 +490,7 @@ methods! {
     SessionResetParams -> SessionResetResult: SessionReset,
     SessionPatchParams -> SessionPatchResult: SessionPatch,
     SessionCompactParams -> SessionCompactResult: SessionCompact,
+    SessionRewindParams -> SessionRewindResult: SessionRewind,
     SessionHistoryParams -> SessionHistoryResult: SessionHistory,
     SessionPreviewParams -> SessionPreviewResult: SessionPreview,
     SkillsStatusParams -> SkillsStatusResult: SkillsStatus,
@@ -458,6 +502,7 @@ methods! {
     CronRemoveParams -> CronRemoveResult: CronRemove,
     CronRunParams -> CronRunResult: CronRun,
     CronRunsParams -> CronRunsResult: CronRuns,
+    CronPreviewParams -> CronPreviewResult: CronPreview,
     HeartbeatStatusParams -> HeartbeatStatusResult: HeartbeatStatus,
     HeartbeatStartParams -> HeartbeatStartResult: HeartbeatStart,
     HeartbeatTriggerParams -> HeartbeatTriggerResult: HeartbeatTrigger,
@@ -470,6 +515,8 @@ methods! {
     PairListParams -> PairListResult: PairList,
     PairApproveParams -> PairResult: PairApprove,
     PairRejectParams -> PairResult: PairReject,
+    ChannelInboundParams -> ChannelInboundResult: ChannelInbound,
+    ChannelSentParams -> Taken: ChannelSent,
 }
 
 #[cfg(test)]

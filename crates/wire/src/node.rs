@@ -24,6 +24,20 @@ pub struct ToolInvokeEvent {
     pub tool: String,
     /// Its arguments.
     pub args: Value,
+    /// Whether somebody watches, and is to be told by `tool.output` what it prints; an addition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<bool>,
+}
+
+/// What a call printed since the last of these, from the node that runs it: at most 4 KiB of text,
+/// about ten times a second, 256 KiB in all. Some may be left out. An addition: `tool.output`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolOutputEvent {
+    /// The call.
+    pub call_id: String,
+    /// The next piece.
+    pub text: String,
 }
 
 /// Tells a node that nobody waits for a call any more. An addition: `tool.cancel`.
@@ -268,6 +282,7 @@ mod tests {
             call_id: "c".into(),
             tool: "Read".into(),
             args: json!({ "path": "a" }),
+            output: None,
         };
         assert_eq!(
             to_string(&ask).unwrap(),

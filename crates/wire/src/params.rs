@@ -34,6 +34,28 @@ pub struct ToolInvokeParams {
     pub progress: Option<bool>,
 }
 
+/// Which tool to call for a session.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolRequestParams {
+    /// The asker's own id of the call, by which its events are known.
+    pub call_id: String,
+    /// The tool.
+    pub tool: String,
+    /// Its arguments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub args: Option<Map<String, Value>>,
+    /// The session, in whose agent's name it is called.
+    pub session_key: String,
+}
+
+/// The call is on its way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ToolRequestResult {
+    /// Always `sent`.
+    pub status: String,
+}
+
 /// What the tool gave back, in the shape that the tool itself documents.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]

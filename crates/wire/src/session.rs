@@ -301,6 +301,34 @@ pub struct SessionCompactResult {
     pub archived_to: Option<String>,
 }
 
+/// Which session, and what to take back.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionRewindParams {
+    /// Its key.
+    pub session_key: String,
+    /// The number of the user's message from which on everything is taken back.
+    pub seq: i64,
+}
+
+/// What was said from a message on is no longer part of the session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionRewindResult {
+    /// Always true.
+    pub ok: bool,
+    /// Its key.
+    pub session_key: String,
+    /// How many messages were taken back.
+    pub removed_messages: u64,
+    /// How many calls of tools were among them; what they did stays done.
+    pub removed_tool_calls: u64,
+    /// Where all of it is kept.
+    pub archived_to: String,
+    /// What the user's message said, to be said anew.
+    pub text: String,
+}
+
 /// Which part of which session.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -1,6 +1,14 @@
 // Made from docs/protocol.json by `npm run types`; not to be changed by hand.
 
 /**
+ * What kind of file.
+ */
+export type BridgeMediaKind = ("image" | "audio" | "video" | "document")
+/**
+ * What kind of chat.
+ */
+export type BridgePeerKind = ("dm" | "group" | "channel" | "thread")
+/**
  * A part of a message.
  */
 export type ChatBlock = ({
@@ -30,6 +38,10 @@ type: "toolCall"
  * What kind of picture.
  */
 mimeType: string
+/**
+ * `SEQ/INDEX`: `GET /api/sessions/{key}/pictures/{seq}/{index}` gives its bytes; an addition.
+ */
+ref?: (string | null)
 type: "image"
 })
 /**
@@ -41,9 +53,9 @@ export type ChatRole = ("user" | "assistant" | "toolResult")
  */
 export type ChatState = ("partial" | "delta" | "paused" | "final" | "error")
 /**
- * Whether a tool began or ended.
+ * Whether a tool began, printed something or ended.
  */
-export type ChatToolState = ("started" | "done")
+export type ChatToolState = ("started" | "output" | "done")
 /**
  * What happened to a program.
  */
@@ -145,13 +157,20 @@ export type ResetModeShape = ("manual" | "daily" | "idle")
 export interface Protocol {
 error: ErrorShape
 events: {
+"approvals.changed": ApprovalsChangedEvent
+"channel.outbound": ChannelOutboundEvent
+"channel.typing": ChannelTypingEvent
+"channels.changed": ChannelsChangedEvent
 chat: ChatEventPayload
 "chat.gap": ChatGapEvent
 "chat.tool": ChatToolEvent
+"cron.changed": CronChangedEvent
 "logs.get": LogsGetEvent
 "node.exec.event": NodeExecNotice
+"nodes.changed": NodesChangedEvent
 "tool.cancel": ToolCancelEvent
 "tool.invoke": ToolInvokeEvent
+"tool.output": ToolOutputEvent
 "tool.progress": ToolProgressEvent
 "tools.changed": ToolsChangedEvent
 "transfer.ack": TransferAckEvent
@@ -162,6 +181,13 @@ chat: ChatEventPayload
 "transfer.start": TransferStartEvent
 }
 methods: {
+/**
+ * Somebody said something on a bridge's service; it is on disk when this is answered. Only for sockets in mode `channel`, each for the service and account it connected for.
+ */
+"channel.inbound": {
+params: ChannelInboundParams
+result: ChannelInboundResult
+}
 /**
  * Gives an account its credentials, which go into the vault; for the owner.
  */
@@ -175,6 +201,13 @@ result: ChannelResult
 "channel.logout": {
 params: ChannelLogoutParams
 result: ChannelResult
+}
+/**
+ * What became of a `channel.outbound`, from a bridge that announced `channel.sent`. An addition.
+ */
+"channel.sent": {
+params: ChannelSentParams
+result: Taken
 }
 /**
  * Starts an account, or begins anew with it; for the owner.
@@ -252,6 +285,13 @@ result: CronJobResult
 "cron.list": {
 params: CronListParams
 result: CronListResult
+}
+/**
+ * What a schedule comes to: in words, and its next instants. Nothing is kept. An addition.
+ */
+"cron.preview": {
+params: CronPreviewParams
+result: CronPreviewResult
 }
 /**
  * Removes a job with its runs.
@@ -408,6 +448,13 @@ params: SessionResetParams
 result: SessionResetResult
 }
 /**
+ * Takes back what was said from a user's message on, so that it can be said anew; it is archived. What tools did stays done. 409 while something runs or waits in the session.
+ */
+"session.rewind": {
+params: SessionRewindParams
+result: SessionRewindResult
+}
+/**
  * One session, and what it is doing.
  */
 "session.stats": {
@@ -441,6 +488,13 @@ result: SkillsStatusResult
 "tool.invoke": {
 params: ToolInvokeParams
 result: ToolInvokeResult
+}
+/**
+ * Calls a tool in the name of a session's agent; answered at once. What comes of it is told by `chat.tool` events of the session, to everybody who may see it.
+ */
+"tool.request": {
+params: ToolRequestParams
+result: ToolRequestResult
 }
 /**
  * What came of a call; only the node that was asked may answer.
@@ -536,6 +590,150 @@ message: string
  * Whether the same request may work later.
  */
 retryable?: (boolean | null)
+}
+/**
+ * Questions to the owner changed.
+ */
+export interface ApprovalsChangedEvent {
+/**
+ * How many wait for an answer.
+ */
+pending: number
+}
+/**
+ * Something that the bridge is to send.
+ */
+export interface ChannelOutboundEvent {
+/**
+ * The account.
+ */
+accountId: string
+/**
+ * The service.
+ */
+channel: string
+/**
+ * Names it for `channel.sent`; whoever gets the same twice sends it once. An addition.
+ */
+id?: string
+/**
+ * What is to be sent.
+ */
+message: BridgeOutgoing
+/**
+ * The chat.
+ */
+peer: BridgePeer
+/**
+ * The conversation; empty when it belongs to none.
+ */
+sessionKey: string
+}
+/**
+ * What is to be sent.
+ */
+export interface BridgeOutgoing {
+/**
+ * The file itself; an addition.
+ */
+media?: (BridgeMedia | null)
+/**
+ * Where the file is for a while, when there is one.
+ */
+mediaUrl?: (string | null)
+/**
+ * The message that it answers.
+ */
+replyToId?: (string | null)
+/**
+ * The text, in Markdown; below a file when there is one.
+ */
+text: string
+}
+/**
+ * A file of a message: its bytes, or an address at which the gateway gets them.
+ */
+export interface BridgeMedia {
+/**
+ * Its bytes in base64.
+ */
+data?: (string | null)
+/**
+ * Its name.
+ */
+filename?: (string | null)
+/**
+ * Its type, such as `image/png`.
+ */
+mimeType: string
+/**
+ * Its size in bytes.
+ */
+size?: (number | null)
+/**
+ * What is spoken in it, where the service tells.
+ */
+transcription?: (string | null)
+/**
+ * `image`, `audio`, `video` or `document`.
+ */
+type: BridgeMediaKind
+/**
+ * Where it is.
+ */
+url?: (string | null)
+}
+/**
+ * A chat.
+ */
+export interface BridgePeer {
+/**
+ * Its handle.
+ */
+handle?: (string | null)
+/**
+ * Its id.
+ */
+id: string
+/**
+ * What kind of chat.
+ */
+kind: BridgePeerKind
+/**
+ * What it is called.
+ */
+name?: (string | null)
+}
+/**
+ * The agent writes, or does no longer.
+ */
+export interface ChannelTypingEvent {
+/**
+ * The account.
+ */
+accountId: string
+/**
+ * The service.
+ */
+channel: string
+/**
+ * The chat.
+ */
+peer: BridgePeer
+/**
+ * The conversation; empty when it is not known.
+ */
+sessionKey: string
+/**
+ * Whether it writes.
+ */
+typing: boolean
+}
+/**
+ * Accounts, people or messages of chats changed.
+ */
+export interface ChannelsChangedEvent {
+
 }
 /**
  * What an agent says while it works, and its answer.
@@ -678,7 +876,7 @@ export interface ChatGapEvent {
 missed: number
 }
 /**
- * A tool that an agent called began or ended.
+ * A tool that an agent called began, printed something or ended.
  */
 export interface ChatToolEvent {
 /**
@@ -687,6 +885,10 @@ export interface ChatToolEvent {
 args?: {
 [k: string]: unknown
 }
+/**
+ * The call as the audit knows it, where it is known.
+ */
+auditCall?: (string | null)
 /**
  * The model's id of the call.
  */
@@ -712,13 +914,23 @@ sessionKey: string
  */
 shown?: (string | null)
 /**
- * Whether it began or ended.
+ * Whether it began, printed something or ended.
  */
 state: ChatToolState
+/**
+ * For `output`: what it printed since, at most 4 KiB. Some may be left out; the result is whole.
+ */
+text?: (string | null)
 /**
  * The tool.
  */
 tool: string
+}
+/**
+ * Jobs changed, or ran.
+ */
+export interface CronChangedEvent {
+
 }
 /**
  * Asks a node for the end of its log; it answers with `logs.result`.
@@ -783,6 +995,12 @@ signal?: (string | null)
 startedAt?: (number | null)
 }
 /**
+ * Nodes came, went or changed.
+ */
+export interface NodesChangedEvent {
+
+}
+/**
  * Tells a node that nobody waits for a call any more. An addition: `tool.cancel`.
  */
 export interface ToolCancelEvent {
@@ -806,9 +1024,27 @@ args: {
  */
 callId: string
 /**
+ * Whether somebody watches, and is to be told by `tool.output` what it prints; an addition.
+ */
+output?: (boolean | null)
+/**
  * The tool, without the node's name before it.
  */
 tool: string
+}
+/**
+ * What a call printed since the last of these, from the node that runs it: at most 4 KiB of text,
+ * about ten times a second, 256 KiB in all. Some may be left out. An addition: `tool.output`.
+ */
+export interface ToolOutputEvent {
+/**
+ * The call.
+ */
+callId: string
+/**
+ * The next piece.
+ */
+text: string
 }
 /**
  * How far a call is.
@@ -822,6 +1058,10 @@ done: number
  * What is being done.
  */
 message?: (string | null)
+/**
+ * What the call printed since, at most 4 KiB; the other fields are those of the last step then.
+ */
+output?: (string | null)
 /**
  * The id of the `tool.invoke` request.
  */
@@ -930,6 +1170,119 @@ offset?: (number | null)
 transferId: number
 }
 /**
+ * Somebody said something on the bridge's service.
+ */
+export interface ChannelInboundParams {
+/**
+ * The account, as the bridge connected.
+ */
+accountId: string
+/**
+ * The service, as the bridge connected.
+ */
+channel: string
+/**
+ * Whom the message mentions.
+ */
+mentionedIds?: (string[] | null)
+/**
+ * What was said.
+ */
+message: BridgeMessage
+/**
+ * The chat.
+ */
+peer: BridgePeer
+/**
+ * Who said it; in a direct chat the peer when not said.
+ */
+sender?: (BridgeSender | null)
+/**
+ * Whether the bot was called.
+ */
+wasMentioned?: (boolean | null)
+}
+/**
+ * What was said.
+ */
+export interface BridgeMessage {
+/**
+ * The service's id of it: told twice, it counts once.
+ */
+id: string
+/**
+ * A place on the map.
+ */
+location?: (BridgeLocation | null)
+/**
+ * Files, pictures and recordings.
+ */
+media?: (BridgeMedia[] | null)
+/**
+ * The message that it answers.
+ */
+replyToId?: (string | null)
+/**
+ * The text of that message.
+ */
+replyToText?: (string | null)
+/**
+ * The text.
+ */
+text: string
+/**
+ * When, in milliseconds since 1970; now when not said.
+ */
+timestamp?: (number | null)
+}
+/**
+ * A place on the map.
+ */
+export interface BridgeLocation {
+/**
+ * Degrees north.
+ */
+lat: number
+/**
+ * Degrees east.
+ */
+lon: number
+/**
+ * What it is called.
+ */
+name?: (string | null)
+}
+/**
+ * Somebody who writes.
+ */
+export interface BridgeSender {
+/**
+ * Their handle.
+ */
+handle?: (string | null)
+/**
+ * Their id.
+ */
+id: string
+/**
+ * What they are called.
+ */
+name?: (string | null)
+}
+/**
+ * The message is on disk.
+ */
+export interface ChannelInboundResult {
+/**
+ * The conversation in which it belongs.
+ */
+sessionKey: string
+/**
+ * `queued`: it is kept, and worked on in its turn.
+ */
+status: string
+}
+/**
  * The credentials of an account.
  */
 export interface ChannelLoginParams {
@@ -1024,6 +1377,40 @@ accountId?: (string | null)
  * The platform.
  */
 channel: string
+}
+/**
+ * What became of something that the bridge was given; only with the addition `channel.sent`.
+ */
+export interface ChannelSentParams {
+/**
+ * Why it was not sent.
+ */
+error?: (string | null)
+/**
+ * The `id` of the `channel.outbound` event.
+ */
+id: string
+/**
+ * The service's id of the message, when it was sent.
+ */
+messageId?: (string | null)
+/**
+ * For an error: whether it is worth trying again.
+ */
+retryable?: (boolean | null)
+}
+/**
+ * It was taken.
+ */
+export interface Taken {
+/**
+ * Nobody waited for it any more.
+ */
+dropped?: (boolean | null)
+/**
+ * Always true.
+ */
+ok: boolean
 }
 /**
  * Which account is started.
@@ -1326,7 +1713,7 @@ type: HelloKind
  */
 export interface Features {
 /**
- * The additions to the protocol that the gateway knows: `tool.cancel`, `transfer.checked`.
+ * The additions to the protocol that the gateway knows: `tool.cancel`, `transfer.checked`, `tool.output`.
  */
 additions?: string[]
 /**
@@ -1525,6 +1912,45 @@ count: number
  * The jobs, the oldest first.
  */
 jobs: CronJob[]
+}
+/**
+ * A schedule to be looked at, before a job is made of it.
+ */
+export interface CronPreviewParams {
+/**
+ * How many instants, 1 to 20; 5 when not said.
+ */
+count?: (number | null)
+/**
+ * When a job would be due, as `job.schedule` of `gsv__Cron`.
+ */
+schedule: {
+[k: string]: unknown
+}
+/**
+ * By whose clocks it is read and told where it names none, such as `Europe/Berlin`; by those of
+ * the settings when not said, as `cron.add` does.
+ */
+tz?: (string | null)
+}
+/**
+ * What a schedule comes to.
+ */
+export interface CronPreviewResult {
+/**
+ * The same schedule with nothing left open: given to `cron.add`, it comes to these instants.
+ */
+schedule: {
+[k: string]: unknown
+}
+/**
+ * The schedule in plain words.
+ */
+text: string
+/**
+ * Its next instants in milliseconds since 1970, the earliest first; fewer when it ends.
+ */
+times: number[]
 }
 /**
  * Which job goes.
@@ -1908,19 +2334,6 @@ lines?: (string[] | null)
  * Whether there were more.
  */
 truncated?: (boolean | null)
-}
-/**
- * It was taken.
- */
-export interface Taken {
-/**
- * Nobody waited for it any more.
- */
-dropped?: (boolean | null)
-/**
- * Always true.
- */
-ok: boolean
 }
 /**
  * News of a program that a node runs in the background. Told until it is taken.
@@ -2498,6 +2911,48 @@ sessionKey: string
 tokensCleared: number
 }
 /**
+ * Which session, and what to take back.
+ */
+export interface SessionRewindParams {
+/**
+ * The number of the user's message from which on everything is taken back.
+ */
+seq: number
+/**
+ * Its key.
+ */
+sessionKey: string
+}
+/**
+ * What was said from a message on is no longer part of the session.
+ */
+export interface SessionRewindResult {
+/**
+ * Where all of it is kept.
+ */
+archivedTo: string
+/**
+ * Always true.
+ */
+ok: boolean
+/**
+ * How many messages were taken back.
+ */
+removedMessages: number
+/**
+ * How many calls of tools were among them; what they did stays done.
+ */
+removedToolCalls: number
+/**
+ * Its key.
+ */
+sessionKey: string
+/**
+ * What the user's message said, to be said anew.
+ */
+text: string
+}
+/**
  * Which session.
  */
 export interface SessionStatsParams {
@@ -2756,6 +3211,38 @@ tool: string
  */
 export interface ToolInvokeResult {
 [k: string]: unknown
+}
+/**
+ * Which tool to call for a session.
+ */
+export interface ToolRequestParams {
+/**
+ * Its arguments.
+ */
+args?: ({
+[k: string]: unknown
+} | null)
+/**
+ * The asker's own id of the call, by which its events are known.
+ */
+callId: string
+/**
+ * The session, in whose agent's name it is called.
+ */
+sessionKey: string
+/**
+ * The tool.
+ */
+tool: string
+}
+/**
+ * The call is on its way.
+ */
+export interface ToolRequestResult {
+/**
+ * Always `sent`.
+ */
+status: string
 }
 /**
  * What came of a call; exactly one of result and error.

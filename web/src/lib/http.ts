@@ -3,6 +3,8 @@
 import type { components, paths } from '../generated/api';
 
 export type Envelope = components['schemas']['Envelope'];
+/** An answer, and the id by which the audit knows the call. */
+export type Answer = Envelope & { call: string | null };
 export type Content = NonNullable<Envelope['content']>[number];
 
 /** The body that an operation takes, as the gateway's document has it. */
@@ -11,6 +13,11 @@ export type Body<P extends keyof paths, M extends keyof paths[P]> = paths[P][M] 
 }
   ? B
   : never;
+
+type Verb = 'get' | 'post' | 'put' | 'delete';
+/** What an operation answers with, as the gateway's document has it. */
+export type At<P extends keyof paths, M extends Verb = 'get'> = paths[P][M] extends { responses: infer R } ? Good<R[keyof R & (200 | 201 | 202)]> : unknown;
+type Good<R> = R extends { content: { 'application/json': { result: infer T } } } ? T : unknown;
 
 /** Why a request gave nothing. */
 export class Refused extends Error {
@@ -21,6 +28,8 @@ export class Refused extends Error {
     readonly problems: { parameter: string; message: string }[],
     readonly details: Record<string, unknown>,
     readonly status: number,
+    /** By which the audit knows the call, where it was one. */
+    readonly call: string | null = null,
   ) {
     super(message);
   }
@@ -29,10 +38,10 @@ export class Refused extends Error {
 /** The gateway says its advice on a line of its own. */
 const HINT = '\nhint: ';
 
-function refusal(envelope: Envelope, status: number): Refused {
+function refusal(envelope: Envelope, status: number, call: string | null): Refused {
   const [message = '', hint = ''] = (envelope.error ?? `the gateway answered ${status}`).split(HINT, 2);
   const problems = (envelope.problems ?? []) as { parameter: string; message: string }[];
-  return new Refused(envelope.code ?? 'failed', message, hint, problems, (envelope.details ?? {}) as Record<string, unknown>, status);
+  return new Refused(envelope.code ?? 'failed', message, hint, problems, (envelope.details ?? {}) as Record<string, unknown>, status, call);
 }
 
 let onLoggedOut: () => void = () => undefined;
@@ -51,7 +60,7 @@ function address(path: string, query: Options['query']): string {
 }
 
 /** Asks, and gives the whole envelope of an answer that is good. */
-export async function envelope(method: string, path: string, options: Options = {}): Promise<Envelope> {
+export async function envelope(method: string, path: string, options: Options = {}): Promise<Answer> {
   const { query, body, raw, signal } = options;
   const headers: Record<string, string> = { accept: 'application/json' };
   if (body !== undefined) headers['content-type'] = 'application/json';
@@ -77,16 +86,31 @@ export async function envelope(method: string, path: string, options: Options = 
     answer = { ok: response.ok, ...(response.ok ? { result: text } : { error: `the gateway answered ${response.status}` }) };
   }
   if (response.status === 401) onLoggedOut();
-  if (!answer.ok) throw refusal(answer, response.status);
-  return answer;
+  const call = response.headers.get('x-manyhands-call');
+  if (!answer.ok) throw refusal(answer, response.status, call);
+  return { ...answer, call };
 }
 
 const result = async <T>(method: string, path: string, options?: Options) => (await envelope(method, path, options)).result as T;
+type Query = Options['query'];
 
-export const get = <T>(path: string, query?: Options['query'], signal?: AbortSignal) => result<T>('GET', path, { query, signal });
-export const post = <T>(path: string, body: unknown = {}, query?: Options['query']) => result<T>('POST', path, { body, query });
-export const put = <T>(path: string, body: unknown) => result<T>('PUT', path, { body });
-export const remove = <T>(path: string, query?: Options['query']) => result<T>('DELETE', path, { query });
+// A path as it stands in the document says by itself what comes; one with ids in it is said with `At`.
+export function get<P extends keyof paths>(path: P, query?: Query, signal?: AbortSignal): Promise<At<P>>;
+export function get<T>(path: string, query?: Query, signal?: AbortSignal): Promise<T>;
+export function get(path: string, query?: Query, signal?: AbortSignal): Promise<unknown> {
+  return result('GET', path, { query, signal });
+}
+export function post<P extends keyof paths>(path: P, body?: Body<P, 'post'>, query?: Query): Promise<At<P, 'post'>>;
+export function post<T>(path: string, body?: unknown, query?: Query): Promise<T>;
+export function post(path: string, body: unknown = {}, query?: Query): Promise<unknown> {
+  return result('POST', path, { body, query });
+}
+export function put<P extends keyof paths>(path: P, body: Body<P, 'put'>): Promise<At<P, 'put'>>;
+export function put<T>(path: string, body: unknown): Promise<T>;
+export function put(path: string, body: unknown): Promise<unknown> {
+  return result('PUT', path, { body });
+}
+export const remove = <T>(path: string, query?: Query) => result<T>('DELETE', path, { query });
 
 /** What is there, or null where a gateway has no such thing. */
 export async function ifThere<T>(asked: Promise<T>): Promise<T | null> {
@@ -98,9 +122,27 @@ export async function ifThere<T>(asked: Promise<T>): Promise<T | null> {
   }
 }
 
+/** Asks again a few times while what was just made is not known yet. */
+export async function patiently<T>(ask: () => Promise<T>, tries = 10, ms = 200): Promise<T> {
+  for (let left = tries; ; left--) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (left <= 1 || !(error instanceof Refused && error.code === 'not_found')) throw error;
+      await new Promise((later) => setTimeout(later, ms));
+    }
+  }
+}
+
+/** The tools whose results the gateway's document describes here; others are known when the page runs. */
+type Known = keyof { [P in keyof paths as P extends `/api/tools/${infer N}` ? (N extends `{${string}` ? never : N) : never]: 1 };
+
 /** Calls a tool by its name. */
-export const tool = <T>(name: string, args: unknown, query?: Options['query'], signal?: AbortSignal) =>
-  result<T>('POST', `/api/tools/${name.split('/').map(encodeURIComponent).join('/')}`, { body: args, query, signal });
+export function tool<N extends Known>(name: N, args: Body<`/api/tools/${N}`, 'post'>, query?: Query, signal?: AbortSignal): Promise<At<`/api/tools/${N}`, 'post'>>;
+export function tool<T>(name: string, args: unknown, query?: Query, signal?: AbortSignal): Promise<T>;
+export function tool(name: string, args: unknown, query?: Query, signal?: AbortSignal): Promise<unknown> {
+  return result('POST', `/api/tools/${name.split('/').map(encodeURIComponent).join('/')}`, { body: args, query, signal });
+}
 
 /** One part of a path. */
 export const part = encodeURIComponent;

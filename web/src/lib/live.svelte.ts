@@ -8,6 +8,8 @@ type Toast = { id: number; kind: 'ok' | 'bad'; text: string; hint: string };
 
 class Live {
   state = $state<State>('connecting');
+  /** The connection went, and is not back yet, however often it is tried meanwhile. */
+  lost = $state(false);
   /** Grows with every new connection: what was looked at before may be out of date. */
   epoch = $state(0);
   who = $state.raw<Who | null>(null);
@@ -15,11 +17,15 @@ class Live {
   approvals = $state.raw<Approval[]>([]);
   toasts = $state<Toast[]>([]);
   #next = 0;
+  #opened = false;
 
   #socket = new Socket((state) => {
     this.state = state;
+    if (state !== 'connecting') this.lost = state === 'waiting';
     if (state === 'open') {
-      this.epoch += 1;
+      // The first connection comes with the first look at everything.
+      if (this.#opened) this.epoch += 1;
+      this.#opened = true;
       void this.look();
     }
     if (state === 'refused') void this.ask();
@@ -28,6 +34,7 @@ class Live {
   async start(): Promise<void> {
     whenLoggedOut(() => (this.loggedOut = true));
     window.addEventListener('online', () => this.#socket.hurry());
+    window.addEventListener('offline', () => this.#socket.check());
     document.addEventListener('visibilitychange', () => {
       if (!document.hidden) {
         this.#socket.hurry();
@@ -37,7 +44,9 @@ class Live {
     this.on('chat', (event) => {
       if (event.state === 'paused') void this.look();
     });
-    setInterval(() => !document.hidden && this.state === 'open' && void this.look(), 10_000);
+    this.on('approvals.changed', () => void this.look());
+    // Should a word of it be lost, it is seen a little later.
+    setInterval(() => !document.hidden && this.state === 'open' && void this.look(), 30_000);
     await this.ask();
     if (!this.loggedOut) this.#socket.start();
   }
@@ -45,8 +54,10 @@ class Live {
   /** Asks who we are; a gateway that does not say lets us find out by what it refuses. */
   async ask(): Promise<void> {
     try {
-      this.who = await get<Who>('/api/session');
+      this.who = await get('/api/session');
       this.loggedOut = false;
+      // Whoever is logged in and opens an old link wants the page.
+      if (location.pathname === '/login') history.replaceState(null, '', '/' + location.hash);
     } catch (error) {
       if (error instanceof Refused && error.status === 401) this.loggedOut = true;
     }
@@ -66,7 +77,7 @@ class Live {
   /** Looks at what waits for the owner. */
   async look(): Promise<void> {
     try {
-      const { approvals } = await get<{ approvals: Approval[] }>('/api/approvals');
+      const { approvals } = await get('/api/approvals');
       // The oldest first: what comes does not push away what somebody is about to press.
       const now = approvals.toSorted((one, other) => one.createdAt.localeCompare(other.createdAt));
       const ids = (all: Approval[]) => all.map((one) => one.id).join();

@@ -32,6 +32,27 @@ export function markdown(text: string): Block[] {
   return read;
 }
 
+/** How deep each heading stands below a heading of the page: never more than one step below the one before it. */
+export function outline(read: Block[], under: number): Map<Block, number> {
+  const levels = new Map<Block, number>();
+  let before = under;
+  let written = 0;
+  const walk = (all: Block[]) => {
+    for (const block of all) {
+      if (block.kind === 'heading') {
+        const deeper = block.level > written;
+        const level = deeper ? before + 1 : before - (written - block.level);
+        before = Math.max(under + 1, Math.min(6, level));
+        written = block.level;
+        levels.set(block, before);
+      } else if (block.kind === 'quote') walk(block.inner);
+      else if (block.kind === 'list') for (const item of block.items) walk(item.inner);
+    }
+  };
+  walk(read);
+  return levels;
+}
+
 const FENCE = /^ {0,3}(`{3,}|~{3,})\s*([^`\s]*)[^`]*$/;
 const HEADING = /^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$/;
 const RULE = /^ {0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$/;

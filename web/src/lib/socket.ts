@@ -3,6 +3,7 @@
 
 import type { Protocol } from '../generated/protocol';
 import { Backoff } from './backoff';
+import { randomId } from './browser';
 
 export type Methods = Protocol['methods'];
 export type Events = Protocol['events'];
@@ -60,7 +61,7 @@ export function browser(): World {
       return () => clearTimeout(timer);
     },
     random: Math.random,
-    id: () => crypto.randomUUID(),
+    id: randomId,
   };
 }
 
@@ -92,6 +93,13 @@ export class Socket {
   /** Tries now instead of after the wait, for instance when the network is back. */
   hurry(): void {
     if (this.#state === 'waiting') this.#connect();
+  }
+
+  /** Finds out now whether the connection still stands, for instance when the network changed. */
+  check(): void {
+    if (this.#state !== 'open' || !this.#wire) return;
+    this.#timer?.();
+    this.#probe(this.#wire);
   }
 
   /** Ends the connection for good. */
@@ -147,7 +155,12 @@ export class Socket {
     this.#drop('connecting');
     const wire = this.#world.open();
     this.#wire = wire;
-    wire.onopen = () => void this.#greet(wire);
+    // Some networks swallow the first word: whoever is not heard in time knocks again.
+    this.#timer = this.#world.later(() => this.#wire === wire && this.#retry(), PULSE);
+    wire.onopen = () => {
+      this.#timer?.();
+      void this.#greet(wire);
+    };
     wire.onmessage = (message) => this.#hear(wire, message.data as unknown);
     wire.onclose = (event) => {
       if (this.#wire !== wire) return;
@@ -175,17 +188,20 @@ export class Socket {
 
   /** A connection that died without a word is found by asking. */
   #pulse(wire: ReturnType<World['open']>): void {
-    this.#timer = this.#world.later(() => {
-      this.#ask('sessions.list', { limit: 1 }, PULSE).then(
-        () => this.#wire === wire && this.#pulse(wire),
-        (error: unknown) => {
-          if (this.#wire !== wire) return;
-          // A refusal is an answer.
-          if (error instanceof CallError && error.code < 500) this.#pulse(wire);
-          else this.#retry();
-        },
-      );
-    }, QUIET);
+    this.#timer?.();
+    this.#timer = this.#world.later(() => this.#probe(wire), QUIET);
+  }
+
+  #probe(wire: ReturnType<World['open']>): void {
+    this.#ask('sessions.list', { limit: 1 }, PULSE).then(
+      () => this.#wire === wire && this.#pulse(wire),
+      (error: unknown) => {
+        if (this.#wire !== wire) return;
+        // A refusal is an answer.
+        if (error instanceof CallError && error.code < 500) this.#pulse(wire);
+        else this.#retry();
+      },
+    );
   }
 
   #retry(): void {

@@ -92,4 +92,7 @@ export function money(micros: number): string {
   return `$${dollars.toFixed(2)}`;
 }
 
+/** Who called, as people say it: a browser's token is called by when it was made. */
+export const caller = (name: string): string => name.replace(/(^|:)page \d{4}-\d\d-\d\dT[\d:.]+Z/, '$1a browser');
+
 export const many = (n: number, one: string, more = `${one}s`): string => `${number(n)} ${n === 1 ? one : more}`;

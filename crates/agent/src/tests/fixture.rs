@@ -145,7 +145,7 @@ impl Tool for Named {
     }
 }
 
-/// Tools that note what was asked of them: `look`, `act` and `run` answer, `wait` waits until it
+/// Tools that note what was asked of them: `look`, `act` and `run`, which prints, answer, `wait` waits until it
 /// is let go, `meet` waits until two of it run, `ask` needs the owner.
 pub(super) struct Tools {
     catalogue: Arc<Catalogue>,
@@ -221,6 +221,7 @@ impl Invoke for Tools {
             "meet" => {
                 self.meeting.wait().await;
             }
+            "run" => request.progress.print("it runs\n"),
             "plan_create" => {
                 return Ok(Outcome::value(
                     json!({ "plan": { "thought": "", "steps": ["mix", "bake", "eat"] } }),

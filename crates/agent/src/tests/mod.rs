@@ -7,6 +7,7 @@ mod memory;
 mod month;
 mod outcomes;
 mod recovery;
+mod rewind;
 mod room;
 mod tasks;
 mod turns;

@@ -59,6 +59,34 @@ async fn a_reset_archives_what_was_said_and_begins_anew() {
 }
 
 #[tokio::test]
+async fn what_is_set_at_the_same_time_by_two_both_stays() {
+    let mut fixture = Fixture::new(vec![Line::Says("a")]).await;
+    fixture.say("r1", "hi").await;
+    fixture.answer("r1").await;
+    let setting = |number: u32| {
+        let minds = fixture.minds.clone();
+        async move {
+            let set = move |settings: &mut SessionSettings, label: &mut Option<String>| match number
+            {
+                0 => *label = Some("ours".to_owned()),
+                1 => settings.max_tokens = Some(7),
+                2 => settings.system_prompt = Some("be brief".to_owned()),
+                _ => settings.reset_policy = Some(ResetPolicy::Manual),
+            };
+            minds.patch(&key(), set).await.unwrap();
+        }
+    };
+    let opened = async { fixture.minds.open(&key()).await.unwrap() };
+    tokio::join!(setting(0), setting(1), opened, setting(2), setting(3));
+    let session = fixture.minds.get(&key()).await.unwrap();
+    let settings = fixture.minds.settings(&session);
+    assert_eq!(session.label.as_deref(), Some("ours"));
+    assert_eq!(settings.max_tokens, Some(7));
+    assert_eq!(settings.system_prompt.as_deref(), Some("be brief"));
+    assert_eq!(settings.reset_policy, Some(ResetPolicy::Manual));
+}
+
+#[tokio::test]
 async fn an_idle_session_begins_anew_with_the_next_message() {
     let mut fixture = Fixture::new(vec![Line::Says("a"), Line::Says("b"), Line::Says("c")]).await;
     fixture.say("r1", "hi").await;

@@ -303,3 +303,36 @@ async fn the_prompt_holds_the_agents_files_and_memory_only_in_the_main_session()
     let group = told(&fixture);
     assert!(group.contains("You are Ada.") && !group.contains("The owner likes tea."));
 }
+
+#[tokio::test]
+async fn what_a_tool_prints_is_told_between_its_start_and_its_end_to_whoever_watches() {
+    let lines = vec![
+        Line::Calls(vec![("run", "{}")]),
+        Line::Says("ok"),
+        Line::Calls(vec![("run", "{}")]),
+        Line::Says("ok"),
+    ];
+    let mut fixture = Fixture::new(lines).await;
+    fixture.say("r1", "go").await;
+    let mut told = Vec::new();
+    loop {
+        let event = fixture.until(|event| event.run_id == "r1").await;
+        match &event.what {
+            What::ToolStarted { call, .. } => told.push(format!("started {}", call.is_some())),
+            What::ToolOutput { text, tool, .. } => told.push(format!("{tool}: {text}")),
+            What::ToolDone { call, .. } => told.push(format!("done {}", call.is_some())),
+            what if what.is_end() => break,
+            _ => {}
+        }
+    }
+    assert_eq!(told, ["started true", "run: it runs\n", "done true"]);
+    let asked = |fixture: &Fixture| {
+        let calls = fixture.tools.calls.lock().unwrap();
+        calls.last().unwrap().progress.is_printing()
+    };
+    assert!(asked(&fixture));
+    fixture.events = fixture.minds.listen(crate::Whose::Ends);
+    fixture.say("r2", "go").await;
+    fixture.answer("r2").await;
+    assert!(!asked(&fixture), "nothing is kept that nobody sees");
+}

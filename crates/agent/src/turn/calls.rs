@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use manyhands_core::{CallRequest, Effects, ErrorCode, Reach};
+use manyhands_core::{CallId, CallRequest, Effects, ErrorCode, Progress, Reach};
 use manyhands_llm::{Arguments, Message, ToolCall, ToolResult};
 use manyhands_store::{Act, CallRecord, CallState, TurnState};
 use serde_json::Value;
@@ -98,27 +98,29 @@ impl Turn {
         }
         if place.record.state == CallState::Started {
             let given = Given::unknown(tool);
-            self.settled(place, &given, 0).await?;
+            self.settled(place, &given, 0, None).await?;
             return Ok(given);
         }
         let began = self.minds.clock.monotonic();
-        let given = self.call(place).await?;
+        let (given, call) = self.call(place).await?;
         let took = self.minds.clock.monotonic().saturating_sub(began);
         let took = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-        self.settled(place, &given, took).await?;
+        self.settled(place, &given, took, call).await?;
         Ok(given)
     }
 
-    async fn call(&self, place: &Place) -> Result<Given, Halt> {
+    /// What a call gives, and which one it was if it came to the path.
+    async fn call(&self, place: &Place) -> Result<(Given, Option<CallId>), Halt> {
         let tool = &place.call.name;
         let arguments = match &place.call.arguments {
             Arguments::Named(named) => Value::Object(named.clone()),
-            Arguments::Broken { problem, .. } => return Ok(Given::error(tool, problem)),
+            Arguments::Broken { problem, .. } => return Ok((Given::error(tool, problem), None)),
         };
         let catalogue = self.minds.path.catalogue();
         let known = catalogue.resolve(tool);
         if known.is_some_and(|known| !is_given(known.spec(), &self.shape())) {
-            return Ok(Given::error(tool, "not run: it is not among your tools"));
+            let text = "not run: it is not among your tools";
+            return Ok((Given::error(tool, text), None));
         }
         let (_, repeated) = &self.work.repeated;
         if *repeated > self.limits.repeats * 2 {
@@ -130,14 +132,18 @@ impl Turn {
             let text = format!(
                 "not run: you made this very call {repeated} times in a row. Do something else, or answer."
             );
-            return Ok(Given::error(tool, &text));
+            return Ok((Given::error(tool, &text), None));
         }
+        let id = self.minds.ids.next::<CallId>();
         self.tell(What::ToolStarted {
             call_id: place.call.id.clone(),
             tool: tool.clone(),
             arguments: arguments.clone(),
+            call: Some(id),
         });
         let mut request = CallRequest::new(tool.clone(), arguments.clone(), self.caller.clone());
+        request.id = Some(id);
+        request.progress = self.progress(place);
         request.agent = self.session.agent.clone();
         request.approval_wait = self.limits.approval;
         request.tainted = self.work.tainted;
@@ -164,7 +170,24 @@ impl Turn {
         {
             return Err(Halt::Suspended);
         }
-        Ok(Given::of(tool, place.effects, result))
+        Ok((Given::of(tool, place.effects, result), Some(id)))
+    }
+
+    /// Whoever watches the session is told what a call prints.
+    fn progress(&self, place: &Place) -> Progress {
+        if !self.minds.audience.is_watched(&self.key()) {
+            return Progress::default();
+        }
+        let (minds, key) = (self.minds.clone(), self.session.key.clone());
+        let (run_id, call) = (self.record.run_id.clone(), place.call.clone());
+        Progress::default().printing(move |text| {
+            let what = What::ToolOutput {
+                call_id: call.id.clone(),
+                tool: call.name.clone(),
+                text: text.to_owned(),
+            };
+            minds.tell(&key, &run_id, what);
+        })
     }
 
     /// The tools that the task has, also by way of those that lead to others.
@@ -191,7 +214,13 @@ impl Turn {
     }
 
     /// Keeps what a call gave.
-    async fn settled(&self, place: &Place, given: &Given, took_ms: u64) -> Result<(), Halt> {
+    async fn settled(
+        &self,
+        place: &Place,
+        given: &Given,
+        took_ms: u64,
+        call: Option<CallId>,
+    ) -> Result<(), Halt> {
         let act = Act::Call {
             turn: self.record.id.clone(),
             step: place.record.step,
@@ -208,6 +237,7 @@ impl Turn {
             ok: !given.is_error,
             shown: given.shown(),
             took_ms,
+            call,
         });
         Ok(())
     }

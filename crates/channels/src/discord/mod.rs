@@ -127,7 +127,7 @@ fn abilities() -> Abilities {
 
 #[async_trait]
 impl Channel for Discord {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "discord"
     }
 

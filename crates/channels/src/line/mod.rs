@@ -121,7 +121,7 @@ fn plain(text: &str) -> String {
 
 #[async_trait]
 impl Channel for Line {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "line"
     }
 

@@ -142,7 +142,7 @@ fn units(text: &str) -> usize {
 
 #[async_trait]
 impl Channel for Slack {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "slack"
     }
 

@@ -156,7 +156,7 @@ fn abilities() -> Abilities {
 
 #[async_trait]
 impl Channel for Telegram {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "telegram"
     }
 

@@ -138,7 +138,7 @@ fn abilities() -> Abilities {
 
 #[async_trait]
 impl Channel for WhatsApp {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "whatsapp"
     }
 

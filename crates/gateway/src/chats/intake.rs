@@ -245,7 +245,7 @@ impl Chats {
             let why = "they may no longer speak".to_owned();
             return Ok(End::Settled(InboxState::Ignored, Some(why)));
         };
-        let key = self.session_of(inbound);
+        let key = self.session_at(place);
         let (text, pictures) = self.content(inbound, message, &caller).await?;
         let minds = self.minds()?;
         let heard = minds.hear(&key, &text, &caller).await?;
@@ -339,10 +339,9 @@ impl Chats {
         self.put(&rows).await.map(drop)
     }
 
-    /// The conversation in which a message belongs.
-    fn session_of(&self, inbound: &Inbound) -> SessionKey {
+    /// The conversation in which belongs what is said at a place.
+    pub(super) fn session_at(&self, place: &Place) -> SessionKey {
         let settings = self.0.settings.current();
-        let place = &inbound.place;
         let agent = agent_for(&settings, place);
         let known = self.0.known.load();
         let mut links = settings.sessions.identity_links.clone();

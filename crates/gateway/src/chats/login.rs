@@ -1,13 +1,15 @@
 //! Giving an account its credentials, and taking them back.
 
 use manyhands_channels::Me;
-use manyhands_config::{ChannelAccount, ChannelMode};
-use manyhands_core::{Caller, ErrorCode, Secret, ToolError};
+use manyhands_config::{BridgeName, ChannelAccount, ChannelMode};
+use manyhands_core::{Caller, ErrorCode, Role, Secret, TokenId, ToolError};
+use manyhands_store::TokenRecord;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
 use super::unkept;
+use crate::doorman::NewToken;
 use crate::gateway::Gateway;
 
 /// The longest name of an account.
@@ -45,11 +47,11 @@ impl Gateway {
             .channels
             .get(channel)
             .ok_or_else(|| no_such(channel))?;
-        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-        if account.is_empty() || account.len() > MAX_NAME || !account.chars().all(plain) {
-            let message = "must be 1 to 32 of a-z, 0-9 and -";
-            return Err(ToolError::parameter("accountId", message));
+        if settings.channels.is_bridge(channel) {
+            let message = format!("{channel} is carried by a bridge, which logs in there itself");
+            return Err(ToolError::parameter("channel", message));
         }
+        check_account(account)?;
         let mut own = said.accounts.get(account).cloned().unwrap_or_default();
         own.enabled = true;
         own.mode = given.mode.or(own.mode);
@@ -85,6 +87,43 @@ impl Gateway {
         Ok(me)
     }
 
+    /// Makes an account that a bridge carries. Its token is given when the bridge has none yet.
+    pub(crate) async fn make_bridge(
+        &self,
+        caller: &Caller,
+        channel: &str,
+        account: &str,
+    ) -> Result<Option<Secret>, ToolError> {
+        let wrong = |why| ToolError::parameter("channel", why);
+        BridgeName::try_from(channel.to_owned()).map_err(wrong)?;
+        check_account(account)?;
+        let path = format!("channels.bridges.{channel}.accounts.{account}");
+        let enabled = Some(json!({ "enabled": true }));
+        self.set_local(caller, &path, enabled).await?;
+        self.chats().start_account(channel, account).await?;
+        if !self.bridge_tokens(channel).is_empty() {
+            return Ok(None);
+        }
+        let new = NewToken {
+            name: channel.to_owned(),
+            role: Role::Channel,
+            tools: Vec::new(),
+            lifetime: None,
+        };
+        let made = self.doorman.create(new).await;
+        let (_, token) = made.map_err(|e| unkept(&e))?;
+        Ok(Some(token))
+    }
+
+    /// The tokens by which a bridge comes in.
+    fn bridge_tokens(&self, channel: &str) -> Vec<TokenId> {
+        let now = self.clock.now();
+        let all = self.doorman.list().into_iter();
+        let own = |token: &TokenRecord| token.role == Role::Channel && token.name == channel;
+        let good = all.filter(|token| own(token) && token.is_live(now));
+        good.map(|token| token.id).collect()
+    }
+
     /// Puts secrets into the vault, or takes them out; what was there before.
     async fn exchange_secrets(
         &self,
@@ -115,8 +154,16 @@ impl Gateway {
         account: &str,
     ) -> Result<(), ToolError> {
         self.chats().must_exist(channel, account)?;
-        let path = format!("channels.{channel}.accounts.{account}");
+        let settings = self.settings.current();
+        let path = format!("{}.accounts.{account}", settings.channels.path(channel));
         self.set_local(caller, &path, None).await?;
+        let accounts = settings.channels.get(channel).map(|said| &said.accounts);
+        if settings.channels.is_bridge(channel) && accounts.is_none_or(|all| all.len() <= 1) {
+            for token in self.bridge_tokens(channel) {
+                let revoked = self.doorman.revoke(token).await;
+                revoked.map_err(|e| unkept(&e))?;
+            }
+        }
         for what in ["token", "app_token", "secret", "verify_token"] {
             let name = format!("channel.{channel}.{account}.{what}");
             let removed = self.store.vault().remove(&name).await;
@@ -139,10 +186,19 @@ fn written(own: &ChannelAccount) -> serde_json::Value {
     value
 }
 
+fn check_account(account: &str) -> Result<(), ToolError> {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    if account.is_empty() || account.len() > MAX_NAME || !account.chars().all(plain) {
+        let message = "must be 1 to 32 of a-z, 0-9 and -";
+        return Err(ToolError::parameter("accountId", message));
+    }
+    Ok(())
+}
+
 fn no_such(channel: &str) -> ToolError {
     let message = format!("there is no channel {channel:?}");
     ToolError::new(ErrorCode::NotFound, message)
-        .hint("there are telegram, slack, line, discord and whatsapp")
+        .hint("there are telegram, slack, line, discord and whatsapp; `manyhands channel bridge NAME` makes others")
 }
 
 impl super::Chats {

@@ -8,6 +8,8 @@
 mod access;
 mod accounts;
 mod approvals;
+mod bridge;
+mod bridged;
 mod courier;
 mod dispatch;
 mod ear;
@@ -24,6 +26,7 @@ mod transcribe;
 mod upkeep;
 
 pub(crate) use access::caller as caller_of;
+pub(crate) use bridge::{Seat, Seated};
 pub(crate) use courier::{Address, WAIT};
 pub(crate) use login::Credentials;
 pub(crate) use pairing::Pair;
@@ -103,6 +106,8 @@ struct Inner {
     /// What was on its way when the gateway last ended, by account.
     cut_off: Mutex<BTreeMap<(String, String), Vec<OutboxRow>>>,
     tasks: TaskTracker,
+    /// Where bridges sit.
+    seats: bridge::Seats,
     /// The accounts that figures were ever given of.
     measured: Mutex<BTreeSet<(String, String)>>,
 }
@@ -215,6 +220,7 @@ impl Chats {
             unseen: Mutex::new(Some(unseen)),
             cut_off: Mutex::default(),
             tasks: TaskTracker::new(),
+            seats: bridge::Seats::default(),
             measured: Mutex::default(),
         };
         Ok(Self(Arc::new(inner)))
@@ -278,6 +284,11 @@ impl Chats {
         self.0.minds.get().ok_or_else(starting)
     }
 
+    /// Where the bridge of an account sits.
+    pub(crate) fn seat(&self, channel: &str, account: &str) -> Arc<Seat> {
+        self.0.seats.of(channel, account)
+    }
+
     /// The channel of an account that is used.
     pub(crate) fn channel(&self, channel: &str, account: &str) -> Option<Arc<dyn Channel>> {
         let key = (channel.to_owned(), account.to_owned());
@@ -332,6 +343,7 @@ impl Chats {
                 begun.push((key, line));
             }
         }
+        self.0.records.changes().note();
         for ((channel, account), line) in begun {
             self.spawn(|this| async move { this.run_line(&channel, &account, &line).await });
         }
@@ -390,6 +402,9 @@ impl Chats {
         said: &ChannelAccount,
     ) -> Result<Arc<dyn Channel>, String> {
         let settings = self.0.settings.current();
+        if settings.channels.is_bridge(channel) {
+            return Ok(Arc::new(bridge::Bridge::new(self, channel, account)));
+        }
         let making = Making {
             settings: &settings,
             vault: self.0.store.vault(),
@@ -436,6 +451,7 @@ impl Chats {
             match made.me().await {
                 Ok(me) => {
                     line.state().me = Some(me);
+                    self.0.records.changes().note();
                     return;
                 }
                 Err(manyhands_channels::SendError::Account(_)) => return,
@@ -455,6 +471,7 @@ impl Chats {
         if state.standing != standing {
             state.standing = standing;
             state.since = self.0.clock.now();
+            self.0.records.changes().note();
         }
     }
 

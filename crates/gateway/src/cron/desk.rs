@@ -366,7 +366,7 @@ fn skipped(job: &str, why: &str) -> CronRan {
 }
 
 /// The first instant of a schedule that begins now: a moment that is just over is due at once.
-fn first(
+pub(super) fn first(
     schedule: &Schedule,
     enabled: bool,
     now: Timestamp,

@@ -13,6 +13,7 @@ mod desk;
 mod heartbeat;
 mod job;
 mod plan;
+mod preview;
 mod run;
 mod scheduler;
 #[cfg(test)]
@@ -28,7 +29,7 @@ use std::sync::{Arc, OnceLock};
 use jiff::tz::TimeZone;
 use manyhands_agent::Minds;
 use manyhands_core::{AgentId, Clock, ErrorCode, Ids, ToolError};
-use manyhands_store::{Cron as Records, StoreError};
+use manyhands_store::{Changes, Cron as Records, StoreError};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -103,6 +104,11 @@ impl Cron {
     /// Has a look at what is due now: the clock moved, or the settings changed.
     pub(crate) fn look(&self) {
         self.inner.wake.notify_one();
+    }
+
+    /// Tells when jobs change, and when runs begin and end.
+    pub(crate) fn changes(&self) -> &Changes {
+        self.inner.records.changes()
     }
 
     /// Waits until no run goes on; the gateway must be stopping.

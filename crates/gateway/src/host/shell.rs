@@ -62,6 +62,7 @@ impl Host {
             max_stdout: command.max_stdout,
             max_stderr: command.max_stderr,
             max_kept: self.settings().limits.artifact_bytes,
+            progress: context.progress.clone(),
         };
         let ran = shell::run(job, &self.0.supervisor, &self.0.scratch, &context.cancel).await;
         let ran = ran.map_err(|e| refusal(&e))?;

@@ -11,16 +11,17 @@ use axum::response::{IntoResponse, Response};
 use futures_util::stream::{self, Stream, StreamExt};
 use http::{HeaderMap, StatusCode};
 use manyhands_agent::{Heard, Input, SessionKey, What};
-use manyhands_core::{AgentId, Envelope, ErrorCode, ToolError};
+use manyhands_core::{AgentId, ErrorCode, ToolError};
 use manyhands_llm::Block;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
 use super::admin::{body, query};
 use super::asker::Asker;
-use super::refusal::{Answer, Refusal, answer};
+use super::chat_answer::{self, Command, Done, Ended, Paused, Waits};
+use super::refusal::{Answer, Answered, Refusal, answer};
 use super::run::Run;
 use super::stream as events;
 use crate::doorman::Admitted;
@@ -91,10 +92,10 @@ pub async fn chat(
         (Begun::Run(run), true) => Ok(events::response(told(*run))),
         (Begun::Run(run), false) => ended(*run, Duration::from_secs(wait)).await,
         (Begun::Done(done), true) => {
-            let only = stream::iter([event("final", &done)]);
+            let only = stream::iter([event("final", &json!(done))]);
             Ok(events::response(only))
         }
-        (Begun::Done(done), false) => Ok(Json(Envelope::ok(done)).into_response()),
+        (Begun::Done(done), false) => Ok(Answered(Ended::Command(done)).into_response()),
     }
 }
 
@@ -103,7 +104,7 @@ enum Begun {
     /// A run.
     Run(Box<Run>),
     /// It was a command, and this is what came of it.
-    Done(Value),
+    Done(Command),
 }
 
 async fn begin(gateway: &Arc<Gateway>, asker: Admitted, chat: Chat) -> Result<Begun, ToolError> {
@@ -133,13 +134,13 @@ async fn begin(gateway: &Arc<Gateway>, asker: Admitted, chat: Chat) -> Result<Be
     let input = match heard {
         Heard::Message { input, .. } => Input { pictures, ..input },
         Heard::Command(reply) => {
-            return Ok(Begun::Done(json!({
-                "status": "done",
-                "text": reply.response,
-                "command": reply.command,
-                "error": reply.error,
-                "sessionKey": key,
-            })));
+            return Ok(Begun::Done(Command {
+                status: Done::Done,
+                text: reply.response,
+                command: reply.command,
+                error: reply.error,
+                session_key: key,
+            }));
         }
         Heard::OnlyDirectives { response, .. } => {
             return Err(ToolError::parameter("message", response));
@@ -226,12 +227,21 @@ fn in_words(run: &Run, what: What) -> (&'static str, Value) {
         What::Thinking(text) => ("thinking", json!({ "text": text })),
         What::Restart { because } => ("restart", json!({ "because": because })),
         What::Partial(text) => ("partial", json!({ "text": text })),
+        What::ToolOutput {
+            call_id,
+            tool,
+            text,
+        } => {
+            let data = json!({ "phase": "output", "callId": call_id, "tool": tool, "text": text });
+            ("tool", data)
+        }
         What::ToolStarted {
             call_id,
             tool,
             arguments,
+            call,
         } => {
-            let data = json!({ "phase": "started", "callId": call_id, "tool": tool, "arguments": arguments });
+            let data = json!({ "phase": "started", "callId": call_id, "tool": tool, "arguments": arguments, "auditCall": call });
             ("tool", data)
         }
         What::ToolDone {
@@ -240,8 +250,9 @@ fn in_words(run: &Run, what: What) -> (&'static str, Value) {
             ok,
             shown,
             took_ms,
+            call,
         } => {
-            let data = json!({ "phase": "done", "callId": call_id, "tool": tool, "ok": ok, "shown": shown, "tookMs": took_ms });
+            let data = json!({ "phase": "done", "callId": call_id, "tool": tool, "ok": ok, "shown": shown, "tookMs": took_ms, "auditCall": call });
             ("tool", data)
         }
         What::Paused {
@@ -286,15 +297,15 @@ pub(super) fn stopped() -> ToolError {
 
 /// Waits for the end, or until it waits for the owner for too long.
 async fn ended(mut run: Run, patience: Duration) -> Result<Response, Refusal> {
-    let mut paused: Option<(Value, Instant)> = None;
+    let mut paused: Option<(Paused, Instant)> = None;
     loop {
         let next = match &paused {
             None => run.next().await,
             Some((question, until)) => match timeout_at(*until, run.next()).await {
                 Ok(next) => next,
                 Err(_) => {
-                    let waits = Envelope::ok(question.clone());
-                    return Ok((StatusCode::ACCEPTED, Json(waits)).into_response());
+                    let waits = Answered(Ended::Paused(question.clone()));
+                    return Ok((StatusCode::ACCEPTED, waits).into_response());
                 }
             },
         };
@@ -303,15 +314,15 @@ async fn ended(mut run: Run, patience: Duration) -> Result<Response, Refusal> {
         };
         match next? {
             What::Final { text, stop, usage } => {
-                let result = json!({
-                    "status": "done",
-                    "text": text,
-                    "stopReason": stop,
-                    "runId": run.sent.run_id,
-                    "sessionKey": run.key,
-                    "usage": usage,
+                let result = Ended::Answered(chat_answer::Answered {
+                    status: Done::Done,
+                    text,
+                    stop_reason: stop,
+                    run_id: run.sent.run_id,
+                    session_key: run.key,
+                    usage,
                 });
-                return Ok(Json(Envelope::ok(result)).into_response());
+                return Ok(Answered(result).into_response());
             }
             What::Error(failure) => return Err(Refusal(failure.refusal())),
             What::Stopped => return Err(Refusal(stopped())),
@@ -320,22 +331,25 @@ async fn ended(mut run: Run, patience: Duration) -> Result<Response, Refusal> {
                 tool,
                 arguments,
             } => {
-                let question = json!({
-                    "status": "paused",
-                    "approvalId": approval,
-                    "tool": tool,
-                    "arguments": arguments,
-                    "runId": run.sent.run_id,
-                    "sessionKey": run.key,
-                });
+                let question = Paused {
+                    status: Waits::Paused,
+                    approval_id: approval,
+                    tool,
+                    arguments,
+                    run_id: run.sent.run_id.clone(),
+                    session_key: run.key.clone(),
+                };
                 let until = paused.map_or_else(|| Instant::now() + patience, |(_, until)| until);
                 paused = Some((question, until));
             }
             What::ToolDone { tool, .. } => {
-                paused = paused.filter(|(question, _)| question["tool"] != tool.as_str());
+                paused = paused.filter(|(question, _)| question.tool != tool);
             }
             What::Resumed | What::Delta(_) | What::Partial(_) => paused = None,
-            What::Thinking(_) | What::Restart { .. } | What::ToolStarted { .. } => {}
+            What::Thinking(_)
+            | What::Restart { .. }
+            | What::ToolStarted { .. }
+            | What::ToolOutput { .. } => {}
         }
     }
 }
@@ -350,12 +364,22 @@ pub struct Which {
     agent_id: Option<String>,
 }
 
+/// What was stopped.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChatStopped {
+    /// Whether something ran.
+    stopped: bool,
+    /// The session.
+    session_key: SessionKey,
+}
+
 /// Stops what runs in a session: the model and the tools.
 pub async fn stop(
     State(gateway): State<Arc<Gateway>>,
     Asker(asker): Asker,
     which: Result<Json<Which>, JsonRejection>,
-) -> Answer {
+) -> Answer<ChatStopped> {
     let which = body(which)?;
     let key = meant(
         &asker,
@@ -363,5 +387,8 @@ pub async fn stop(
         which.agent_id.as_deref(),
     )?;
     let stopped = gateway.minds().stop(&key);
-    answer(json!({ "stopped": stopped, "sessionKey": key }))
+    answer(ChatStopped {
+        stopped,
+        session_key: key,
+    })
 }

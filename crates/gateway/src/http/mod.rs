@@ -1,11 +1,15 @@
 //! The HTTP face: routes, who may use them, and how outcomes become responses.
 
 mod admin;
+mod answering;
 mod asker;
 mod chat;
+mod chat_answer;
 mod chat_routes;
 mod door;
 mod hooks;
+mod house_routes;
+mod mind_routes;
 mod oauth;
 mod oauth_login;
 mod oauth_routes;
@@ -16,6 +20,7 @@ mod refusal;
 mod routes;
 mod run;
 mod server_routes;
+mod session_routes;
 mod stream;
 mod tools;
 mod v1;

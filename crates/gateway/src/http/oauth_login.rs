@@ -5,17 +5,16 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
-use manyhands_core::ToolError;
+use manyhands_core::{ConnectionId, Timestamp, ToolError};
 use manyhands_store::{ConnectionKind, ConnectionRecord};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 
 use super::asker::Owner;
 use super::refusal::{Answer, Refusal, answer};
 use crate::gateway::Gateway;
 use crate::servers::Server;
-use crate::servers::oauth::Target;
+use crate::servers::oauth::{Target, Told};
 
 /// Which account to log in.
 #[derive(Deserialize, JsonSchema, Default)]
@@ -27,13 +26,24 @@ pub struct Login {
     name: Option<String>,
 }
 
+/// A login that was begun.
+#[derive(Serialize, JsonSchema)]
+pub struct LoginBegun {
+    /// The address to open in a browser.
+    url: String,
+    /// Which login it is.
+    login: String,
+    /// Until when it may be ended.
+    until: Timestamp,
+}
+
 /// Begins a login: gives the address to open in a browser.
 pub async fn begin(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
     Path(name): Path<String>,
     login: Result<Json<Login>, JsonRejection>,
-) -> Answer {
+) -> Answer<LoginBegun> {
     let Json(login) = login.map_err(|e| Refusal(ToolError::parameter("body", e.body_text())))?;
     let server = gateway.servers.get(&name)?;
     let target = target(&gateway, &server, login)?;
@@ -51,7 +61,11 @@ pub async fn begin(
     gateway
         .note(&owner.caller, "server.login.begin", server.name().as_str())
         .await?;
-    answer(json!({ "url": begun.url, "login": begun.login, "until": begun.until }))
+    answer(LoginBegun {
+        url: begun.url,
+        login: begun.login,
+        until: begun.until,
+    })
 }
 
 fn target(gateway: &Gateway, server: &Server, login: Login) -> Result<Target, ToolError> {
@@ -100,20 +114,54 @@ fn free_name(gateway: &Gateway, server: &Server) -> String {
     names.find(|name| !taken(name)).unwrap_or_default()
 }
 
+/// How the last login at a server stands.
+#[derive(Serialize, JsonSchema)]
+pub struct LoginStatus {
+    /// `none` where there was none, `waiting`, `done` or `failed`.
+    state: &'static str,
+    #[serde(flatten)]
+    last: Option<LastLogin>,
+    /// The accounts that were opened by a login.
+    connections: Vec<ConnectionRecord>,
+}
+
+/// The last login.
+#[derive(Serialize, JsonSchema)]
+struct LastLogin {
+    /// Which login it is.
+    login: String,
+    /// What went wrong, if something did.
+    detail: Option<String>,
+    /// The account that it opened.
+    pcid: Option<ConnectionId>,
+    /// Until when it may be ended.
+    until: Timestamp,
+}
+
+impl From<Told> for LastLogin {
+    fn from(told: Told) -> Self {
+        Self {
+            login: told.login,
+            detail: told.detail,
+            pcid: told.connection,
+            until: told.until,
+        }
+    }
+}
+
 /// How the last login at a server stands, and which accounts there are.
 pub async fn status(
     State(gateway): State<Arc<Gateway>>,
     _: Owner,
     Path(name): Path<String>,
-) -> Answer {
+) -> Answer<LoginStatus> {
     let server = gateway.servers.get(&name)?;
     let last = gateway.servers.oauth().last(server.name());
-    let mut view = match last {
-        Some(told) => json!(told),
-        None => json!({ "state": "none" }),
-    };
-    view["connections"] = json!(logins(&gateway, &server));
-    answer(view)
+    answer(LoginStatus {
+        state: last.as_ref().map_or("none", |told| told.state),
+        last: last.map(LastLogin::from),
+        connections: logins(&gateway, &server),
+    })
 }
 
 /// Which login to end.
@@ -124,13 +172,24 @@ pub struct Which {
     connection: Option<String>,
 }
 
+/// A login that was ended.
+#[derive(Serialize, JsonSchema)]
+pub struct LoginEnded {
+    /// The account.
+    pcid: ConnectionId,
+    /// Always true.
+    removed: bool,
+    /// What its authorization server said to that, where it went wrong.
+    note: Option<String>,
+}
+
 /// Ends a login: its tokens are given back where that is possible, and forgotten.
 pub async fn end(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
     Path(name): Path<String>,
     which: Result<Query<Which>, QueryRejection>,
-) -> Answer {
+) -> Answer<LoginEnded> {
     let Query(which) = which.map_err(|e| Refusal(ToolError::parameter("query", e.body_text())))?;
     let server = gateway.servers.get(&name)?;
     let accounts = logins(&gateway, &server);
@@ -158,5 +217,9 @@ pub async fn end(
     gateway.servers.reconnect(account.id).await;
     let about = format!("{}: {}", server.name(), account.id);
     gateway.note(&owner.caller, "server.logout", &about).await?;
-    answer(json!({ "pcid": account.id, "removed": true, "note": told }))
+    answer(LoginEnded {
+        pcid: account.id,
+        removed: true,
+        note: told,
+    })
 }

@@ -1,6 +1,6 @@
 //! The routes of OAuth, each beside its description.
 
-use axum::routing::{delete, get, post};
+use axum::routing::get;
 
 use super::openapi::{Access, Operation};
 use super::routes::Route;
@@ -13,35 +13,29 @@ pub(super) fn table() -> Vec<Route> {
     use Access::{Open, Owner};
     let op = Operation::new;
     vec![
-        (
-            op(
-                "post",
-                "/api/servers/{name}/login",
-                Owner,
-                "Begin a login at an MCP server: the address to open in a browser",
-            )
-            .request::<oauth_login::Login>(),
-            post(oauth_login::begin),
-        ),
-        (
-            op(
-                "get",
-                "/api/servers/{name}/login",
-                Owner,
-                "How the last login at an MCP server stands",
-            ),
-            get(oauth_login::status),
-        ),
-        (
-            op(
-                "delete",
-                "/api/servers/{name}/login",
-                Owner,
-                "Log out of an MCP server",
-            )
-            .query::<oauth_login::Which>(),
-            delete(oauth_login::end),
-        ),
+        op(
+            "post",
+            "/api/servers/{name}/login",
+            Owner,
+            "Begin a login at an MCP server: the address to open in a browser",
+        )
+        .request::<oauth_login::Login>()
+        .by(oauth_login::begin),
+        op(
+            "get",
+            "/api/servers/{name}/login",
+            Owner,
+            "How the last login at an MCP server stands",
+        )
+        .by(oauth_login::status),
+        op(
+            "delete",
+            "/api/servers/{name}/login",
+            Owner,
+            "Log out of an MCP server",
+        )
+        .query::<oauth_login::Which>()
+        .by(oauth_login::end),
         (
             op(
                 "get",
@@ -49,7 +43,8 @@ pub(super) fn table() -> Vec<Route> {
                 Open,
                 "Where a browser brings the end of a login; a page",
             )
-            .query::<Returned>(),
+            .query::<Returned>()
+            .gives("text/html"),
             get(oauth::callback),
         ),
         (

@@ -1,7 +1,17 @@
 //! The OpenAPI document, made from the same table the router is.
 
+use std::sync::Arc;
+
+use axum::handler::Handler;
+use axum::routing::{MethodFilter, on};
 use manyhands_core::{Catalogue, Envelope, schema_of};
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
+
+use super::answering::Answering;
+use super::routes::Route;
+use crate::gateway::Gateway;
 
 /// Who may use an operation.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -14,16 +24,33 @@ pub enum Access {
     Owner,
 }
 
+/// The schema of a type; the types it is made of get names in the document.
+type Shape = fn(&mut SchemaGenerator) -> Schema;
+
+/// What is in the body of an answer.
+#[derive(Clone, Copy)]
+enum Body {
+    /// What a tool gave, in our envelope.
+    Tool,
+    /// A result of this shape, in our envelope.
+    Result(Shape),
+    /// Something else, of this media type; errors are in our envelope.
+    Media(&'static str),
+    /// Somebody else's format, errors too.
+    Format(&'static str),
+}
+
 /// One operation, as the document describes it.
 pub struct Operation {
     pub(super) method: &'static str,
     pub(super) path: &'static str,
-    pub(super) summary: &'static str,
-    pub(super) access: Access,
-    pub(super) query: Option<Value>,
-    pub(super) request: Option<Value>,
-    /// What it answers in, when that is not our envelope.
-    pub(super) answers_in: Option<&'static str>,
+    summary: &'static str,
+    access: Access,
+    query: Option<Value>,
+    request: Option<Value>,
+    body: Body,
+    /// It also answers with a stream of events, and with 202 while it waits for the owner.
+    streams: bool,
 }
 
 impl Operation {
@@ -40,40 +67,76 @@ impl Operation {
             access,
             query: None,
             request: None,
-            answers_in: None,
+            body: Body::Tool,
+            streams: false,
         }
     }
 
     /// Answers and errors are in somebody else's format.
     pub(super) fn answers_in(mut self, format: &'static str) -> Self {
-        self.answers_in = Some(format);
+        self.body = Body::Format(format);
         self
     }
 
-    pub(super) fn query<T: schemars::JsonSchema>(mut self) -> Self {
+    /// Answers are of that media type, errors are in our envelope.
+    pub(super) fn gives(mut self, media: &'static str) -> Self {
+        self.body = Body::Media(media);
+        self
+    }
+
+    /// The result in the envelope; [`Operation::by`] takes it from the handler itself.
+    pub(super) fn answers<T: JsonSchema>(mut self) -> Self {
+        self.body = Body::Result(|generator| generator.subschema_for::<T>());
+        self
+    }
+
+    /// Also a stream of events for whoever asks for one, and 202 while it waits for the owner.
+    pub(super) fn or_streams(mut self) -> Self {
+        self.streams = true;
+        self
+    }
+
+    pub(super) fn query<T: JsonSchema>(mut self) -> Self {
         self.query = Some(schema_of::<T>());
         self
     }
 
-    pub(super) fn request<T: schemars::JsonSchema>(mut self) -> Self {
+    pub(super) fn request<T: JsonSchema>(mut self) -> Self {
         self.request = Some(schema_of::<T>());
         self
     }
 
-    fn describe(&self) -> Value {
-        let said = |about: &str| match self.answers_in {
-            None => response(about),
-            Some(format) => json!({
-                "description": format!("{about}, in {format}"),
-                "content": { "application/json": {} },
-            }),
+    /// The handler that does it. What its signature says it answers is what the document says.
+    pub(super) fn by<H, M, A>(self, handler: H) -> Route
+    where
+        H: Handler<M, Arc<Gateway>> + Answering<A>,
+        H::Result: JsonSchema,
+        M: 'static,
+    {
+        let filter = match self.method {
+            "get" => MethodFilter::GET,
+            "put" => MethodFilter::PUT,
+            "delete" => MethodFilter::DELETE,
+            _ => MethodFilter::POST,
         };
+        (self.answers::<H::Result>(), on(filter, handler))
+    }
+
+    /// A name that stays: the method and the words of the path.
+    fn id(&self) -> String {
+        let words = self.path.split(|c: char| !c.is_ascii_alphanumeric());
+        let words = words.filter(|word| !word.is_empty());
+        std::iter::once(self.method)
+            .chain(words)
+            .collect::<Vec<_>>()
+            .join("_")
+    }
+
+    fn describe(&self, generator: &mut SchemaGenerator) -> Value {
         let mut described = json!({
+            "operationId": self.id(),
             "summary": self.summary,
-            "responses": {
-                "200": said("the answer"),
-                "default": said("what was wrong, with a stable code"),
-            },
+            "responses": self.responses(generator),
         });
         let parameters = self.parameters();
         if !parameters.is_empty() {
@@ -95,6 +158,38 @@ impl Operation {
         described
     }
 
+    fn responses(&self, generator: &mut SchemaGenerator) -> Value {
+        const WRONG: &str = "what was wrong, with a stable code";
+        let said = |about: &str, media: &str, schema: Value| json!({ "description": about, "content": { media: schema } });
+        let json = "application/json";
+        match self.body {
+            Body::Tool => json!({
+                "200": envelope("what the tool gave"),
+                "default": envelope(WRONG),
+            }),
+            Body::Result(shape) => {
+                let result = json!({ "schema": good(&shape(generator).to_value()) });
+                let mut all = json!({
+                    "200": said("the answer", json, result.clone()),
+                    "default": envelope(WRONG),
+                });
+                if self.streams {
+                    all["200"]["content"]["text/event-stream"] = json!({});
+                    all["202"] = said("it waits for the owner", json, result);
+                }
+                all
+            }
+            Body::Media(media) => json!({
+                "200": said("the answer", media, json!({})),
+                "default": envelope(WRONG),
+            }),
+            Body::Format(format) => json!({
+                "200": said(&format!("the answer, in {format}"), json, json!({})),
+                "default": said(&format!("{WRONG}, in {format}"), json, json!({})),
+            }),
+        }
+    }
+
     fn parameters(&self) -> Vec<Value> {
         let in_path = self
             .path
@@ -103,14 +198,16 @@ impl Operation {
         let mut parameters: Vec<Value> = in_path
             .map(|name| json!({ "name": name.trim_start_matches('*'), "in": "path", "required": true, "schema": { "type": "string" } }))
             .collect();
-        let properties = self
-            .query
-            .as_ref()
-            .and_then(|schema| schema["properties"].as_object());
+        let schema = self.query.as_ref();
+        let needed = schema.and_then(|schema| schema["required"].as_array());
+        let properties = schema.and_then(|schema| schema["properties"].as_object());
         for (name, schema) in properties.into_iter().flatten() {
             let mut schema = schema.clone();
             let about = schema.as_object_mut().and_then(|s| s.remove("description"));
             let mut parameter = json!({ "name": name, "in": "query", "schema": schema });
+            if needed.is_some_and(|needed| needed.contains(&json!(name))) {
+                parameter["required"] = json!(true);
+            }
             if let Some(about) = about {
                 parameter["description"] = about;
             }
@@ -120,7 +217,16 @@ impl Operation {
     }
 }
 
-fn response(about: &str) -> Value {
+/// The envelope around a result of that schema.
+fn good(result: &Value) -> Value {
+    json!({
+        "type": "object",
+        "required": ["ok", "result"],
+        "properties": { "ok": { "const": true }, "result": result },
+    })
+}
+
+fn envelope(about: &str) -> Value {
     json!({
         "description": about,
         "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Envelope" } } },
@@ -129,13 +235,19 @@ fn response(about: &str) -> Value {
 
 /// The whole document: the operations, and one for each tool in the catalogue.
 pub fn document(catalogue: &Catalogue) -> Value {
+    let mut settings = SchemaSettings::draft2020_12().for_serialize();
+    settings.definitions_path = "/components/schemas".into();
+    settings.meta_schema = None;
+    let mut generator = settings.into_generator();
+    generator.subschema_for::<Envelope>();
     let mut paths = Map::new();
     for operation in super::routes::operations() {
         let path = operation.path.replace("{*", "{");
         let entry = paths.entry(path).or_insert_with(|| json!({}));
-        entry[operation.method] = operation.describe();
+        entry[operation.method] = operation.describe(&mut generator);
     }
     for spec in catalogue.specs() {
+        let result = spec.output_schema.as_ref();
         let operation = json!({
             "post": {
                 "operationId": spec.name.wire(),
@@ -148,13 +260,9 @@ pub fn document(catalogue: &Catalogue) -> Value {
                 "responses": {
                     "200": {
                         "description": "the result",
-                        "content": { "application/json": { "schema": {
-                            "type": "object",
-                            "required": ["ok", "result"],
-                            "properties": { "ok": { "const": true }, "result": spec.output_schema },
-                        } } },
+                        "content": { "application/json": { "schema": good(result.unwrap_or(&Value::Bool(true))) } },
                     },
-                    "default": response("what was wrong, with a stable code"),
+                    "default": envelope("what was wrong, with a stable code"),
                 },
             },
         });
@@ -171,7 +279,7 @@ pub fn document(catalogue: &Catalogue) -> Value {
         "servers": [{ "url": "http://127.0.0.1:7717" }],
         "paths": paths,
         "components": {
-            "schemas": { "Envelope": schema_of::<Envelope>() },
+            "schemas": generator.take_definitions(true),
             "securitySchemes": { "bearer": { "type": "http", "scheme": "bearer" } },
         },
     })

@@ -7,22 +7,20 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::response::{IntoResponse, Redirect, Response};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
-use manyhands_core::{Envelope, ErrorCode, Pattern, Role, ToolError};
+use manyhands_core::{ErrorCode, Pattern, Role, ToolError};
 use manyhands_page::{FILES, File, file};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 
 use super::admin::query;
 use super::asker::{Asker, Owner, peer};
 use super::probes;
-use super::refusal::{Answer, Refusal, answer};
+use super::refusal::{Answer, Answered, Refusal, answer};
 use crate::doorman::NewToken;
 use crate::gateway::Gateway;
 
@@ -104,6 +102,17 @@ pub async fn login(
     gateway.doorman.may_guess(address)?;
     if !gateway.use_link(&code) {
         gateway.doorman.guessed_wrong(address);
+        let reads = |value: &HeaderValue| value.to_str().is_ok_and(|it| it.contains("text/html"));
+        if parts.headers.get(header::ACCEPT).is_some_and(reads)
+            && let Some(index) = file("index.html")
+        {
+            // A person is told by the page itself, which says how to get another.
+            let mut told = send(index, &parts.headers);
+            *told.status_mut() = StatusCode::UNAUTHORIZED;
+            let never = HeaderValue::from_static("no-store");
+            told.headers_mut().insert(header::CACHE_CONTROL, never);
+            return Ok(told);
+        }
         let message = "this link was used already, or is too old";
         return Err(Refusal(
             ToolError::new(ErrorCode::Unauthenticated, message)
@@ -136,15 +145,45 @@ pub async fn login(
     Ok(response)
 }
 
+/// Who asks.
+#[derive(Serialize, JsonSchema)]
+pub struct Who {
+    /// The name of the token.
+    name: String,
+    /// What it is for.
+    role: Role,
+    /// Whether it is the owner.
+    owner: bool,
+    /// The gateway's version.
+    version: &'static str,
+    /// The address under which others reach the gateway.
+    url: Option<String>,
+}
+
+/// A browser that was logged out.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LoggedOut {
+    /// Always true.
+    logged_out: bool,
+}
+
+/// A link that logs a browser in, once.
+#[derive(Serialize, JsonSchema)]
+pub struct LoginLink {
+    /// Its path and query at this gateway.
+    path: String,
+}
+
 /// Who is logged in.
-pub async fn session(State(gateway): State<Arc<Gateway>>, Asker(asker): Asker) -> Answer {
-    answer(json!({
-        "name": asker.caller.name,
-        "role": asker.caller.rights.role,
-        "owner": asker.caller.is_owner(),
-        "version": env!("CARGO_PKG_VERSION"),
-        "url": gateway.settings.current().public_url,
-    }))
+pub async fn session(State(gateway): State<Arc<Gateway>>, Asker(asker): Asker) -> Answer<Who> {
+    answer(Who {
+        role: asker.caller.rights.role,
+        owner: asker.caller.is_owner(),
+        name: asker.caller.name.clone(),
+        version: env!("CARGO_PKG_VERSION"),
+        url: gateway.settings.current().public_url.clone(),
+    })
 }
 
 /// Logs the browser out: its token is taken back.
@@ -157,16 +196,16 @@ pub async fn logout(
     }
     let gone = format!("{COOKIE}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict");
     let gone = HeaderValue::from_str(&gone).map_err(|e| ToolError::internal(e.to_string()))?;
-    let mut response = Json(Envelope::ok(json!({ "loggedOut": true }))).into_response();
+    let mut response = Answered(LoggedOut { logged_out: true }).into_response();
     response.headers_mut().insert(header::SET_COOKIE, gone);
     Ok(response)
 }
 
 /// Makes a link that logs a browser in, once.
-pub async fn link(State(gateway): State<Arc<Gateway>>, Owner(owner): Owner) -> Answer {
+pub async fn link(State(gateway): State<Arc<Gateway>>, Owner(owner): Owner) -> Answer<LoginLink> {
     let path = gateway.login_link();
     gateway.note(&owner.caller, "page.link", "").await?;
-    answer(json!({ "path": path }))
+    answer(LoginLink { path })
 }
 
 /// The page, or a greeting where it was not built in.

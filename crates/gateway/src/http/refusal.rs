@@ -5,17 +5,35 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use manyhands_core::{Envelope, ErrorCode, Outcome, ToolError};
 use manyhands_store::StoreError;
-use serde_json::Value;
+use serde::Serialize;
 
 /// An error on its way out.
 pub struct Refusal(pub ToolError);
 
-/// The answer of a handler: a value in an envelope, or a refusal.
-pub type Answer = Result<Json<Envelope>, Refusal>;
+/// The answer of a handler: a result in an envelope, or a refusal. The document has its shape from here.
+pub type Answer<T> = Result<Answered<T>, Refusal>;
 
-/// Wraps a value.
-pub fn answer(value: Value) -> Answer {
-    Ok(Json(Envelope::ok(value)))
+/// A result on its way out, in an envelope.
+pub struct Answered<T>(pub T);
+
+/// Wraps a result.
+pub fn answer<T: Serialize>(result: T) -> Answer<T> {
+    Ok(Answered(result))
+}
+
+impl<T: Serialize> IntoResponse for Answered<T> {
+    fn into_response(self) -> Response {
+        #[derive(Serialize)]
+        struct Good<T> {
+            ok: bool,
+            result: T,
+        }
+        Json(Good {
+            ok: true,
+            result: self.0,
+        })
+        .into_response()
+    }
 }
 
 /// An outcome as a response.

@@ -3,21 +3,23 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Json;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{Path as UrlPath, Query, State};
 use axum::response::{IntoResponse, Response};
-use http::StatusCode;
-use manyhands_core::{AgentId, CallRequest, Envelope, ErrorCode, Invoke, ToolError};
+use http::{HeaderName, HeaderValue, StatusCode};
+use manyhands_core::{AgentId, CallId, CallRequest, ErrorCode, Invoke, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::asker::Asker;
-use super::refusal::{Refusal, respond};
+use super::refusal::{Answer, Refusal, answer, respond};
 use crate::gateway::Gateway;
-use crate::listing::{self, Surface};
+use crate::listing::{self, Surface, ToolList};
+
+/// Says which call was answered: the audit knows it by this id.
+const CALL: HeaderName = HeaderName::from_static("x-manyhands-call");
 
 /// How a call is to be made.
 #[derive(Deserialize, JsonSchema)]
@@ -45,25 +47,16 @@ pub async fn list(
     State(gateway): State<Arc<Gateway>>,
     Asker(admitted): Asker,
     query: Result<Query<ListQuery>, axum::extract::rejection::QueryRejection>,
-) -> Response {
-    let surface = query
-        .map_err(|e| ToolError::new(ErrorCode::InvalidArguments, e.body_text()))
-        .and_then(|Query(query)| {
-            let settings = gateway.settings.current();
-            match query.profile.as_deref() {
-                None => Ok(Surface::All),
-                Some("default") => Surface::named(&settings, None),
-                named => Surface::named(&settings, named),
-            }
-        });
-    match surface {
-        Ok(surface) => {
-            let catalogue = gateway.path.catalogue();
-            let listed = listing::grouped(&catalogue, &admitted.caller, &surface);
-            Json(Envelope::ok(listed)).into_response()
-        }
-        Err(error) => Refusal(error).into_response(),
-    }
+) -> Answer<ToolList> {
+    let query = super::admin::query(query)?;
+    let settings = gateway.settings.current();
+    let surface = match query.profile.as_deref() {
+        None => Surface::All,
+        Some("default") => Surface::named(&settings, None)?,
+        named => Surface::named(&settings, named)?,
+    };
+    let catalogue = gateway.path.catalogue();
+    answer(listing::grouped(&catalogue, &admitted.caller, &surface))
 }
 
 /// Calls a tool.
@@ -83,7 +76,15 @@ pub async fn call(
             Ok(request)
         });
     match request {
-        Ok(request) => respond(gateway.invoke(&admitted, request).await),
+        Ok(mut request) => {
+            let id: CallId = gateway.ids.next();
+            request.id = Some(id);
+            let mut response = respond(gateway.invoke(&admitted, request).await);
+            if let Ok(id) = HeaderValue::from_str(&id.to_string()) {
+                response.headers_mut().insert(CALL, id);
+            }
+            response
+        }
         Err(error) => Refusal(error).into_response(),
     }
 }

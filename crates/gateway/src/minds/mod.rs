@@ -210,7 +210,7 @@ pub(crate) fn session_key(
                 )),
             }
         }
-        role @ (Role::Node | Role::ReadOnly) => {
+        role @ (Role::Node | Role::ReadOnly | Role::Channel) => {
             refused(format!("a {role} token does not talk to agents"))
         }
     }

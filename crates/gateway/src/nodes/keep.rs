@@ -101,6 +101,7 @@ impl Nodes {
             return Err(ToolError::internal(error.to_string()));
         }
         self.disconnect(&old.id, "it was given another name, and connects again");
+        self.roll.note();
         Ok(new)
     }
 
@@ -127,6 +128,7 @@ impl Nodes {
         }
         drop(keeping);
         let disconnected = self.disconnect(&record.id, "the owner forgot it");
+        self.roll.note();
         let result = NodeForgetResult {
             ok: true,
             node_id: record.id.to_string(),

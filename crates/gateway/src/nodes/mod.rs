@@ -21,7 +21,7 @@ use arc_swap::ArcSwap;
 use manyhands_core::{
     Catalogue, Clock, ErrorCode, Ids, NodeId, Role, Timestamp, TokenId, Tool, ToolError,
 };
-use manyhands_store::{NodeRecord, Nodes as Records, StoreError};
+use manyhands_store::{Changes, NodeRecord, Nodes as Records, StoreError};
 use manyhands_wire::NodeEntry;
 use serde_json::Value;
 use tokio::sync::{Notify, broadcast, watch};
@@ -54,6 +54,8 @@ pub(crate) struct Nodes {
     clock: Arc<dyn Clock>,
     ids: Ids,
     changed: watch::Sender<u64>,
+    /// Who is connected or on record changed.
+    roll: Changes,
     news: broadcast::Sender<Arc<News>>,
     /// There are records to be put on disk.
     unkept: Notify,
@@ -94,6 +96,7 @@ impl Nodes {
             clock,
             ids,
             changed: watch::Sender::new(0),
+            roll: Changes::default(),
             news: broadcast::Sender::new(MAX_NEWS),
             unkept: Notify::new(),
             keeping: tokio::sync::Mutex::default(),
@@ -107,6 +110,11 @@ impl Nodes {
     /// Tells when tools came or went.
     pub(crate) fn changes(&self) -> watch::Receiver<u64> {
         self.changed.subscribe()
+    }
+
+    /// Tells when a node came, went, was renamed or forgotten.
+    pub(crate) fn roll(&self) -> &Changes {
+        &self.roll
     }
 
     /// Tells news of programs in the background.
@@ -139,7 +147,7 @@ impl Nodes {
                 let own = |node: &&NodeRecord| node.token == Some(asker.token);
                 state.known.values().find(own)
             }
-            Role::Client | Role::ReadOnly => {
+            Role::Client | Role::ReadOnly | Role::Channel => {
                 let message = "only a node's token or the owner's connects a node";
                 return Err(ToolError::new(ErrorCode::Forbidden, message)
                     .hint("make one with `manyhands nodes code NAME` or `manyhands token create NAME --role node`"));
@@ -188,6 +196,7 @@ impl Nodes {
             id: id.clone(),
             cancels: offer.cancels,
             checked: offer.checked,
+            prints: offer.prints,
             readers: offer.able_to(&id, "filesystem.read"),
             writers: offer.able_to(&id, "filesystem.write"),
         };
@@ -210,6 +219,7 @@ impl Nodes {
         self.seen(&mut state, id, offer, token);
         drop(state);
         self.note_change();
+        self.roll.note();
         Ok(node)
     }
 
@@ -283,6 +293,7 @@ impl Nodes {
         }
         drop(state);
         self.note_change();
+        self.roll.note();
     }
 
     /// The node of that name, if it is connected.

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use axum::extract::ws::Message;
 use bytes::Bytes;
-use manyhands_core::{CallContext, ErrorCode, NodeId, ToolError};
+use manyhands_core::{CallContext, ErrorCode, NodeId, Progress, ToolError};
 use manyhands_wire::{
     BinaryFrame, LogsGetEvent, LogsResultParams, Payload, ToolCancelEvent, ToolInvokeEvent,
-    ToolResultParams, TransferAcceptParams, TransferCompleteParams, TransferDoneParams,
-    TransferMetaParams,
+    ToolOutputEvent, ToolResultParams, TransferAcceptParams, TransferCompleteParams,
+    TransferDoneParams, TransferMetaParams,
 };
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
@@ -39,6 +39,8 @@ pub(crate) struct About {
     pub(crate) cancels: bool,
     /// Whether it knows hashes, offsets and windows of transfers.
     pub(crate) checked: bool,
+    /// Whether it tells what a call prints.
+    pub(crate) prints: bool,
     /// Its tools that read files.
     pub(crate) readers: Box<[String]>,
     /// Its tools that write files.
@@ -56,9 +58,15 @@ pub(crate) struct Node {
 
 #[derive(Default)]
 struct Waiting {
-    calls: HashMap<String, oneshot::Sender<ToolResultParams>>,
+    calls: HashMap<String, Waiter>,
     logs: HashMap<String, oneshot::Sender<LogsResultParams>>,
     transfers: HashMap<u32, mpsc::Sender<FromNode>>,
+}
+
+/// Whoever waits for a call, and watches it.
+struct Waiter {
+    answer: oneshot::Sender<ToolResultParams>,
+    progress: Progress,
 }
 
 /// What a node says about a transfer it was given.
@@ -183,7 +191,10 @@ impl Node {
     ) -> Result<ToolResultParams, ToolError> {
         let call_id = context.call.to_string();
         let (answer, mut answered) = oneshot::channel();
-        self.waiting().calls.insert(call_id.clone(), answer);
+        let progress = context.progress.clone();
+        let watched = self.about.prints && progress.is_printing();
+        let waiter = Waiter { answer, progress };
+        self.waiting().calls.insert(call_id.clone(), waiter);
         let asked = Asked {
             node: self,
             call_id: &call_id,
@@ -192,6 +203,7 @@ impl Node {
             call_id: call_id.clone(),
             tool: tool.to_owned(),
             args,
+            output: watched.then_some(true),
         };
         self.tell(&event).await?;
         tokio::select! {
@@ -248,7 +260,18 @@ impl Node {
     /// Takes an answer; whether anybody waited for it.
     pub(crate) fn answered(&self, answer: ToolResultParams) -> bool {
         let waited = self.waiting().calls.remove(&answer.call_id);
-        waited.is_some_and(|waited| waited.send(answer).is_ok())
+        waited.is_some_and(|waited| waited.answer.send(answer).is_ok())
+    }
+
+    /// Takes what one of its calls printed; what nobody waits for is nobody's.
+    pub(crate) fn printed(&self, output: &ToolOutputEvent) {
+        let waiting = self.waiting();
+        let progress = waiting.calls.get(&output.call_id);
+        let progress = progress.map(|waiter| waiter.progress.clone());
+        drop(waiting);
+        if let Some(progress) = progress {
+            progress.print(&output.text);
+        }
     }
 
     /// Takes its log; whether anybody waited for it.

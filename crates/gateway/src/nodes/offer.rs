@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use manyhands_core::{NodeId, ToolError, ToolName};
 use manyhands_wire::{
-    ADDITION_CANCEL, ADDITION_CHECKED, CAPABILITIES, ConnectParams, NodeRuntime, ToolDefinition,
+    ADDITION_CANCEL, ADDITION_CHECKED, ADDITION_OUTPUT, CAPABILITIES, ConnectParams, NodeRuntime,
+    ToolDefinition,
 };
 use serde_json::Value;
 
@@ -24,6 +25,7 @@ pub(crate) struct Offer {
     pub(super) tools: Vec<Tool>,
     pub(super) cancels: bool,
     pub(super) checked: bool,
+    pub(super) prints: bool,
 }
 
 /// A tool that is offered.
@@ -76,6 +78,7 @@ impl Offer {
             version: short(&params.client.version),
             cancels: knows(ADDITION_CANCEL),
             checked: knows(ADDITION_CHECKED),
+            prints: knows(ADDITION_OUTPUT),
             capabilities: runtime.host_capabilities,
             tools,
         })

@@ -13,7 +13,7 @@ use manyhands_core::{
 use manyhands_store::{ConnectionStatus, Pin};
 use manyhands_upstream::{
     Ask, Credentials, Era, Hooks, News, Peer, Private, Server as Described, Speak, Status,
-    Upstream, all_capabilities,
+    Upstream, UpstreamError, all_capabilities,
 };
 use serde_json::{Map, Value};
 use tokio::sync::broadcast::error::RecvError;
@@ -284,8 +284,16 @@ impl Server {
             (true, _) => hooks.ask = Some(asker),
             // What an old server asks back can only be told apart on a line of one's own.
             (false, Some(line)) => {
-                let own = self.line(account, &line, &upstream, asker).await?;
-                return own.request(method, params, &hooks).await.map_err(failed);
+                let own = || self.line(account, &line, &upstream, asker.clone());
+                let answer = own().await?.request(method, params.clone(), &hooks).await;
+                return match answer {
+                    // It had ended before the request was sent; another may do.
+                    Err(UpstreamError::Gone(_)) => {
+                        own().await?.request(method, params, &hooks).await
+                    }
+                    answer => answer,
+                }
+                .map_err(failed);
             }
             (false, None) if !asker.capabilities().is_empty() => {
                 let own = upstream.open_private(Some(asker)).await.map_err(failed)?;

@@ -28,6 +28,7 @@ const SKILLS: &str = "skills";
 /// Which copy of a skill was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(rename = "SkillSource")]
 pub enum Source {
     /// The agent's own copy.
     Agent,

@@ -2,12 +2,14 @@
 
 use std::net::SocketAddr;
 
-use manyhands_core::{CallId, ErrorCode, NodeId, Role};
+use manyhands_core::{CallId, ErrorCode, NodeId};
 use manyhands_wire::{
-    ADDITION_CANCEL, ADDITION_CHECKED, ClientMode, Code, ConnectParams, ErrorShape, EventKind,
-    Features, Frame, HelloOk, Method, PROTOCOL, Response, Server,
+    ADDITION_CANCEL, ADDITION_CHECKED, ADDITION_OUTPUT, ADDITION_SENT, ClientMode, Code,
+    ConnectParams, ErrorShape, EventKind, Features, Frame, HelloOk, Method, PROTOCOL, Response,
+    Server,
 };
 
+use super::bridge::{self, Carries};
 use super::methods::shape;
 use crate::doorman::Admitted;
 use crate::gateway::Gateway;
@@ -22,6 +24,8 @@ pub(super) enum Guest {
     Client,
     /// A machine that is asked.
     Node(NodeId, Box<Offer>),
+    /// A program that carries a chat service.
+    Bridge(Carries),
 }
 
 /// Lets the peer in and greets it, or says why not. The token may come in the frame or in
@@ -77,33 +81,43 @@ pub(super) fn admit(
             let offer = Offer::read(params).map_err(|e| refuse(Code::BadConnect, e.text()))?;
             Guest::Node(name, Box::new(offer))
         }
-        ClientMode::Client if admitted.caller.rights.role != Role::Node => Guest::Client,
+        ClientMode::Client if !admitted.caller.rights.role.only_serves() => Guest::Client,
         ClientMode::Client => {
-            let message = "a node's token connects a node: use mode `node`";
-            return Err(refuse(Code::Forbidden, message.to_owned()));
+            let role = admitted.caller.rights.role;
+            let message = format!("a {role}'s token connects a {role}: use mode `{role}`");
+            return Err(refuse(Code::Forbidden, message));
         }
         ClientMode::Channel => {
-            let message = "no channel connects here: use mode `client` or `node`";
-            return Err(refuse(Code::Forbidden, message.to_owned()));
+            let may = bridge::carries(gateway, &admitted, &params);
+            let may = may.map_err(|error| match error.code {
+                ErrorCode::InvalidArguments => refuse(Code::BadConnect, error.text()),
+                _ => refused(error),
+            })?;
+            Guest::Bridge(may)
         }
     };
-    let hello = hello(gateway, &guest);
+    let hello = hello(gateway, &guest, admitted.caller.is_owner());
     let payload = serde_json::to_value(hello).map_err(|e| refuse(Code::Internal, e.to_string()))?;
     Ok((admitted, guest, Response::ok(request.id, payload)))
 }
 
 /// The greeting: what this peer may ask, and what it may be told.
-fn hello(gateway: &Gateway, guest: &Guest) -> HelloOk {
+fn hello(gateway: &Gateway, guest: &Guest, is_owner: bool) -> HelloOk {
     let server = Server {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         connection_id: gateway.ids.next::<CallId>().to_string(),
     };
-    let is_node = matches!(guest, Guest::Node(..));
-    let open = |method: &Method| match is_node {
-        true => method.open_to_nodes(),
-        false => !method.only_for_nodes(),
+    let open = |method: &Method| match guest {
+        Guest::Node(..) => method.open_to_nodes(),
+        Guest::Bridge(_) => *method == Method::Connect || method.only_for_bridges(),
+        Guest::Client => !method.only_for_nodes() && !method.only_for_bridges(),
     };
-    let told = |event: &EventKind| event.is_for_nodes() == is_node;
+    let told = |event: &EventKind| match guest {
+        Guest::Node(..) => event.is_for_nodes(),
+        Guest::Bridge(_) => event.is_for_bridges(),
+        Guest::Client if event.is_for_owners() => is_owner,
+        Guest::Client => !event.is_for_nodes() && !event.is_for_bridges() && !event.is_of_nodes(),
+    };
     let methods = Method::ALL.into_iter().filter(open);
     let events = EventKind::ALL.into_iter().filter(told);
     let mut hello = HelloOk::new(
@@ -111,9 +125,14 @@ fn hello(gateway: &Gateway, guest: &Guest) -> HelloOk {
         Features {
             methods: methods.map(|method| method.name().to_owned()).collect(),
             events: events.map(|event| event.name().to_owned()).collect(),
-            additions: [ADDITION_CANCEL, ADDITION_CHECKED]
-                .map(str::to_owned)
-                .into(),
+            additions: [
+                ADDITION_CANCEL,
+                ADDITION_CHECKED,
+                ADDITION_OUTPUT,
+                ADDITION_SENT,
+            ]
+            .map(str::to_owned)
+            .into(),
         },
     );
     if let Guest::Node(name, _) = guest {

@@ -2,10 +2,10 @@
 
 use manyhands_core::{AgentId, ToolError};
 use manyhands_wire::{
-    CronAddParams, CronListParams, CronRemoveParams, CronRunParams, CronRunsParams,
-    CronStatusParams, CronUpdateParams, ErrorShape, HeartbeatStartParams, HeartbeatStartResult,
-    HeartbeatStatusParams, HeartbeatStatusResult, HeartbeatTriggerParams, HeartbeatTriggerResult,
-    Method,
+    CronAddParams, CronListParams, CronPreviewParams, CronPreviewResult, CronRemoveParams,
+    CronRunParams, CronRunsParams, CronStatusParams, CronUpdateParams, ErrorShape,
+    HeartbeatStartParams, HeartbeatStartResult, HeartbeatStatusParams, HeartbeatStatusResult,
+    HeartbeatTriggerParams, HeartbeatTriggerResult, Method,
 };
 use serde_json::{Value, json};
 
@@ -29,6 +29,15 @@ pub(super) fn arguments(method: Method, params: Value) -> Result<Value, ErrorSha
     };
     arguments["action"] = action.into();
     Ok(arguments)
+}
+
+/// What a schedule comes to. It is arithmetic about what the asker says, so whoever may ask
+/// anything may ask this.
+pub(super) fn preview(
+    gateway: &Gateway,
+    params: CronPreviewParams,
+) -> Result<CronPreviewResult, ErrorShape> {
+    gateway.cron().preview(params).map_err(shape)
 }
 
 /// What the owner asks about heartbeats.

@@ -1,6 +1,6 @@
 //! The methods a client may call. Whatever touches tools or files goes down the path.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use axum::extract::ws::Message;
 use manyhands_core::{
@@ -10,8 +10,8 @@ use manyhands_wire::{
     Code, ConfigGetParams, ConfigSetParams, ConfigSetResult, ErrorShape, LogsGetParams, Method,
     NodeForgetParams, NodesListResult, Payload, Request, SessionGetParams, SessionResetParams,
     SessionStatsParams, SkillsStatusParams, ToolDefinition, ToolInvokeParams, ToolProgressEvent,
-    ToolsListResult, WorkspaceDeleteParams, WorkspaceListParams, WorkspaceReadParams,
-    WorkspaceWriteParams,
+    ToolRequestResult, ToolsListResult, WorkspaceDeleteParams, WorkspaceListParams,
+    WorkspaceReadParams, WorkspaceWriteParams,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::channels;
-use super::chat::{self, Runs};
+use super::chat::{self, Requested, Runs};
 use super::connect::number;
 use super::cron;
 use super::sessions::Desk;
@@ -35,6 +35,8 @@ pub(super) struct Peer<'a> {
     pub(super) runs: &'a Runs,
     /// What it is told after the answer.
     pub(super) after: OnceLock<Message>,
+    /// What is done after the answer.
+    pub(super) then: OnceLock<Requested>,
 }
 
 /// Answers one request.
@@ -154,6 +156,17 @@ pub(super) async fn answer(
             let message = format!("only a node says {method}");
             Err(ErrorShape::new(Code::Forbidden, message))
         }
+        Method::ChannelInbound | Method::ChannelSent => {
+            let message = format!("only a bridge says {method}: connect in mode `channel`");
+            Err(ErrorShape::new(Code::Forbidden, message))
+        }
+        Method::ToolRequest => {
+            let request = chat::requested(gateway, asker, parse(params)?)?;
+            let _ = peer.then.set(request); // set here and nowhere else
+            value(&ToolRequestResult {
+                status: "sent".to_owned(),
+            })
+        }
         Method::ChatSend => {
             let sent = chat::send(gateway, asker, parse(params)?, peer.runs).await?;
             if let Some(after) = sent.after {
@@ -177,6 +190,7 @@ pub(super) async fn answer(
         }
         Method::SessionPatch => value(&desk.patch(parse(params)?).await?),
         Method::SessionCompact => value(&desk.compact(parse(params)?).await?),
+        Method::SessionRewind => value(&desk.rewind(parse(params)?).await?),
         Method::SessionHistory => value(&desk.history(parse(params)?).await?),
         Method::SessionPreview => value(&desk.preview(parse(params)?).await?),
         Method::CronStatus
@@ -189,6 +203,7 @@ pub(super) async fn answer(
             let arguments = cron::arguments(method, params)?;
             asked.tool("gsv__Cron", arguments, None).await
         }
+        Method::CronPreview => value(&cron::preview(gateway, parse(params)?)?),
         Method::HeartbeatStatus | Method::HeartbeatStart | Method::HeartbeatTrigger => {
             asked.must_be_owner()?;
             cron::heartbeat(gateway, asker, method, params).await
@@ -215,18 +230,28 @@ pub(super) async fn answer(
     }
 }
 
-/// Tells the asker how far its call is; a step that finds no room is left out, for the next
-/// one says more.
+/// Tells the asker how far its call is and what it prints; what finds no room is left out, for the
+/// next step says more, and the result all of it.
 fn tell_progress(request_id: String, outbox: mpsc::Sender<Message>) -> Progress {
-    Progress::to(move |step: Step| {
+    let last = Arc::new(Mutex::new(Step::default()));
+    let tell = move |step: Step, output: Option<String>| {
         let told = ToolProgressEvent {
             request_id: request_id.clone(),
             done: step.done,
             total: step.total,
             message: step.message,
+            output,
         };
         let _ = outbox.try_send(Message::Text(told.encode().into()));
+    };
+    let (latest, print) = (last.clone(), tell.clone());
+    let latest_of =
+        |last: &Mutex<Step>| last.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    Progress::to(move |step: Step| {
+        *last.lock().unwrap_or_else(PoisonError::into_inner) = step.clone();
+        tell(step, None);
     })
+    .printing(move |text| print(latest_of(&latest), Some(text.to_owned())))
 }
 
 /// The tools somebody may call; a node may call none.

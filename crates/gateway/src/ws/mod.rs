@@ -3,10 +3,12 @@
 //! A socket ends every call it asked for when it goes, and goes within a second when its
 //! token is taken back.
 
+mod bridge;
 mod channels;
 mod chat;
 mod connect;
 mod cron;
+mod lists;
 mod methods;
 mod node;
 mod sessions;
@@ -116,6 +118,9 @@ async fn serve(gateway: Arc<Gateway>, socket: WebSocket, peer: SocketAddr, token
             let words = outbox.words.clone();
             let close = match guest {
                 Guest::Client => client(gateway, admitted, outbox, &mut stream).await,
+                Guest::Bridge(carries) => {
+                    bridge::serve(&gateway, &admitted, carries, outbox.words, &mut stream).await
+                }
                 Guest::Node(name, offer) => {
                     node::serve(&gateway, &admitted, name, *offer, outbox, &mut stream).await
                 }
@@ -155,6 +160,7 @@ async fn client(
     stream: &mut (impl StreamExt<Item = Result<Message, axum::Error>> + Unpin),
 ) -> Option<CloseFrame> {
     let runs = Arc::new(Runs::default());
+    let house = gateway.clone();
     let (minds, caller, words) = (
         gateway.minds().clone(),
         admitted.caller.clone(),
@@ -170,6 +176,7 @@ async fn client(
     tokio::select! {
         close = session.run(stream) => close,
         () = chat::forward(&minds, &caller, &words, &runs) => None,
+        () = lists::forward(&house, &caller, &words) => None,
     }
 }
 
@@ -268,14 +275,18 @@ impl Session {
                 outbox: &outbox,
                 runs: &runs,
                 after: OnceLock::new(),
+                then: OnceLock::new(),
             };
             let response = match methods::answer(&gateway, &admitted, request, &peer).await {
                 Ok(payload) => Response::ok(id, payload),
                 Err(error) => Response::failed(id, error),
             };
-            let after = peer.after.into_inner();
+            let (after, then) = (peer.after.into_inner(), peer.then.into_inner());
             for message in [Some(text(response)), after].into_iter().flatten() {
                 let _ = outbox.send(message).await; // the peer may have gone
+            }
+            if let Some(request) = then {
+                request.carry_out(&gateway, &admitted).await;
             }
         });
     }

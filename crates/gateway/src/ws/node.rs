@@ -9,9 +9,9 @@ use futures_util::StreamExt;
 use manyhands_core::NodeId;
 use manyhands_wire::{
     CLOSE_UNAUTHENTICATED, Code, ErrorShape, EventKind, Frame, LogsResultParams, Method,
-    NodeExecEventParams, Params, Payload as _, Request, Response, Taken, ToolResultParams,
-    TransferAcceptParams, TransferAckEvent, TransferCompleteParams, TransferDoneParams,
-    TransferMetaParams,
+    NodeExecEventParams, Params, Payload as _, Request, Response, Taken, ToolOutputEvent,
+    ToolResultParams, TransferAcceptParams, TransferAckEvent, TransferCompleteParams,
+    TransferDoneParams, TransferMetaParams,
 };
 use serde_json::Value;
 use tokio::time::{Instant, MissedTickBehavior, interval};
@@ -112,9 +112,11 @@ impl NodeSession<'_> {
         let request = match Frame::decode(frame) {
             Ok(Frame::Req(request)) => request,
             Ok(Frame::Evt(event)) => {
-                if event.event == EventKind::TransferAck.name()
-                    && let Some(ack) = TransferAckEvent::read(event)
-                {
+                if event.event == EventKind::ToolOutput.name() {
+                    if let Some(output) = ToolOutputEvent::read(event) {
+                        self.node.printed(&output);
+                    }
+                } else if let Some(ack) = TransferAckEvent::read(event) {
                     self.node
                         .said(ack.transfer_id, FromNode::Ack(ack.bytes))
                         .await;

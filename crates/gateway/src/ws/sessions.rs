@@ -1,6 +1,6 @@
 //! Looking at sessions and changing them, as the wire says it.
 
-use manyhands_agent::{Directives as Said, ResetPolicy, SessionKey, SessionSettings};
+use manyhands_agent::{Directives as Said, PictureRef, ResetPolicy, SessionKey, SessionSettings};
 use manyhands_core::{ErrorCode, Timestamp, ToolError};
 use manyhands_llm::{Arguments, Block, Message, ModelId, ReplyBlock};
 use manyhands_store::SessionRecord;
@@ -8,9 +8,9 @@ use manyhands_wire::{
     ChatBlock, ChatMessage, ChatRole, Directives, ErrorShape, ModelName, ResetModeShape,
     ResetPolicyShape, SessionCompactParams, SessionCompactResult, SessionEntry, SessionGetResult,
     SessionHistoryParams, SessionHistoryResult, SessionPatchParams, SessionPatchResult,
-    SessionPreviewParams, SessionPreviewResult, SessionResetResult, SessionSettingsPatch,
-    SessionSettingsShape, SessionStatsResult, SessionTokens, SessionsListParams,
-    SessionsListResult,
+    SessionPreviewParams, SessionPreviewResult, SessionResetResult, SessionRewindParams,
+    SessionRewindResult, SessionSettingsPatch, SessionSettingsShape, SessionStatsResult,
+    SessionTokens, SessionsListParams, SessionsListResult,
 };
 use serde_json::Value;
 
@@ -78,10 +78,10 @@ impl Desk<'_> {
 
     pub(super) async fn get(&self, text: &str) -> Result<SessionGetResult, ErrorShape> {
         let (key, session) = self.find(text).await?;
-        self.shown(&key, session)
+        self.shown(&key, session).await
     }
 
-    fn shown(
+    async fn shown(
         &self,
         key: &SessionKey,
         session: SessionRecord,
@@ -89,7 +89,7 @@ impl Desk<'_> {
         let settings = self.gateway.minds().settings(&session);
         let (input, output) = (count(session.input_tokens), count(session.output_tokens));
         Ok(SessionGetResult {
-            message_count: messages(&session),
+            message_count: self.message_count(&session).await?,
             session_id: session.id,
             session_key: session.key,
             created_at: session.created.0,
@@ -108,6 +108,12 @@ impl Desk<'_> {
         })
     }
 
+    /// How many messages a model is still shown.
+    async fn message_count(&self, session: &SessionRecord) -> Result<u64, ErrorShape> {
+        let count = self.gateway.minds().message_count(session).await;
+        count.map_err(shape)
+    }
+
     fn policy(&self, key: &SessionKey, settings: &SessionSettings) -> ResetPolicyShape {
         let of_agent = || self.gateway.minds().reset_policy(key.agent());
         policy_shape(settings.reset_policy.unwrap_or_else(of_agent))
@@ -120,7 +126,7 @@ impl Desk<'_> {
         let question = minds.question(&key);
         Ok(SessionStatsResult {
             uptime: self.gateway.clock.now().0.saturating_sub(session.created.0),
-            session: self.shown(&key, session)?,
+            session: self.shown(&key, session).await?,
             is_processing: minds.is_busy(&key),
             queue_size: queue as u64,
             approval_id: question.map(|(approval, _)| approval.to_string()),
@@ -193,6 +199,24 @@ impl Desk<'_> {
         })
     }
 
+    pub(super) async fn rewind(
+        &self,
+        params: SessionRewindParams,
+    ) -> Result<SessionRewindResult, ErrorShape> {
+        let key = key(self.asker, &params.session_key)?;
+        let rewound = self.gateway.minds().rewind(&key, params.seq).await;
+        let rewound = rewound.map_err(shape)?;
+        self.note("session.rewind", &key).await?;
+        Ok(SessionRewindResult {
+            ok: true,
+            session_key: key.to_string(),
+            removed_messages: rewound.messages as u64,
+            removed_tool_calls: rewound.tool_calls as u64,
+            archived_to: rewound.archived_to,
+            text: rewound.text,
+        })
+    }
+
     async fn page(
         &self,
         session: &SessionRecord,
@@ -232,7 +256,7 @@ impl Desk<'_> {
         let (_, session) = self.find(&params.session_key).await?;
         let (said, _) = self.page(&session, None, params.limit).await?;
         Ok(SessionPreviewResult {
-            message_count: messages(&session),
+            message_count: self.message_count(&session).await?,
             session_key: session.key,
             session_id: session.id,
             messages: said,
@@ -242,11 +266,6 @@ impl Desk<'_> {
 
 fn count(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
-}
-
-/// How many messages a model is still shown.
-fn messages(session: &SessionRecord) -> u64 {
-    count(session.next_seq - session.floor)
 }
 
 fn model_name(model: &ModelId) -> ModelName {
@@ -378,18 +397,18 @@ impl Change {
         })
     }
 
-    fn apply(self, settings: &mut SessionSettings, label: &mut Option<String>) {
-        fn put<T>(there: &mut Option<T>, new: Option<Option<T>>) {
+    fn apply(&self, settings: &mut SessionSettings, label: &mut Option<String>) {
+        fn put<T: Clone>(there: &mut Option<T>, new: &Option<Option<T>>) {
             if let Some(new) = new {
-                *there = new;
+                there.clone_from(new);
             }
         }
-        put(&mut settings.model, self.model);
-        put(&mut settings.thinking_level, self.thinking);
-        put(&mut settings.system_prompt, self.system_prompt);
-        put(&mut settings.max_tokens, self.max_tokens);
-        put(&mut settings.reset_policy, self.reset_policy);
-        put(label, self.label);
+        put(&mut settings.model, &self.model);
+        put(&mut settings.thinking_level, &self.thinking);
+        put(&mut settings.system_prompt, &self.system_prompt);
+        put(&mut settings.max_tokens, &self.max_tokens);
+        put(&mut settings.reset_policy, &self.reset_policy);
+        put(label, &self.label);
     }
 }
 
@@ -400,10 +419,18 @@ fn said(seq: i64, at: Timestamp, message: Message) -> Vec<ChatMessage> {
         timestamp: Some(at.0),
         ..message
     };
-    let blocks = |content: Vec<Block>| -> Vec<ChatBlock> {
+    let mut pictures = 0;
+    let mut blocks = |content: Vec<Block>| -> Vec<ChatBlock> {
         let block = |block| match block {
             Block::Text { text } => ChatBlock::Text { text },
-            Block::Image { mime_type, .. } => ChatBlock::Image { mime_type },
+            Block::Image { mime_type, .. } => {
+                let reference = Some(PictureRef::name(seq, pictures));
+                pictures += 1;
+                ChatBlock::Image {
+                    mime_type,
+                    reference,
+                }
+            }
         };
         content.into_iter().map(block).collect()
     };

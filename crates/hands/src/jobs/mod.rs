@@ -231,6 +231,7 @@ impl Jobs {
             origin: request.origin,
             started_at: inner.clock.now(),
             started: inner.clock.monotonic(),
+            progress: request.progress,
         };
         let stop = inner.all.child_token();
         let mut running = inner.supervisor.start(program, &stop)?;

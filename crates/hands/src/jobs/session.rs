@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use manyhands_core::{Clock, Timestamp};
+use manyhands_core::{Clock, Progress, Timestamp};
 use manyhands_guard::{Exit, Running, SuperviseError};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use tokio::process::ChildStdin;
@@ -48,6 +48,8 @@ pub(super) struct About {
     pub(super) origin: Option<String>,
     pub(super) started_at: Timestamp,
     pub(super) started: Duration,
+    /// Who is told what it prints.
+    pub(super) progress: Progress,
 }
 
 #[derive(Debug, Default)]
@@ -119,6 +121,7 @@ impl Session {
     ) {
         let pumped = pump(
             &self.transcript,
+            &self.about.progress,
             running.stdout.take(),
             running.stderr.take(),
         );

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use manyhands_core::Timestamp;
+use manyhands_core::{Progress, Timestamp};
 use serde::{Serialize, Serializer};
 use uuid::Uuid;
 
@@ -53,6 +53,8 @@ pub struct BashRequest {
     pub yield_ms: Option<u64>,
     /// Who asked for it, in words of the caller's own; news of the job carry them.
     pub origin: Option<String>,
+    /// Who is told what it prints while it is waited for.
+    pub progress: Progress,
 }
 
 /// Where a job stands.

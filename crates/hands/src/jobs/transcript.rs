@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use std::task::{Context, Poll};
 
 use encoding_rs::{Decoder, UTF_8};
+use manyhands_core::Progress;
 use tokio::io::{AsyncRead, ReadBuf};
 
 use super::MAX_CHARS;
@@ -199,9 +200,14 @@ impl Transcript {
 
 /// Reads both streams to their ends into `transcript`, each piece as it arrives. When both have
 /// something at once their order is not known; the one that was not read last goes first then.
+/// Whoever watches is told each piece too.
 /// Safe to drop midway: what was read is kept.
-pub(super) async fn pump<O, E>(transcript: &Mutex<Transcript>, stdout: Option<O>, stderr: Option<E>)
-where
+pub(super) async fn pump<O, E>(
+    transcript: &Mutex<Transcript>,
+    progress: &Progress,
+    stdout: Option<O>,
+    stderr: Option<E>,
+) where
     O: AsyncRead + Unpin,
     E: AsyncRead + Unpin,
 {
@@ -233,6 +239,7 @@ where
         let mut transcript = transcript.lock().expect("no panic while held");
         transcript.push(stream, &text);
         drop(transcript);
+        progress.print(&text);
         text.clear();
         first = stream.other();
     }
@@ -369,13 +376,19 @@ mod tests {
             out.write_all(b"\xff|\xe2\x82").await.unwrap();
             drop((out, err));
         };
-        tokio::join!(pump(&transcript, Some(stdout), Some(stderr)), printing);
+        let told = std::sync::Arc::new(Mutex::new(String::new()));
+        let taken = told.clone();
+        let progress =
+            Progress::default().printing(move |text| taken.lock().unwrap().push_str(text));
+        let pumped = pump(&transcript, &progress, Some(stdout), Some(stderr));
+        tokio::join!(pumped, printing);
         let transcript = transcript.into_inner().unwrap();
         assert_eq!(
             transcript.apart(),
             Some(("ä€😀\u{fffd}|\u{fffd}", "012345678"))
         );
         assert_eq!(transcript.merged.total_chars(), 15);
+        assert_eq!(transcript.merged.kept(), told.lock().unwrap().as_str());
         assert!(
             transcript.merged.kept().starts_with("0ä123€4"),
             "{transcript:?}"

@@ -15,6 +15,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use manyhands_core::Progress;
 use manyhands_guard::{Exit, Jail, Limits, Stdin, SuperviseError, Supervisor};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -54,6 +55,8 @@ pub struct Job {
     pub max_stderr: usize,
     /// How much of each is kept beside that.
     pub max_kept: u64,
+    /// Who is told what it prints.
+    pub progress: Progress,
 }
 
 /// How a job went.
@@ -133,8 +136,8 @@ pub async fn run(
     };
     let mut started = start(&job, terms, supervisor, scratch, cancel)?;
     let running = &mut started.running;
-    let mut stdout = Spool::new(job.max_stdout, job.max_kept, scratch);
-    let mut stderr = Spool::new(job.max_stderr, job.max_kept, scratch);
+    let mut stdout = Spool::new(job.max_stdout, job.max_kept, scratch).telling(&job.progress);
+    let mut stderr = Spool::new(job.max_stderr, job.max_kept, scratch).telling(&job.progress);
     let (out, err) = (running.stdout.take(), running.stderr.take());
     let (exit, timed_out) = {
         let drained = async { tokio::join!(stdout.fill(out), stderr.fill(err)) };

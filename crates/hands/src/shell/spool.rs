@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{Seek, Write};
 use std::path::{Path, PathBuf};
 
+use encoding_rs::{Decoder, UTF_8};
+use manyhands_core::Progress;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 /// What a program wrote to one stream.
@@ -29,6 +31,8 @@ pub(super) struct Spool {
     file: Option<File>,
     max_kept: u64,
     folder: PathBuf,
+    /// Who is told, with the beginning of a character whose rest has not come.
+    told: Option<(Progress, Decoder)>,
 }
 
 impl Spool {
@@ -42,7 +46,16 @@ impl Spool {
             file: None,
             max_kept,
             folder: folder.to_owned(),
+            told: None,
         }
+    }
+
+    /// Whoever watches is told what comes.
+    pub(super) fn telling(mut self, progress: &Progress) -> Self {
+        let decoder = UTF_8.new_decoder_without_bom_handling();
+        let watched = progress.is_printing();
+        self.told = watched.then(|| (progress.clone(), decoder));
+        self
     }
 
     /// Reads until the stream ends.
@@ -56,7 +69,18 @@ impl Spool {
         }
     }
 
+    fn tell(&mut self, bytes: &[u8]) {
+        let Some((progress, decoder)) = &mut self.told else {
+            return;
+        };
+        let room = decoder.max_utf8_buffer_length(bytes.len());
+        let mut text = String::with_capacity(room.unwrap_or(4 * bytes.len()));
+        let _ = decoder.decode_to_string(bytes, &mut text, false);
+        progress.print(&text);
+    }
+
     fn take(&mut self, bytes: &[u8]) {
+        self.tell(bytes);
         let before = self.total;
         self.total += bytes.len() as u64;
         if self.overflown {
@@ -196,6 +220,21 @@ mod tests {
         let mut whole = Vec::new();
         output.kept.unwrap().read_to_end(&mut whole).unwrap();
         assert_eq!((whole.len(), output.total), (10, 100));
+    }
+
+    #[test]
+    fn whoever_watches_is_told_whole_characters() {
+        let told = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+        let taken = told.clone();
+        let progress =
+            Progress::default().printing(move |text| taken.lock().unwrap().push(text.to_owned()));
+        let folder = tempfile::tempdir().unwrap();
+        let mut spool = Spool::new(4, 100, folder.path()).telling(&progress);
+        for chunk in "a€b\u{1b}".as_bytes().chunks(2) {
+            spool.take(chunk);
+        }
+        assert_eq!(*told.lock().unwrap(), ["a", "€", "b\u{1b}"]);
+        assert_eq!(spool.finish().total, 6);
     }
 
     #[test]

@@ -24,6 +24,7 @@ fn fixture() -> Fixture {
 impl Fixture {
     fn job(&self, script: &str) -> Job {
         Job {
+            progress: manyhands_core::Progress::default(),
             program: "/bin/bash".into(),
             args: ["--noprofile", "--norc", "-c", script]
                 .map(OsString::from)

@@ -27,6 +27,13 @@ pub enum Channel {
         #[arg(long = "env", value_name = "NAME=VARIABLE", value_parser = pair)]
         env: Vec<(String, String)>,
     },
+    /// Let a program of yours carry another service, as a bridge; its token is shown once.
+    Bridge {
+        /// What the service is called.
+        channel: String,
+        #[command(flatten)]
+        account: Account,
+    },
     /// Forget an account and its credentials.
     Logout {
         /// The platform.

@@ -4,6 +4,31 @@ use clap::{Args, Subcommand};
 use manyhands_core::AgentId;
 
 #[derive(Subcommand)]
+pub enum Heartbeat {
+    /// How the heartbeats stand.
+    Status {
+        /// Only that of this agent.
+        #[arg(long, value_name = "NAME")]
+        agent: Option<AgentId>,
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Switch a heartbeat on, until the settings change.
+    Start {
+        /// Of which agent; main unless said.
+        #[arg(long, value_name = "NAME")]
+        agent: Option<AgentId>,
+    },
+    /// Have an agent look now, and wait until it has.
+    Trigger {
+        /// Which agent; main unless said.
+        #[arg(long, value_name = "NAME")]
+        agent: Option<AgentId>,
+    },
+}
+
+#[derive(Subcommand)]
 pub enum Cron {
     /// How the jobs stand.
     Status {
@@ -48,6 +73,17 @@ pub enum Cron {
         /// Only if it is due.
         #[arg(long)]
         due: bool,
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// See what a schedule comes to, without making a job: --at, --every or --cron says when.
+    Preview {
+        #[command(flatten)]
+        when: WhenArgs,
+        /// How many instants, 1 to 20.
+        #[arg(long, default_value_t = 5, value_name = "N")]
+        count: u32,
         /// As JSON.
         #[arg(long)]
         json: bool,
@@ -103,9 +139,9 @@ pub struct EditJob {
     pub json: bool,
 }
 
-/// When a job is due and what it does.
+/// When a job is due.
 #[derive(Args)]
-pub struct JobArgs {
+pub struct WhenArgs {
     /// Once: a date and time, "in 2 hours", "today 17:30" or "tomorrow at 9am".
     #[arg(long, value_name = "WHEN", group = "when")]
     pub at: Option<String>,
@@ -121,6 +157,13 @@ pub struct JobArgs {
     /// With --cron: by whose clocks, such as Europe/Berlin.
     #[arg(long, value_name = "ZONE", requires = "cron")]
     pub tz: Option<String>,
+}
+
+/// When a job is due and what it does.
+#[derive(Args)]
+pub struct JobArgs {
+    #[command(flatten)]
+    pub when: WhenArgs,
     /// A task for the agent, in a conversation of its own.
     #[arg(long, value_name = "TEXT", group = "what")]
     pub message: Option<String>,

@@ -14,10 +14,10 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::parser::ValueSource;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
-use manyhands_core::Role;
+use manyhands_core::{AgentId, Role};
 
 pub use channels::{Channel, Inbox, InboxCommand, Mode, Outbox, OutboxCommand, Pair};
-pub use cron::{AddJob, Cron, EditJob, JobArgs};
+pub use cron::{AddJob, Cron, EditJob, Heartbeat, JobArgs, WhenArgs};
 pub use kept::{Artifact, ArtifactCommand, GetArtifact, Resource, VaultSecret};
 pub use minds::{
     Acp, Agents, AgentsCommand, Chat, Models, ModelsCommand, Sessions, SessionsCommand, Skills,
@@ -96,6 +96,9 @@ pub enum Command {
     /// Jobs with a schedule: list, add, edit, remove and run them, and see what came of them.
     #[command(subcommand)]
     Cron(Box<Cron>),
+    /// Agents that look by themselves whether there is something to do: see, switch on, have one look now.
+    #[command(subcommand)]
+    Heartbeat(Heartbeat),
     /// Print a link that logs a browser in to the page, once.
     Link,
     /// Chats on Telegram, Slack, LINE, Discord and WhatsApp: log in and out, start, stop, see how they stand.
@@ -367,9 +370,24 @@ pub enum Audit {
         /// Only tools that fit this pattern.
         #[arg(long, value_name = "PATTERN")]
         tool: Option<String>,
+        /// Only of this caller, by the key that the list shows.
+        #[arg(long, value_name = "KEY")]
+        caller: Option<String>,
+        /// Only on behalf of this agent.
+        #[arg(long, value_name = "NAME")]
+        agent: Option<AgentId>,
+        /// Only this call, by its id.
+        #[arg(long, value_name = "ID")]
+        call: Option<String>,
         /// Only ok or error.
         #[arg(long)]
         status: Option<String>,
+        /// Only entries after this number.
+        #[arg(long, value_name = "SEQ")]
+        after: Option<i64>,
+        /// Only entries before this number: the next page.
+        #[arg(long, value_name = "SEQ")]
+        before: Option<i64>,
         /// How many at most.
         #[arg(long, default_value_t = 50)]
         limit: u32,

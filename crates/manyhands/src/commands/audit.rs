@@ -17,12 +17,25 @@ pub async fn run(audit: Audit, ground: &Ground) -> Done {
     match audit {
         Audit::List {
             tool,
+            caller,
+            agent,
+            call,
             status,
+            after,
+            before,
             limit,
             json,
         } => {
             let mut path = format!("/api/audit?limit={limit}");
-            for (key, value) in [("tool", tool), ("status", status)] {
+            for (key, value) in [
+                ("tool", tool),
+                ("caller", caller),
+                ("agent", agent.map(|agent| agent.to_string())),
+                ("call", call),
+                ("status", status),
+                ("after", after.map(|seq| seq.to_string())),
+                ("before", before.map(|seq| seq.to_string())),
+            ] {
                 if let Some(value) = value {
                     path.push_str(&format!("&{key}={}", encode(&value)));
                 }

@@ -69,6 +69,20 @@ pub async fn channel(channel: Channel, ground: &Ground) -> Done {
                 "hint: write to it, and then `manyhands pair list` shows you; approve yourself with --owner",
             );
         }
+        Channel::Bridge { channel, account } => {
+            let path = path(&channel, &account.name, "bridge");
+            let made = remote.expect_post(&path, &Value::Null).await?;
+            output::say(format!(
+                "a bridge may carry {channel}: it connects to /ws in mode `channel`, as {channel}/{}",
+                account.name
+            ));
+            match made["token"].as_str() {
+                Some(token) => output::say(format!("its token, shown once: {token}")),
+                None => output::say(format!(
+                    "it uses the token it has; `manyhands token create {channel} --role channel` makes another"
+                )),
+            }
+        }
         Channel::Logout { channel, account } => {
             let path = path(&channel, &account.name, "logout");
             remote.expect_post(&path, &Value::Null).await?;

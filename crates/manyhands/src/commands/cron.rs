@@ -2,12 +2,15 @@
 
 use std::process::ExitCode;
 
+use manyhands_core::Envelope;
+use manyhands_wire::CronPreviewParams;
 use serde_json::{Map, Value, json};
 
-use crate::args::{AddJob, Cron, EditJob, JobArgs};
+use crate::args::{AddJob, Cron, EditJob, JobArgs, WhenArgs};
 use crate::ground::Ground;
 use crate::output::{self, Done, Failure};
 use crate::remote::{Remote, text};
+use crate::socket::Socket;
 
 /// Where jobs are seen to.
 const TOOL: &str = "/api/tools/gsv__Cron";
@@ -74,6 +77,17 @@ pub async fn run(cron: Cron, ground: &Ground) -> Done {
                 return Ok(ExitCode::FAILURE);
             }
         }
+        Cron::Preview { when, count, json } => {
+            let asked = CronPreviewParams {
+                schedule: schedule(&when)?.ok_or_else(no_schedule)?,
+                tz: None,
+                count: Some(count),
+            };
+            let socket = Socket::open(remote.url(), remote.token()).await;
+            let mut socket = socket.map_err(refused)?;
+            let preview = socket.ask(&asked, |_| {}).await.map_err(refused)?;
+            shown(json, &preview, say_preview);
+        }
         Cron::Runs {
             id,
             limit,
@@ -109,9 +123,7 @@ fn results(value: &Value, key: &str) -> Vec<Value> {
 fn new_job(add: AddJob) -> Result<Value, Failure> {
     let mut job = fields(&add.said)?;
     if !job.contains_key("schedule") {
-        return Err(Failure(
-            "say when: --at \"tomorrow at 9am\", --every 30m or --cron \"0 9 * * 1-5\"".to_owned(),
-        ));
+        return Err(no_schedule());
     }
     if add.said.message.is_none() && add.said.event.is_none() {
         let what = "say what: --message TEXT for a task, or --event TEXT for the main conversation";
@@ -138,10 +150,18 @@ fn patch(edit: EditJob) -> Result<Value, Failure> {
     }
 }
 
-/// What was said of a job, as the tool wants it.
-fn fields(said: &JobArgs) -> Result<Map<String, Value>, Failure> {
-    let mut job = Map::new();
-    let schedule = match (&said.at, &said.every, &said.cron) {
+fn no_schedule() -> Failure {
+    let say = "say when: --at \"tomorrow at 9am\", --every 30m or --cron \"0 9 * * 1-5\"";
+    Failure(say.to_owned())
+}
+
+fn refused(envelope: Envelope) -> Failure {
+    Failure(envelope.error.unwrap_or_default())
+}
+
+/// When it is to be, as the tool wants it.
+fn schedule(said: &WhenArgs) -> Result<Option<Value>, Failure> {
+    Ok(match (&said.at, &said.every, &said.cron) {
         (Some(at), ..) => Some(json!({ "kind": "at", "at": at })),
         (_, Some(every), _) => {
             let mut schedule = json!({ "kind": "every", "everyMs": how_long(every)? });
@@ -158,8 +178,13 @@ fn fields(said: &JobArgs) -> Result<Map<String, Value>, Failure> {
             Some(schedule)
         }
         _ => None,
-    };
-    job.extend(schedule.map(|schedule| ("schedule".to_owned(), schedule)));
+    })
+}
+
+/// What was said of a job, as the tool wants it.
+fn fields(said: &JobArgs) -> Result<Map<String, Value>, Failure> {
+    let mut job = Map::new();
+    job.extend(schedule(&said.when)?.map(|schedule| ("schedule".to_owned(), schedule)));
     let spec = spec(said);
     if !spec.is_empty() {
         job.insert("spec".to_owned(), spec.into());
@@ -309,6 +334,17 @@ fn say_job(job: &Value) {
         stands(job)
     ));
     output::say(format!("next run: {}", moment(&state["nextRunAtMs"])));
+}
+
+fn say_preview(preview: &Value) {
+    output::say(text(&preview["text"]));
+    let times = results(preview, "times");
+    for at in &times {
+        output::say(format!("  {}", moment(at)));
+    }
+    if times.is_empty() {
+        output::say("  never again");
+    }
 }
 
 fn say_results(ran: &Value) {

@@ -14,6 +14,7 @@ mod connection;
 mod cp;
 mod cron;
 mod doctor;
+mod heartbeat;
 mod import;
 mod link;
 mod login;
@@ -51,6 +52,7 @@ pub async fn run(command: Command, ground: &Ground) -> Done {
         Command::Chat(chat) => chat::run(chat, ground).await,
         Command::Sessions(sessions) => sessions::run(sessions, ground).await,
         Command::Cron(cron) => cron::run(*cron, ground).await,
+        Command::Heartbeat(heartbeat) => heartbeat::run(heartbeat, ground).await,
         Command::Link => link::run(ground).await,
         Command::Channel(one) => channel::channel(one, ground).await,
         Command::Pair(pair) => channel::pair(pair, ground).await,

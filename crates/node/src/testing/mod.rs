@@ -215,7 +215,15 @@ mod tests {
         .unwrap();
         let call = async |tool: &str, args: Value| {
             let cancel = CancellationToken::new();
-            let came = toolbox.call(tool, args, "call", &cancel).await;
+            let came = toolbox
+                .call(
+                    tool,
+                    args,
+                    "call",
+                    &cancel,
+                    manyhands_core::Progress::default(),
+                )
+                .await;
             came.map_err(|error| error.text())
         };
         check(call, &workspace).await;

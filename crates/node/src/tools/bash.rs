@@ -42,6 +42,7 @@ pub(super) fn bash(files: LocalFiles, jobs: Jobs) -> NodeTool {
                 background: params.background == Some(true),
                 yield_ms,
                 origin: Some(asked.call_id),
+                progress: asked.progress,
             };
             said(&jobs.bash(request, &asked.cancel).await?)
         })

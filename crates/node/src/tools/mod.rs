@@ -11,7 +11,7 @@ mod toolbox;
 mod write;
 
 use futures_util::future::BoxFuture;
-use manyhands_core::{ToolError, schema_of};
+use manyhands_core::{Progress, ToolError, schema_of};
 use manyhands_hands::local::LocalError;
 use manyhands_wire::ToolDefinition;
 use schemars::JsonSchema;
@@ -38,6 +38,7 @@ type Run = Box<dyn Fn(Value, Asked) -> BoxFuture<'static, Said> + Send + Sync>;
 struct Asked {
     call_id: String,
     cancel: CancellationToken,
+    progress: Progress,
 }
 
 /// Makes a tool of a function over typed parameters. The description is the doc comment of

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use manyhands_core::{Clock, ErrorCode, Ids, ToolError};
+use manyhands_core::{Clock, ErrorCode, Ids, Progress, ToolError};
 use manyhands_guard::{Sandbox, Supervisor};
 use manyhands_hands::jobs::{JobSettings, Jobs};
 use manyhands_hands::local::{LocalError, LocalFiles};
@@ -123,13 +123,14 @@ impl Toolbox {
     }
 
     /// Runs a tool. Foreground work ends when `cancel` fires; `call_id` is told in news of
-    /// programs that stay in the background.
+    /// programs that stay in the background, and what is printed before to `progress`.
     pub async fn call(
         &self,
         name: &str,
         arguments: Value,
         call_id: &str,
         cancel: &CancellationToken,
+        progress: Progress,
     ) -> Result<Value, ToolError> {
         let tools = &self.inner.tools;
         let Some(tool) = tools.iter().find(|tool| tool.name == name) else {
@@ -141,6 +142,7 @@ impl Toolbox {
         let asked = Asked {
             call_id: call_id.to_owned(),
             cancel: cancel.clone(),
+            progress,
         };
         (tool.run)(arguments, asked).await
     }

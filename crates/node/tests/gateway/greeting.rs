@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use manyhands_node::{BackoffPlan, Confinement, NodeError, NodeOptions, SandboxMode};
+use manyhands_wire::ADDITION_OUTPUT;
 use serde_json::{Value, json};
 
 use super::fake::{Gateway, Machine, OURS, until};
@@ -13,7 +14,10 @@ async fn a_node_says_who_it_is_and_what_it_can_do() {
     assert_eq!(connect["client"]["id"], "laptop");
     assert_eq!(connect["client"]["mode"], "node");
     assert_eq!(connect["auth"]["token"], "t0ken");
-    assert_eq!(connect["additions"], json!(OURS));
+    assert_eq!(
+        connect["additions"],
+        json!([OURS, &[ADDITION_OUTPUT]].concat())
+    );
     let platform = connect["client"]["platform"].as_str().unwrap();
     assert!(
         ["linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64"].contains(&platform),

@@ -185,11 +185,13 @@ impl<'a> Conversation<'a> {
         }
         self.log_bytes += text.len();
         let at = self.clock.monotonic().saturating_sub(self.started);
-        self.logs.push(LogLine {
+        let line = LogLine {
             level,
             text,
             at_ms: u64::try_from(at.as_millis()).unwrap_or(u64::MAX),
-        });
+        };
+        self.run.host.said(&line);
+        self.logs.push(line);
     }
 
     /// Says that the script did not wait for something it asked for.

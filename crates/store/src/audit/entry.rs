@@ -68,6 +68,7 @@ impl AuditStatus {
 /// One entry, as whoever saw it happen tells it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "AuditEntryBody")]
 pub struct AuditEntry {
     /// When.
     pub at: Timestamp,
@@ -142,6 +143,7 @@ fn tidy(text: &mut String, limit: usize) {
 /// An entry in its place in the chain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "AuditEntry")]
 pub struct AuditRecord {
     /// Its place, from 1 without gaps.
     pub seq: i64,

@@ -7,6 +7,7 @@
 mod chain;
 #[cfg(test)]
 mod claims;
+mod counts;
 mod entry;
 mod head;
 mod query;
@@ -22,6 +23,7 @@ use std::sync::atomic::Ordering;
 use manyhands_core::Clock;
 use tokio::sync::{mpsc, oneshot};
 
+pub use counts::{CallCounts, CountBy};
 pub use entry::{AuditEntry, AuditKind, AuditRecord, AuditStatus, MAX_SUMMARY};
 pub use query::AuditFilter;
 pub use verify::{AuditProblem, Verdict, VerifyFrom};

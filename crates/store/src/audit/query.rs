@@ -1,6 +1,6 @@
 //! Questions to the audit.
 
-use manyhands_core::{Pattern, Timestamp};
+use manyhands_core::{CallId, Pattern, Timestamp};
 
 use super::Audit;
 use super::chain::{COLUMNS, StoredEntry};
@@ -19,6 +19,10 @@ pub struct AuditFilter {
     pub tool: Option<Pattern>,
     /// Only this caller's.
     pub caller: Option<String>,
+    /// Only those on behalf of this agent.
+    pub agent: Option<String>,
+    /// Only those of this call.
+    pub call: Option<CallId>,
     /// Only those that ended so.
     pub status: Option<AuditStatus>,
     /// Only those after this one.
@@ -44,6 +48,12 @@ impl Audit {
             }
             if let Some(caller) = &filter.caller {
                 select = select.then_with(" AND caller = ", caller.as_str());
+            }
+            if let Some(agent) = &filter.agent {
+                select = select.then_with(" AND agent = ", agent.as_str());
+            }
+            if let Some(call) = filter.call {
+                select = select.then_with(" AND call_id = ", call.to_string());
             }
             select = match filter.status {
                 None => select,

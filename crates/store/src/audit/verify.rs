@@ -35,6 +35,7 @@ pub struct AuditProblem {
 
 /// What verifying found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "AuditVerdict")]
 pub struct Verdict {
     /// Nothing is wrong.
     pub ok: bool,

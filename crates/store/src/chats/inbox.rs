@@ -93,7 +93,8 @@ pub struct InboxRow {
 }
 
 /// What was heard and is not done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
+#[schemars(rename = "InboxCount")]
 pub struct Backlog {
     /// How many nobody looked at yet.
     pub waiting: u64,
@@ -288,7 +289,11 @@ impl Chats {
         .bind(state.word())
         .bind(why.map(str::to_owned))
         .bind(self.clock.now());
-        self.sql.run(update).await.map(drop)
+        self.sql.run(update).await?;
+        if state == InboxState::Failed {
+            self.changes.note();
+        }
+        Ok(())
     }
 
     /// Notes that an event was tried in vain; how often that makes.
@@ -323,7 +328,7 @@ impl Chats {
             "UPDATE inbox SET state = 'new', attempts = 0, ended = NULL WHERE id = $1 AND state = 'failed'",
         )
         .bind(id);
-        Ok(self.sql.run(update).await? > 0)
+        Ok(self.changed(self.sql.run(update).await?))
     }
 
     /// How many events nobody looked at, and how many could not be worked on.

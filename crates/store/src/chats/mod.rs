@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use manyhands_core::{Clock, Ids};
 
+use crate::changes::Changes;
 use crate::sql::Sql;
 use inbox::Writer;
 
@@ -26,6 +27,7 @@ pub struct Chats {
     clock: Arc<dyn Clock>,
     ids: Ids,
     writer: Arc<Writer>,
+    changes: Changes,
 }
 
 impl std::fmt::Debug for Chats {
@@ -41,6 +43,21 @@ impl Chats {
             clock,
             ids,
             writer: Arc::default(),
+            changes: Changes::default(),
         }
+    }
+
+    /// Tells when somebody asks to be known or is decided about, when something does not arrive or
+    /// cannot be worked on, and what else is noted there.
+    pub fn changes(&self) -> &Changes {
+        &self.changes
+    }
+
+    /// Tells of a change if there was one.
+    fn changed(&self, rows: u64) -> bool {
+        if rows > 0 {
+            self.changes.note();
+        }
+        rows > 0
     }
 }

@@ -140,7 +140,8 @@ pub enum SendEnd {
 }
 
 /// What did not arrive, or may not have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
+#[schemars(rename = "OutboxCount")]
 pub struct Lost {
     /// How many did not arrive.
     pub failed: u64,
@@ -286,7 +287,11 @@ impl Chats {
         if let SendEnd::Unknown { again: true, .. } = end {
             self.once_more(&mut tx, id).await?;
         }
-        tx.commit().await
+        tx.commit().await?;
+        if let SendEnd::Failed { .. } | SendEnd::Unknown { .. } = end {
+            self.changes.note();
+        }
+        Ok(())
     }
 
     /// Says something once more in its own place of the chat: the first is moved aside.
@@ -343,7 +348,7 @@ impl Chats {
         .bind(account)
         .bind(message)
         .bind(why);
-        Ok(self.sql.run(update).await? > 0)
+        Ok(self.changed(self.sql.run(update).await?))
     }
 
     /// What was on its way when the gateway last ended.
@@ -408,7 +413,7 @@ impl Chats {
         )
         .bind(id)
         .bind(self.clock.now());
-        Ok(self.sql.run(update).await? > 0)
+        Ok(self.changed(self.sql.run(update).await?))
     }
 
     /// Lets go of something that has not arrived; whether there was such a thing.
@@ -418,7 +423,7 @@ impl Chats {
         )
         .bind(id)
         .bind(self.clock.now());
-        Ok(self.sql.run(update).await? > 0)
+        Ok(self.changed(self.sql.run(update).await?))
     }
 
     /// Forgets what ended before `before`, a bounded number at a time; how many that were.

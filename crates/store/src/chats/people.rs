@@ -156,9 +156,9 @@ impl Chats {
         .bind(sender.said.clone())
         .bind(place)
         .bind(sender.asked);
-        let new = tx.run(insert).await? > 0;
+        let new = tx.run(insert).await?;
         tx.commit().await?;
-        Ok(new)
+        Ok(self.changed(new))
     }
 
     /// Decides about somebody who asked or was decided about before; whether there was such a one.
@@ -177,7 +177,7 @@ impl Chats {
         .bind(state.word())
         .bind(i64::from(owner))
         .bind(self.clock.now());
-        Ok(self.sql.run(update).await? > 0)
+        Ok(self.changed(self.sql.run(update).await?))
     }
 
     /// Forgets somebody; whether there was such a one.
@@ -185,7 +185,7 @@ impl Chats {
         let delete = Statement::new("DELETE FROM sender")
             .then_with(" WHERE channel = ", channel)
             .then_with(" AND id = ", id);
-        Ok(self.sql.run(delete).await? > 0)
+        Ok(self.changed(self.sql.run(delete).await?))
     }
 
     /// Forgets who asked before `before` and was not decided about.

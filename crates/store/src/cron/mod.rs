@@ -12,6 +12,7 @@ pub use record::{JobKind, JobRecord, MissedRuns, Overlap, RunRecord, RunState};
 
 use manyhands_core::Timestamp;
 
+use crate::changes::Changes;
 use crate::error::StoreError;
 use crate::sql::{Sql, Statement, Tx};
 use record::{JOB_COLUMNS, RUN_COLUMNS};
@@ -23,6 +24,7 @@ const KEPT_RUNS: i64 = 200;
 #[derive(Debug, Clone)]
 pub struct Cron {
     sql: Sql,
+    changes: Changes,
 }
 
 /// A job that is taken up.
@@ -61,7 +63,13 @@ pub struct RunEnd {
 
 impl Cron {
     pub(crate) fn new(sql: Sql) -> Self {
-        Self { sql }
+        let changes = Changes::default();
+        Self { sql, changes }
+    }
+
+    /// Tells when a job is made, changed or removed, and when a run begins or ends.
+    pub fn changes(&self) -> &Changes {
+        &self.changes
     }
 
     /// Keeps a new job, unless there are `most` already; whether it is kept.
@@ -84,6 +92,7 @@ impl Cron {
             tx.run(job.insert()).await?;
         }
         tx.commit().await?;
+        self.changes.note();
         Ok(true)
     }
 
@@ -127,7 +136,10 @@ impl Cron {
             0 => Err(StoreError::Changed {
                 what: format!("the job {}", job.id),
             }),
-            _ => Ok(()),
+            _ => {
+                self.changes.note();
+                Ok(())
+            }
         }
     }
 
@@ -139,6 +151,7 @@ impl Cron {
         let runs = Statement::new("DELETE FROM cron_run WHERE job = $1").bind(id);
         tx.run(runs).await?;
         tx.commit().await?;
+        self.changes.note();
         Ok(removed > 0)
     }
 
@@ -164,6 +177,7 @@ impl Cron {
             begun.push(claim_one(&mut tx, claim).await?);
         }
         tx.commit().await?;
+        self.changes.note();
         Ok(begun)
     }
 
@@ -181,6 +195,7 @@ impl Cron {
             return Ok(false);
         }
         tx.commit().await?;
+        self.changes.note();
         Ok(true)
     }
 
@@ -213,6 +228,7 @@ impl Cron {
         }
         prune(&mut tx, &run.job).await?;
         tx.commit().await?;
+        self.changes.note();
         Ok(true)
     }
 
@@ -244,7 +260,9 @@ impl Cron {
                 .bind(id)
                 .bind(seen)
                 .bind(next);
-        self.sql.run(update).await.map(drop)
+        self.sql.run(update).await?;
+        self.changes.note();
+        Ok(())
     }
 
     /// Notes a value under a name; the one that stood there before.

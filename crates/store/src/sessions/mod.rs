@@ -114,6 +114,16 @@ impl Sessions {
         rows.iter().map(Entry::read).collect()
     }
 
+    /// How many entries there are from `from` on.
+    pub async fn count_entries(&self, session_id: &str, from: i64) -> Result<u64, StoreError> {
+        let select = Statement::new("SELECT COUNT(*) AS count FROM session_entry")
+            .then_with(" WHERE session_id = ", session_id)
+            .then_with(" AND seq >= ", from);
+        let row = self.sql.one(select).await?;
+        let count = row.map_or(Ok(0), |row| row.int("count"))?;
+        Ok(u64::try_from(count).unwrap_or(0))
+    }
+
     /// The last entries before `before`, oldest first.
     pub async fn entries_before(
         &self,

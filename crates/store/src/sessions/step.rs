@@ -53,8 +53,20 @@ pub enum Act {
     Session(Box<SessionRecord>),
     /// A model is shown the entries from here on.
     Floor(i64),
+    /// The entries from here on, all of them still shown, are taken back: they must be in an archive
+    /// by then. Their numbers are not used again.
+    TakeBack(i64),
     /// Only if the next entry is this one: nothing was said since somebody looked.
     Unmoved(i64),
+    /// Changes what is set, and the label; refused as changed when they are no longer what they were.
+    Settings {
+        /// The settings and the label as they were read.
+        was: (String, Option<String>),
+        /// The settings.
+        settings: String,
+        /// The label.
+        label: Option<String>,
+    },
 }
 
 impl Sessions {
@@ -173,6 +185,9 @@ impl Act {
             }
             Self::Session(changed) => {
                 let before = std::mem::replace(session, *changed);
+                // What is set changes only by `Settings`: whoever read it earlier does not undo it.
+                session.settings = before.settings;
+                session.label = before.label;
                 session.next_seq = session.next_seq.max(before.next_seq);
                 if session.id == before.id {
                     session.floor = session.floor.max(before.floor);
@@ -182,9 +197,34 @@ impl Act {
                 }
                 Ok(())
             }
+            Self::Settings {
+                was,
+                settings,
+                label,
+            } => {
+                if (&session.settings, &session.label) != (&was.0, &was.1) {
+                    return Err(StoreError::Changed {
+                        what: format!("what is set for the session {}", session.key),
+                    });
+                }
+                session.settings = settings;
+                session.label = label;
+                Ok(())
+            }
             Self::Floor(seq) => {
                 session.floor = seq;
                 Ok(())
+            }
+            Self::TakeBack(seq) => {
+                if seq < session.floor {
+                    return Err(StoreError::Changed {
+                        what: format!("the session {}", session.key),
+                    });
+                }
+                let delete = Statement::new("DELETE FROM session_entry")
+                    .then_with(" WHERE session_id = ", session.id.as_str())
+                    .then_with(" AND seq >= ", seq);
+                tx.run(delete).await.map(drop)
             }
             Self::Unmoved(seq) => match session.next_seq == seq {
                 true => Ok(()),

@@ -92,6 +92,24 @@ async fn a_step_that_was_prepared_before_something_was_said_is_refused() {
 }
 
 #[tokio::test]
+async fn what_is_set_is_not_undone_by_whoever_read_it_earlier() {
+    let (_home, store, session) = with_session().await;
+    let sessions = store.sessions();
+    let commit = |acts| sessions.commit(&session.key, "s1", acts, Timestamp(2));
+    let set = |label: &str| Act::Settings {
+        was: (session.settings.clone(), session.label.clone()),
+        settings: session.settings.clone(),
+        label: Some(label.to_owned()),
+    };
+    commit(vec![set("first")]).await.unwrap();
+    let late = commit(vec![set("second")]).await;
+    assert!(matches!(late, Err(StoreError::Changed { .. })), "{late:?}");
+    let stale = Act::Session(Box::new(session.clone()));
+    let after = commit(vec![stale]).await.unwrap();
+    assert_eq!(after.label.as_deref(), Some("first"));
+}
+
+#[tokio::test]
 async fn a_step_of_a_conversation_that_was_reset_is_refused() {
     let (_home, store, session) = with_session().await;
     let sessions = store.sessions();

@@ -11,7 +11,7 @@ use super::sqlite::refusal;
 use crate::error::StoreError;
 
 /// Steps are appended and never edited once released.
-const STEPS: [(i64, &str, &str); 11] = [
+const STEPS: [(i64, &str, &str); 13] = [
     (
         1,
         "records",
@@ -50,6 +50,16 @@ const STEPS: [(i64, &str, &str); 11] = [
         11,
         "channels",
         include_str!("../../migrations/0011_channels.sql"),
+    ),
+    (
+        12,
+        "audit_index",
+        include_str!("../../migrations/0012_audit_index.sql"),
+    ),
+    (
+        13,
+        "approval_place",
+        include_str!("../../migrations/0013_approval_place.sql"),
     ),
 ];
 

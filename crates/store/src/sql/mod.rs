@@ -15,7 +15,8 @@ use std::path::Path;
 use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
 use sqlx::{AssertSqlSafe, Row as _};
 
-pub(crate) use sqlite::snapshot_into;
+pub use sqlite::Inspection;
+pub(crate) use sqlite::{inspect, snapshot_into};
 pub(crate) use statement::{Param, Statement, in_groups};
 pub(crate) use tx::Tx;
 

@@ -2,6 +2,9 @@
 //! and how to copy it while it is in use.
 
 use std::path::Path;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use sqlx::sqlite::{
@@ -73,6 +76,65 @@ pub(crate) async fn snapshot_into(file: &Path, copy: &Path) -> Result<(), StoreE
     done.map(drop)
 }
 
+/// What looking at every page of the database found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Inspection {
+    /// All of it is in order.
+    Whole {
+        /// How large it is.
+        bytes: u64,
+    },
+    /// There was no time to look at all of it; what was seen is in order.
+    Unfinished {
+        /// How large it is.
+        bytes: u64,
+    },
+    /// It is not.
+    Damaged {
+        /// What is wrong, at most ten things.
+        what: Vec<String>,
+    },
+}
+
+/// Says that a look has to end: when its time is over, and when nobody waits for it any more.
+struct Late(Arc<AtomicBool>);
+
+impl Drop for Late {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Looks at every page, on a connection of its own so that nobody waits for it.
+pub(crate) async fn inspect(file: &Path, within: Duration) -> Result<Inspection, StoreError> {
+    const STEPS: i32 = 10_000;
+    let bytes = std::fs::metadata(file)
+        .map_err(|error| StoreError::io("looking at the database", &error))?
+        .len();
+    let options = options(file).pragma("query_only", "ON");
+    let mut connection = options.connect().await.map_err(refusal)?;
+    let late = Late(Arc::new(AtomicBool::new(within.is_zero())));
+    let stop = late.0.clone();
+    let mut handle = connection.lock_handle().await.map_err(refusal)?;
+    handle.set_progress_handler(STEPS, move || !stop.load(Ordering::Relaxed));
+    drop(handle);
+    let look = sqlx::query_scalar("PRAGMA quick_check(10)").fetch_all(&mut connection);
+    let mut look = pin!(look);
+    let found: Result<Vec<String>, sqlx::Error> = tokio::select! {
+        found = &mut look => found,
+        () = tokio::time::sleep(within) => {
+            late.0.store(true, Ordering::Relaxed);
+            look.await
+        }
+    };
+    match found {
+        Ok(what) if what == ["ok"] => Ok(Inspection::Whole { bytes }),
+        Ok(what) => Ok(Inspection::Damaged { what }),
+        Err(_) if late.0.load(Ordering::Relaxed) => Ok(Inspection::Unfinished { bytes }),
+        Err(error) => Err(refusal(error)),
+    }
+}
+
 /// Plays a full disk for tests: at most `more` pages than now, or as many as ever.
 #[cfg(test)]
 pub(super) async fn limit_pages(pool: &SqlitePool, more: Option<i64>) {
@@ -129,6 +191,40 @@ pub(super) fn refusal(error: sqlx::Error) -> StoreError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_look_at_every_page_finds_damage_and_ends_when_its_time_is_over() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("t.db");
+        std::fs::write(&file, b"").unwrap();
+        let write = writer(&file).await.unwrap();
+        let fill =
+            "CREATE TABLE t AS WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n
+            WHERE x < 100000) SELECT x, hex(randomblob(64)) AS y FROM n";
+        sqlx::query(fill).execute(&write).await.unwrap();
+        sqlx::query("CREATE INDEX ty ON t (y)")
+            .execute(&write)
+            .await
+            .unwrap();
+        write.close().await;
+        let whole = inspect(&file, Duration::from_secs(600)).await.unwrap();
+        let bytes = std::fs::metadata(&file).unwrap().len();
+        assert_eq!(whole, Inspection::Whole { bytes });
+        let short = inspect(&file, Duration::ZERO).await.unwrap();
+        assert_eq!(short, Inspection::Unfinished { bytes });
+        let mut text = std::fs::read(&file).unwrap();
+        let middle = text.len() / 2 / 4096 * 4096;
+        text[middle..middle + 4096].fill(0xff);
+        std::fs::write(&file, text).unwrap();
+        let found = inspect(&file, Duration::from_secs(600)).await;
+        assert!(
+            matches!(
+                found,
+                Ok(Inspection::Damaged { .. }) | Err(StoreError::Corrupt { .. })
+            ),
+            "{found:?}"
+        );
+    }
 
     #[tokio::test]
     async fn commits_wait_for_the_disk_and_readers_cannot_write() {

@@ -1,19 +1,12 @@
 // One conversation as it is shown: what was said before, and what comes in. Events may be missed, so
 // whenever there is doubt what was said is fetched again: the gateway has it all.
 
-import type { ChatMessage, ChatUsage } from '../../generated/protocol';
+import { randomId } from '../../lib/browser';
 import { post } from '../../lib/http';
 import { live, told } from '../../lib/live.svelte';
 import { plain } from '../../lib/safe';
 import { CallError, type Events } from '../../lib/socket';
-
-export type Picture = { data: string; mimeType: string };
-
-export type Item =
-  | { kind: 'user'; text: string; at: number | null; pictures: Picture[]; unseen: number }
-  | { kind: 'agent'; text: string; at: number | null }
-  | { kind: 'tool'; id: string; name: string; args: unknown; state: 'running' | 'ok' | 'error'; result: string; ms: number | null; began: number | null }
-  | { kind: 'note'; tone: 'quiet' | 'bad'; text: string; hint: string };
+import { item, meant, printed, shown, source, type Item, type Picture } from './items';
 
 export type Question = { id: string; tool: string; arguments: unknown };
 
@@ -26,14 +19,16 @@ export class Transcript {
   thinking = $state('');
   busy = $state(false);
   question = $state.raw<Question | null>(null);
-  usage = $state.raw<{ used: ChatUsage; ms: number } | null>(null);
   before = $state<number | null>(null);
   loaded = $state(false);
   error = $state.raw<{ message: string; hint: string } | null>(null);
   /** The session's one spelling, once the gateway said it. */
   key = $state('');
   #runs = new Set<string>();
+  /** The question that was seen among those that wait. */
+  #waiting = '';
   #began = 0;
+  #fetching = false;
   #off: (() => void)[];
 
   constructor(readonly asked: string) {
@@ -54,13 +49,14 @@ export class Transcript {
     try {
       const said = await live.call('session.history', { sessionKey: this.asked, limit: PAGE });
       this.key = said.sessionKey;
-      this.items = shown(said.messages);
+      this.items = shown(said.messages, said.sessionKey);
       this.before = said.nextBefore ?? null;
       const stats = await live.call('session.stats', { sessionKey: this.asked });
       this.busy = stats.isProcessing;
       if (!stats.isProcessing) {
         this.text = this.thinking = '';
         this.question = null;
+        this.#silence();
       } else if (stats.approvalId) {
         await live.look();
         const waits = live.approvals.find((one) => one.id === stats.approvalId);
@@ -78,30 +74,32 @@ export class Transcript {
 
   /** What was said earlier. */
   async earlier(): Promise<void> {
-    if (this.before === null) return;
+    if (this.before === null || this.#fetching) return;
+    this.#fetching = true;
     const said = await live.tried(() => live.call('session.history', { sessionKey: this.asked, limit: PAGE, before: this.before }));
+    this.#fetching = false;
     if (!said) return;
-    this.items = [...shown(said.messages), ...this.items];
+    this.items = [...shown(said.messages, said.sessionKey), ...this.items];
     this.before = said.nextBefore ?? null;
   }
 
   /** Says something. Whether it was taken. */
   async send(text: string, pictures: Picture[]): Promise<boolean> {
-    const runId = crypto.randomUUID();
+    const runId = randomId();
     const command = text.startsWith('/') && !/^\/[tm]:/.test(text);
-    const item: Item = { kind: 'user', text, at: Date.now(), pictures, unseen: 0 };
     const first = !this.items.length && /:talk-[0-9a-f]+$/.test(this.asked) && !command;
-    this.items.push(item);
-    const place = this.items.length - 1;
+    const mine = item({ kind: 'user', seq: null, text, from: '', at: Date.now(), pictures, unseen: 0 });
+    this.items.push(mine);
     this.#runs.add(runId);
-    this.usage = null;
     try {
       if (pictures.length) {
         this.#begin();
         // The words with the pictures go by HTTP; what comes of them comes by the socket.
-        post<unknown>('/api/chat', { message: text, pictures, runId, sessionKey: this.asked }, { wait: 600 }).catch((error: unknown) => {
+        const sent = pictures.map(({ data = '', mimeType }) => ({ data, mimeType }));
+        post('/api/chat', { message: text, pictures: sent, runId, sessionKey: this.asked }, { wait: 600 }).catch((error: unknown) => {
           if (this.busy && this.#runs.has(runId)) this.#ended(told(error));
         });
+        if (first) this.#name(text);
         return true;
       }
       const sent = await live.call('chat.send', { sessionKey: this.asked, message: text, runId });
@@ -113,18 +111,59 @@ export class Transcript {
         this.#begin();
         if (sent.status === 'paused') this.#note(sent.response, 'quiet');
         // A conversation without a name is called by its first words.
-        if (first) await live.call('session.patch', { sessionKey: this.asked, label: plain(text.replaceAll('\n', ' '), 60) }).catch(() => undefined);
+        if (first) this.#name(text);
       }
       return true;
     } catch (error) {
-      this.items.splice(place, 1);
+      this.items = this.items.filter((one) => one.key !== mine.key);
       live.fail(error);
       return false;
     }
   }
 
+  /** Takes a message and all that followed back, and says it in other words. Whether it was taken. */
+  async resend(key: number, text: string): Promise<boolean> {
+    let mine = this.items.find((one) => one.key === key);
+    if (mine?.kind !== 'user') return false;
+    const { text: words, pictures } = mine;
+    if (mine.seq === null) {
+      // What was said a moment ago has its number in the history.
+      await this.load();
+      mine = meant(this.items, words);
+    }
+    if (mine?.kind !== 'user' || mine.seq === null) {
+      live.fail(new Error('that message is no longer there'));
+      return false;
+    }
+    const { seq } = mine;
+    const kept = await live.tried(() => Promise.all(pictures.map(bytesOf)));
+    if (!kept) return false;
+    const done = await live.tried(() => live.call('session.rewind', { sessionKey: this.asked, seq }));
+    if (!done) return false;
+    await this.load();
+    return this.send(text, kept);
+  }
+
+  /** Lets go of a question that no longer waits. */
+  settle(waiting: { id: string }[]): void {
+    const id = this.question?.id ?? '';
+    if (waiting.some((one) => one.id === id)) this.#waiting = id;
+    else if (id && this.#waiting === id) this.answered();
+  }
+
+  /** The owner gave an answer: what was asked about begins only now. */
+  answered(): void {
+    this.question = null;
+    for (const one of this.items) if (one.kind === 'tool' && one.state === 'running') one.began = Date.now();
+  }
+
   async stop(): Promise<void> {
     await live.tried(() => live.call('chat.stop', { sessionKey: this.asked }));
+  }
+
+  #name(text: string): void {
+    const label = plain(text.trim().replaceAll('\n', ' '), 60);
+    if (label) void live.call('session.patch', { sessionKey: this.asked, label }).catch(() => undefined);
   }
 
   #begin(): void {
@@ -133,18 +172,24 @@ export class Transcript {
   }
 
   #note(text: string, tone: 'quiet' | 'bad', hint = ''): void {
-    this.items.push({ kind: 'note', tone, text, hint });
+    this.items.push(item({ kind: 'note', tone, text, hint }));
+  }
+
+  /** A call whose run is over runs no more, whatever was missed of it. */
+  #silence(as: 'ok' | 'error' = 'error'): void {
+    for (const one of this.items) if (one.kind === 'tool' && one.state === 'running') one.state = as;
   }
 
   #ended(wrong?: { message: string; hint: string }): void {
     this.#commit(this.text);
     this.busy = false;
     this.question = null;
+    this.#silence();
     if (wrong) this.#note(wrong.message, 'bad', wrong.hint);
   }
 
   #commit(text: string): void {
-    if (text.trim()) this.items.push({ kind: 'agent', text, at: Date.now() });
+    if (text.trim()) this.items.push(item({ kind: 'agent', text, at: Date.now() }));
     this.text = this.thinking = '';
   }
 
@@ -178,16 +223,15 @@ export class Transcript {
         break;
       case 'final':
         this.#commit(event.text ?? this.text);
-        this.busy = false;
-        this.question = null;
+        this.#silence('ok');
+        this.#ended();
         if (event.stopReason === 'length') this.#note('the reply was cut: it reached the most tokens of one reply', 'quiet');
-        if (event.usage) this.usage = { used: event.usage, ms: this.#began ? performance.now() - this.#began : 0 };
+        if (event.usage) this.items.push(item({ kind: 'cost', used: event.usage, ms: this.#began ? performance.now() - this.#began : 0 }));
         break;
       case 'error': {
         const [message = '', hint = ''] = (event.error ?? 'there is no answer').split('\nhint: ', 2);
         this.#ended(event.stopped ? undefined : { message, hint });
         if (event.stopped) this.#note('stopped', 'quiet');
-        for (const item of this.items) if (item.kind === 'tool' && item.state === 'running') item.state = 'error';
         break;
       }
     }
@@ -197,40 +241,38 @@ export class Transcript {
     if (event.sessionKey !== this.key) return;
     if (event.state === 'started') {
       this.question = null;
-      this.items.push({ kind: 'tool', id: event.callId, name: event.tool, args: event.args, state: 'running', result: '', ms: null, began: Date.now() });
+      const call = { id: event.callId, name: event.tool, args: event.args, output: '', result: '', pictures: [] };
+      this.items.push(item({ kind: 'tool', ...call, state: 'running', ms: null, began: Date.now(), at: Date.now(), call: event.auditCall ?? null }));
       return;
     }
-    const item = this.items.findLast((one) => one.kind === 'tool' && one.id === event.callId && one.state === 'running');
-    if (item?.kind !== 'tool') return;
-    item.state = event.ok ? 'ok' : 'error';
-    item.result = event.shown ?? '';
-    item.ms = event.durationMs ?? null;
+    const call = this.items.findLast((one) => one.kind === 'tool' && one.id === event.callId && one.state === 'running');
+    if (call?.kind !== 'tool') return;
+    if (event.state === 'output') {
+      call.output = printed(call.output, event.text ?? '');
+      return;
+    }
+    call.call = event.auditCall ?? call.call;
+    call.state = event.ok ? 'ok' : 'error';
+    call.result = event.shown ?? '';
+    call.ms = event.durationMs ?? null;
   }
 }
 
-/** Messages of the history as they are shown. */
-function shown(messages: ChatMessage[]): Item[] {
-  const items: Item[] = [];
-  for (const message of messages) {
-    const at = message.timestamp ?? null;
-    const text = message.content.map((block) => (block.type === 'text' ? block.text : '')).join('');
-    if (message.role === 'toolResult') {
-      const call = items.findLast((one) => one.kind === 'tool' && one.id === message.toolCallId && one.state === 'running');
-      if (call?.kind === 'tool') {
-        call.state = message.isError ? 'error' : 'ok';
-        call.result = text;
-      }
-      continue;
-    }
-    if (message.role === 'user') {
-      const unseen = message.content.filter((block) => block.type === 'image').length;
-      items.push({ kind: 'user', text, at, pictures: [], unseen });
-      continue;
-    }
-    if (text.trim()) items.push({ kind: 'agent', text, at });
-    for (const block of message.content) {
-      if (block.type === 'toolCall') items.push({ kind: 'tool', id: block.id, name: block.name, args: block.arguments, state: 'running', result: '', ms: null, began: null });
-    }
-  }
-  return items;
+/** A picture with its bytes, wherever they are. */
+async function bytesOf(picture: Picture): Promise<Picture> {
+  const from = source(picture);
+  if (picture.data || !from) return picture;
+  const response = await fetch(from, { credentials: 'same-origin' });
+  if (!response.ok) throw new Error('a picture of that message is no longer there');
+  return { mimeType: picture.mimeType, data: await base64(await response.blob()) };
+}
+
+/** Bytes as text that JSON can carry. */
+export function base64(blob: Blob): Promise<string> {
+  return new Promise((done, fail) => {
+    const reader = new FileReader();
+    reader.onload = () => done(String(reader.result).split(',', 2)[1] ?? '');
+    reader.onerror = () => fail(new Error('the picture cannot be read'));
+    reader.readAsDataURL(blob);
+  });
 }

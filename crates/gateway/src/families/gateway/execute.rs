@@ -339,6 +339,13 @@ impl Host for Hands {
         };
         done.map_err(|error| Thrown::new(error.code.word(), error.text()))
     }
+
+    fn said(&self, said: &LogLine) {
+        let progress = &self.context.progress;
+        if progress.is_printing() {
+            progress.print(&format!("{}\n", line(said)));
+        }
+    }
 }
 
 fn line(line: &LogLine) -> String {

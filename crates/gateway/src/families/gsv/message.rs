@@ -15,7 +15,7 @@ pub struct Params {
     /// Message text to send, as Markdown.
     #[schemars(length(min = 1, max = 100_000))]
     text: String,
-    /// Channel to send to: "telegram", "slack", "line", "discord" or "whatsapp". Defaults to the user's current channel.
+    /// Channel to send to: "telegram", "slack", "line", "discord", "whatsapp" or the name of a bridge. Defaults to the user's current channel.
     channel: Option<String>,
     /// Peer ID to send to (phone number, user ID, channel ID). Defaults to the user's current peer.
     #[schemars(length(min = 1, max = 256))]

@@ -55,7 +55,7 @@ struct Listed {
     #[schemars(with = "i64")]
     last_active_at: Timestamp,
     /// How many messages its model is shown.
-    message_count: i64,
+    message_count: u64,
     /// The latest messages, oldest first.
     #[serde(skip_serializing_if = "Option::is_none")]
     messages: Option<Vec<Said>>,
@@ -95,7 +95,7 @@ impl TypedTool for SessionsList {
                 _ => recent(minds, &session, said).await?,
             };
             sessions.push(Listed {
-                message_count: session.next_seq - session.floor,
+                message_count: minds.message_count(&session).await?,
                 session_key: session.key,
                 label: session.label,
                 created_at: session.created,

@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use manyhands_acp::{CommandLine, Desk, Exited, News, Permit, Question, Screen, Terminal};
 use manyhands_agent::What;
 use manyhands_config::{AcpAgent, AcpPermissions};
-use manyhands_core::{ApprovalId, CallContext, CallRequest, Step, ToolError, Witness};
+use manyhands_core::{ApprovalId, CallContext, CallRequest, Progress, Step, ToolError, Witness};
 use manyhands_guard::{Exit, Limits, Stdin};
 use manyhands_hands::files::{Mode, read_text, write_text};
 use manyhands_hands::shell::{Job, Started, Terms, find_program};
@@ -157,6 +157,7 @@ impl Desk for AcpDesk {
                     true => input,
                     false => json!({ "cmd": title }),
                 },
+                call: None,
             },
             News::ToolDone {
                 title, ok, took, ..
@@ -166,6 +167,7 @@ impl Desk for AcpDesk {
                 ok,
                 shown: String::new(),
                 took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+                call: None,
             },
         };
         if let Some(message) = self.observe.told(&what) {
@@ -269,6 +271,7 @@ impl Desk for AcpDesk {
             max_stdout: 0,
             max_stderr: 0,
             max_kept: 0,
+            progress: Progress::default(),
         };
         let terms = Terms {
             stdin: Stdin::None,

@@ -9,7 +9,8 @@ use manyhands_acp::{AcpError, Bounds, Offer, Opening, Reply, Session, drive};
 use manyhands_agent::SessionKey;
 use manyhands_config::{AcpAgent, Confinement};
 use manyhands_core::{
-    CallContext, CallId, Effects, ErrorCode, Group, Outcome, ToolError, ToolSpec, TypedTool,
+    CallContext, CallId, Effects, ErrorCode, Group, Outcome, Progress, ToolError, ToolSpec,
+    TypedTool,
 };
 use manyhands_guard::{Limits, Stdin};
 use manyhands_hands::Root;
@@ -237,6 +238,7 @@ impl AcpSpawn {
             max_stdout: 0,
             max_stderr: 0,
             max_kept: 0,
+            progress: Progress::default(),
         })
     }
 

@@ -297,6 +297,7 @@ mod tests {
             call_id: String::new(),
             tool: tool.to_owned(),
             arguments,
+            call: None,
         };
         let done = What::ToolDone {
             call_id: String::new(),
@@ -304,6 +305,7 @@ mod tests {
             ok: false,
             shown: String::new(),
             took_ms: 7,
+            call: None,
         };
         let bash = started("bash", json!({ "cmd": "make\nmake test" }));
         let page = started("url_fetch", json!({ "url": "https://a.example/" }));

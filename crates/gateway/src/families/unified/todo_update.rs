@@ -107,6 +107,7 @@ struct Changed {
 
 /// An item.
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Todo")]
 pub(crate) struct ShownEntry {
     /// Its name; `complete` takes it as `content`.
     id: String,

@@ -4,23 +4,84 @@ use std::sync::Arc;
 
 use axum::extract::{Path, State};
 use manyhands_agent::{Reach, Shape, reach};
-use manyhands_config::Settings;
-use manyhands_core::{AgentId, Invoke as _, ToolError};
-use serde_json::{Value, json};
+use manyhands_config::{DmScope, Reset, Rule, Settings, ThinkingLevel};
+use manyhands_core::{AgentId, Invoke as _, Pattern, ToolError};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::gateway::Gateway;
 use crate::http::asker::Owner;
 use crate::http::refusal::{Answer, Refusal, answer};
 use crate::workspace::tree_of;
 
+/// What is set for an agent.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentView {
+    /// Its name.
+    #[schemars(with = "String")]
+    id: AgentId,
+    /// Its model, as `provider/model`.
+    model: Option<String>,
+    /// How hard it thinks.
+    thinking: Option<ThinkingLevel>,
+    /// The tools its model is shown, by pattern.
+    tools: Vec<Pattern>,
+    /// The tools it has to look for first, by pattern.
+    discover: Vec<Pattern>,
+    /// Whose workspace it works in.
+    #[schemars(with = "String")]
+    workspace: AgentId,
+    /// In which of its sessions people write to it directly.
+    dm_scope: DmScope,
+    /// Rules of its own.
+    policy: Vec<Rule>,
+    /// What its model is told besides the files of its workspace.
+    system_prompt: Option<String>,
+    /// When its sessions begin anew by themselves.
+    reset: Reset,
+}
+
+/// Agents.
+#[derive(Serialize, JsonSchema)]
+pub struct AgentList {
+    /// How many.
+    count: usize,
+    /// The agents, `main` first.
+    agents: Vec<AgentView>,
+}
+
+/// One agent with its tools.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentTools {
+    #[serde(flatten)]
+    set: AgentView,
+    /// The agent that made it, where one did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    made_by: Option<AgentId>,
+    /// The tools that its model is shown.
+    direct_tools: Vec<String>,
+    /// The tools that it can find.
+    discovered_tools: Vec<String>,
+}
+
+/// One agent.
+#[derive(Serialize, JsonSchema)]
+pub struct AgentShown {
+    /// The agent.
+    agent: AgentTools,
+}
+
 /// All agents, `main` first.
-pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer {
+pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<AgentList> {
     let settings = gateway.settings.current();
-    let agents: Vec<Value> = names(&settings)
-        .iter()
-        .map(|id| shown(&settings, id))
-        .collect();
-    answer(json!({ "count": agents.len(), "agents": agents }))
+    let all = names(&settings);
+    answer(AgentList {
+        count: all.len(),
+        agents: all.into_iter().map(|id| shown(&settings, id)).collect(),
+    })
 }
 
 /// The names of all agents, `main` first.
@@ -35,7 +96,7 @@ pub async fn show(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
     Path(id): Path<String>,
-) -> Answer {
+) -> Answer<AgentShown> {
     let wrong = |e: manyhands_core::InvalidName| Refusal(ToolError::parameter("id", e.to_string()));
     let id: AgentId = id.parse().map_err(wrong)?;
     let agent = gateway.minds().agent(&id)?;
@@ -54,31 +115,38 @@ pub async fn show(
             .filter(|spec| reach(spec, &shape) == wanted);
         fits.map(|spec| spec.name.to_string()).collect()
     };
-    let mut shown = shown(&settings, &id);
-    if !settings.agents.contains_key(&id) {
+    let (direct_tools, discovered_tools) = (tools(Reach::Direct), tools(Reach::Discovered));
+    let named = settings.agents.contains_key(&id);
+    let (mut set, mut made_by) = (shown(&settings, id), None);
+    if !named {
         // One that an agent made: what it was made with.
-        shown["model"] = json!(agent.model.as_ref().map(ToString::to_string));
-        shown["tools"] = json!(agent.tools);
-        shown["systemPrompt"] = json!(agent.system_prompt);
-        shown["madeBy"] = json!(agent.payer);
+        set.model = agent.model.as_ref().map(ToString::to_string);
+        set.tools = agent.tools;
+        set.system_prompt = agent.system_prompt;
+        made_by = agent.payer;
     }
-    shown["directTools"] = json!(tools(Reach::Direct));
-    shown["discoveredTools"] = json!(tools(Reach::Discovered));
-    answer(json!({ "agent": shown }))
+    answer(AgentShown {
+        agent: AgentTools {
+            set,
+            made_by,
+            direct_tools,
+            discovered_tools,
+        },
+    })
 }
 
-fn shown(settings: &Settings, id: &AgentId) -> Value {
-    let said = settings.agents.get(id).cloned().unwrap_or_default();
-    json!({
-        "id": id,
-        "model": said.model.as_ref().or(settings.models.default.as_ref()),
-        "thinking": said.thinking,
-        "tools": said.tools,
-        "discover": said.discover,
-        "workspace": tree_of(settings, id),
-        "dmScope": said.dm_scope.unwrap_or(settings.sessions.dm_scope),
-        "policy": said.policy.rules,
-        "systemPrompt": said.system_prompt,
-        "reset": said.reset.unwrap_or(settings.sessions.reset),
-    })
+fn shown(settings: &Settings, id: AgentId) -> AgentView {
+    let said = settings.agents.get(&id).cloned().unwrap_or_default();
+    AgentView {
+        model: said.model.or(settings.models.default.clone()),
+        thinking: said.thinking,
+        tools: said.tools,
+        discover: said.discover,
+        workspace: tree_of(settings, &id),
+        dm_scope: said.dm_scope.unwrap_or(settings.sessions.dm_scope),
+        policy: said.policy.rules,
+        system_prompt: said.system_prompt,
+        reset: said.reset.unwrap_or(settings.sessions.reset),
+        id,
+    }
 }

@@ -9,7 +9,7 @@ use manyhands_core::{ApprovalId, Effects, Timestamp, ToolError};
 use manyhands_store::{ApprovalRecord, ApprovalState, Decision};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{body, query};
 use crate::gateway::Gateway;
@@ -43,23 +43,50 @@ enum Word {
 /// A question as it is shown: exactly what will run.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Shown {
+pub struct Approval {
+    /// Its id, by which it is answered.
     id: ApprovalId,
+    /// `pending`, `approved`, `denied`, `used`, `expired`, or `withdrawn` when whoever asked goes on without it.
     state: String,
+    /// The tool.
     tool: String,
+    /// With what it is called.
     arguments: Value,
+    /// What it does to the world.
     effects: Effects,
+    /// Who asks, by name.
     caller: String,
+    /// On whose behalf.
     agent: String,
+    /// The conversation it is asked in, if in one.
+    session_key: Option<String>,
     /// Which rule asked.
     rule: String,
+    /// When it was asked.
     created_at: String,
+    /// Until when it can be answered.
     expires_at: String,
+    /// Who answered.
     decided_by: Option<String>,
+    /// When.
     decided_at: Option<String>,
 }
 
-impl From<ApprovalRecord> for Shown {
+/// Questions to the owner.
+#[derive(Serialize, JsonSchema)]
+pub struct ApprovalList {
+    /// The questions, newest first.
+    approvals: Vec<Approval>,
+}
+
+/// A question that was answered.
+#[derive(Serialize, JsonSchema)]
+pub struct ApprovalDecided {
+    /// The question.
+    approval: Approval,
+}
+
+impl From<ApprovalRecord> for Approval {
     fn from(record: ApprovalRecord) -> Self {
         Self {
             id: record.id,
@@ -69,6 +96,7 @@ impl From<ApprovalRecord> for Shown {
             effects: record.effects,
             caller: record.caller_name,
             agent: record.agent.to_string(),
+            session_key: record.session,
             rule: record.rule,
             created_at: record.created.rfc3339(),
             expires_at: record.expires.rfc3339(),
@@ -83,11 +111,12 @@ pub async fn list(
     State(gateway): State<Arc<Gateway>>,
     _: Owner,
     which: Result<Query<Which>, QueryRejection>,
-) -> Answer {
+) -> Answer<ApprovalList> {
     let state = (!query(which)?.all).then_some(ApprovalState::Pending);
     let records = gateway.path.approvals().list(state).await?;
-    let shown: Vec<Shown> = records.into_iter().map(Shown::from).collect();
-    answer(json!({ "approvals": shown }))
+    answer(ApprovalList {
+        approvals: records.into_iter().map(Approval::from).collect(),
+    })
 }
 
 /// Answers one question.
@@ -96,7 +125,7 @@ pub async fn decide(
     Owner(owner): Owner,
     Path(id): Path<String>,
     decision: Result<Json<Decide>, JsonRejection>,
-) -> Answer {
+) -> Answer<ApprovalDecided> {
     let (answer_given, what) = match body(decision)?.decision {
         Word::Approve => (Decision::Approve, "approval.approve"),
         Word::Deny => (Decision::Deny, "approval.deny"),
@@ -115,5 +144,7 @@ pub async fn decide(
     gateway
         .note(&owner.caller, what, &format!("{id} {}", record.tool))
         .await?;
-    answer(json!({ "approval": Shown::from(record) }))
+    answer(ApprovalDecided {
+        approval: record.into(),
+    })
 }

@@ -9,14 +9,13 @@ use axum::extract::{Path, Query, Request, State};
 use axum::response::{IntoResponse, Response};
 use futures_util::TryStreamExt as _;
 use http::{HeaderValue, header};
-use manyhands_core::{AgentId, ArtifactId, Caller, ErrorCode, Invoke as _, Role, ToolError};
+use manyhands_core::{AgentId, ArtifactId, Caller, ErrorCode, Invoke as _, ToolError};
 use manyhands_store::{ArtifactFilter, ArtifactRecord, StoreError};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 
 use super::query;
-use crate::artifacts::{Reader, check_name, failure, mime_by_name};
+use crate::artifacts::{KeptFile, Reader, check_name, failure, mime_by_name};
 use crate::gateway::Gateway;
 use crate::http::asker::Asker;
 use crate::http::refusal::{Answer, Refusal, answer};
@@ -64,12 +63,19 @@ pub struct Signed {
     signature: String,
 }
 
+/// Artifacts.
+#[derive(Serialize, JsonSchema)]
+pub struct ArtifactList {
+    /// The artifacts, newest first.
+    artifacts: Vec<ArtifactRecord>,
+}
+
 /// The artifacts of whoever asks; all of them for the owner.
 pub async fn list(
     State(gateway): State<Arc<Gateway>>,
     Asker(admitted): Asker,
     which: Result<Query<Which>, QueryRejection>,
-) -> Answer {
+) -> Answer<ArtifactList> {
     let which = query(which)?;
     not_a_node(&admitted.caller)?;
     let limit = which.limit.unwrap_or(100);
@@ -92,10 +98,10 @@ pub async fn list(
         chat,
     };
     let artifacts = gateway.store.artifacts();
-    let found = artifacts
+    let artifacts = artifacts
         .list(&filter, limit, which.offset.unwrap_or(0))
         .await?;
-    answer(json!({ "artifacts": found }))
+    answer(ArtifactList { artifacts })
 }
 
 /// Keeps what is sent as an artifact.
@@ -104,7 +110,7 @@ pub async fn put(
     Asker(admitted): Asker,
     new: Result<Query<New>, QueryRejection>,
     request: Request,
-) -> Answer {
+) -> Answer<KeptFile> {
     let new = query(new)?;
     not_a_node(&admitted.caller)?;
     may_write(&gateway, &admitted.caller)?;
@@ -147,7 +153,7 @@ pub async fn put(
     gateway
         .note(&admitted.caller, "artifact.put", &about)
         .await?;
-    answer(json!(shelf.said(kept)))
+    answer(shelf.said(kept))
 }
 
 /// Streams an artifact to whoever made the call behind it, or to the owner.
@@ -165,8 +171,17 @@ pub async fn show(
     State(gateway): State<Arc<Gateway>>,
     Asker(admitted): Asker,
     Path(id): Path<String>,
-) -> Answer {
-    answer(json!(find(&gateway, &admitted.caller, &id).await?))
+) -> Answer<ArtifactRecord> {
+    answer(find(&gateway, &admitted.caller, &id).await?)
+}
+
+/// A link to an artifact.
+#[derive(Serialize, JsonSchema)]
+pub struct ArtifactLink {
+    /// Where it is downloaded without a token.
+    url: String,
+    /// Until when that works.
+    expires: String,
 }
 
 /// A link by which an artifact is downloaded without a token.
@@ -174,10 +189,22 @@ pub async fn link(
     State(gateway): State<Arc<Gateway>>,
     Asker(admitted): Asker,
     Path(id): Path<String>,
-) -> Answer {
+) -> Answer<ArtifactLink> {
     let record = find(&gateway, &admitted.caller, &id).await?;
     let (url, until) = gateway.shelf().link(record.id);
-    answer(json!({ "url": url, "expires": until.rfc3339() }))
+    answer(ArtifactLink {
+        url,
+        expires: until.rfc3339(),
+    })
+}
+
+/// An artifact that was removed.
+#[derive(Serialize, JsonSchema)]
+pub struct ArtifactRemoved {
+    /// Which one it was.
+    id: ArtifactId,
+    /// Always true.
+    removed: bool,
 }
 
 /// Removes an artifact.
@@ -185,7 +212,7 @@ pub async fn remove(
     State(gateway): State<Arc<Gateway>>,
     Asker(admitted): Asker,
     Path(id): Path<String>,
-) -> Answer {
+) -> Answer<ArtifactRemoved> {
     may_write(&gateway, &admitted.caller)?;
     let record = find(&gateway, &admitted.caller, &id).await?;
     gateway.store.artifacts().delete(record.id).await?;
@@ -193,7 +220,10 @@ pub async fn remove(
     gateway
         .note(&admitted.caller, "artifact.remove", &about)
         .await?;
-    answer(json!({ "id": record.id, "removed": true }))
+    answer(ArtifactRemoved {
+        id: record.id,
+        removed: true,
+    })
 }
 
 /// Streams an artifact to whoever has a link that is good. Others are told the same, whatever
@@ -243,12 +273,12 @@ fn may_write(gateway: &Gateway, caller: &Caller) -> Result<(), Refusal> {
 }
 
 fn not_a_node(caller: &Caller) -> Result<(), Refusal> {
-    match caller.rights.role {
-        Role::Node => Err(Refusal(ToolError::new(
+    match caller.rights.role.only_serves() {
+        true => Err(Refusal(ToolError::new(
             ErrorCode::Forbidden,
-            "a node token cannot read artifacts",
+            format!("a {} token cannot read artifacts", caller.rights.role),
         ))),
-        _ => Ok(()),
+        false => Ok(()),
     }
 }
 

@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
-use manyhands_core::Pattern;
-use manyhands_store::{AuditFilter, AuditStatus, VerifyFrom};
+use manyhands_core::{CallId, Pattern, ToolError};
+use manyhands_store::{AuditFilter, AuditRecord, AuditStatus, Verdict, VerifyFrom};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 
 use super::query;
 use crate::gateway::Gateway;
@@ -23,13 +22,26 @@ pub struct Which {
     tool: Option<String>,
     /// Only this caller's key.
     caller: Option<String>,
+    /// Only calls on behalf of this agent.
+    agent: Option<String>,
+    /// Only this call, by the id that `x-manyhands-call` of its answer gave.
+    call: Option<String>,
     /// Only `ok` or `error`.
     status: Option<AuditStatus>,
     /// Only entries after this number.
     after: Option<i64>,
+    /// Only entries before this number: the next page.
+    before: Option<i64>,
     /// How many at most; 100 when not said, 1000 at most.
     #[schemars(range(max = 1000))]
     limit: Option<u32>,
+}
+
+/// Entries of the audit.
+#[derive(Serialize, JsonSchema)]
+pub struct AuditList {
+    /// The entries, newest first.
+    entries: Vec<AuditRecord>,
 }
 
 /// Entries, newest first.
@@ -37,22 +49,25 @@ pub async fn list(
     State(gateway): State<Arc<Gateway>>,
     _: Owner,
     which: Result<Query<Which>, QueryRejection>,
-) -> Answer {
+) -> Answer<AuditList> {
     let which = query(which)?;
+    let call = which.call.map(|call| call.parse::<CallId>()).transpose();
     let filter = AuditFilter {
         tool: which.tool.map(Pattern::new),
         caller: which.caller,
+        agent: which.agent,
+        call: call.map_err(|_| ToolError::parameter("call", "must be the id of a call"))?,
         status: which.status,
         after_seq: which.after,
-        before_seq: None,
+        before_seq: which.before,
         limit: Some(which.limit.unwrap_or(100).min(1_000)),
     };
     let entries = gateway.store.audit().query(&filter).await?;
-    answer(json!({ "entries": entries }))
+    answer(AuditList { entries })
 }
 
 /// Checks the whole chain.
-pub async fn verify(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer {
+pub async fn verify(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<Verdict> {
     let verdict = gateway.store.audit().verify(VerifyFrom::Genesis).await?;
-    answer(json!(verdict))
+    answer(verdict)
 }

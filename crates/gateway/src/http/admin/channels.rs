@@ -1,69 +1,110 @@
-//! Chats on platforms: accounts, people who ask to be known, and what did not arrive.
+//! Chats on platforms: accounts, and people who ask to be known.
 
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::rejection::{JsonRejection, QueryRejection};
-use axum::extract::{Path, Query, State};
-use manyhands_core::ToolError;
-use manyhands_store::{InboxRow, OutboxRow, OutboxState, SenderRow};
+use axum::extract::rejection::JsonRejection;
+use axum::extract::{Path, State};
+use manyhands_core::Timestamp;
+use manyhands_store::{Backlog, Lost, SenderRow, SenderState};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
-use super::{body, query};
+use super::body;
 use crate::chats::{Credentials, Pair, Status};
 use crate::doorman::Admitted;
 use crate::gateway::Gateway;
 use crate::http::asker::Owner;
 use crate::http::refusal::{Answer, Refusal, answer};
 
-/// The most rows of one answer.
-const MOST: u32 = 1_000;
-/// How much of a message is shown in a list.
-const SHOWN: usize = 200;
+/// An account on a platform, as its owner sees it.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChannelView {
+    /// The platform.
+    channel: String,
+    /// The account of ours.
+    account_id: String,
+    /// `off`, `stopped`, `connecting`, `connected` or `error`.
+    state: &'static str,
+    /// What is wrong, if something is.
+    detail: Option<String>,
+    /// Since when it stands so.
+    since: Option<Timestamp>,
+    /// What it is called there.
+    name: Option<String>,
+    /// Its handle there.
+    handle: Option<String>,
+    /// Its id there.
+    id: Option<String>,
+    /// When something was last said or heard.
+    last_message_at: Option<Timestamp>,
+}
 
-/// An account as its owner sees it.
-pub(crate) fn shown(status: &Status) -> Value {
-    let (state, detail) = status.words();
-    json!({
-        "channel": status.channel,
-        "accountId": status.account,
-        "state": state,
-        "detail": detail,
-        "since": status.since,
-        "name": status.me.as_ref().map(|me| me.name.clone()),
-        "handle": status.me.as_ref().and_then(|me| me.handle.clone()),
-        "id": status.me.as_ref().map(|me| me.id.clone()),
-        "lastMessageAt": status.last,
-    })
+impl From<Status> for ChannelView {
+    fn from(status: Status) -> Self {
+        let (state, detail) = status.words();
+        let me = status.me.as_ref();
+        Self {
+            state,
+            detail,
+            since: status.since,
+            name: me.map(|me| me.name.clone()),
+            handle: me.and_then(|me| me.handle.clone()),
+            id: me.map(|me| me.id.clone()),
+            last_message_at: status.last,
+            channel: status.channel,
+            account_id: status.account,
+        }
+    }
+}
+
+/// Accounts on platforms.
+#[derive(Serialize, JsonSchema)]
+pub struct ChannelList {
+    /// How many.
+    count: usize,
+    /// The accounts.
+    channels: Vec<ChannelView>,
+    /// What was heard and is not done.
+    inbox: Backlog,
+    /// What is to be said and did not arrive.
+    outbox: Lost,
 }
 
 /// Every account.
-pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer {
+pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<ChannelList> {
     let all = gateway.chats().status().await;
-    let all: Vec<Value> = all.iter().map(shown).collect();
     let records = gateway.chats().records();
-    let (heard, said) = (records.backlog().await?, records.lost().await?);
-    answer(json!({
-        "count": all.len(),
-        "channels": all,
-        "inbox": { "waiting": heard.waiting, "failed": heard.failed },
-        "outbox": { "waiting": said.waiting, "failed": said.failed, "unknown": said.unknown },
-    }))
+    answer(ChannelList {
+        count: all.len(),
+        channels: all.into_iter().map(ChannelView::from).collect(),
+        inbox: records.backlog().await?,
+        outbox: records.lost().await?,
+    })
 }
 
-/// Writes what was done with an account into the audit, and answers with it.
-async fn done(
+/// Writes what was done with an account into the audit.
+async fn note(
     gateway: &Gateway,
     owner: &Admitted,
     what: &str,
-    (channel, account): (String, String),
-    word: &str,
-) -> Answer {
+    (channel, account): &(String, String),
+) -> Result<(), Refusal> {
     let about = format!("{channel} {account}");
-    gateway.note(&owner.caller, what, &about).await?;
-    answer(json!({ "channel": channel, "accountId": account, word: true }))
+    Ok(gateway.note(&owner.caller, what, &about).await?)
+}
+
+/// An account that was started.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChannelStarted {
+    /// The platform.
+    channel: String,
+    /// The account of ours.
+    account_id: String,
+    /// Always true.
+    started: bool,
 }
 
 /// Starts an account, or begins anew with it.
@@ -71,9 +112,57 @@ pub async fn start(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
     Path(which): Path<(String, String)>,
-) -> Answer {
+) -> Answer<ChannelStarted> {
     gateway.chats().start_account(&which.0, &which.1).await?;
-    done(&gateway, &owner, "channel.start", which, "started").await
+    note(&gateway, &owner, "channel.start", &which).await?;
+    let (channel, account_id) = which;
+    answer(ChannelStarted {
+        channel,
+        account_id,
+        started: true,
+    })
+}
+
+/// An account that a bridge carries.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BridgeMade {
+    /// The service.
+    channel: String,
+    /// The account of ours.
+    account_id: String,
+    /// The bridge's token, shown once; none when it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token: Option<String>,
+}
+
+/// Lets a program of the owner's carry a service.
+pub async fn bridge(
+    State(gateway): State<Arc<Gateway>>,
+    Owner(owner): Owner,
+    Path(which): Path<(String, String)>,
+) -> Answer<BridgeMade> {
+    let made = gateway.make_bridge(&owner.caller, &which.0, &which.1);
+    let token = made.await?;
+    note(&gateway, &owner, "channel.bridge", &which).await?;
+    let (channel, account_id) = which;
+    answer(BridgeMade {
+        channel,
+        account_id,
+        token: token.map(|token| token.expose().to_owned()),
+    })
+}
+
+/// An account that was stopped.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChannelStopped {
+    /// The platform.
+    channel: String,
+    /// The account of ours.
+    account_id: String,
+    /// Always true.
+    stopped: bool,
 }
 
 /// Stops an account, until it is started again.
@@ -81,9 +170,31 @@ pub async fn stop(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
     Path(which): Path<(String, String)>,
-) -> Answer {
+) -> Answer<ChannelStopped> {
     gateway.chats().stop_account(&which.0, &which.1).await?;
-    done(&gateway, &owner, "channel.stop", which, "stopped").await
+    note(&gateway, &owner, "channel.stop", &which).await?;
+    let (channel, account_id) = which;
+    answer(ChannelStopped {
+        channel,
+        account_id,
+        stopped: true,
+    })
+}
+
+/// An account that was given its credentials.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChannelLogin {
+    /// The platform.
+    channel: String,
+    /// The account of ours.
+    account_id: String,
+    /// What it is called there.
+    name: String,
+    /// Its handle there.
+    handle: Option<String>,
+    /// Its id there.
+    id: String,
 }
 
 /// Gives an account its credentials.
@@ -92,20 +203,32 @@ pub async fn login(
     Owner(owner): Owner,
     Path((channel, account)): Path<(String, String)>,
     given: Result<Json<Credentials>, JsonRejection>,
-) -> Answer {
+) -> Answer<ChannelLogin> {
     let given = body(given)?;
     let me = gateway
         .login_channel(&owner.caller, &channel, &account, given)
         .await?;
     let about = format!("{channel} {account}");
     gateway.note(&owner.caller, "channel.login", &about).await?;
-    answer(json!({
-        "channel": channel,
-        "accountId": account,
-        "name": me.name,
-        "handle": me.handle,
-        "id": me.id,
-    }))
+    answer(ChannelLogin {
+        channel,
+        account_id: account,
+        name: me.name,
+        handle: me.handle,
+        id: me.id,
+    })
+}
+
+/// An account that was forgotten.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChannelLogout {
+    /// The platform.
+    channel: String,
+    /// The account of ours.
+    account_id: String,
+    /// Always true.
+    logged_out: bool,
 }
 
 /// Forgets an account and its credentials.
@@ -113,35 +236,80 @@ pub async fn logout(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
     Path(which): Path<(String, String)>,
-) -> Answer {
+) -> Answer<ChannelLogout> {
     let (channel, account) = &which;
     gateway
         .logout_channel(&owner.caller, channel, account)
         .await?;
-    done(&gateway, &owner, "channel.logout", which, "loggedOut").await
-}
-
-/// Somebody as the owner sees them.
-pub(crate) fn sender(row: &SenderRow) -> Value {
-    json!({
-        "channel": row.channel,
-        "senderId": row.id,
-        "name": row.name,
-        "handle": row.handle,
-        "state": row.state,
-        "owner": row.owner,
-        "code": row.code,
-        "message": row.said,
-        "requestedAt": row.asked,
-        "decidedAt": row.decided,
+    note(&gateway, &owner, "channel.logout", &which).await?;
+    let (channel, account_id) = which;
+    answer(ChannelLogout {
+        channel,
+        account_id,
+        logged_out: true,
     })
 }
 
+/// Somebody who writes, as the owner sees them.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Pair")]
+pub struct Sender {
+    /// The platform.
+    channel: String,
+    /// Who, as the platform names them.
+    sender_id: String,
+    /// What they are called.
+    name: Option<String>,
+    /// Their handle.
+    handle: Option<String>,
+    /// Whether they may speak.
+    state: SenderState,
+    /// Whether it is the owner.
+    owner: bool,
+    /// What the owner is told to know them by.
+    code: Option<String>,
+    /// The beginning of what they said.
+    message: Option<String>,
+    /// When they first asked.
+    requested_at: Timestamp,
+    /// When it was decided.
+    decided_at: Option<Timestamp>,
+}
+
+impl From<SenderRow> for Sender {
+    fn from(row: SenderRow) -> Self {
+        Self {
+            channel: row.channel,
+            sender_id: row.id,
+            name: row.name,
+            handle: row.handle,
+            state: row.state,
+            owner: row.owner,
+            code: row.code,
+            message: row.said,
+            requested_at: row.asked,
+            decided_at: row.decided,
+        }
+    }
+}
+
+/// People who write.
+#[derive(Serialize, JsonSchema)]
+pub struct PairList {
+    /// How many.
+    count: usize,
+    /// Those who ask to be known, and those who were decided about.
+    pairs: Vec<Sender>,
+}
+
 /// Everybody who asks to be known, and those who were decided about.
-pub async fn pairs(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer {
+pub async fn pairs(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<PairList> {
     let all = gateway.chats().records().senders().await?;
-    let all: Vec<Value> = all.iter().map(sender).collect();
-    answer(json!({ "count": all.len(), "pairs": all }))
+    answer(PairList {
+        count: all.len(),
+        pairs: all.into_iter().map(Sender::from).collect(),
+    })
 }
 
 /// How somebody is let in.
@@ -153,13 +321,29 @@ pub struct Approve {
     owner: bool,
 }
 
+/// Somebody who may speak.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PairApproved {
+    /// The platform.
+    channel: String,
+    /// Who, as the platform names them.
+    sender_id: String,
+    /// What they are called.
+    name: Option<String>,
+    /// Always true.
+    approved: bool,
+    /// Whether it is the owner.
+    owner: bool,
+}
+
 /// Lets somebody speak, by their id or their code.
 pub async fn approve(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
     Path((channel, who)): Path<(String, String)>,
     how: Result<Json<Approve>, JsonRejection>,
-) -> Answer {
+) -> Answer<PairApproved> {
     let how = body(how)?;
     let pair = Pair {
         channel: &channel,
@@ -173,9 +357,25 @@ pub async fn approve(
         if how.owner { " as owner" } else { "" }
     );
     gateway.note(&owner.caller, "pair.approve", &about).await?;
-    answer(
-        json!({ "channel": done.channel, "senderId": done.id, "name": done.name, "approved": true, "owner": how.owner }),
-    )
+    answer(PairApproved {
+        channel: done.channel,
+        sender_id: done.id,
+        name: done.name,
+        approved: true,
+        owner: how.owner,
+    })
+}
+
+/// Somebody who may not speak.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PairRejected {
+    /// The platform.
+    channel: String,
+    /// Who, as the platform names them.
+    sender_id: String,
+    /// Always true.
+    rejected: bool,
 }
 
 /// Lets somebody not speak.
@@ -183,7 +383,7 @@ pub async fn reject(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
     Path((channel, who)): Path<(String, String)>,
-) -> Answer {
+) -> Answer<PairRejected> {
     let pair = Pair {
         channel: &channel,
         who: &who,
@@ -191,7 +391,23 @@ pub async fn reject(
     let done = gateway.chats().reject(pair).await?;
     let about = format!("{} {}", done.channel, done.id);
     gateway.note(&owner.caller, "pair.reject", &about).await?;
-    answer(json!({ "channel": done.channel, "senderId": done.id, "rejected": true }))
+    answer(PairRejected {
+        channel: done.channel,
+        sender_id: done.id,
+        rejected: true,
+    })
+}
+
+/// Somebody who was forgotten.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PairForgotten {
+    /// The platform.
+    channel: String,
+    /// Who, as the platform names them.
+    sender_id: String,
+    /// Always true.
+    forgotten: bool,
 }
 
 /// Forgets somebody: they are a stranger again.
@@ -199,7 +415,7 @@ pub async fn forget(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
     Path((channel, who)): Path<(String, String)>,
-) -> Answer {
+) -> Answer<PairForgotten> {
     let pair = Pair {
         channel: &channel,
         who: &who,
@@ -207,121 +423,9 @@ pub async fn forget(
     let done = gateway.chats().forget(pair).await?;
     let about = format!("{} {}", done.channel, done.id);
     gateway.note(&owner.caller, "pair.forget", &about).await?;
-    answer(json!({ "channel": done.channel, "senderId": done.id, "forgotten": true }))
-}
-
-/// Which messages.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Which {
-    /// `pending`, `sending`, `sent`, `failed`, `unknown` or `dropped`; all that did not arrive when not said.
-    state: Option<String>,
-    /// How many at most; 100 when not said, 1000 at most.
-    limit: Option<u32>,
-}
-
-fn outbound(row: &OutboxRow) -> Value {
-    let said: Value = serde_json::from_str(&row.body).unwrap_or_default();
-    let text = said["say"]["text"]
-        .as_str()
-        .or(said["say"]["name"].as_str());
-    let text: Option<String> = text.map(|text| text.chars().take(SHOWN).collect());
-    json!({
-        "id": row.id,
-        "channel": row.channel,
-        "accountId": row.account,
-        "to": said["to"]["chat"],
-        "state": row.state,
-        "text": text,
-        "attempts": row.attempts,
-        "due": row.due,
-        "error": row.why,
-        "messageId": row.message,
-        "sessionKey": row.session_key,
-        "createdAt": row.created,
-        "endedAt": row.ended,
+    answer(PairForgotten {
+        channel: done.channel,
+        sender_id: done.id,
+        forgotten: true,
     })
-}
-
-/// What is to be said, or was.
-pub async fn outbox(
-    State(gateway): State<Arc<Gateway>>,
-    _: Owner,
-    which: Result<Query<Which>, QueryRejection>,
-) -> Answer {
-    let which = query(which)?;
-    let state = which.state.map(|state| state.parse::<OutboxState>());
-    let state = state.transpose().map_err(|()| {
-        let message = "must be pending, sending, sent, failed, unknown or dropped";
-        Refusal(ToolError::parameter("state", message))
-    })?;
-    let limit = which.limit.unwrap_or(100).min(MOST);
-    let records = gateway.chats().records();
-    let (rows, lost) = (records.outbox(state, limit).await?, records.lost().await?);
-    let rows: Vec<Value> = rows.iter().map(outbound).collect();
-    answer(json!({
-        "count": rows.len(),
-        "messages": rows,
-        "waiting": lost.waiting,
-        "failed": lost.failed,
-        "unknown": lost.unknown,
-    }))
-}
-
-/// Has a message tried again that did not arrive.
-pub async fn resend(
-    State(gateway): State<Arc<Gateway>>,
-    Owner(owner): Owner,
-    Path(id): Path<String>,
-) -> Answer {
-    gateway.chats().resend(&id).await?;
-    gateway.note(&owner.caller, "outbox.resend", &id).await?;
-    answer(json!({ "id": id, "resent": true }))
-}
-
-/// Lets go of a message that did not arrive.
-pub async fn let_go(
-    State(gateway): State<Arc<Gateway>>,
-    Owner(owner): Owner,
-    Path(id): Path<String>,
-) -> Answer {
-    gateway.chats().let_go(&id).await?;
-    gateway.note(&owner.caller, "outbox.drop", &id).await?;
-    answer(json!({ "id": id, "dropped": true }))
-}
-
-fn inbound(row: &InboxRow) -> Value {
-    let said: Value = serde_json::from_str(&row.body).unwrap_or_default();
-    let text = said["what"]["text"].as_str();
-    let text: Option<String> = text.map(|text| text.chars().take(SHOWN).collect());
-    json!({
-        "id": row.id,
-        "channel": row.channel,
-        "accountId": row.account,
-        "from": said["place"]["sender"],
-        "name": said["place"]["senderName"],
-        "chat": said["place"]["chat"],
-        "text": text,
-        "attempts": row.attempts,
-        "error": row.why,
-        "receivedAt": row.received,
-    })
-}
-
-/// What was heard and could not be worked on.
-pub async fn inbox(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer {
-    let rows = gateway.chats().records().failed(MOST).await?;
-    let rows: Vec<Value> = rows.iter().map(inbound).collect();
-    answer(json!({ "count": rows.len(), "messages": rows }))
-}
-
-/// Has something worked on again that could not be.
-pub async fn retry(
-    State(gateway): State<Arc<Gateway>>,
-    Owner(owner): Owner,
-    Path(id): Path<String>,
-) -> Answer {
-    gateway.chats().rehear(&id).await?;
-    gateway.note(&owner.caller, "inbox.retry", &id).await?;
-    answer(json!({ "id": id, "retried": true }))
 }

@@ -6,8 +6,8 @@ use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{Query, State};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{body, query};
 use crate::gateway::Gateway;
@@ -32,15 +32,58 @@ pub struct Set {
     value: Value,
 }
 
+/// A value to take out.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Unset {
+    /// A dotted path.
+    path: String,
+}
+
+/// Settings, secrets masked.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum ConfigShown {
+    /// The value at a path.
+    One {
+        /// The value.
+        value: Value,
+        /// Its dotted path.
+        path: String,
+    },
+    /// Everything.
+    All {
+        /// The settings, as they would stand in config.toml.
+        config: Value,
+    },
+}
+
+/// A value that was set.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConfigSet {
+    /// Always true.
+    ok: bool,
+    /// The dotted path.
+    path: String,
+    /// The keys that hold only after the next start.
+    needs_restart: Vec<String>,
+}
+
 /// One value or all, secrets masked.
 pub async fn get(
     State(gateway): State<Arc<Gateway>>,
     _: Owner,
     which: Result<Query<Which>, QueryRejection>,
-) -> Answer {
+) -> Answer<ConfigShown> {
     match query(which)?.path {
-        Some(path) => answer(json!({ "value": gateway.settings.get(&path)?, "path": path })),
-        None => answer(json!({ "config": gateway.settings.all() })),
+        Some(path) => answer(ConfigShown::One {
+            value: gateway.settings.get(&path)?,
+            path,
+        }),
+        None => answer(ConfigShown::All {
+            config: gateway.settings.all(),
+        }),
     }
 }
 
@@ -49,8 +92,27 @@ pub async fn set(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
     set: Result<Json<Set>, JsonRejection>,
-) -> Answer {
+) -> Answer<ConfigSet> {
     let Set { path, value } = body(set)?;
     let needs_restart = gateway.set_config(&owner.caller, &path, value).await?;
-    answer(json!({ "ok": true, "path": path, "needsRestart": needs_restart }))
+    answer(ConfigSet {
+        ok: true,
+        path,
+        needs_restart,
+    })
+}
+
+/// Takes one value out of config.toml, so that its default holds again.
+pub async fn unset(
+    State(gateway): State<Arc<Gateway>>,
+    Owner(owner): Owner,
+    unset: Result<Query<Unset>, QueryRejection>,
+) -> Answer<ConfigSet> {
+    let Unset { path } = query(unset)?;
+    let needs_restart = gateway.unset_config(&owner.caller, &path).await?;
+    answer(ConfigSet {
+        ok: true,
+        path,
+        needs_restart,
+    })
 }

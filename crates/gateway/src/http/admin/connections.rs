@@ -6,11 +6,10 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
-use manyhands_core::{Pattern, Secret, ToolError};
-use manyhands_store::ConnectionKind;
+use manyhands_core::{ConnectionId, Pattern, Secret, ToolError};
+use manyhands_store::{ConnectionKind, ConnectionRecord};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 
 use super::body;
 use crate::gateway::Gateway;
@@ -18,15 +17,31 @@ use crate::http::asker::Owner;
 use crate::http::refusal::{Answer, Refusal, answer};
 use crate::servers::Draft;
 
+/// Accounts of services.
+#[derive(Serialize, JsonSchema)]
+pub struct ConnectionList {
+    /// How many.
+    count: usize,
+    /// The accounts.
+    connections: Vec<ConnectionRecord>,
+}
+
 /// Every account.
-pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer {
+pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<ConnectionList> {
     let all = gateway.servers.desk().all();
-    answer(json!({ "count": all.len(), "connections": *all }))
+    answer(ConnectionList {
+        count: all.len(),
+        connections: all.to_vec(),
+    })
 }
 
 /// One account.
-pub async fn show(State(gateway): State<Arc<Gateway>>, _: Owner, Path(id): Path<String>) -> Answer {
-    answer(json!(gateway.servers.desk().get(&id)?))
+pub async fn show(
+    State(gateway): State<Arc<Gateway>>,
+    _: Owner,
+    Path(id): Path<String>,
+) -> Answer<ConnectionRecord> {
+    answer(gateway.servers.desk().get(&id)?)
 }
 
 /// An account to be opened.
@@ -50,7 +65,7 @@ pub async fn add(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
     add: Result<Json<Add>, JsonRejection>,
-) -> Answer {
+) -> Answer<ConnectionRecord> {
     let add = body(add)?;
     let known = gateway.servers.all();
     if !known.iter().any(|server| server.service() == add.service) {
@@ -77,7 +92,7 @@ pub async fn add(
             &format!("{} for {}", made.id, made.service),
         )
         .await?;
-    answer(json!(made))
+    answer(made)
 }
 
 /// What is new about an account.
@@ -99,7 +114,7 @@ pub async fn change(
     Owner(owner): Owner,
     Path(id): Path<String>,
     change: Result<Json<Change>, JsonRejection>,
-) -> Answer {
+) -> Answer<ConnectionRecord> {
     let change = body(change)?;
     let draft = draft(change.name, change.credentials, change.agents);
     let changed = gateway.servers.desk().change(&id, draft).await?;
@@ -108,7 +123,7 @@ pub async fn change(
     gateway
         .note(&owner.caller, "connection.change", &id)
         .await?;
-    answer(json!(changed))
+    answer(changed)
 }
 
 fn draft(
@@ -127,8 +142,21 @@ fn draft(
 }
 
 /// Tries an account: asks a server of its service for its tools by it.
-pub async fn test(State(gateway): State<Arc<Gateway>>, _: Owner, Path(id): Path<String>) -> Answer {
-    answer(json!(gateway.servers.test(&id).await?))
+pub async fn test(
+    State(gateway): State<Arc<Gateway>>,
+    _: Owner,
+    Path(id): Path<String>,
+) -> Answer<ConnectionRecord> {
+    answer(gateway.servers.test(&id).await?)
+}
+
+/// An account that was closed.
+#[derive(Serialize, JsonSchema)]
+pub struct ConnectionRemoved {
+    /// Which one it was.
+    pcid: ConnectionId,
+    /// Always true.
+    removed: bool,
 }
 
 /// Closes an account and forgets its credentials.
@@ -136,12 +164,15 @@ pub async fn remove(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
     Path(id): Path<String>,
-) -> Answer {
+) -> Answer<ConnectionRemoved> {
     let gone = gateway.servers.desk().remove(&id).await?;
     gateway.servers.reconnect(gone.id).await;
     gateway.learn_secrets().await?;
     gateway
         .note(&owner.caller, "connection.remove", &id)
         .await?;
-    answer(json!({ "pcid": gone.id, "removed": true }))
+    answer(ConnectionRemoved {
+        pcid: gone.id,
+        removed: true,
+    })
 }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
+use manyhands_agent::Remembered;
 use manyhands_core::{AgentId, ToolError};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 
 use super::query;
 use crate::gateway::Gateway;
@@ -31,12 +31,23 @@ pub struct Which {
     limit: Option<u32>,
 }
 
+/// What was found.
+#[derive(Serialize, JsonSchema)]
+pub struct MemoryFound {
+    /// How many.
+    count: usize,
+    /// Whether everything was looked through.
+    complete: bool,
+    /// What was found, best first.
+    results: Vec<Remembered>,
+}
+
 /// What was found, best first. A client finds what was said in its own sessions.
 pub async fn search(
     State(gateway): State<Arc<Gateway>>,
     Asker(asker): Asker,
     which: Result<Query<Which>, QueryRejection>,
-) -> Answer {
+) -> Answer<MemoryFound> {
     let which = query(which)?;
     let agent = which.agent.as_deref().map(str::parse::<AgentId>);
     let wrong = |name: &str, text: String| Refusal(ToolError::parameter(name, text));
@@ -62,7 +73,9 @@ pub async fn search(
     let found = library
         .search(&which.query, &scope, &everybody, limit)
         .await?;
-    answer(
-        json!({ "count": found.found.len(), "complete": found.complete, "results": found.found }),
-    )
+    answer(MemoryFound {
+        count: found.found.len(),
+        complete: found.complete,
+        results: found.found,
+    })
 }

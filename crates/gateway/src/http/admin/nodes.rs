@@ -8,9 +8,9 @@ use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{ConnectInfo, Path, Query, State};
 use manyhands_core::{ErrorCode, NodeId, Role, ToolError};
+use manyhands_wire::{NodeEntry, NodeForgetResult};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 
 use super::{body, query};
 use crate::doorman::NewToken;
@@ -23,14 +23,26 @@ const CODE_SECONDS: u64 = 900;
 /// How long it may be good at most: a week.
 const MAX_CODE_SECONDS: u64 = 7 * 86_400;
 
+/// Nodes.
+#[derive(Serialize, JsonSchema)]
+pub struct NodeList {
+    /// How many.
+    count: usize,
+    /// Every node on record.
+    nodes: Vec<NodeEntry>,
+}
+
 /// Every node on record.
-pub async fn list(State(gateway): State<Arc<Gateway>>, Asker(asker): Asker) -> Answer {
-    if asker.caller.rights.role == Role::Node {
+pub async fn list(State(gateway): State<Arc<Gateway>>, Asker(asker): Asker) -> Answer<NodeList> {
+    if asker.caller.rights.role.only_serves() {
         let message = "a node's token does not look at other nodes";
         return Err(Refusal(ToolError::new(ErrorCode::Forbidden, message)));
     }
     let nodes = gateway.nodes.list();
-    answer(json!({ "count": nodes.len(), "nodes": nodes }))
+    answer(NodeList {
+        count: nodes.len(),
+        nodes,
+    })
 }
 
 /// Who is to come.
@@ -43,12 +55,24 @@ pub struct Invite {
     expires_in_seconds: Option<u64>,
 }
 
+/// A code by which a machine becomes a node, once.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeCode {
+    /// The code.
+    code: String,
+    /// The name the machine will have.
+    node_id: String,
+    /// Until when it is good.
+    expires_at: String,
+}
+
 /// Makes a code by which a machine becomes a node, once.
 pub async fn invite(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
     invite: Result<Json<Invite>, JsonRejection>,
-) -> Answer {
+) -> Answer<NodeCode> {
     let invite = body(invite)?;
     let id: NodeId = invite
         .node_id
@@ -64,7 +88,11 @@ pub async fn invite(
     gateway
         .note(&owner.caller, "node.code", id.as_str())
         .await?;
-    answer(json!({ "code": code, "nodeId": id, "expiresAt": expires.rfc3339() }))
+    answer(NodeCode {
+        code,
+        node_id: id.to_string(),
+        expires_at: expires.rfc3339(),
+    })
 }
 
 /// Who comes.
@@ -75,12 +103,22 @@ pub struct Enrol {
     code: String,
 }
 
+/// A machine that became a node.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeEnrolled {
+    /// Its name.
+    node_id: String,
+    /// The text of its own token, which is told this once.
+    token: String,
+}
+
 /// Uses a code up: the bearer gets the node's own token, and older ones of that node end.
 pub async fn enrol(
     State(gateway): State<Arc<Gateway>>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
     enrol: Result<Json<Enrol>, JsonRejection>,
-) -> Answer {
+) -> Answer<NodeEnrolled> {
     let enrol = body(enrol)?;
     gateway.doorman.may_guess(peer.ip())?;
     let Some(id) = gateway.nodes.use_code(&enrol.code).await? else {
@@ -108,7 +146,10 @@ pub async fn enrol(
     let gateway_itself = manyhands_core::Caller::gateway();
     let about = format!("{id} from {} gets token {}", peer.ip(), record.id);
     gateway.note(&gateway_itself, "node.enrol", &about).await?;
-    answer(json!({ "nodeId": id, "token": text.expose() }))
+    answer(NodeEnrolled {
+        node_id: id.to_string(),
+        token: text.expose().to_owned(),
+    })
 }
 
 /// Another name.
@@ -119,19 +160,39 @@ pub struct Rename {
     to: String,
 }
 
+/// A node that was renamed.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeRenamed {
+    /// The name it has now.
+    node_id: String,
+}
+
 /// Gives a node another name; it connects again by itself.
 pub async fn rename(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
     Path(id): Path<String>,
     rename: Result<Json<Rename>, JsonRejection>,
-) -> Answer {
+) -> Answer<NodeRenamed> {
     let rename = body(rename)?;
     let new = gateway.nodes.rename(&id, &rename.to).await?;
     gateway
         .note(&owner.caller, "node.rename", &format!("{id} to {new}"))
         .await?;
-    answer(json!({ "nodeId": new }))
+    answer(NodeRenamed {
+        node_id: new.to_string(),
+    })
+}
+
+/// A node whose token was taken back.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeRevoked {
+    /// The node.
+    node_id: String,
+    /// Whether it was connected.
+    disconnected: bool,
 }
 
 /// Takes a node's own token back and disconnects it.
@@ -139,9 +200,12 @@ pub async fn revoke(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
     Path(id): Path<String>,
-) -> Answer {
+) -> Answer<NodeRevoked> {
     let disconnected = gateway.revoke_node(&owner.caller, &id).await?;
-    answer(json!({ "nodeId": id, "disconnected": disconnected }))
+    answer(NodeRevoked {
+        node_id: id,
+        disconnected,
+    })
 }
 
 /// How to forget.
@@ -159,8 +223,8 @@ pub async fn forget(
     Owner(owner): Owner,
     Path(id): Path<String>,
     how: Result<Query<How>, QueryRejection>,
-) -> Answer {
+) -> Answer<NodeForgetResult> {
     let how = query(how)?;
     let forgotten = gateway.forget_node(&owner.caller, &id, how.force).await?;
-    answer(json!(forgotten))
+    answer(forgotten)
 }

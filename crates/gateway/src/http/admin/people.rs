@@ -8,10 +8,9 @@ use manyhands_agent::contacts::{Contact, Profile};
 use manyhands_core::ToolError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use super::query;
-use crate::families::unified::todo_update::ShownEntry;
+use crate::families::unified::todo_update::ShownEntry as Todo;
 use crate::gateway::Gateway;
 use crate::host::blocking;
 use crate::http::asker::Owner;
@@ -31,12 +30,28 @@ pub struct Which {
     done: Option<usize>,
 }
 
+/// The items.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TodoList {
+    /// How many are open.
+    open_count: usize,
+    /// How many were done.
+    done_count: usize,
+    /// What is to be done.
+    open: Vec<Todo>,
+    /// What was done, newest first.
+    done: Vec<Todo>,
+    /// What comes again.
+    recurring: Vec<Todo>,
+}
+
 /// What is to be done, what was done, and what comes again.
 pub async fn todos(
     State(gateway): State<Arc<Gateway>>,
     Owner(_): Owner,
     which: Result<Query<Which>, QueryRejection>,
-) -> Answer {
+) -> Answer<TodoList> {
     let most = query(which)?.done.unwrap_or(DONE);
     if most > MAX_DONE {
         let message = format!("must be between 0 and {MAX_DONE}");
@@ -44,27 +59,44 @@ pub async fn todos(
     }
     let book = gateway.people().todos.clone();
     let all = blocking(move || Ok(book.list()?)).await?;
-    let shown = |items: Vec<_>, most: usize| -> Vec<ShownEntry> {
-        items.into_iter().take(most).map(ShownEntry::from).collect()
+    let shown = |items: Vec<_>, most: usize| -> Vec<Todo> {
+        items.into_iter().take(most).map(Todo::from).collect()
     };
-    answer(json!({
-        "openCount": all.open.len(),
-        "doneCount": all.done.len(),
-        "open": shown(all.open, usize::MAX),
-        "done": shown(all.done, most),
-        "recurring": shown(all.recurring, usize::MAX),
-    }))
+    answer(TodoList {
+        open_count: all.open.len(),
+        done_count: all.done.len(),
+        open: shown(all.open, usize::MAX),
+        done: shown(all.done, most),
+        recurring: shown(all.recurring, usize::MAX),
+    })
 }
 
 /// A contact as it is told.
-#[derive(Serialize)]
-struct Shown {
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Contact")]
+pub struct Shown {
     /// Whether it is among the active ones.
     active: bool,
     /// Under which addresses it is reached.
     reachable_ids: Vec<String>,
     #[serde(flatten)]
     profile: Profile,
+}
+
+/// Contacts.
+#[derive(Serialize, JsonSchema)]
+pub struct ContactList {
+    /// How many.
+    count: usize,
+    /// The contacts, the active ones first.
+    contacts: Vec<Shown>,
+}
+
+/// One contact.
+#[derive(Serialize, JsonSchema)]
+pub struct ContactShown {
+    /// The contact.
+    contact: Shown,
 }
 
 impl From<Contact> for Shown {
@@ -79,11 +111,14 @@ impl From<Contact> for Shown {
 }
 
 /// Every contact, the active ones first.
-pub async fn contacts(State(gateway): State<Arc<Gateway>>, Owner(_): Owner) -> Answer {
+pub async fn contacts(State(gateway): State<Arc<Gateway>>, Owner(_): Owner) -> Answer<ContactList> {
     let book = gateway.people().contacts.clone();
     let all = blocking(move || Ok(book.list()?)).await?;
     let all: Vec<Shown> = all.into_iter().map(Shown::from).collect();
-    answer(json!({ "count": all.len(), "contacts": all }))
+    answer(ContactList {
+        count: all.len(),
+        contacts: all,
+    })
 }
 
 /// One contact.
@@ -91,8 +126,10 @@ pub async fn contact(
     State(gateway): State<Arc<Gateway>>,
     Owner(_): Owner,
     Path(id): Path<String>,
-) -> Answer {
+) -> Answer<ContactShown> {
     let book = gateway.people().contacts.clone();
     let found = blocking(move || Ok(book.find(&id)?)).await?;
-    answer(json!({ "contact": Shown::from(found) }))
+    answer(ContactShown {
+        contact: found.into(),
+    })
 }

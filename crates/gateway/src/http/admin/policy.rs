@@ -5,13 +5,14 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
+use manyhands_config::{Decision, Rule};
 use manyhands_core::{
     AgentId, Caller, CallerKind, ErrorCode, Invoke, Pattern, Rights, Role, ToolError,
 };
 use manyhands_path::PolicyInput;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::body;
 use crate::gateway::Gateway;
@@ -35,10 +36,32 @@ pub struct Explain {
     agent: Option<String>,
 }
 
+/// Rules.
+#[derive(Serialize, JsonSchema)]
+pub struct RuleList {
+    /// The rules, in order.
+    rules: Vec<Rule>,
+}
+
+/// What the rules say to a call.
+#[derive(Serialize, JsonSchema)]
+pub struct Judged {
+    /// The tool.
+    tool: String,
+    /// What happens to the call.
+    decision: Decision,
+    /// Which rule decides.
+    rule: String,
+    /// What that rule says why.
+    reason: Option<String>,
+}
+
 /// The rules, in order.
-pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer {
+pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<RuleList> {
     let settings = gateway.settings.current();
-    answer(json!({ "rules": settings.policy.rules }))
+    answer(RuleList {
+        rules: settings.policy.rules.clone(),
+    })
 }
 
 /// Which rule would decide, and how.
@@ -46,7 +69,7 @@ pub async fn explain(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
     call: Result<Json<Explain>, JsonRejection>,
-) -> Answer {
+) -> Answer<Judged> {
     let call = body(call)?;
     let catalogue = gateway.path.catalogue();
     let tool = catalogue.resolve(&call.tool).ok_or_else(|| {
@@ -74,10 +97,10 @@ pub async fn explain(
         effects: tool.effects_of(&arguments),
         tainted: false,
     });
-    answer(json!({
-        "tool": tool.spec().name,
-        "decision": verdict.decision,
-        "rule": verdict.rule.to_string(),
-        "reason": verdict.reason,
-    }))
+    answer(Judged {
+        tool: tool.spec().name.to_string(),
+        decision: verdict.decision,
+        rule: verdict.rule.to_string(),
+        reason: verdict.reason,
+    })
 }

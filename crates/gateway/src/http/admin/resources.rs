@@ -6,10 +6,9 @@ use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
 use manyhands_core::{AgentId, CollectionId, Secret, ToolError};
-use manyhands_store::{CollectionKind, CollectionRecord, Grant, Level};
+use manyhands_store::{CollectionKind, CollectionRecord, Grant, Level, VaultEntry};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 
 use super::body;
 use crate::gateway::Gateway;
@@ -51,9 +50,92 @@ pub struct PutSecret {
     hosts: Vec<String>,
 }
 
+/// Resources.
+#[derive(Serialize, JsonSchema)]
+pub struct ResourceList {
+    /// The resources.
+    resources: Vec<CollectionRecord>,
+}
+
+/// One resource, with who may use it.
+#[derive(Serialize, JsonSchema)]
+pub struct ResourceShown {
+    #[serde(flatten)]
+    record: CollectionRecord,
+    /// Who may use it.
+    grants: Vec<Grant>,
+    /// What is known of the secrets in it, where it is a vault.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    secrets: Option<Vec<VaultEntry>>,
+}
+
+/// A resource that was removed.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ResourceRemoved {
+    /// Which one it was.
+    collection_id: CollectionId,
+    /// Always true.
+    removed: bool,
+}
+
+/// What an agent may do with a resource.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ResourceGranted {
+    /// Which one.
+    collection_id: CollectionId,
+    /// The agent.
+    #[schemars(with = "String")]
+    agent: AgentId,
+    /// How much it may do.
+    level: Level,
+}
+
+/// An agent that may no longer use a resource.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ResourceRevoked {
+    /// Which one.
+    collection_id: CollectionId,
+    /// The agent.
+    #[schemars(with = "String")]
+    agent: AgentId,
+    /// Always true.
+    revoked: bool,
+}
+
+/// A secret that was put into a vault.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct VaultSecretStored {
+    /// The vault.
+    collection_id: CollectionId,
+    /// The secret's name.
+    name: String,
+    /// The hosts it may be sent to.
+    hosts: Vec<String>,
+    /// Always true.
+    stored: bool,
+}
+
+/// A secret of a vault that was forgotten.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct VaultSecretRemoved {
+    /// The vault.
+    collection_id: CollectionId,
+    /// The secret's name.
+    name: String,
+    /// Always true.
+    removed: bool,
+}
+
 /// Every resource.
-pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer {
-    answer(json!({ "resources": gateway.store.collections().all().await? }))
+pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<ResourceList> {
+    answer(ResourceList {
+        resources: gateway.store.collections().all().await?,
+    })
 }
 
 /// Makes a resource.
@@ -61,7 +143,7 @@ pub async fn create(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
     new: Result<Json<Create>, JsonRejection>,
-) -> Answer {
+) -> Answer<CollectionRecord> {
     let new = body(new)?;
     let store = gateway.store.collections();
     let made = store
@@ -71,19 +153,26 @@ pub async fn create(
     gateway
         .note(&owner.caller, "resource.create", &about)
         .await?;
-    answer(json!(made))
+    answer(made)
 }
 
 /// One resource, with who may use it.
-pub async fn get(State(gateway): State<Arc<Gateway>>, _: Owner, Path(id): Path<String>) -> Answer {
+pub async fn get(
+    State(gateway): State<Arc<Gateway>>,
+    _: Owner,
+    Path(id): Path<String>,
+) -> Answer<ResourceShown> {
     let found = find(&gateway, &id).await?;
-    let grants = gateway.store.collections().grants(found.id).await?;
-    let mut shown = json!(found);
-    shown["grants"] = json!(grants);
-    if found.kind == CollectionKind::Vault {
-        shown["secrets"] = json!(gateway.store.collections().vault_entries(found.id).await?);
-    }
-    answer(shown)
+    let store = gateway.store.collections();
+    let secrets = match found.kind {
+        CollectionKind::Vault => Some(store.vault_entries(found.id).await?),
+        _ => None,
+    };
+    answer(ResourceShown {
+        grants: store.grants(found.id).await?,
+        record: found,
+        secrets,
+    })
 }
 
 /// Removes a resource with all it holds.
@@ -91,7 +180,7 @@ pub async fn remove(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
     Path(id): Path<String>,
-) -> Answer {
+) -> Answer<ResourceRemoved> {
     let found = find(&gateway, &id).await?;
     gateway.store.collections().remove(found.id).await?;
     gateway.learn_secrets().await?;
@@ -99,7 +188,10 @@ pub async fn remove(
     gateway
         .note(&owner.caller, "resource.remove", &about)
         .await?;
-    answer(json!({ "collectionId": found.id, "removed": true }))
+    answer(ResourceRemoved {
+        collection_id: found.id,
+        removed: true,
+    })
 }
 
 /// Lets an agent use a resource.
@@ -108,7 +200,7 @@ pub async fn grant(
     Owner(owner): Owner,
     Path((id, agent)): Path<(String, String)>,
     allow: Result<Json<Allow>, JsonRejection>,
-) -> Answer {
+) -> Answer<ResourceGranted> {
     let level = body(allow)?.level;
     let (found, agent) = (find(&gateway, &id).await?, agent_id(&agent)?);
     gateway
@@ -120,7 +212,11 @@ pub async fn grant(
     gateway
         .note(&owner.caller, "resource.grant", &about)
         .await?;
-    answer(json!({ "collectionId": found.id, "agent": agent, "level": level }))
+    answer(ResourceGranted {
+        collection_id: found.id,
+        agent,
+        level,
+    })
 }
 
 /// Lets an agent no longer use a resource.
@@ -128,7 +224,7 @@ pub async fn revoke(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
     Path((id, agent)): Path<(String, String)>,
-) -> Answer {
+) -> Answer<ResourceRevoked> {
     let (found, agent) = (find(&gateway, &id).await?, agent_id(&agent)?);
     if !gateway.store.collections().revoke(found.id, &agent).await? {
         let message = format!("{agent} had no grant on {:?}", found.name);
@@ -138,7 +234,11 @@ pub async fn revoke(
     gateway
         .note(&owner.caller, "resource.revoke", &about)
         .await?;
-    answer(json!({ "collectionId": found.id, "agent": agent, "revoked": true }))
+    answer(ResourceRevoked {
+        collection_id: found.id,
+        agent,
+        revoked: true,
+    })
 }
 
 /// Puts a secret into a vault; from now on it is cut out of every result.
@@ -147,7 +247,7 @@ pub async fn put_secret(
     Owner(owner): Owner,
     Path((id, name)): Path<(String, String)>,
     put: Result<Json<PutSecret>, JsonRejection>,
-) -> Answer {
+) -> Answer<VaultSecretStored> {
     let PutSecret { value, hosts } = body(put)?;
     let found = vault(&gateway, &id).await?;
     let secret = Secret::new(value);
@@ -166,7 +266,12 @@ pub async fn put_secret(
     gateway
         .note(&owner.caller, "resource.secret.set", &about)
         .await?;
-    answer(json!({ "collectionId": found.id, "name": name, "hosts": hosts, "stored": true }))
+    answer(VaultSecretStored {
+        collection_id: found.id,
+        name,
+        hosts,
+        stored: true,
+    })
 }
 
 /// Forgets a secret of a vault.
@@ -174,7 +279,7 @@ pub async fn remove_secret(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
     Path((id, name)): Path<(String, String)>,
-) -> Answer {
+) -> Answer<VaultSecretRemoved> {
     let found = vault(&gateway, &id).await?;
     if !gateway
         .store
@@ -190,7 +295,11 @@ pub async fn remove_secret(
     gateway
         .note(&owner.caller, "resource.secret.remove", &about)
         .await?;
-    answer(json!({ "collectionId": found.id, "name": name, "removed": true }))
+    answer(VaultSecretRemoved {
+        collection_id: found.id,
+        name,
+        removed: true,
+    })
 }
 
 /// The resource of that id, or of that name where only one has it.

@@ -7,8 +7,7 @@ use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
 use manyhands_core::{Secret, ToolError};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 
 use super::body;
 use crate::gateway::Gateway;
@@ -23,9 +22,36 @@ pub struct Put {
     value: String,
 }
 
+/// The names of secrets.
+#[derive(Serialize, JsonSchema)]
+pub struct SecretNames {
+    /// The names.
+    names: Vec<String>,
+}
+
+/// A secret that was stored.
+#[derive(Serialize, JsonSchema)]
+pub struct SecretStored {
+    /// Its name.
+    name: String,
+    /// Always true.
+    stored: bool,
+}
+
+/// A secret that was forgotten.
+#[derive(Serialize, JsonSchema)]
+pub struct SecretRemoved {
+    /// Its name.
+    name: String,
+    /// Always true.
+    removed: bool,
+}
+
 /// The names of all secrets.
-pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer {
-    answer(json!({ "names": gateway.store.vault().names().await? }))
+pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<SecretNames> {
+    answer(SecretNames {
+        names: gateway.store.vault().names().await?,
+    })
 }
 
 /// Stores a secret, encrypted; from now on it is cut out of every result.
@@ -34,7 +60,7 @@ pub async fn put(
     Owner(owner): Owner,
     Path(name): Path<String>,
     put: Result<Json<Put>, JsonRejection>,
-) -> Answer {
+) -> Answer<SecretStored> {
     let secret = Secret::new(body(put)?.value);
     if secret.expose().chars().count() < 8 {
         let message = "must have at least 8 characters: a shorter one could not be told from other text, and so not be cut out of results";
@@ -44,7 +70,7 @@ pub async fn put(
     gateway.learn_secrets().await?;
     gateway.chats().take_over().await; // an account may have waited for it
     gateway.note(&owner.caller, "secret.set", &name).await?;
-    answer(json!({ "name": name, "stored": true }))
+    answer(SecretStored { name, stored: true })
 }
 
 /// Forgets a secret.
@@ -52,7 +78,7 @@ pub async fn remove(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
     Path(name): Path<String>,
-) -> Answer {
+) -> Answer<SecretRemoved> {
     if !gateway.store.vault().remove(&name).await? {
         return Err(Refusal(ToolError::not_found(format!(
             "there is no secret {name:?}"
@@ -60,5 +86,8 @@ pub async fn remove(
     }
     gateway.learn_secrets().await?;
     gateway.note(&owner.caller, "secret.remove", &name).await?;
-    answer(json!({ "name": name, "removed": true }))
+    answer(SecretRemoved {
+        name,
+        removed: true,
+    })
 }

@@ -11,7 +11,7 @@ use manyhands_core::{ErrorCode, ServerName, ToolError};
 use manyhands_store::Pin;
 use manyhands_upstream::{Status, difference};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::body;
@@ -20,16 +20,165 @@ use crate::http::asker::Owner;
 use crate::http::refusal::{Answer, Refusal, answer};
 use crate::servers::{Server, Wanted};
 
+/// How a server stands. Of one that is switched off, only its name is told.
+#[derive(Serialize, JsonSchema)]
+pub struct ServerView {
+    /// Its name.
+    #[schemars(with = "String")]
+    name: ServerName,
+    /// How its connections stand, the most telling of several.
+    state: ServerState,
+    /// More of it, unless it is switched off.
+    #[serde(flatten)]
+    more: Option<ServerMore>,
+}
+
+/// More of a server.
+#[derive(Serialize, JsonSchema)]
+pub struct ServerMore {
+    /// As it is named in the catalogue.
+    server: String,
+    /// How it is reached.
+    #[serde(rename = "type")]
+    kind: ServerKind,
+    /// What is wrong, if something is.
+    problem: Option<String>,
+    /// How many tools it offers.
+    tools: usize,
+    /// Of how many tools something is held back.
+    held: usize,
+    /// The service whose accounts it is used with.
+    service: String,
+    /// Where it is.
+    url: Option<String>,
+    /// The program that is it.
+    command: Option<String>,
+}
+
+/// How a server stands.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ServerState {
+    /// The settings switch it off.
+    Off,
+    /// It is not used any more.
+    Stopped,
+    /// Nobody uses it now.
+    Idle,
+    /// It starts.
+    Starting,
+    /// It answers.
+    Ready,
+    /// It does not.
+    Failing,
+}
+
+/// How a server is reached.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ServerKind {
+    /// By an OpenAPI document.
+    Openapi,
+    /// It is a program of this machine.
+    Stdio,
+    /// Over the network.
+    Http,
+}
+
+/// MCP servers.
+#[derive(Serialize, JsonSchema)]
+pub struct ServerList {
+    /// How many.
+    count: usize,
+    /// The servers.
+    servers: Vec<ServerView>,
+}
+
+/// A tool of a server.
+#[derive(Serialize, JsonSchema)]
+pub struct ServerTool {
+    /// Its name in the catalogue.
+    name: String,
+    /// Its name there.
+    tool: String,
+    /// What it says of itself.
+    description: Option<String>,
+}
+
+/// What is held back of a tool.
+#[derive(Serialize, JsonSchema)]
+pub struct HeldTool {
+    /// Its name there.
+    tool: String,
+    /// Nothing of it was taken on before.
+    new: bool,
+    /// How it differs from what was taken on.
+    difference: String,
+    /// What is taken on where it is accepted.
+    fingerprint: String,
+}
+
+/// One server, whole.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ServerShown {
+    #[serde(flatten)]
+    view: ServerView,
+    /// Its tools.
+    tool_list: Vec<ServerTool>,
+    /// What of them is held back.
+    held_back: Vec<HeldTool>,
+    /// Its last words.
+    stderr: String,
+}
+
+/// A server that was added.
+#[derive(Serialize, JsonSchema)]
+pub struct ServerAdded {
+    /// Its name.
+    #[schemars(with = "String")]
+    name: ServerName,
+    /// Always true.
+    added: bool,
+}
+
+/// A server that was removed.
+#[derive(Serialize, JsonSchema)]
+pub struct ServerRemoved {
+    /// Its name.
+    #[schemars(with = "String")]
+    name: ServerName,
+    /// Always true.
+    removed: bool,
+}
+
+/// What was taken on.
+#[derive(Serialize, JsonSchema)]
+pub struct ServerAccepted {
+    /// The server.
+    name: String,
+    /// The tools, by their names there.
+    accepted: Vec<String>,
+}
+
 /// Every server of the settings.
-pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer {
-    let mut servers: Vec<Value> = gateway.servers.all().iter().map(|one| shown(one)).collect();
+pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<ServerList> {
+    let all = gateway.servers.all();
+    let mut servers: Vec<ServerView> = all.iter().map(|one| shown(one)).collect();
     let settings = gateway.settings.current();
     let off = settings
         .mcp_servers
         .iter()
         .filter(|(_, config)| !config.enabled);
-    servers.extend(off.map(|(name, _)| json!({ "name": name, "state": "off" })));
-    answer(json!({ "count": servers.len(), "servers": servers }))
+    servers.extend(off.map(|(name, _)| ServerView {
+        name: name.clone(),
+        state: ServerState::Off,
+        more: None,
+    }));
+    answer(ServerList {
+        count: servers.len(),
+        servers,
+    })
 }
 
 /// One server with its tools, what of them is held back, and its last words.
@@ -37,70 +186,78 @@ pub async fn show(
     State(gateway): State<Arc<Gateway>>,
     _: Owner,
     Path(name): Path<String>,
-) -> Answer {
+) -> Answer<ServerShown> {
     let server = gateway.servers.get(&name)?;
-    let mut view = shown(&server);
     let offer = server.offer();
-    let tools = offer.0.values().map(|one| {
-        json!({ "name": one.name.wire(), "tool": one.there, "description": one.definition["description"] })
+    let tools = offer.0.values().map(|one| ServerTool {
+        name: one.name.wire(),
+        tool: one.there.clone(),
+        description: one.definition["description"].as_str().map(str::to_owned),
     });
-    view["toolList"] = tools.collect();
-    view["heldBack"] = server.pins().iter().filter_map(held).collect();
     let mut stderr = json!(server.stderr());
     gateway.redact(&mut stderr);
-    view["stderr"] = stderr;
-    answer(view)
+    answer(ServerShown {
+        view: shown(&server),
+        tool_list: tools.collect(),
+        held_back: server.pins().iter().filter_map(held).collect(),
+        stderr: stderr.as_str().unwrap_or_default().to_owned(),
+    })
 }
 
-fn shown(server: &Server) -> Value {
+fn shown(server: &Server) -> ServerView {
     let config = server.config();
     let kind = match (&config.openapi, &config.command) {
-        (Some(_), _) => "openapi",
-        (None, Some(_)) => "stdio",
-        (None, None) => "http",
+        (Some(_), _) => ServerKind::Openapi,
+        (None, Some(_)) => ServerKind::Stdio,
+        (None, None) => ServerKind::Http,
     };
     let statuses = server.statuses();
-    let state = statuses.iter().map(|(_, status)| word(status)).max();
+    let state = statuses.iter().map(|(_, status)| state(status)).max();
     let failure = statuses.iter().find_map(|(_, status)| match status {
         Status::Failing { error, .. } => Some(error.clone()),
         _ => None,
     });
     let pins = server.pins();
-    json!({
-        "name": server.name(),
-        "server": server.path(),
-        "type": kind,
-        "state": state.map_or("idle", |(_, word)| word),
-        "problem": failure.or(server.problem()),
-        "tools": server.offer().0.len(),
-        "held": pins.iter().filter(|pin| pin.held.is_some()).count(),
-        "service": server.service(),
-        "url": config.url,
-        "command": config.command,
-    })
+    ServerView {
+        name: server.name().clone(),
+        state: state.unwrap_or(ServerState::Idle),
+        more: Some(ServerMore {
+            server: server.path(),
+            kind,
+            problem: failure.or(server.problem()),
+            tools: server.offer().0.len(),
+            held: pins.iter().filter(|pin| pin.held.is_some()).count(),
+            service: server.service().to_owned(),
+            url: config.url.clone(),
+            command: config.command.clone(),
+        }),
+    }
 }
 
 /// How a connection stands, the most telling of several last.
-fn word(status: &Status) -> (u8, &'static str) {
+fn state(status: &Status) -> ServerState {
     match status {
-        Status::Stopped => (0, "stopped"),
-        Status::Idle => (1, "idle"),
-        Status::Starting => (2, "starting"),
-        Status::Ready => (3, "ready"),
-        Status::Failing { .. } => (4, "failing"),
+        Status::Stopped => ServerState::Stopped,
+        Status::Idle => ServerState::Idle,
+        Status::Starting => ServerState::Starting,
+        Status::Ready => ServerState::Ready,
+        Status::Failing { .. } => ServerState::Failing,
     }
 }
 
 /// What is held back of a tool, and how it differs from what was taken on.
-fn held(pin: &Pin) -> Option<Value> {
+fn held(pin: &Pin) -> Option<HeldTool> {
     let read = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
     let now = read(&pin.held.as_ref()?.definition);
     let before = pin.taken.as_ref().map(|taken| read(&taken.definition));
     let new = before.is_none();
     let diff = difference(&before.unwrap_or_else(|| json!({})), &now);
-    Some(
-        json!({ "tool": pin.name, "new": new, "difference": diff, "fingerprint": pin.held.as_ref()?.hash }),
-    )
+    Some(HeldTool {
+        tool: pin.name.clone(),
+        new,
+        difference: diff,
+        fingerprint: pin.held.as_ref()?.hash.clone(),
+    })
 }
 
 /// A server to be added.
@@ -119,7 +276,7 @@ pub async fn add(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
     add: Result<Json<Add>, JsonRejection>,
-) -> Answer {
+) -> Answer<ServerAdded> {
     let Add { name, server } = body(add)?;
     let name: ServerName = name
         .parse()
@@ -145,7 +302,8 @@ pub async fn add(
     gateway
         .set_local(&owner.caller, &key(&name), Some(value))
         .await?;
-    answer(json!({ "name": name, "added": true }))
+    gateway.servers.take_over(&gateway.settings).await; // it stands when this is answered
+    answer(ServerAdded { name, added: true })
 }
 
 /// Takes a server out of the settings, and forgets what is on record of its tools.
@@ -153,7 +311,7 @@ pub async fn remove(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
     Path(name): Path<String>,
-) -> Answer {
+) -> Answer<ServerRemoved> {
     let known = gateway.settings.current();
     let found = known
         .mcp_servers
@@ -166,7 +324,10 @@ pub async fn remove(
     })?;
     gateway.set_local(&owner.caller, &key(&found), None).await?;
     gateway.store.pins().forget(found.as_str()).await?;
-    answer(json!({ "name": found, "removed": true }))
+    answer(ServerRemoved {
+        name: found,
+        removed: true,
+    })
 }
 
 fn key(name: &ServerName) -> String {
@@ -178,7 +339,7 @@ pub async fn refresh(
     State(gateway): State<Arc<Gateway>>,
     _: Owner,
     Path(name): Path<String>,
-) -> Answer {
+) -> Answer<ServerView> {
     let server = gateway.servers.refresh(&name).await?;
     answer(shown(&server))
 }
@@ -199,7 +360,7 @@ pub async fn accept(
     Owner(owner): Owner,
     Path(name): Path<String>,
     accept: Result<Json<Accept>, JsonRejection>,
-) -> Answer {
+) -> Answer<ServerAccepted> {
     let accept = body(accept)?;
     let wanted = Wanted {
         tool: accept.tool.as_deref(),
@@ -208,5 +369,5 @@ pub async fn accept(
     let accepted = gateway.servers.accept(&name, &wanted).await?;
     let about = format!("{name}: {}", accepted.join(", "));
     gateway.note(&owner.caller, "server.accept", &about).await?;
-    answer(json!({ "name": name, "accepted": accepted }))
+    answer(ServerAccepted { name, accepted })
 }

@@ -5,13 +5,12 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
-use manyhands_agent::{ResetPolicy, SessionKey};
+use manyhands_agent::{ResetPolicy, SessionKey, SessionSettings, Spoken};
 use manyhands_core::{AgentId, Caller, ErrorCode, ToolError};
 use manyhands_llm::{ModelId, Thinking};
 use manyhands_store::SessionRecord;
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer};
-use serde_json::{Value, json};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{body, query};
 use crate::gateway::Gateway;
@@ -40,12 +39,76 @@ pub struct Which {
     offset: u32,
 }
 
+/// A session in a list.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionView {
+    /// Its key, `agent:NAME:REST`.
+    session_key: String,
+    /// Its present id; a reset gives it another.
+    session_id: String,
+    /// Whose conversation.
+    #[schemars(with = "String")]
+    agent: AgentId,
+    /// What the user calls it.
+    label: Option<String>,
+    /// When it was made.
+    created_at: String,
+    /// When somebody last said something in it.
+    last_active_at: String,
+    /// How many messages it has.
+    messages: i64,
+    /// Tokens that went in since the last reset.
+    input_tokens: i64,
+    /// Tokens that came out since the last reset.
+    output_tokens: i64,
+    /// What that cost, in millionths of a dollar.
+    cost_micros: i64,
+    /// Whether a turn runs in it now.
+    busy: bool,
+}
+
+/// Sessions.
+#[derive(Serialize, JsonSchema)]
+pub struct SessionList {
+    /// How many are listed.
+    count: usize,
+    /// The sessions, the latest active first.
+    sessions: Vec<SessionView>,
+    /// How many there are, where that is counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total: Option<u64>,
+}
+
+/// One session, whole.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionWhole {
+    #[serde(flatten)]
+    view: SessionView,
+    /// What is set for it.
+    settings: SessionSettings,
+    /// How many inputs wait in it.
+    queued: usize,
+    /// When it was last begun anew.
+    last_reset_at: Option<String>,
+    /// The ids it had before.
+    previous: Vec<String>,
+}
+
+/// One session.
+#[derive(Serialize, JsonSchema)]
+pub struct SessionShown {
+    /// The session.
+    session: SessionWhole,
+}
+
 /// Sessions, the latest active first.
 pub async fn list(
     State(gateway): State<Arc<Gateway>>,
     Asker(asker): Asker,
     which: Result<Query<Which>, QueryRejection>,
-) -> Answer {
+) -> Answer<SessionList> {
     let which = query(which)?;
     let agent: Option<AgentId> = match which.agent.as_deref().map(str::parse) {
         Some(Err(e)) => return Err(Refusal(ToolError::parameter("agent", format!("{e}")))),
@@ -66,12 +129,11 @@ pub async fn list(
             (sessions, Some(all))
         }
     };
-    let shown: Vec<Value> = sessions.iter().map(|one| brief(&gateway, one)).collect();
-    let mut listed = json!({ "count": shown.len(), "sessions": shown });
-    if let Some(total) = total {
-        listed["total"] = json!(total);
-    }
-    answer(listed)
+    answer(SessionList {
+        count: sessions.len(),
+        sessions: sessions.iter().map(|one| brief(&gateway, one)).collect(),
+        total,
+    })
 }
 
 fn limit(said: Option<u32>) -> Result<u32, Refusal> {
@@ -83,24 +145,24 @@ fn limit(said: Option<u32>) -> Result<u32, Refusal> {
     Err(Refusal(ToolError::parameter("limit", message)))
 }
 
-fn brief(gateway: &Gateway, session: &SessionRecord) -> Value {
+fn brief(gateway: &Gateway, session: &SessionRecord) -> SessionView {
     let busy = session
         .key
         .parse()
         .is_ok_and(|key| gateway.minds().is_busy(&key));
-    json!({
-        "sessionKey": session.key,
-        "sessionId": session.id,
-        "agent": session.agent,
-        "label": session.label,
-        "createdAt": session.created.rfc3339(),
-        "lastActiveAt": session.last_active.rfc3339(),
-        "messages": session.next_seq,
-        "inputTokens": session.input_tokens,
-        "outputTokens": session.output_tokens,
-        "costMicros": session.cost_micros,
-        "busy": busy,
-    })
+    SessionView {
+        session_key: session.key.clone(),
+        session_id: session.id.clone(),
+        agent: session.agent.clone(),
+        label: session.label.clone(),
+        created_at: session.created.rfc3339(),
+        last_active_at: session.last_active.rfc3339(),
+        messages: session.next_seq,
+        input_tokens: session.input_tokens,
+        output_tokens: session.output_tokens,
+        cost_micros: session.cost_micros,
+        busy,
+    }
 }
 
 /// The key in the address, if the asker may use it.
@@ -109,15 +171,18 @@ fn key(asker: &Caller, text: &str) -> Result<SessionKey, ToolError> {
 }
 
 /// One session, whole.
-async fn whole(gateway: &Gateway, key: &SessionKey) -> Answer {
+async fn whole(gateway: &Gateway, key: &SessionKey) -> Answer<SessionShown> {
     let minds = gateway.minds();
     let session = minds.get(key).await?;
-    let mut shown = brief(gateway, &session);
-    shown["settings"] = json!(minds.settings(&session));
-    shown["queued"] = json!(minds.queued(key).await?);
-    shown["lastResetAt"] = json!(session.last_reset.map(|at| at.rfc3339()));
-    shown["previous"] = json!(session.previous);
-    answer(json!({ "session": shown }))
+    answer(SessionShown {
+        session: SessionWhole {
+            view: brief(gateway, &session),
+            settings: minds.settings(&session),
+            queued: minds.queued(key).await?,
+            last_reset_at: session.last_reset.map(|at| at.rfc3339()),
+            previous: session.previous,
+        },
+    })
 }
 
 /// One session: its record, what is set, what it used up, what waits in it.
@@ -125,7 +190,7 @@ pub async fn get(
     State(gateway): State<Arc<Gateway>>,
     Asker(asker): Asker,
     Path(text): Path<String>,
-) -> Answer {
+) -> Answer<SessionShown> {
     whole(&gateway, &key(&asker.caller, &text)?).await
 }
 
@@ -140,13 +205,23 @@ pub struct Page {
     before: Option<i64>,
 }
 
+/// Messages of a session.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionMessages {
+    /// The session.
+    session_key: SessionKey,
+    /// The messages, oldest first.
+    messages: Vec<Spoken>,
+}
+
 /// The last messages of a session, oldest first.
 pub async fn messages(
     State(gateway): State<Arc<Gateway>>,
     Asker(asker): Asker,
     Path(text): Path<String>,
     page: Result<Query<Page>, QueryRejection>,
-) -> Answer {
+) -> Answer<SessionMessages> {
     let page = query(page)?;
     let key = key(&asker.caller, &text)?;
     let before = page.before.unwrap_or(i64::MAX);
@@ -154,7 +229,28 @@ pub async fn messages(
         .minds()
         .before(&key, before, limit(page.limit)?)
         .await?;
-    answer(json!({ "sessionKey": key, "messages": messages }))
+    answer(SessionMessages {
+        session_key: key,
+        messages,
+    })
+}
+
+/// A session that was begun anew.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionReset {
+    /// The session.
+    session_key: SessionKey,
+    /// The id before.
+    old_session_id: String,
+    /// The id after.
+    new_session_id: String,
+    /// How many messages went into the archive.
+    archived_messages: usize,
+    /// Where that is; empty when nothing was said.
+    archived_to: String,
+    /// The tokens that were counted before.
+    tokens: i64,
 }
 
 /// Begins a session anew; what was said is archived.
@@ -162,20 +258,20 @@ pub async fn reset(
     State(gateway): State<Arc<Gateway>>,
     Asker(asker): Asker,
     Path(text): Path<String>,
-) -> Answer {
+) -> Answer<SessionReset> {
     let key = key(&asker.caller, &text)?;
     let reset = gateway.minds().reset(&key).await?;
     gateway
         .note(&asker.caller, "session.reset", key.as_str())
         .await?;
-    answer(json!({
-        "sessionKey": key,
-        "oldSessionId": reset.old,
-        "newSessionId": reset.new,
-        "archivedMessages": reset.archived,
-        "archivedTo": reset.archived_to,
-        "tokens": reset.tokens,
-    }))
+    answer(SessionReset {
+        session_key: key,
+        old_session_id: reset.old,
+        new_session_id: reset.new,
+        archived_messages: reset.archived,
+        archived_to: reset.archived_to,
+        tokens: reset.tokens,
+    })
 }
 
 /// How much to keep.
@@ -187,13 +283,27 @@ pub struct Compact {
     keep: Option<usize>,
 }
 
+/// A session that was shortened.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionCompacted {
+    /// The session.
+    session_key: SessionKey,
+    /// How many messages are no longer shown.
+    trimmed_messages: usize,
+    /// How many still are.
+    kept_messages: usize,
+    /// Where the others are.
+    archived_to: String,
+}
+
 /// Leaves out all but the last messages; the others are archived.
 pub async fn compact(
     State(gateway): State<Arc<Gateway>>,
     Asker(asker): Asker,
     Path(text): Path<String>,
     how: Result<Json<Compact>, JsonRejection>,
-) -> Answer {
+) -> Answer<SessionCompacted> {
     let keep = body(how)?.keep.unwrap_or(KEEP);
     if keep == 0 {
         let wrong = ToolError::parameter("keep", "must be at least 1");
@@ -204,12 +314,12 @@ pub async fn compact(
     gateway
         .note(&asker.caller, "session.compact", key.as_str())
         .await?;
-    answer(json!({
-        "sessionKey": key,
-        "trimmedMessages": done.trimmed,
-        "keptMessages": done.kept,
-        "archivedTo": done.archived_to,
-    }))
+    answer(SessionCompacted {
+        session_key: key,
+        trimmed_messages: done.trimmed,
+        kept_messages: done.kept,
+        archived_to: done.archived_to,
+    })
 }
 
 /// What to set; what is not named stays, and null goes back to what the agent says.
@@ -234,7 +344,6 @@ pub struct Patch {
     max_tokens: Option<Option<u32>>,
     /// `{"mode":"manual"}`, `{"mode":"daily","atHour":4}` or `{"mode":"idle","idleMinutes":60}`.
     #[serde(default, deserialize_with = "named")]
-    #[schemars(with = "Option<Value>")]
     reset_policy: Option<Option<ResetPolicy>>,
 }
 
@@ -284,18 +393,17 @@ pub async fn patch(
     Asker(asker): Asker,
     Path(text): Path<String>,
     change: Result<Json<Patch>, JsonRejection>,
-) -> Answer {
+) -> Answer<SessionShown> {
     let change = body(change)?;
     let key = key(&asker.caller, &text)?;
     let model = change.checked(&asker.caller)?;
-    let apply = move |settings: &mut manyhands_agent::SessionSettings,
-                      label: &mut Option<String>| {
-        set(label, change.label);
-        set(&mut settings.model, model);
-        set(&mut settings.thinking_level, change.thinking_level);
-        set(&mut settings.system_prompt, change.system_prompt);
-        set(&mut settings.max_tokens, change.max_tokens);
-        set(&mut settings.reset_policy, change.reset_policy);
+    let apply = move |settings: &mut SessionSettings, label: &mut Option<String>| {
+        set(label, &change.label);
+        set(&mut settings.model, &model);
+        set(&mut settings.thinking_level, &change.thinking_level);
+        set(&mut settings.system_prompt, &change.system_prompt);
+        set(&mut settings.max_tokens, &change.max_tokens);
+        set(&mut settings.reset_policy, &change.reset_policy);
     };
     gateway.minds().patch(&key, apply).await?;
     gateway
@@ -304,8 +412,8 @@ pub async fn patch(
     whole(&gateway, &key).await
 }
 
-fn set<T>(place: &mut Option<T>, change: Option<Option<T>>) {
+fn set<T: Clone>(place: &mut Option<T>, change: &Option<Option<T>>) {
     if let Some(value) = change {
-        *place = value;
+        place.clone_from(value);
     }
 }

@@ -6,14 +6,15 @@ use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use manyhands_core::{AgentId, ToolError};
+use manyhands_wire::{SkillStatus, SkillsStatusResult};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 
 use super::{body, query};
 use crate::gateway::Gateway;
 use crate::http::asker::{Asker, Owner};
 use crate::http::refusal::{Answer, Refusal, answer};
+use crate::workspace::Source;
 
 /// Whose skills.
 #[derive(Deserialize, JsonSchema)]
@@ -34,10 +35,31 @@ pub async fn list(
     State(gateway): State<Arc<Gateway>>,
     Asker(asker): Asker,
     whose: Result<Query<Whose>, QueryRejection>,
-) -> Answer {
+) -> Answer<SkillsStatusResult> {
     let agent = agent(query(whose)?.agent.as_deref())?;
     let status = gateway.skills_status(&asker.caller, &agent).await?;
-    answer(json!(status))
+    answer(status)
+}
+
+/// A skill with its text.
+#[derive(Serialize, JsonSchema)]
+pub struct SkillText {
+    /// Where it stands.
+    #[serde(flatten)]
+    status: SkillStatus,
+    /// Where its text is, as a path of the workspace.
+    path: String,
+    /// Whose copy it is.
+    source: Source,
+    /// Its text.
+    text: String,
+}
+
+/// One skill.
+#[derive(Serialize, JsonSchema)]
+pub struct SkillShown {
+    /// The skill.
+    skill: SkillText,
 }
 
 /// One skill with its text.
@@ -46,14 +68,17 @@ pub async fn get(
     Asker(asker): Asker,
     Path(name): Path<String>,
     whose: Result<Query<Whose>, QueryRejection>,
-) -> Answer {
+) -> Answer<SkillShown> {
     let agent = agent(query(whose)?.agent.as_deref())?;
     let seen = gateway.skill(&asker.caller, &agent, &name).await?;
-    let mut shown = json!(seen.status);
-    shown["path"] = json!(seen.path);
-    shown["source"] = json!(seen.source);
-    shown["text"] = json!(seen.text);
-    answer(json!({ "skill": shown }))
+    answer(SkillShown {
+        skill: SkillText {
+            status: seen.status,
+            path: seen.path,
+            source: seen.source,
+            text: seen.text,
+        },
+    })
 }
 
 /// What becomes of a skill.
@@ -66,18 +91,25 @@ pub struct Switch {
     agent: Option<String>,
 }
 
+/// A skill that was switched.
+#[derive(Serialize, JsonSchema)]
+pub struct SkillSwitched {
+    /// Where it stands now.
+    skill: SkillStatus,
+}
+
 /// Switches a skill on or off, for every agent.
 pub async fn switch(
     State(gateway): State<Arc<Gateway>>,
     Owner(asker): Owner,
     Path(name): Path<String>,
     switch: Result<Json<Switch>, JsonRejection>,
-) -> Answer {
+) -> Answer<SkillSwitched> {
     let switch = body(switch)?;
     let agent = agent(switch.agent.as_deref())?;
     let on = switch.enabled;
     let seen = gateway
         .switch_skill(&asker.caller, &agent, &name, on)
         .await?;
-    answer(json!({ "skill": seen.status }))
+    answer(SkillSwitched { skill: seen.status })
 }

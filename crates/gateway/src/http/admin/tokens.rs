@@ -10,7 +10,6 @@ use manyhands_core::{ErrorCode, Pattern, Role, Timestamp, TokenId, ToolError};
 use manyhands_store::TokenRecord;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use super::body;
 use crate::doorman::NewToken;
@@ -39,25 +38,68 @@ pub struct Create {
 /// A token as it is shown: never its text.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Shown {
+pub struct Token {
+    /// Its id, by which it is taken back.
     id: TokenId,
+    /// What its owner calls it.
     name: String,
+    /// What it is for.
     role: Role,
+    /// Which tools it may call.
     tools: Vec<Pattern>,
+    /// When it was made.
     created_at: String,
+    /// When it ends; never where it is null.
     expires_at: Option<String>,
+    /// When it was taken back.
     revoked_at: Option<String>,
+    /// When it was last shown.
     last_used_at: Option<String>,
-    /// `active`, `expired` or `revoked`.
-    state: &'static str,
+    /// Whether it is good.
+    state: TokenState,
 }
 
-impl Shown {
+/// Whether a token is good.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TokenState {
+    /// It is.
+    Active,
+    /// Its time is over.
+    Expired,
+    /// It was taken back.
+    Revoked,
+}
+
+/// All tokens.
+#[derive(Serialize, JsonSchema)]
+pub struct TokenList {
+    /// The tokens, newest first.
+    tokens: Vec<Token>,
+}
+
+/// A token that was made.
+#[derive(Serialize, JsonSchema)]
+pub struct TokenMade {
+    /// Its text, which is told this once.
+    token: String,
+    /// What is on record of it.
+    record: Token,
+}
+
+/// A token that was taken back.
+#[derive(Serialize, JsonSchema)]
+pub struct TokenRevoked {
+    /// What is on record of it.
+    record: Token,
+}
+
+impl Token {
     fn new(record: TokenRecord, now: Timestamp) -> Self {
         let state = match (record.revoked, record.is_live(now)) {
-            (Some(_), _) => "revoked",
-            (None, true) => "active",
-            (None, false) => "expired",
+            (Some(_), _) => TokenState::Revoked,
+            (None, true) => TokenState::Active,
+            (None, false) => TokenState::Expired,
         };
         Self {
             id: record.id,
@@ -74,15 +116,15 @@ impl Shown {
 }
 
 /// All tokens, newest first.
-pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer {
+pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<TokenList> {
     let now = gateway.clock.now();
-    let tokens: Vec<Shown> = gateway
+    let tokens = gateway
         .doorman
         .list()
         .into_iter()
-        .map(|record| Shown::new(record, now))
+        .map(|record| Token::new(record, now))
         .collect();
-    answer(json!({ "tokens": tokens }))
+    answer(TokenList { tokens })
 }
 
 /// Makes a token; its text is in the answer and nowhere else.
@@ -90,7 +132,7 @@ pub async fn create(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
     new: Result<Json<Create>, JsonRejection>,
-) -> Answer {
+) -> Answer<TokenMade> {
     let new = body(new)?;
     if new.name.trim().is_empty()
         || new.name.chars().count() > 64
@@ -136,8 +178,10 @@ pub async fn create(
             &format!("{about} {}", record.id),
         )
         .await?;
-    let shown = Shown::new(record, gateway.clock.now());
-    answer(json!({ "token": text.expose(), "record": shown }))
+    answer(TokenMade {
+        token: text.expose().to_owned(),
+        record: Token::new(record, gateway.clock.now()),
+    })
 }
 
 /// Takes a token back; open sockets that showed it are closed at once.
@@ -145,7 +189,7 @@ pub async fn revoke(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
     Path(id): Path<String>,
-) -> Answer {
+) -> Answer<TokenRevoked> {
     let id: TokenId = id.parse().map_err(|_| {
         Refusal(ToolError::parameter(
             "id",
@@ -169,5 +213,7 @@ pub async fn revoke(
     gateway
         .note(&owner.caller, "token.revoke", &id.to_string())
         .await?;
-    answer(json!({ "record": Shown::new(record, gateway.clock.now()) }))
+    answer(TokenRevoked {
+        record: Token::new(record, gateway.clock.now()),
+    })
 }

@@ -27,7 +27,7 @@ use axum::extract::rejection::BytesRejection;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get};
 use http::{HeaderMap, StatusCode};
-use manyhands_core::{AgentId, ErrorCode, Role, ToolError};
+use manyhands_core::{AgentId, ErrorCode, ToolError};
 use serde_json::Value;
 
 use errand::Errand;
@@ -96,7 +96,7 @@ impl Pass {
 
     /// Whoever asks, and the server they ask for.
     fn errand(&self, server: &str, asker: Admitted) -> Result<Errand, ToolError> {
-        if asker.caller.rights.role == Role::Node {
+        if asker.caller.rights.role.only_serves() {
             let message = "a node's token does not use servers";
             return Err(ToolError::new(ErrorCode::Forbidden, message));
         }

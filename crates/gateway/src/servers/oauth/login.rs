@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use manyhands_core::{ConnectionId, Secret, ServerName, Timestamp, TokenId};
-use serde::Serialize;
 use url::Url;
 
 use super::error::{OauthError, tame};
@@ -113,8 +112,7 @@ impl Pending {
 }
 
 /// How a login stands.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone)]
 pub(crate) struct Told {
     /// Which login.
     pub(crate) login: String,
@@ -123,7 +121,6 @@ pub(crate) struct Told {
     /// What went wrong, if something did.
     pub(crate) detail: Option<String>,
     /// The account that it opened.
-    #[serde(rename = "pcid")]
     pub(crate) connection: Option<ConnectionId>,
     /// Until when it may be ended.
     pub(crate) until: Timestamp,

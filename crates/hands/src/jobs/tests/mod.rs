@@ -44,6 +44,7 @@ fn fixture_with(change: impl FnOnce(&mut JobSettings)) -> Fixture {
 impl Fixture {
     fn request(&self, command: &str) -> BashRequest {
         BashRequest {
+            progress: manyhands_core::Progress::default(),
             command: command.to_owned(),
             workdir: self.dir.path().to_owned(),
             timeout_ms: None,

@@ -413,6 +413,7 @@ async fn everything_ends_with_the_last_handle() {
         fixture
     };
     let request = |command: &str| BashRequest {
+        progress: manyhands_core::Progress::default(),
         command: command.to_owned(),
         workdir: "/".into(),
         timeout_ms: None,

@@ -8,6 +8,8 @@ use crate::output;
 
 /// How many calls of tools can be shown again.
 const KEPT: usize = 500;
+/// A longer line is shown before its end comes.
+const MAX_LINE: usize = 4_096;
 /// How wide a line is where there is no terminal to say so.
 const WIDTH: usize = 160;
 
@@ -51,6 +53,8 @@ struct Entry {
     number: usize,
     call: ToolCall,
     end: Option<ToolEnd>,
+    /// The beginning of a line that it prints.
+    printed: String,
 }
 
 /// What a person sees.
@@ -148,6 +152,7 @@ impl Screen {
             number: self.count,
             call,
             end: None,
+            printed: String::new(),
         };
         if self.mode != Mode::Silent && self.mixed {
             self.end_line();
@@ -158,6 +163,32 @@ impl Screen {
             self.entries.remove(0);
         }
         self.entries.push(entry);
+    }
+
+    /// A tool printed something: a person at a terminal sees its lines as they come.
+    pub fn tool_output(&mut self, id: &str, text: &str) {
+        if self.mode == Mode::Silent || !self.mixed {
+            return;
+        }
+        let open = |e: &&mut Entry| e.call.id == id && e.end.is_none();
+        let Some(entry) = self.entries.iter_mut().find(open) else {
+            return;
+        };
+        let lines = lines(&mut entry.printed, text);
+        if lines.is_empty() {
+            return;
+        }
+        self.before_aside();
+        for line in lines {
+            output::aside(&format!(
+                "  {}",
+                cut(&output::one_line(&line), self.width - 3)
+            ));
+        }
+        if let Some(entry) = self.entries.iter().find(|e| e.call.id == id) {
+            output::redraw(&self.line(entry));
+            self.passing = true;
+        }
     }
 
     /// A tool has given something.
@@ -269,6 +300,23 @@ impl Screen {
     }
 }
 
+/// The whole lines that there are with `more`; what is left over waits for its end. A carriage
+/// return begins a line anew, as on a terminal.
+fn lines(open: &mut String, more: &str) -> Vec<String> {
+    open.push_str(more);
+    let mut whole = Vec::new();
+    while let Some(at) = open.find('\n') {
+        let rest = open.split_off(at + 1);
+        let line = std::mem::replace(open, rest);
+        let line = line.trim_end_matches(['\r', '\n']);
+        whole.push(line.rsplit('\r').next().unwrap_or_default().to_owned());
+    }
+    if open.len() > MAX_LINE {
+        whole.push(std::mem::take(open));
+    }
+    whole
+}
+
 fn ended(end: &ToolEnd) -> String {
     let word = if end.ok { "ok" } else { "failed" };
     match end.took_ms {
@@ -338,6 +386,7 @@ mod tests {
                 shown: shown.to_owned(),
                 took_ms: Some(12),
             }),
+            printed: String::new(),
         }
     }
 
@@ -390,6 +439,19 @@ mod tests {
         let line = screen(Mode::Talk).line(&entry(long, false, "z\u{1b}[2J\n"));
         assert!(line.chars().count() < 60, "{line}");
         assert!(!line.chars().any(char::is_control), "{line:?}");
+    }
+
+    #[test]
+    fn what_a_tool_prints_is_shown_by_whole_lines() {
+        let mut open = String::new();
+        assert!(lines(&mut open, "a").is_empty());
+        assert_eq!(
+            lines(&mut open, "b\n\nc\r\n10%\r20%\nd"),
+            ["ab", "", "c", "20%"]
+        );
+        assert_eq!(lines(&mut open, "\n"), ["d"]);
+        assert_eq!(lines(&mut open, &"x".repeat(5_000)).len(), 1);
+        assert_eq!(open, "");
     }
 
     #[test]

@@ -282,6 +282,10 @@ impl Turn<'_> {
                 tool: event.tool,
                 arguments: event.args.unwrap_or_default(),
             }),
+            ChatToolState::Output => {
+                let text = event.text.unwrap_or_default();
+                self.screen.tool_output(&event.call_id, &text);
+            }
             ChatToolState::Done => {
                 let arguments = self.screen.arguments(&event.call_id).cloned();
                 let asked = self.asked.front();

@@ -1,0 +1,25 @@
+//! Whether all is in order, as the gateway sees it.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::doctor::Finding;
+use crate::gateway::Gateway;
+use crate::http::asker::Owner;
+use crate::http::refusal::{Answer, answer};
+
+/// What was found.
+#[derive(Serialize, JsonSchema)]
+pub struct Findings {
+    /// One for each thing that was looked at; some things have several.
+    findings: Vec<Finding>,
+}
+
+/// Looks at everything that can be asked of a running gateway; it takes some seconds at most.
+pub async fn look(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<Findings> {
+    let findings = gateway.doctor.look(&gateway).await;
+    answer(Findings { findings })
+}

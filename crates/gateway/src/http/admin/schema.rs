@@ -1,0 +1,24 @@
+//! What can be set, and what it means.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::http::asker::Owner;
+use crate::http::refusal::{Answer, answer};
+
+/// Everything that can be set.
+#[derive(Serialize, JsonSchema)]
+pub struct ConfigSchema {
+    /// The JSON Schema of the settings. `description` says what a key means, `default` what holds when it
+    /// is not set; `x-secret` marks what is masked when read, `x-restart` what a restart brings into force,
+    /// and `x-local` what is set in the file alone.
+    schema: Value,
+}
+
+/// The schema of the settings.
+pub async fn get(_: Owner) -> Answer<ConfigSchema> {
+    answer(ConfigSchema {
+        schema: manyhands_config::schema(),
+    })
+}

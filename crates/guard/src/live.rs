@@ -1,0 +1,169 @@
+//! What a tool prints while it runs, on its way to whoever watches.
+//!
+//! Secrets are cut out, also where one lies across two pieces; what is left goes on in small pieces,
+//! not too many at a time, and not more than a bound in all. Whoever prints never waits.
+
+use std::convert::Infallible;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::sleep;
+
+use crate::redact::{RedactStream, Redactor};
+
+/// The longest piece.
+const PIECE: usize = 4 * 1024;
+/// How much of one call is told in all.
+const MOST: usize = 256 * 1024;
+/// The time between two pieces.
+const BETWEEN: Duration = Duration::from_millis(100);
+
+/// What one call prints.
+#[derive(Debug)]
+pub struct Live {
+    state: Mutex<State>,
+    came: Notify,
+}
+
+#[derive(Debug)]
+struct State {
+    redacted: Option<RedactStream>,
+    /// What may be told and was not yet.
+    ready: String,
+    /// How much may still be taken.
+    room: usize,
+}
+
+impl Live {
+    /// Nothing was printed yet.
+    pub fn new(redactor: &Redactor) -> Self {
+        let state = State {
+            redacted: Some(redactor.stream()),
+            ready: String::new(),
+            room: MOST,
+        };
+        Self {
+            state: Mutex::new(state),
+            came: Notify::new(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes what was printed; what is too much is left out.
+    pub fn take(&self, text: &str) {
+        let mut state = self.state();
+        let fits = text.floor_char_boundary(state.room);
+        // What follows a cut would not fit together with what was told.
+        state.room = match fits == text.len() {
+            true => state.room - fits,
+            false => 0,
+        };
+        let text = &text[..fits];
+        if text.is_empty() {
+            return;
+        }
+        let Some(redacted) = &mut state.redacted else {
+            return; // it has ended
+        };
+        // Secrets are text, so that nothing is cut within a character.
+        let clean = redacted.push(text.as_bytes());
+        state.ready.push_str(&String::from_utf8_lossy(&clean));
+        drop(state);
+        self.came.notify_one();
+    }
+
+    /// Tells what there is as it comes, piece by piece. Does not end by itself.
+    pub async fn tell(&self, mut told: impl FnMut(String)) -> Infallible {
+        loop {
+            while let Some(piece) = self.next() {
+                told(piece);
+                sleep(BETWEEN).await;
+            }
+            self.came.notified().await;
+        }
+    }
+
+    /// The next piece, if there is any.
+    fn next(&self) -> Option<String> {
+        let mut state = self.state();
+        let end = state.ready.floor_char_boundary(PIECE);
+        let rest = state.ready.split_off(end);
+        let piece = std::mem::replace(&mut state.ready, rest);
+        (!piece.is_empty()).then_some(piece)
+    }
+
+    /// Takes no more, and gives one last piece of what was not told.
+    pub fn finish(&self) -> Option<String> {
+        let mut state = self.state();
+        let last = state.redacted.take().map(RedactStream::finish);
+        let last = last.unwrap_or_default();
+        state.ready.push_str(&String::from_utf8_lossy(&last));
+        drop(state);
+        let piece = self.next();
+        self.state().ready = String::new(); // the result says the rest
+        piece
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use manyhands_core::Secret;
+    use std::sync::Arc;
+    use tokio::time::Instant;
+
+    /// What is told of what is printed, and when.
+    async fn told(live: &Arc<Live>, within: Duration) -> Vec<(String, Duration)> {
+        let (began, mut all) = (Instant::now(), Vec::new());
+        let telling = live.tell(|piece| all.push((piece, began.elapsed())));
+        let _ = tokio::time::timeout(within, telling).await;
+        all
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn pieces_are_small_come_one_after_the_other_and_are_the_whole() {
+        let live = Arc::new(Live::new(&Redactor::default()));
+        let text = "ä".repeat(5_000);
+        live.take(&text);
+        let all = told(&live, Duration::from_secs(5)).await;
+        assert!(all.iter().all(|(piece, _)| piece.len() <= PIECE));
+        let whole: String = all.iter().map(|(piece, _)| piece.as_str()).collect();
+        assert_eq!(whole, text);
+        let times: Vec<Duration> = all.iter().map(|(_, at)| *at).collect();
+        assert!(times.windows(2).all(|two| two[1] - two[0] >= BETWEEN));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_more_is_told_than_the_bound_and_nobody_waits() {
+        let live = Arc::new(Live::new(&Redactor::default()));
+        for _ in 0..10_000 {
+            live.take(&"x".repeat(1_000));
+        }
+        assert!(live.state().ready.len() <= MOST);
+        let all = told(&live, Duration::from_secs(60)).await;
+        let whole: usize = all.iter().map(|(piece, _)| piece.len()).sum();
+        assert_eq!(whole, MOST);
+        live.take("more");
+        assert_eq!(live.finish(), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_secret_is_cut_out_wherever_it_is_cut_in_two() {
+        let secret = "hunter2!hunter2!";
+        let redactor = Redactor::new(&[Secret::new(secret)]);
+        for at in 0..=secret.len() {
+            let live = Arc::new(Live::new(&redactor));
+            live.take(&format!("before {}", &secret[..at]));
+            let mut all = told(&live, Duration::from_secs(1)).await;
+            live.take(&format!("{} after hunt", &secret[at..]));
+            all.extend(told(&live, Duration::from_secs(1)).await);
+            let shown: String = all.into_iter().map(|(piece, _)| piece).collect();
+            assert_eq!(shown, "before [redacted] after ");
+            assert_eq!(live.finish().as_deref(), Some("hunt"));
+        }
+    }
+}

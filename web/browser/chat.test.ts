@@ -1,0 +1,223 @@
+// A conversation with a scripted model: everything but the model is real.
+
+import { createHash } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { house } from './visit';
+import { agent, connected, drop, message, said, say, unfold, you } from './words';
+
+const here = house({
+  config: `
+[sessions.reset]
+mode = "manual"
+[[policy.rules]]
+decision = "ask"
+tools = ["gsv__WriteFile"]
+when.path.contains = "-note"
+reason = "writing needs a nod"
+`,
+  script: `
+models: [demo, other]
+turns:
+  - when: { user: recipe }
+    deltas: ["## Pancakes\\n\\nMix **well**, then:\\n\\n", "1. flour\\n2. milk\\n\\n", "\`\`\`js\\nconst eggs = 2;\\n\`\`\`\\n"]
+    usage: { input: 1000, output: 200 }
+  - when: { user: forever }
+    deltas: ["The first words", " and the last ones"]
+    between_ms: 3600000
+  - when: { user: look at notes }
+    text: I look.
+    calls: [{ id: c1, name: gsv__ReadFile, arguments: { path: memory/ } }]
+  - when: { result_of: gsv__ReadFile }
+    text: I have looked.
+  - when: { user: write the good note }
+    calls: [{ id: c2, name: gsv__WriteFile, arguments: { path: memory/good-note.md, content: "exactly this\\n" } }]
+  - when: { user: write the bad note }
+    calls: [{ id: c3, name: gsv__WriteFile, arguments: { path: memory/bad-note.md, content: never } }]
+  - when: { result_of: gsv__WriteFile }
+    text: So be it.
+  - when: { user: what is this }
+    text: I see what you sent.
+  - when: { user: hello }
+    text: Good morning.
+    usage: { input: 10, output: 5 }
+`,
+});
+
+let conversations = 0;
+/** A conversation of its own for each test. */
+const fresh = () => `agent:main:browser-${(conversations += 1)}`;
+const history = (key: string) => here.gateway.get<{ messages: unknown[] }>(`/api/sessions/${encodeURIComponent(key)}/messages`);
+const file = (path: string) => here.gateway.ask<{ content: string }>('POST', '/api/tools/gsv__ReadFile', { path });
+
+test('a reply is shown while it comes, and stopping ends it', async () => {
+  const key = fresh();
+  const page = await here.open(`chat/${key}`);
+  await say(page, 'talk forever');
+  // The rest of it would come in an hour.
+  await agent(page).getByText('The first words', { exact: true }).waitFor();
+  const busy = async () => (await here.gateway.get<{ sessions: { sessionKey: string; busy: boolean }[] }>('/api/sessions')).sessions.find((one) => one.sessionKey === key)?.busy;
+  expect(await busy()).toBe(true);
+  await page.getByRole('button', { name: 'Stop' }).click();
+  await said(page).getByText('stopped', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'detached' });
+  await expect.poll(busy).toBe(false);
+  expect(await agent(page).getByText('the last ones').count()).toBe(0);
+});
+
+test('Markdown and code are laid out, and the turn says what it cost', async () => {
+  const page = await here.open(`chat/${fresh()}`);
+  await say(page, 'a recipe please');
+  const reply = agent(page).last();
+  await reply.getByRole('heading', { name: 'Pancakes' }).waitFor();
+  await reply.getByRole('strong').filter({ hasText: 'well' }).waitFor();
+  expect(await reply.getByRole('listitem').allInnerTexts()).toEqual(['flour', 'milk']);
+  const code = reply.getByRole('region', { name: 'js code' });
+  expect((await code.innerText()).trim()).toBe('const eggs = 2;');
+  // 1000 tokens in at 3 dollars and 200 out at 15 dollars a million.
+  await said(page).getByText(/1\.0k tokens in · 200 out · \$0\.0060/).waitFor();
+  const used = await here.gateway.get<{ rows: { model: string; costMicros: number }[] }>('/api/usage?days=1');
+  expect(used.rows.map((row) => row.costMicros)).toContain(6_000);
+});
+
+test('a call of a tool is a folded card with its arguments, its result and how long it took', async () => {
+  await here.gateway.call('gsv__WriteFile', { path: 'memory/found-by-the-card.md', content: 'x' });
+  const page = await here.open(`chat/${fresh()}`);
+  await say(page, 'look at notes');
+  await agent(page).getByText('I have looked.').waitFor();
+  const card = said(page).getByRole('group').filter({ hasText: 'gsv__ReadFile' });
+  expect(await card.count()).toBe(1);
+  expect(await card.getByText('Arguments').isVisible(), 'it is folded').toBe(false);
+  expect(await card.innerText()).toMatch(/worked[^]*(\d ms|< 1 ms|\d s)/);
+  await unfold(said(page), 'gsv__ReadFile');
+  await card.getByText('memory/', { exact: true }).last().waitFor();
+  await card.getByText('found-by-the-card.md').waitFor();
+  await card.getByRole('link', { name: 'In the audit' }).waitFor();
+});
+
+test('what needs approval is shown exactly as it will run, and runs once it is approved', async () => {
+  const page = await here.open(`chat/${fresh()}`);
+  await say(page, 'write the good note');
+  const ask = page.getByRole('region', { name: 'Approval needed for gsv__WriteFile' });
+  await ask.waitFor();
+  await ask.getByText('Exactly, as JSON').click();
+  const shown = JSON.parse(await ask.getByRole('region', { name: 'json code' }).innerText()) as unknown;
+  expect(shown).toEqual({ path: 'memory/good-note.md', content: 'exactly this\n' });
+  expect((await file('memory/good-note.md')).code, 'nothing was written yet').toBe('not_found');
+  expect((await here.gateway.get<{ approvals: { arguments: unknown }[] }>('/api/approvals')).approvals.map((one) => one.arguments)).toContainEqual(shown);
+
+  await ask.getByRole('button', { name: 'Run this once' }).click();
+  await agent(page).getByText('So be it.').waitFor();
+  await ask.waitFor({ state: 'detached' });
+  expect((await file('memory/good-note.md')).result?.content).toBe('exactly this\n');
+});
+
+test('what is denied does not run', async () => {
+  const page = await here.open(`chat/${fresh()}`);
+  await say(page, 'write the bad note');
+  const ask = page.getByRole('region', { name: 'Approval needed for gsv__WriteFile' });
+  await ask.getByRole('button', { name: 'Deny' }).click();
+  await agent(page).getByText('So be it.').waitFor();
+  expect(await ask.count()).toBe(0);
+  expect((await file('memory/bad-note.md')).code).toBe('not_found');
+  const card = said(page).getByRole('group').filter({ hasText: 'gsv__WriteFile' });
+  expect(await card.innerText()).toContain('failed');
+});
+
+test('a slash command is offered while it is typed, and answered without the model', async () => {
+  const page = await here.open(`chat/${fresh()}`);
+  await connected(page).waitFor();
+  await message(page).pressSequentially('/sta');
+  await page.getByRole('listbox', { name: 'Commands' }).getByRole('option', { name: '/status' }).waitFor();
+  await message(page).press('Tab');
+  expect(await message(page).inputValue()).toBe('/status ');
+  await message(page).press('Enter');
+  await said(page).getByText(/scripted\/demo/).first().waitFor();
+  expect(await agent(page).count(), 'no model spoke').toBe(0);
+});
+
+test('a picture that is dropped goes to the model, a file becomes an artifact', async () => {
+  const key = fresh();
+  const page = await here.open(`chat/${key}`);
+  await connected(page).waitFor();
+  const pixel = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
+  const bytes = Buffer.from([...Array(5_000).keys()].map((at) => at % 251));
+  await drop(message(page), { name: 'pixel.png', type: 'image/png', bytes: pixel });
+  await drop(message(page), { name: 'plan.bin', type: 'application/x-plan', bytes });
+  await page.getByRole('img', { name: 'pixel.png' }).waitFor();
+  await page.getByRole('button', { name: 'Leave out plan.bin' }).waitFor();
+  await say(page, 'what is this?');
+  await agent(page).getByText('I see what you sent.').waitFor();
+  await you(page).getByRole('img').waitFor();
+
+  const told = JSON.stringify((await history(key)).messages);
+  expect(told).toContain('a picture');
+  const { artifacts } = await here.gateway.get<{ artifacts: { id: string; name: string; size: number }[] }>('/api/artifacts');
+  const kept = artifacts.find((one) => one.name === 'plan.bin');
+  expect(told).toContain(kept?.id);
+  const got = await fetch(`${here.gateway.url}/api/artifacts/${kept?.id}`, { headers: { authorization: `Bearer ${here.gateway.owner}` } });
+  const digest = (of: Uint8Array) => createHash('sha256').update(of).digest('hex');
+  expect(digest(new Uint8Array(await got.arrayBuffer()))).toBe(digest(bytes));
+  await page.reload();
+  await you(page).getByRole('img').waitFor();
+});
+
+test('a conversation is there after a reload, and in the list', async () => {
+  const page = await here.open(`chat/${fresh()}`);
+  await say(page, 'hello, keep me');
+  await agent(page).getByText('Good morning.').waitFor();
+  await page.reload();
+  await you(page).getByText('hello, keep me').waitFor();
+  expect(await agent(page).allInnerTexts()).toEqual(['Good morning.']);
+  await page.getByRole('listbox', { name: 'Conversations' }).getByRole('option').first().waitFor();
+});
+
+test('two tabs see the same conversation live, the question too', async () => {
+  const key = fresh();
+  const visitor = await here.visit();
+  const [one, other] = [await visitor.open(`chat/${key}`), await visitor.open(`chat/${key}`)];
+  await connected(other).waitFor();
+  await say(one, 'hello from the first');
+  await agent(other).getByText('Good morning.').waitFor();
+  await you(other).getByText('hello from the first').waitFor();
+  await say(other, 'write the bad note');
+  const ask = (page: typeof one) => page.getByRole('region', { name: 'Approval needed for gsv__WriteFile' });
+  await ask(one).getByRole('button', { name: 'Deny' }).click();
+  await ask(other).waitFor({ state: 'detached' });
+  await agent(other).getByText('So be it.').waitFor();
+  expect(await you(one).allInnerTexts()).toHaveLength(2);
+  expect(await agent(one).getByText('Good morning.').count(), 'and nothing twice').toBe(1);
+  expect(await agent(other).getByText('Good morning.').count()).toBe(1);
+});
+
+test('what was said can be edited and sent again', async () => {
+  const key = fresh();
+  const page = await here.open(`chat/${key}`);
+  await say(page, 'hello there');
+  await agent(page).getByText('Good morning.').waitFor();
+  await you(page).getByRole('button', { name: 'Edit and send again' }).click();
+  const words = page.getByRole('textbox', { name: 'The message in other words' });
+  await expect.poll(() => words.inputValue()).toBe('hello there');
+  await words.fill('a recipe please');
+  await words.press('Enter');
+  await agent(page).getByRole('heading', { name: 'Pancakes' }).waitFor();
+  // It takes the place of what was said first, for the model too.
+  expect(await you(page).count()).toBe(1);
+  expect(await agent(page).getByText('Good morning.').count()).toBe(0);
+  const told = JSON.stringify((await history(key)).messages);
+  expect(told).toContain('a recipe please');
+  expect(told).not.toContain('hello there');
+});
+
+test('the model and how much it thinks are chosen for a conversation, and kept', async () => {
+  const key = fresh();
+  const page = await here.open(`chat/${key}`);
+  await say(page, 'hello');
+  await agent(page).getByText('Good morning.').waitFor();
+  await page.getByRole('combobox', { name: 'Model' }).selectOption('scripted/other');
+  const settings = async () => (await here.gateway.cli('sessions', 'show', key, '--json')).stdout;
+  await expect.poll(settings).toMatch(/scripted\/other/);
+  await page.getByRole('combobox', { name: 'Thinking' }).selectOption('low');
+  await expect.poll(settings).toMatch(/"low"/);
+  await page.reload();
+  await expect.poll(() => page.getByRole('combobox', { name: 'Model' }).inputValue()).toBe('scripted/other');
+});

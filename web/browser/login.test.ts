@@ -1,0 +1,152 @@
+// How a browser comes in, what it is held to, and how it is put out.
+
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { house } from './visit';
+import { connected } from './words';
+
+const here = house();
+const login = (page: Page) => page.getByRole('textbox', { name: 'The link, or its code' });
+
+test('the link that the gateway printed logs one browser in, and no second one', async () => {
+  const { gateway } = here;
+  const first = await here.stranger();
+  const page = await first.context.newPage();
+  await page.goto(gateway.link);
+  await connected(page).waitFor();
+  expect(page.url().startsWith(`${gateway.url}/`), page.url()).toBe(true);
+  expect(page.url()).not.toContain('code=');
+
+  const second = await here.stranger();
+  second.expected.add(401);
+  const late = await second.context.newPage();
+  expect((await late.goto(gateway.link))?.status()).toBe(401);
+  await late.getByText('this link was used already').waitFor();
+  expect(await second.context.cookies()).toEqual([]);
+});
+
+test('who is not logged in sees how to get in, and nothing else', async () => {
+  const stranger = await here.stranger();
+  stranger.expected.add(401);
+  for (const place of ['', 'settings', 'activity', 'chat/agent:main:main']) {
+    const page = await stranger.open(place);
+    await login(page).waitFor();
+    await page.getByText('manyhands link').waitFor();
+    expect(await page.getByRole('navigation').count()).toBe(0);
+    expect(await page.getByRole('heading').allTextContents()).toEqual(['Manyhands']);
+    await page.close();
+  }
+  // Nothing was let through behind what is shown, and no socket was opened.
+  expect(stranger.asked.filter((url) => url.endsWith('/ws'))).toEqual([]);
+});
+
+test('a link that is pasted into the page logs in too', async () => {
+  const stranger = await here.stranger();
+  stranger.expected.add(401);
+  const page = await stranger.open();
+  await login(page).fill(await here.gateway.loginLink());
+  await page.getByRole('button', { name: 'Log in' }).click();
+  await connected(page).waitFor();
+});
+
+test('no script sees the cookie, and no other site can send it', async () => {
+  const visitor = await here.visit();
+  const page = await visitor.open('usage');
+  await connected(page).waitFor();
+  const [cookie, ...more] = await visitor.context.cookies();
+  expect(more).toEqual([]);
+  expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Strict', path: '/' });
+  const seen = (await page.evaluate(() => JSON.stringify([document.cookie, { ...localStorage }, { ...sessionStorage }]))) + (await page.content());
+  expect(cookie?.value.length).toBeGreaterThan(20);
+  expect(seen).not.toContain(cookie?.value);
+});
+
+test('nothing in the address changes whom the page talks to', async () => {
+  const visitor = await here.visit();
+  const page = await visitor.context.newPage();
+  const evil = 'evil.example';
+  for (const address of [
+    `/?gatewayUrl=wss://${evil}/ws&url=https://${evil}&api=https://${evil}&token=x`,
+    `/?ws=ws://${evil}#/settings?gatewayUrl=https://${evil}&url=https://${evil}`,
+    `/#/https://${evil}/x`,
+    `/#//${evil}/tools`,
+    `/#/tools/..%2f..%2f%2f${evil}`,
+    `/#/nodes/${encodeURIComponent(`//${evil}`)}/files`,
+    `/#/artifacts/${encodeURIComponent(`https://${evil}/a`)}`,
+  ]) {
+    await page.goto('about:blank');
+    await page.goto(here.gateway.url + address);
+    await connected(page).waitFor();
+    await page.waitForLoadState('networkidle');
+  }
+  const sockets = visitor.asked.filter((url) => url.endsWith('/ws'));
+  expect(sockets.length).toBeGreaterThanOrEqual(7);
+  expect(new Set(sockets)).toEqual(new Set([`${here.gateway.url}/ws`]));
+  expect(visitor.elsewhere()).toEqual([]);
+});
+
+test('the policy of the page refuses scripts, styles and requests that are not its own', async () => {
+  const visitor = await here.visit();
+  const page = await visitor.open('usage');
+  await connected(page).waitFor();
+  const ran = await page.evaluate(async () => {
+    const inline = document.createElement('script');
+    inline.textContent = 'window.ranInline = true';
+    document.body.append(inline);
+    const handler = document.createElement('img');
+    handler.setAttribute('onerror', 'window.ranHandler = true');
+    handler.src = '/no-such-picture';
+    document.body.append(handler);
+    const left = await fetch('https://evil.example/').then(() => 'went', () => 'refused');
+    await new Promise((done) => handler.addEventListener('error', done, { once: true }));
+    return { inline: 'ranInline' in window, handler: 'ranHandler' in window, left };
+  });
+  expect(ran).toEqual({ inline: false, handler: false, left: 'refused' });
+  // That all three were refused was noticed: the watch over the other tests sees such things.
+  await expect.poll(() => visitor.trouble.filter((one) => /Content Security Policy/.test(one)).length).toBeGreaterThanOrEqual(3);
+  visitor.trouble.length = 0;
+  visitor.asked.splice(0);
+});
+
+test('a token that is taken back logs the open page out, its socket too', async () => {
+  const { gateway } = here;
+  const visitor = await here.visit();
+  const other = await here.open('usage');
+  const page = await visitor.context.newPage();
+  const closed = new Promise<void>((done) => page.on('websocket', (socket) => socket.on('close', () => done())));
+  await page.goto(`${gateway.url}/#/activity`);
+  await connected(page).waitFor();
+  await connected(other).waitFor();
+
+  const listed = async () => (await gateway.get<{ tokens: { id: string; name: string; state: string; createdAt: string }[] }>('/api/tokens')).tokens;
+  const mine = (await listed()).filter((one) => one.name.startsWith('page ') && one.state === 'active').sort((a, b) => a.createdAt.localeCompare(b.createdAt));
+  const token = mine.at(-2);
+  visitor.expected.add(401);
+  const ran = await gateway.cli('token', 'revoke', token?.id ?? '');
+  expect(ran.code, ran.stderr).toBe(0);
+
+  await closed;
+  await login(page).waitFor();
+  expect(await page.getByRole('navigation').count()).toBe(0);
+  expect((await listed()).find((one) => one.id === token?.id)?.state).toBe('revoked');
+  // What was shown is gone, also for who looks again; whoever else is logged in stays so.
+  await page.reload();
+  await login(page).waitFor();
+  await other.reload();
+  await connected(other).waitFor();
+});
+
+test('logging out takes the token back, so that a kept cookie is worth nothing', async () => {
+  const visitor = await here.visit();
+  const page = await visitor.open('usage');
+  await connected(page).waitFor();
+  const kept = await visitor.context.cookies();
+  visitor.expected.add(401);
+  await page.getByRole('button', { name: 'Log out' }).click();
+  await login(page).waitFor();
+  const thief = await here.stranger();
+  thief.expected.add(401);
+  await thief.context.addCookies(kept);
+  const again = await thief.open('usage');
+  await login(again).waitFor();
+});

@@ -1,0 +1,142 @@
+// Every page of a house that is lived in: open to everybody (axe finds nothing serious), in dark and light, and on a phone.
+
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import type { AxeResults } from 'axe-core';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Demo, PAGES } from './demo';
+import { DESKTOP, PHONE, house } from './visit';
+import { connected } from './words';
+
+const demo = new Demo();
+const wanted = {};
+beforeAll(async () => {
+  Object.assign(wanted, await demo.settings());
+});
+const here = house(wanted);
+beforeAll(() => demo.furnish(here.gateway));
+afterAll(() => demo.stop());
+
+const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const SIZES: [string, BrowserContextOptions][] = [
+  ['on a desktop', { viewport: DESKTOP, colorScheme: 'light' }],
+  ['on a phone', { viewport: PHONE, colorScheme: 'light', hasTouch: true }],
+];
+
+/** What axe finds that keeps people out, in words: everything in light, and in dark what colours change. */
+async function barriers(page: Page): Promise<string[]> {
+  await page.evaluate(axe);
+  const wrong: string[] = [];
+  for (const [colorScheme, only] of [['light', {}], ['dark', { runOnly: ['color-contrast', 'link-in-text-block'] }]] as const) {
+    await page.emulateMedia({ colorScheme });
+    const found = await page.evaluate((options) => (window as unknown as { axe: { run(options: object): Promise<AxeResults> } }).axe.run({ resultTypes: ['violations'], ...options }), only);
+    for (const one of found.violations.filter(({ impact }) => impact !== 'minor')) {
+      for (const node of one.nodes) wrong.push(`${colorScheme}: ${one.impact} ${one.id}: ${node.html.slice(0, 160)} (${node.failureSummary?.split('\n')[1]?.trim()})`);
+    }
+  }
+  await page.emulateMedia({ colorScheme: 'light' });
+  return wrong;
+}
+
+const tooWide = (page: Page) => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+
+test('what keeps people out would be noticed, in dark and light', async () => {
+  const page = await here.open('usage');
+  await connected(page).waitFor();
+  await page.evaluate(() => {
+    document.querySelector('main')?.append(document.createElement('button'));
+    const faint = document.createElement('p');
+    faint.textContent = 'hardly to be read';
+    Object.assign(faint.style, { color: '#777', background: '#888' });
+    document.querySelector('main')?.append(faint);
+  });
+  const found = await barriers(page);
+  expect(found).toContainEqual(expect.stringMatching(/^light: critical button-name/));
+  for (const scheme of ['light', 'dark']) expect(found).toContainEqual(expect.stringMatching(new RegExp(`^${scheme}: serious color-contrast`)));
+});
+
+describe.each(SIZES)('%s', (_name, options) => {
+  test('no page keeps anybody out, and none is wider than the screen', { timeout: 300_000 }, async () => {
+    const visitor = await here.visit(options);
+    const wrong: string[] = [];
+    for (const place of PAGES) {
+      const page = await visitor.open(place);
+      await visitor.settled(page);
+      for (const one of await barriers(page)) wrong.push(`${place}: ${one}`);
+      const wide = await tooWide(page);
+      if (wide > 0) wrong.push(`${place} is ${wide} pixels too wide`);
+      await page.close();
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  test('dialogs, the palette and a card that is open keep nobody out either', async () => {
+    const visitor = await here.visit(options);
+    const page = await visitor.open('cron');
+    const wrong: string[] = [];
+    const look = async (what: string) => {
+      for (const one of await barriers(page)) wrong.push(`${what}: ${one}`);
+      if ((await tooWide(page)) > 0) wrong.push(`${what} is too wide`);
+    };
+    await visitor.settled(page);
+    await page.getByRole('button', { name: 'New job' }).click();
+    await page.getByRole('dialog').waitFor();
+    await look('the form of a job');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Control+k');
+    await page.getByRole('dialog').waitFor();
+    await look('the palette');
+    await page.keyboard.press('Escape');
+    await page.goto(`${here.gateway.url}/#/chat/agent:main:disk`);
+    await page.getByRole('group').filter({ hasText: 'studio__Bash' }).locator('summary').click();
+    await look('an open card');
+    await page.goto(`${here.gateway.url}/#/activity`);
+    await page.getByRole('listbox', { name: 'Entries' }).getByRole('option').first().click();
+    await page.getByRole('region', { name: /^Entry/ }).waitFor();
+    await look('an entry');
+    expect(wrong).toEqual([]);
+  });
+});
+
+test('on a phone the menu opens, leads somewhere, and closes', async () => {
+  const visitor = await here.visit({ viewport: PHONE, hasTouch: true });
+  const page = await visitor.open('usage');
+  await visitor.settled(page);
+  const menu = page.getByRole('navigation', { name: 'Pages' });
+  expect(await menu.isVisible()).toBe(false);
+  await page.getByRole('button', { name: 'Pages' }).tap();
+  await menu.waitFor();
+  expect(await tooWide(page)).toBe(0);
+  await menu.getByRole('link', { name: 'Jobs' }).tap();
+  await page.getByRole('heading', { level: 1, name: 'Jobs' }).waitFor();
+  expect(await menu.isVisible()).toBe(false);
+});
+
+test('who is not logged in is not kept out by the way in', async () => {
+  const wrong: string[] = [];
+  for (const [, options] of SIZES) {
+    const stranger = await here.stranger(options);
+    stranger.expected.add(401);
+    const page = await stranger.open();
+    await page.getByRole('button', { name: 'Log in' }).waitFor();
+    wrong.push(...(await barriers(page)));
+  }
+  expect(wrong).toEqual([]);
+});
+
+test('dark and light follow the system until somebody chooses, and the choice is kept', async () => {
+  const page = await here.open('usage', { colorScheme: 'dark' });
+  await connected(page).waitFor();
+  const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const dark = await ground();
+  await page.emulateMedia({ colorScheme: 'light' });
+  const light = await ground();
+  expect(light).not.toBe(dark);
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type('Dark');
+  await page.keyboard.press('Enter');
+  await expect.poll(ground).toBe(dark);
+  await page.reload();
+  await expect.poll(ground).toBe(dark);
+});

@@ -1,0 +1,125 @@
+// Other machines: they come and go while one looks, and lend their programs and files.
+
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import type { Program } from './gateway';
+import { house } from './visit';
+import { connected } from './words';
+
+const here = house();
+const machine = (page: Page, name: string) => page.getByRole('article', { name, exact: true });
+
+/** Asks the page for a code, and starts a machine with it. */
+async function lend(page: Page, name: string): Promise<{ program: Program; folder: string }> {
+  await page.getByRole('button', { name: 'Add a machine' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Add a machine' });
+  await dialog.getByRole('textbox', { name: 'What it will be called' }).fill(name);
+  await dialog.getByRole('button', { name: 'Make a code' }).click();
+  const command = await dialog.getByRole('region', { name: 'text' }).innerText();
+  const [, url, code] = /^manyhands node --url (\S+) --code (\S+)\s*$/.exec(command) ?? [];
+  expect(url).toBe(here.gateway.url);
+  await dialog.getByRole('button', { name: 'Close' }).click();
+  const folder = join(here.gateway.folder, name);
+  return { program: await here.gateway.node(code ?? '', folder), folder };
+}
+
+test('a machine that is added by a code of the page appears by itself, and is seen to go', async () => {
+  const visitor = await here.visit();
+  visitor.expected.add(503); // what is asked of a machine that has just gone
+  const page = await visitor.open('nodes');
+  await page.getByText('No machine is lent yet').waitFor();
+  // No other page is loaded from here on.
+  await page.evaluate(() => Object.assign(window, { same: true }));
+  const { program } = await lend(page, 'laptop');
+  await machine(page, 'laptop').getByText('online', { exact: true }).waitFor();
+  const { nodes } = await here.gateway.get<{ nodes: { nodeId: string; online: boolean; tools: string[] }[] }>('/api/nodes');
+  expect(nodes).toMatchObject([{ nodeId: 'laptop', online: true }]);
+  await machine(page, 'laptop').getByRole('link', { name: 'laptop' }).click();
+  await page.getByRole('region', { name: 'laptop' }).getByRole('link', { name: 'Bash' }).waitFor();
+
+  await program.kill();
+  await machine(page, 'laptop').getByText('offline', { exact: true }).waitFor();
+  await page.getByText('It is not connected now.').waitFor();
+  expect(await page.evaluate(() => 'same' in window)).toBe(true);
+});
+
+test('a program in the background is started, watched, spoken to and ended', async () => {
+  const page = await here.open('nodes');
+  await connected(page).waitFor();
+  await lend(page, 'desk');
+  await machine(page, 'desk').getByText('online', { exact: true }).waitFor();
+  await machine(page, 'desk').getByRole('link', { name: 'Terminal' }).click();
+  await page.getByRole('textbox', { name: 'Command to start in the background' }).fill('echo begun; while read -r line; do echo "heard $line"; done');
+  await page.getByRole('button', { name: 'Start', exact: true }).click();
+  const screen = page.getByRole('log', { name: 'What it prints' });
+  await screen.getByText('begun').waitFor();
+  type Processes = { sessions: { sessionId: string; status: string; pid: number }[] };
+  const processes = () => here.gateway.call<Processes>('desk__Process', { action: 'list' });
+  expect((await processes()).sessions).toMatchObject([{ status: 'running' }]);
+
+  await page.getByRole('textbox', { name: 'A line for its input' }).fill('these words');
+  await page.getByRole('button', { name: 'Send', exact: true }).click();
+  await screen.getByText('heard these words').waitFor();
+
+  await page.getByRole('button', { name: 'End', exact: true }).click();
+  await page.getByRole('button', { name: 'End it?' }).click();
+  await expect.poll(async () => (await processes()).sessions[0]?.status).not.toBe('running');
+  await page.getByRole('button', { name: 'End', exact: true }).waitFor({ state: 'detached' });
+});
+
+test('its files are looked through, and what is in them is shown', async () => {
+  const page = await here.open('nodes');
+  const { folder } = await lend(page, 'attic');
+  await mkdir(join(folder, 'box'), { recursive: true });
+  await writeFile(join(folder, 'box', 'letter.txt'), 'dear reader');
+  await writeFile(join(folder, 'top.txt'), 'on top');
+  await machine(page, 'attic').getByText('online', { exact: true }).waitFor();
+  await page.goto(`${here.gateway.url}/#/nodes/attic/files`);
+  const files = page.getByRole('listbox', { name: 'Files' });
+  await files.getByRole('option', { name: 'box' }).click();
+  await files.getByRole('option', { name: 'letter.txt' }).click();
+  await page.getByText('dear reader').waitFor();
+});
+
+test('a file is carried over with its progress shown, and every byte arrives', async () => {
+  const page = await here.open('nodes');
+  const { folder } = await lend(page, 'van');
+  const bytes = randomBytes(24_000_000);
+  await writeFile(join(folder, 'load.bin'), bytes);
+  await machine(page, 'van').getByText('online', { exact: true }).waitFor();
+  // How far it is may be seen only for a moment: it is noted whenever it changes.
+  await page.evaluate(() => {
+    const seen: number[] = [];
+    Object.assign(window, { seen });
+    const look = () => document.querySelectorAll('progress').forEach((bar) => bar.hasAttribute('value') && seen.push(bar.value / bar.max));
+    new MutationObserver(look).observe(document.body, { subtree: true, childList: true, attributes: true, characterData: true });
+  });
+  const transfers = page.getByRole('region', { name: 'Transfers' });
+  await transfers.getByRole('combobox', { name: 'From' }).fill(`van:${join(folder, 'load.bin')}`);
+  await transfers.getByRole('combobox', { name: 'To' }).fill('gsv:carried.bin');
+  await transfers.getByRole('button', { name: 'Carry over' }).click();
+  await transfers.getByText('there', { exact: true }).waitFor();
+  const seen = await page.evaluate(() => (window as unknown as { seen: number[] }).seen);
+  expect(seen.some((share) => share > 0 && share <= 1), JSON.stringify(seen)).toBe(true);
+
+  await transfers.getByRole('combobox', { name: 'From' }).fill('gsv:carried.bin');
+  await transfers.getByRole('combobox', { name: 'To' }).fill(`van:${join(folder, 'back.bin')}`);
+  await transfers.getByRole('button', { name: 'Carry over' }).click();
+  await expect.poll(() => transfers.getByText('there', { exact: true }).count()).toBe(2);
+  const digest = (of: Buffer) => createHash('sha256').update(of).digest('hex');
+  expect(digest(await readFile(join(folder, 'back.bin')))).toBe(digest(bytes));
+});
+
+test('a transfer that cannot be made says why', async () => {
+  const page = await here.open('nodes');
+  await connected(page).waitFor();
+  const transfers = page.getByRole('region', { name: 'Transfers' });
+  await transfers.getByRole('combobox', { name: 'From' }).fill('nobody:/etc/hosts');
+  await transfers.getByRole('combobox', { name: 'To' }).fill('gsv:hosts');
+  await transfers.getByRole('button', { name: 'Carry over' }).click();
+  await transfers.getByText(/nobody/).nth(1).waitFor();
+  expect((await here.gateway.ask('POST', '/api/tools/gsv__ReadFile', { path: 'hosts' })).code).toBe('not_found');
+});

@@ -1,0 +1,116 @@
+// The catalogue: found by meaning, called by a form, looked up in the audit.
+
+import { expect, test } from 'vitest';
+import { house } from './visit';
+
+const here = house({ config: '[[policy.rules]]\ndecision = "ask"\ntools = ["gsv__DeleteFile"]\n' });
+const form = 'Try it';
+
+test('tools are found in plain words, as agents find them', async () => {
+  const page = await here.open('tools');
+  const list = page.getByRole('listbox', { name: 'Tools' });
+  await list.getByRole('option').first().waitFor();
+  const { tools } = await here.gateway.get<{ tools: { name: string }[] }>('/api/tools');
+  await page.getByText(`${tools.length} tools`, { exact: true }).waitFor();
+
+  const request = 'change some text inside a document';
+  await page.getByRole('searchbox', { name: 'Find a tool' }).fill(request);
+  const found = await here.gateway.call<{ results: { id: string }[] }>('capabilities_discover', { request, types: ['tool'] });
+  const ids = found.results.map((one) => one.id);
+  expect(ids.length).toBeGreaterThan(0);
+  expect(ids.every((id) => !id.includes('change')), 'no name holds the words').toBe(true);
+  const names = async () => (await list.getByRole('option').allInnerTexts()).map((text) => text.split('\n')[0]);
+  await expect.poll(names).toContain('gsv__EditFile');
+  expect((await names()).length).toBeLessThan(tools.length);
+});
+
+test('a family shows its own tools only', async () => {
+  const page = await here.open('tools');
+  const list = page.getByRole('listbox', { name: 'Tools' });
+  const { tools } = await here.gateway.get<{ tools: { name: string; family: string }[] }>('/api/tools');
+  const family = tools.find((one) => one.name === 'todo_update')?.family ?? '';
+  const others = tools.filter((one) => one.family !== family);
+  await list.getByRole('option').first().waitFor();
+  await page.getByRole('combobox', { name: 'Family', exact: true }).selectOption(family);
+  await page.getByText(new RegExp(`^${tools.length - others.length} tools?$`)).waitFor();
+  await list.getByRole('option', { name: 'todo_update' }).waitFor();
+});
+
+test('a tool runs from its form, and its entry is in the audit', async () => {
+  const page = await here.open('tools');
+  await page.getByRole('searchbox', { name: 'Find a tool' }).fill('gsv__WriteFile');
+  await page.getByRole('listbox', { name: 'Tools' }).getByRole('option', { name: 'gsv__WriteFile' }).click();
+  await page.getByRole('heading', { name: form }).waitFor();
+  await page.getByRole('textbox', { name: 'path' }).fill('memory/from-the-form.md');
+  await page.getByRole('textbox', { name: 'content' }).fill('said in a form');
+  await page.getByRole('button', { name: 'Run' }).click();
+  const result = page.getByRole('region', { name: 'Result' });
+  await result.getByRole('heading', { name: 'Result' }).waitFor();
+
+  const read = await here.gateway.cli('call', 'gsv__ReadFile', JSON.stringify({ path: 'memory/from-the-form.md' }));
+  expect(read.code, read.stderr).toBe(0);
+  expect(read.stdout).toContain('said in a form');
+
+  const link = result.getByRole('link', { name: /In the audit, number \d+/ });
+  const seq = Number(/\d+/.exec(await link.innerText())?.[0]);
+  const { entries } = await here.gateway.get<{ entries: { seq: number; tool: string; status: string; caller: string }[] }>('/api/audit?limit=20');
+  const entry = entries.find((one) => one.seq === seq);
+  expect(entry).toMatchObject({ tool: 'gsv__WriteFile', status: 'ok' });
+  await link.click();
+  const shown = page.getByRole('region', { name: `Entry ${seq}` });
+  await shown.getByText('memory/from-the-form.md').waitFor();
+  await shown.getByText(entry?.caller ?? '').waitFor();
+});
+
+test('a wrong argument is refused by the name of its parameter, and nothing happens', async () => {
+  const visitor = await here.visit();
+  visitor.expected.add(400).add(422);
+  const page = await visitor.open('tools/gsv__WriteFile');
+  await page.getByRole('textbox', { name: 'content' }).fill('nowhere');
+  const before = await here.gateway.get<{ entries: { seq: number }[] }>('/api/audit?limit=1');
+  await page.getByRole('button', { name: 'Run' }).click();
+  await page.getByRole('alert').filter({ hasText: /path|needed|required/ }).waitFor();
+  expect(await page.getByRole('textbox', { name: 'path' }).getAttribute('aria-invalid')).toBe('true');
+  const after = await here.gateway.get<{ entries: { seq: number }[] }>('/api/audit?limit=1');
+  expect(after.entries[0]?.seq, 'it was not even sent').toBe(before.entries[0]?.seq);
+
+  // What only the gateway can know is wrong is shown with its words, which name the parameter.
+  await page.getByRole('textbox', { name: 'path' }).fill('../outside.md');
+  await page.getByRole('button', { name: 'Run' }).click();
+  const refused = page.getByRole('region', { name: 'Result' });
+  await refused.getByRole('heading', { name: 'Refused' }).waitFor();
+  const told = await here.gateway.ask('POST', '/api/tools/gsv__WriteFile', { path: '../outside.md', content: 'nowhere' });
+  expect(told.error).toContain('path');
+  expect(await refused.innerText()).toContain(told.error?.split('\n')[0]);
+});
+
+test('arguments can be written as JSON, and unknown ones are refused by name', async () => {
+  const visitor = await here.visit();
+  visitor.expected.add(400).add(422);
+  const page = await visitor.open('tools/gsv__ReadFile');
+  await page.getByRole('button', { name: 'as JSON' }).click();
+  const json = page.getByRole('textbox', { name: 'Arguments as JSON' });
+  await json.fill('{ "path": "memory/a.md", "colour": "red" }');
+  await page.getByRole('button', { name: 'Run' }).click();
+  await page.getByText(/colour/).last().waitFor();
+  await page.getByRole('region', { name: 'Result' }).getByText(/colour/).waitFor();
+  await json.fill('{ "path": ');
+  await page.getByRole('button', { name: 'Run' }).click();
+  await page.getByText(/this is not JSON/).waitFor();
+});
+
+test('a call that needs approval is asked about beside its form, and goes through once it is given', async () => {
+  await here.gateway.call('gsv__WriteFile', { path: 'memory/to-go.md', content: 'x' });
+  const visitor = await here.visit();
+  for (const status of [403, 409, 428]) visitor.expected.add(status);
+  const page = await visitor.open('tools/gsv__DeleteFile');
+  await page.getByRole('textbox', { name: 'path' }).fill('memory/to-go.md');
+  await page.getByRole('button', { name: 'Run' }).click();
+  const ask = page.getByRole('region', { name: 'Approval needed for gsv__DeleteFile' });
+  await ask.getByText('"path": "memory/to-go.md"').waitFor();
+  const there = () => here.gateway.ask('POST', '/api/tools/gsv__ReadFile', { path: 'memory/to-go.md' });
+  expect((await there()).ok, 'it is still there').toBe(true);
+  await ask.getByRole('button', { name: 'Run this once' }).click();
+  await page.getByRole('region', { name: 'Result' }).getByRole('heading', { name: 'Result' }).waitFor();
+  await expect.poll(async () => (await there()).code).toBe('not_found');
+});

@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+import type { ChatMessage } from '../src/generated/protocol';
+import { meant, printed, shown as read, source, tail, unfenced } from '../src/pages/chat/items';
+
+const shown = (messages: ChatMessage[]) => read(messages, 'agent:main:main');
+
+const said = (seq: number, text: string): ChatMessage => ({ role: 'user', seq, content: [{ type: 'text', text }] });
+const calls = (id: string): ChatMessage => ({ role: 'assistant', content: [{ type: 'text', text: 'I look.' }, { type: 'toolCall', id, name: 'look', arguments: { at: 'it' } }] });
+const gave = (id: string, text: string, isError = false): ChatMessage => ({ role: 'toolResult', toolCallId: id, toolName: 'look', isError, content: [{ type: 'text', text }] });
+
+describe('a conversation as it is shown', () => {
+  it('has the words, then the call with what it gave', () => {
+    const items = shown([said(1, 'look'), calls('a'), gave('a', 'seven')]);
+    expect(items.map((one) => one.kind)).toEqual(['user', 'agent', 'tool']);
+    expect(items[2]).toMatchObject({ state: 'ok', result: 'seven', args: { at: 'it' } });
+  });
+  it('leaves a call open that has no result, and marks one that failed', () => {
+    const items = shown([calls('a'), calls('b'), gave('b', 'broken', true)]);
+    expect(items.filter((one) => one.kind === 'tool').map((one) => one.state)).toEqual(['running', 'error']);
+  });
+  it('gives each of two calls with one id its own result', () => {
+    const items = shown([calls('a'), gave('a', 'first'), calls('a'), gave('a', 'second')]);
+    expect(items.filter((one) => one.kind === 'tool').map((one) => one.result)).toEqual(['first', 'second']);
+  });
+  it('tells every item apart', () => {
+    const keys = shown([said(1, 'x'), said(2, 'x')]).map((one) => one.key);
+    expect(new Set(keys).size).toBe(2);
+  });
+  it('shows results without the fence that models are shown', () => {
+    expect(unfenced('<data source="tool:look">\nseven\n</data>')).toEqual({ text: 'seven', from: 'tool:look' });
+    expect(unfenced('no <data source="x">\nfence\n</data>').from).toBe('');
+  });
+  it('finds the message that somebody means by its words', () => {
+    const items = shown([said(1, 'one'), said(3, 'two'), said(5, 'one')]);
+    expect(meant(items, 'one')?.seq).toBe(5);
+    expect(meant(items, 'three')).toBeUndefined();
+  });
+});
+
+describe('pictures', () => {
+  it('of the history are where the gateway keeps them', () => {
+    const content = [{ type: 'image', mimeType: 'image/png', ref: '4/0' }, { type: 'image', mimeType: 'image/png', ref: '../../x' }, { type: 'image', mimeType: 'image/png' }] as ChatMessage['content'];
+    const [item] = shown([{ role: 'user', seq: 4, content }]);
+    expect(item).toMatchObject({ pictures: [{ url: '/api/sessions/agent%3Amain%3Amain/pictures/4/0' }], unseen: 2 });
+  });
+  it('come from their bytes or from this gateway, and from nowhere else', () => {
+    expect(source({ mimeType: 'image/png', data: 'AAAA' })).toBe('data:image/png;base64,AAAA');
+    expect(source({ mimeType: 'image/png', url: '/api/pictures/1' })).toBe('/api/pictures/1');
+    for (const url of ['https://evil.example/x.png', '//evil.example/x.png', '/\\evil.example', 'javascript:alert(1)', '/api\\..\\x']) expect(source({ mimeType: 'image/png', url })).toBe('');
+    expect(source({ mimeType: 'image/svg+xml', data: 'AAAA' })).toBe('');
+  });
+});
+
+describe('what a running tool prints', () => {
+  it('is kept to its end', () => {
+    expect(printed('a', 'b')).toBe('ab');
+    const much = printed('x'.repeat(19_999), 'the end');
+    expect(much).toHaveLength(20_000);
+    expect(much.endsWith('the end')).toBe(true);
+  });
+  it('is shown by its last lines', () => expect(tail('1\n2\n3\n\n', 2)).toBe('2\n3'));
+});
