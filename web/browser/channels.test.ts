@@ -54,6 +54,21 @@ test('who is rejected is not answered', async () => {
   expect(telegram.sent.filter((one) => one.to === 66 && one.text.includes('Hello on your phone'))).toEqual([]);
 });
 
+test('another service is carried by a bridge, whose token is shown once', async () => {
+  const page = await here.open('channels');
+  await page.getByRole('button', { name: 'Connect', exact: true }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Platform').selectOption({ label: 'Another, by a bridge' });
+  await dialog.getByLabel('What the service is called').fill('signal');
+  await dialog.getByRole('button', { name: 'Connect' }).click();
+  await dialog.getByText(/^mh_/).waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('region', { name: 'signal default' }).getByText('its bridge is not connected').waitFor();
+  expect(await page.content()).not.toContain('mh_');
+  const { tokens } = await here.gateway.get<{ tokens: { name: string; role: string }[] }>('/api/tokens');
+  expect(tokens).toContainEqual(expect.objectContaining({ name: 'signal', role: 'channel' }));
+});
+
 test('people who write are contacts, and can be written to', async () => {
   const page = await here.open('people');
   const contacts = page.getByRole('region', { name: 'Contacts' });
