@@ -19,9 +19,10 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::channels;
-use super::chat::{self, Requested, Runs};
+use super::chat::{self, Runs};
 use super::connect::number;
 use super::cron;
+use super::request::{self, Requested};
 use super::sessions::Desk;
 use crate::doorman::Admitted;
 use crate::gateway::Gateway;
@@ -161,7 +162,7 @@ pub(super) async fn answer(
             Err(ErrorShape::new(Code::Forbidden, message))
         }
         Method::ToolRequest => {
-            let request = chat::requested(gateway, asker, parse(params)?)?;
+            let request = request::requested(gateway, asker, parse(params)?)?;
             let _ = peer.then.set(request); // set here and nowhere else
             value(&ToolRequestResult {
                 status: "sent".to_owned(),

@@ -11,6 +11,7 @@ mod cron;
 mod lists;
 mod methods;
 mod node;
+mod request;
 mod sessions;
 
 use std::net::SocketAddr;
