@@ -64,6 +64,9 @@ screenshots: $(PAGE) ## Take pictures of every page, dark and light, desktop and
 bench: $(PAGE) ## Measure speed and size, release build
 	cargo build --release --locked -p manyhands
 	cargo run --release --locked -p manyhands-bench -- $(TARGET)/release/manyhands
+ifneq ($(PAGE),)
+	cd web && MANYHANDS_BIN=$(abspath $(TARGET))/release/manyhands npm run load
+endif
 
 fmt: ## Format all code
 	cargo fmt --all

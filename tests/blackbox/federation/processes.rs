@@ -179,7 +179,7 @@ fn a_thousand_new_connections_leave_neither_a_process_nor_a_descriptor() {
     println!("{connections} connections");
     assert!(connections >= WARM + EACH * AT_ONCE, "{connections}");
     eventually("only the line of all is left", quiet);
-    eventually("no descriptor is left", || descriptors(pid) <= held + 4);
+    eventually("no descriptor is left", || descriptors(pid) <= held + 8);
     eventually("no process is left", || below(pid).len() <= processes);
 
     for talk in &talks {

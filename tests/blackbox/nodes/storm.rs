@@ -64,7 +64,8 @@ fn after_2000_connects_and_disconnects_everything_is_as_it_was() {
     storm(&gateway, CONNECTS);
     eventually("only the machine online", || online(&gateway) == 1);
     assert_eq!(tools(&gateway), listed);
-    eventually("as many descriptors", || descriptors(pid) <= files);
+    // The database's pool may have opened what it had not needed before: two for each of four readers.
+    eventually("as many descriptors", || descriptors(pid) <= files + 8);
     assert_eq!(self::children(pid), children);
     let grown = resident(pid).saturating_sub(memory);
     assert!(grown < 16 * MB, "{} MB more", grown / MB);

@@ -78,8 +78,8 @@ class Live {
   async look(): Promise<void> {
     try {
       const { approvals } = await get('/api/approvals');
-      // The oldest first: what comes does not push away what somebody is about to press.
-      const now = approvals.toSorted((one, other) => one.createdAt.localeCompare(other.createdAt));
+      // The oldest first: what comes does not push away what somebody is about to press. By the instant: the texts are not equally long.
+      const now = approvals.toSorted((one, other) => Date.parse(one.createdAt) - Date.parse(other.createdAt));
       const ids = (all: Approval[]) => all.map((one) => one.id).join();
       if (ids(now) !== ids(this.approvals)) this.approvals = now;
     } catch {

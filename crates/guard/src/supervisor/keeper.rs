@@ -1,16 +1,22 @@
 //! A second process that outlives a gateway killed without warning, for the moment it takes
 //! to kill what that gateway had started.
 //!
-//! The supervisor tells it of every group that starts and ends. When the pipe between them
-//! closes, whatever the reason, it kills the groups that are left and ends.
+//! Every program tells it of its own group before it starts, over a socket whose other end it
+//! holds until then: a gateway that dies at any moment leaves no program that it does not know.
+//! When the last who holds that end is gone, it kills the groups that are left and ends.
+#![allow(unsafe_code)] // pre_exec, and a call that is safe there
 
 use std::collections::BTreeSet;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::process::{ChildStdin, Command, Stdio};
+use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+use tokio::process::Command;
 
 /// The supervisor's end.
 #[derive(Debug, Clone)]
@@ -26,7 +32,7 @@ struct Inner {
 #[derive(Debug, Default)]
 struct Link {
     /// Open once the first program was started.
-    pipe: Option<ChildStdin>,
+    line: Option<Line>,
     /// What runs now.
     groups: BTreeSet<u32>,
 }
@@ -40,63 +46,125 @@ impl Keeper {
         }))
     }
 
-    /// Sees that it is there. Called before a program starts, so that the next step after the
-    /// start is to tell it.
-    pub(super) fn ready(&self) -> io::Result<()> {
-        let mut link = self.0.link.lock().unwrap_or_else(|held| held.into_inner());
-        let there = link
-            .pipe
-            .as_mut()
-            .is_some_and(|open| writeln!(open).is_ok());
-        if there {
-            return Ok(());
+    /// Sees that it is there, and has `command` tell it of its group before its program starts.
+    pub(super) fn watch(&self, command: &mut Command) -> io::Result<()> {
+        let line = self.line()?;
+        // SAFETY: `announce` only makes system calls: it does not allocate, take locks, or touch
+        // state another thread may have been changing at the moment of the fork.
+        unsafe {
+            command.pre_exec(move || {
+                line.announce();
+                Ok(())
+            });
         }
-        let mut fresh = self.start()?;
-        // One that died is replaced by one that knows what it knew.
-        for group in &link.groups {
-            writeln!(fresh, "+{group}")?;
-        }
-        link.pipe = Some(fresh);
         Ok(())
     }
 
-    /// Tells it of a group that has started.
+    /// The way to one that is there.
+    fn line(&self) -> io::Result<Line> {
+        let mut link = self.0.link.lock().unwrap_or_else(|held| held.into_inner());
+        if let Some(open) = link.line.as_ref().filter(|open| open.say("\n").is_ok()) {
+            return Ok(open.clone());
+        }
+        let fresh = self.start()?;
+        // One that died is replaced by one that knows what it knew.
+        for group in &link.groups {
+            fresh.say(&format!("+{group}\n"))?;
+        }
+        link.line = Some(fresh.clone());
+        Ok(fresh)
+    }
+
+    /// Remembers a group that has told of itself, for a keeper that may have to take the place of this one.
     pub(super) fn started(&self, group: u32) {
         let mut link = self.0.link.lock().unwrap_or_else(|held| held.into_inner());
         link.groups.insert(group);
-        if let Some(open) = link.pipe.as_mut() {
-            let _ = writeln!(open, "+{group}"); // the next program that starts finds it gone
-        }
     }
 
     /// Tells it of a group that is gone.
     pub(super) fn ended(&self, group: u32) {
+        self.tell(Some(group), &format!("-{group}\n"));
+    }
+
+    /// Has it forget a group that told of itself and whose program then could not be started.
+    pub(super) fn failed(&self) {
+        self.tell(None, "?\n");
+    }
+
+    fn tell(&self, gone: Option<u32>, words: &str) {
         let mut link = self.0.link.lock().unwrap_or_else(|held| held.into_inner());
-        link.groups.remove(&group);
-        if let Some(open) = link.pipe.as_mut() {
-            let _ = writeln!(open, "-{group}");
+        if let Some(gone) = gone {
+            link.groups.remove(&gone);
+        }
+        if let Some(open) = &link.line {
+            let _ = open.say(words); // the next program that starts finds it gone
         }
     }
 
     #[allow(clippy::disallowed_methods)] // the keeper is the one program that must outlive its supervisor
-    fn start(&self) -> io::Result<ChildStdin> {
+    fn start(&self) -> io::Result<Line> {
         use std::os::unix::process::CommandExt;
-        let mut child = Command::new(&self.0.program)
+        let (ours, its) = UnixStream::pair()?;
+        let mut child = std::process::Command::new(&self.0.program)
             .args(&self.0.args)
             .env_clear()
             .current_dir("/")
-            .stdin(Stdio::piped())
+            .stdin(Stdio::from(OwnedFd::from(its)))
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .process_group(0)
             .spawn()?;
-        let pipe = child.stdin.take();
-        // It ends by itself when the pipe closes; somebody has to take note of that.
+        // It ends by itself when the line closes; somebody has to take note of that.
         std::thread::Builder::new()
             .name("keeper".to_owned())
             .stack_size(64 * 1024)
             .spawn(move || child.wait())?;
-        pipe.ok_or_else(|| io::Error::other("the keeper has no input"))
+        Ok(Line(Arc::new(ours)))
+    }
+}
+
+/// A way to the keeper, which closes when nobody holds it any more. A program that is about to
+/// start holds it too.
+#[derive(Debug, Clone)]
+struct Line(Arc<UnixStream>);
+
+impl Line {
+    /// Says something short, at once and whole: several may speak at the same time.
+    fn say(&self, words: &str) -> io::Result<()> {
+        self.send(words.as_bytes())
+    }
+
+    /// What a process says of itself between fork and exec.
+    fn announce(&self) {
+        let mut words = [0; 12];
+        let mut at = words.len() - 1;
+        words[at] = b'\n';
+        let mut number = std::process::id();
+        while number > 0 {
+            at -= 1;
+            words[at] = b'0' + (number % 10) as u8;
+            number /= 10;
+        }
+        at -= 1;
+        words[at] = b'+';
+        let _ = self.send(&words[at..]); // the next program that starts finds the keeper gone
+    }
+
+    fn send(&self, words: &[u8]) -> io::Result<()> {
+        // SAFETY: the descriptor is open as long as `self`, and the bytes are there and as many as said.
+        // Nobody who is gone may end the speaker by a signal, so it is not a plain write.
+        let sent = unsafe {
+            libc::send(
+                self.0.as_raw_fd(),
+                words.as_ptr().cast(),
+                words.len(),
+                libc::MSG_NOSIGNAL,
+            )
+        };
+        if sent < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(())
     }
 }
 
@@ -108,6 +176,10 @@ pub fn keep_watch(input: impl Read) {
         match (line.as_bytes().first(), number.and_then(Pid::from_raw)) {
             (Some(b'+'), Some(group)) => drop(groups.insert(group.as_raw_nonzero())),
             (Some(b'-'), Some(group)) => drop(groups.remove(&group.as_raw_nonzero())),
+            (Some(b'?'), None) => groups.retain(|group| {
+                let there = Pid::from_raw(group.get()).map(test_kill_process_group);
+                there != Some(Err(Errno::SRCH))
+            }),
             _ => {}
         }
     }
@@ -123,6 +195,7 @@ pub fn keep_watch(input: impl Read) {
 mod tests {
     use super::*;
     use std::os::unix::process::{CommandExt, ExitStatusExt};
+    use std::process::Command;
 
     #[test]
     fn what_is_left_when_the_pipe_closes_is_killed_and_what_ended_is_not() {
@@ -145,5 +218,49 @@ mod tests {
         assert!(ended.try_wait().unwrap().is_none(), "it goes on");
         ended.kill().unwrap();
         ended.wait().unwrap();
+    }
+    #[test]
+    fn what_is_asked_after_and_gone_is_forgotten_and_what_is_there_is_not() {
+        let mut sleeper = Command::new("/bin/sleep")
+            .arg("1000")
+            .process_group(0)
+            .spawn()
+            .unwrap();
+        let mut brief = Command::new("/bin/true").process_group(0).spawn().unwrap();
+        brief.wait().unwrap();
+        let said = format!("+{}\n+{}\n?\n", sleeper.id(), brief.id());
+        keep_watch(said.as_bytes());
+        assert_eq!(sleeper.wait().unwrap().signal(), Some(9));
+    }
+
+    #[test]
+    fn a_program_tells_of_itself_before_it_starts_and_holds_the_line_until_then() {
+        let (ours, its) = UnixStream::pair().unwrap();
+        let line = Line(Arc::new(ours));
+        let mut command = Command::new("/bin/true");
+        let told = line.clone();
+        // SAFETY: as in the code that is tested.
+        unsafe {
+            command.pre_exec(move || {
+                told.announce();
+                Ok(())
+            });
+        }
+        let mut child = command.spawn().unwrap();
+        child.wait().unwrap();
+        drop((command, line));
+        let mut heard = String::new();
+        (&its).read_to_string(&mut heard).unwrap();
+        assert_eq!(heard, format!("+{}\n", child.id()));
+    }
+
+    #[test]
+    fn who_speaks_to_a_keeper_that_is_gone_is_told_so_and_lives() {
+        let (ours, its) = UnixStream::pair().unwrap();
+        let line = Line(Arc::new(ours));
+        line.say("\n").unwrap();
+        drop(its);
+        assert!(line.say("\n").is_err());
+        line.announce();
     }
 }

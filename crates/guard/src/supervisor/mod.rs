@@ -181,14 +181,7 @@ impl Supervisor {
             .try_acquire_owned()
             .map_err(|_| SuperviseError::Busy { max: self.max })?;
         let sandbox = program.sandbox.as_ref().map(|s| s.prepare()).transpose()?;
-        let start_failed = |error| SuperviseError::Start {
-            path: program.path.clone(),
-            error,
-        };
-        if let Some(watch) = &self.keeper {
-            watch.ready().map_err(start_failed)?;
-        }
-        let started = spawn(&program, sandbox);
+        let started = spawn(&program, sandbox, self.keeper.as_ref());
         let (mut child, group) = started.map_err(|error| SuperviseError::Start {
             path: program.path.clone(),
             error,
@@ -263,7 +256,11 @@ async fn feed(mut pipe: ChildStdin, bytes: Vec<u8>) {
 }
 
 #[allow(clippy::disallowed_methods)] // the one place programs are started
-fn spawn(program: &Program, sandbox: Option<PreparedSandbox>) -> io::Result<(Child, Group)> {
+fn spawn(
+    program: &Program,
+    sandbox: Option<PreparedSandbox>,
+    keeper: Option<&Keeper>,
+) -> io::Result<(Child, Group)> {
     let stdin = match program.stdin {
         Stdin::None => Stdio::null(),
         Stdin::Bytes(_) | Stdin::Piped => Stdio::piped(),
@@ -281,10 +278,18 @@ fn spawn(program: &Program, sandbox: Option<PreparedSandbox>) -> io::Result<(Chi
     if let Some(cwd) = &program.cwd {
         command.current_dir(cwd);
     }
+    // First of all, since the sandbox closes what is open.
+    if let Some(keeper) = keeper {
+        keeper.watch(&mut command)?;
+    }
     if let Some(sandbox) = sandbox {
         sandbox.confine(&mut command);
     }
-    let child = command.spawn()?;
+    let child = command.spawn().inspect_err(|_| {
+        if let Some(keeper) = keeper {
+            keeper.failed();
+        }
+    })?;
     let group = Group::led_by(&child)?;
     Ok((child, group))
 }
