@@ -23,15 +23,12 @@ fn main() {
     files.sort();
     let mut table = String::from("&[\n");
     for (name, path) in &files {
-        let packed = PathBuf::from(format!("{}.gz", path.display()));
-        let packed = match packed.is_file() {
-            true => format!("Some(include_bytes!({:?}))", packed.display().to_string()),
-            false => "None".to_owned(),
-        };
-        let path = path.display().to_string();
+        let small = PathBuf::from(format!("{}.gz", path.display()));
+        let packed = small.is_file();
+        let path = if packed { &small } else { path }.display().to_string();
         writeln!(
             table,
-            "    File {{ name: {name:?}, bytes: include_bytes!({path:?}), gzip: {packed} }},"
+            "    File {{ name: {name:?}, bytes: include_bytes!({path:?}), packed: {packed} }},"
         )
         .expect("a string takes it");
     }

@@ -422,9 +422,9 @@ fn without_a_model_it_is_said_what_to_write_where() {
         let ran = gateway.cli(args);
         failed(&ran, "no model is ");
         for words in [
-            "printf %s \"$KEY\" | manyhands secret set anthropic",
-            "default = \"anthropic/claude-sonnet-5-5\"",
-            "base_url = \"http://127.0.0.1:11434/v1\"",
+            "manyhands models add anthropic",
+            "manyhands models add ollama",
+            "[models.providers.work]",
         ] {
             assert!(ran.stderr.contains(words), "{ran:?}");
         }
@@ -606,5 +606,25 @@ fn at_a_terminal_ctrl_c_stops_the_turn_and_then_leaves() {
     terminal.sees("Ctrl-C again");
     terminal.sees("> ");
     terminal.types("\u{3}");
+    terminal.ends();
+}
+
+#[test]
+fn at_a_terminal_a_conversation_that_was_deleted_elsewhere_is_told_and_begun_anew() {
+    let gateway = gateway();
+    let mut terminal = Terminal::chat(&gateway);
+    terminal.types("hello\r");
+    terminal.sees("Good morning.");
+    terminal.sees("> ");
+    gateway.cli(&["sessions", "delete", "main"]).ok();
+    terminal.types("hello\r");
+    terminal.sees("the conversation was deleted meanwhile; this begins a new one");
+    terminal.sees("Good morning.");
+    terminal.sees("> ");
+    terminal.types("hello\r");
+    let said = terminal.sees("Good morning.");
+    assert!(!said.contains("deleted"), "it is told once: {said}");
+    terminal.sees("> ");
+    terminal.types("/quit\r");
     terminal.ends();
 }

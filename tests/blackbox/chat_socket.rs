@@ -71,7 +71,7 @@ impl Chat {
     }
 
     fn keep(&mut self, frame: Value) {
-        if ["chat", "chat.tool"]
+        if ["chat", "chat.tool", "session.deleted"]
             .iter()
             .any(|name| frame["event"] == *name)
         {

@@ -8,6 +8,7 @@ mod openapi;
 mod pass;
 mod pins;
 mod processes;
+mod progress;
 mod python;
 mod questions;
 mod surfaces;

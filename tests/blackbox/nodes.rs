@@ -24,3 +24,4 @@ pub mod stage;
 mod storm;
 mod tampering;
 mod transfers;
+mod watching;

@@ -82,6 +82,11 @@ starts_with = "notes"
 [mcpServers.quiet]
 url = "http://127.0.0.1:9/mcp"
 enabled = false
+[models.makers.closed]
+kind = "openai"
+base_url = "http://127.0.0.1:9/v1"
+needs_key = false
+model = "m"
 "#;
 
 /// What a model says that is asked for a word.
@@ -247,10 +252,14 @@ fn every_answer_is_what_the_document_says() {
     full.full("/api/usage", "/rows");
     full.full("/api/models", "/providers/0/used");
     full.post("/api/models/test", json!({}));
+    full.full("/api/models/makers", "/makers");
+    full.post("/api/models/providers", json!({ "maker": "closed" }));
+    full.ask("delete", "/api/models/providers/closed", None);
     full.full("/api/agents", "/agents/1/policy");
     full.full("/api/agents/helper", "/agent/directTools");
     full.post(&format!("{session}/compact"), json!({ "keep": 1 }));
     full.post(&format!("{session}/reset"), json!({}));
+    full.ask("delete", &session, None);
     full.scene
         .gateway
         .write("skills/plain/SKILL.md", "# Plain\n\nJust text.\n");

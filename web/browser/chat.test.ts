@@ -171,6 +171,78 @@ test('a conversation is there after a reload, and in the list', async () => {
   await page.getByRole('listbox', { name: 'Conversations' }).getByRole('option').first().waitFor();
 });
 
+test('what a turn cost and took is said after a reload as it was before, also of turns from elsewhere', async () => {
+  const key = fresh();
+  const page = await here.open(`chat/${key}`);
+  await say(page, 'a recipe please');
+  const line = said(page).getByText(/1\.0k tokens in · 200 out · \$0\.0060/);
+  await line.waitFor();
+  const live = await line.innerText();
+  expect(live).toMatch(/^(< 1 ms|\d+ ms|\d+\.\d s|\d+ min \d+ s) · /);
+  // Asked in another place.
+  await here.gateway.post('/api/chat', { sessionKey: key, message: 'hello' });
+  await said(page).getByText(/10 tokens in · 5 out/).waitFor();
+  await page.reload();
+  await line.waitFor();
+  expect(await line.innerText()).toBe(live);
+  await said(page).getByText(/10 tokens in · 5 out/).waitFor();
+  expect(await said(page).getByText(/tokens in · /).count(), 'each once').toBe(2);
+  const kept = await here.gateway.get<{ messages: { usage?: { costMicros: number } }[] }>(`/api/sessions/${encodeURIComponent(key)}/messages`);
+  expect(kept.messages.flatMap((one) => (one.usage ? [one.usage.costMicros] : []))).toEqual([6_000, 105]);
+});
+
+test('a conversation is deleted from the list once it is confirmed, by mouse and by keyboard, and other tabs say so', async () => {
+  const [key, second] = [fresh(), fresh()];
+  const name = (of: string) => of.split(':').at(-1) ?? '';
+  await here.gateway.post('/api/chat', { sessionKey: second, message: 'hello' });
+  const visitor = await here.visit();
+  // What is no longer there is asked for once more.
+  visitor.expected.add(404);
+  const [page, other] = [await visitor.open(`chat/${key}`), await visitor.open(`chat/${key}`)];
+  await say(page, 'hello, a marmalade');
+  await agent(page).getByText('Good morning.').waitFor();
+  await agent(other).getByText('Good morning.').waitFor();
+  const list = page.getByRole('listbox', { name: 'Conversations' });
+  const row = list.getByRole('option', { name: name(key) });
+  const there = async (of: string) => (await here.gateway.ask('GET', `/api/sessions/${encodeURIComponent(of)}`)).status;
+  const found = async () => (await here.gateway.get<{ count: number }>('/api/memory?query=marmalade')).count;
+  expect(await found()).toBe(1);
+  await row.hover();
+  await row.getByTitle('Delete this conversation').click();
+  const ask = page.getByRole('dialog', { name: `Delete ${name(key)}?` });
+  await ask.getByText(/For good: 2 messages/).waitFor();
+  await ask.getByRole('button', { name: 'Keep it' }).click();
+  await ask.waitFor({ state: 'detached' });
+  expect(await there(key)).toBe(200);
+  await row.hover();
+  await row.getByTitle('Delete this conversation').click();
+  await ask.getByRole('button', { name: 'Delete for good' }).click();
+  await row.waitFor({ state: 'detached' });
+  expect(await there(key)).toBe(404);
+  expect(await found()).toBe(0);
+  await page.getByRole('heading', { level: 1, name: 'Main' }).waitFor();
+
+  await said(other).getByText('This conversation was deleted. What is said next begins a new one.').waitFor();
+  expect(await you(other).count()).toBe(0);
+  await say(other, 'hello anew');
+  await agent(other).getByText('Good morning.').waitFor();
+  const kept = await history(key);
+  expect(kept.messages).toHaveLength(2);
+
+  // The list has its order again.
+  await row.getByText('2 messages').waitFor();
+  await list.getByRole('option', { name: name(second) }).click();
+  await page.getByRole('heading', { level: 1, name: name(second) }).waitFor();
+  // Whoever opens one writes; whoever means the list goes back to it.
+  await agent(page).getByText('Good morning.').waitFor();
+  await list.focus();
+  await list.press('Delete');
+  const again = page.getByRole('dialog', { name: `Delete ${name(second)}?` });
+  await again.getByRole('button', { name: 'Delete for good' }).focus();
+  await page.keyboard.press('Enter');
+  await expect.poll(() => there(second)).toBe(404);
+});
+
 test('two tabs see the same conversation live, the question too', async () => {
   const key = fresh();
   const visitor = await here.visit();

@@ -1,6 +1,9 @@
 // The first minutes: a guide that ends with something that works, with a model and without one.
 
-import { expect, describe, test } from 'vitest';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, describe, test } from 'vitest';
+import { ModelServer } from './others';
 import { house } from './visit';
 import { agent, connected, said, say } from './words';
 
@@ -39,6 +42,93 @@ describe('without a model', () => {
     await connected(page).waitFor();
     await say(page, 'is anybody there?');
     await said(page).getByText(/models\.default|no model/).first().waitFor();
+  });
+});
+
+describe('a model is given from the page', () => {
+  const KEY = 'sk-browser-0123456789abcdef';
+  const WRONG = 'sk-wrong-0123456789abcdef';
+  const server = new ModelServer(KEY, ['small', 'large']);
+  const wanted = { config: '' };
+  beforeAll(async () => {
+    await server.start();
+    // Only the machine's own file says where a key may go; the page chooses by name.
+    wanted.config = `# mine\n[models.makers.house]\nkind = "openai"\ntitle = "The house" # down the hall\nbase_url = ${JSON.stringify(server.url)}\nmodel = "small"\n[models.makers.open]\nkind = "openai"\ntitle = "Without a usual one"\nbase_url = ${JSON.stringify(server.url)}\n`;
+  });
+  const here = house(wanted);
+  afterAll(() => server.stop());
+  const file = () => readFile(join(here.gateway.home, 'config.toml'), 'utf8');
+
+  test('choose, paste, press: the guide ends with an agent that answers', async () => {
+    const visitor = await here.visit();
+    visitor.expected.add(400).add(401).add(502).add(503);
+    const page = await visitor.open();
+    await page.getByRole('heading', { name: 'First steps' }).waitFor();
+    const form = page.getByRole('form', { name: 'Add a model' });
+    await form.getByText(/is sent to https:\/\/api\.anthropic\.com/).waitFor();
+    await form.getByLabel('Who serves it').selectOption('The house');
+    await form.getByText(`is sent to ${server.url}`).waitFor();
+    await form.getByText('Or write it into config.toml').click();
+    await form.getByText('api_key = "vault:house"').waitFor();
+
+    await form.getByLabel('The key').fill(`Bearer ${KEY}`);
+    await form.getByRole('button', { name: 'Save and try it' }).click();
+    await form.getByRole('alert').getByText(/white space/).waitFor();
+    expect(await file(), 'nothing was written').not.toContain('models.providers');
+
+    await form.getByLabel('The key').fill(WRONG);
+    await form.getByRole('button', { name: 'Save and try it' }).click();
+    await form.getByRole('alert').getByText('Paste another key and press again').waitFor();
+    expect(await form.getByRole('alert').innerText()).toContain('house/small');
+    expect(await page.content()).not.toContain(WRONG);
+    await form.getByLabel('The key').fill(KEY);
+    await form.getByRole('button', { name: 'Save and try it' }).click();
+    await page.getByText(/house\/small answers, in .* The agent works\./).waitFor();
+
+    const text = await file();
+    expect(text).toContain('# mine');
+    expect(text).toContain('# down the hall');
+    expect(text).toContain('default = "house/small"');
+    for (const shown of [text, await page.content()]) expect(shown).not.toContain(KEY);
+    expect(server.keys.at(-1)).toBe(KEY);
+    await page.getByRole('link', { name: 'Talk' }).click();
+    await say(page, 'hello');
+    await agent(page).getByText('I am here.').waitFor();
+    const { entries } = await here.gateway.get<{ entries: object[] }>('/api/audit?limit=50');
+    expect(entries).toContainEqual(expect.objectContaining({ tool: 'model.add' }));
+    expect(JSON.stringify(entries)).not.toContain(KEY);
+  });
+
+  test('later, under Settings: one is added by what it offers, and one is removed', async () => {
+    const visitor = await here.visit();
+    visitor.expected.add(409);
+    const page = await visitor.open('settings');
+    const card = page.getByRole('region', { name: 'Models' });
+    await card.getByText('house/small is used unless another is said.').waitFor();
+    await card.getByRole('button', { name: 'Remove house' }).click();
+    await card.getByRole('button', { name: 'Remove it? Remove house' }).click();
+    await page.getByText(/house is still used by models\.default/).waitFor();
+
+    await card.getByText('Add one, or give one another key').click();
+    const form = card.getByRole('form', { name: 'Add a model' });
+    const names = () => form.locator('datalist option').evaluateAll((all) => all.map((one) => (one as HTMLOptionElement).value));
+    await form.getByLabel('Who serves it').selectOption('The house, set already');
+    await expect.poll(names).toEqual(['small', 'large']);
+    await form.getByLabel('Who serves it').selectOption('Without a usual one');
+    await form.getByLabel('The key').fill(KEY);
+    await form.getByRole('button', { name: 'Save and try it' }).click();
+    await form.getByText('It offers 2 models').waitFor();
+    expect(await names()).toEqual(['small', 'large']);
+    await form.getByLabel('Which model').fill('large');
+    await form.getByRole('button', { name: 'Save and try it' }).click();
+    await form.getByText(/open\/large answers, in/).waitFor();
+    await card.getByText('open/large is used unless another is said.').waitFor();
+    expect(await file()).toContain('default = "open/large"');
+
+    await card.getByRole('button', { name: 'Remove house' }).click();
+    await card.getByRole('button', { name: 'Remove it? Remove house' }).click();
+    await expect.poll(file).not.toContain('[models.providers.house]');
+    await expect.poll(async () => (await here.gateway.get<{ names: string[] }>('/api/secrets')).names).toEqual(['open']);
   });
 });
 

@@ -91,6 +91,11 @@ describe.each(SIZES)('%s', (_name, options) => {
     await page.goto(`${here.gateway.url}/#/chat/agent:main:disk`);
     await page.getByRole('group').filter({ hasText: 'studio__Bash' }).locator('summary').click();
     await look('an open card');
+    await page.getByRole('button', { name: 'Change' }).click();
+    await page.getByRole('dialog', { name: 'This conversation' }).getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog', { name: /^Delete / }).waitFor();
+    await look('what is asked before a conversation is deleted');
+    await page.keyboard.press('Escape');
     await page.goto(`${here.gateway.url}/#/activity`);
     await page.getByRole('listbox', { name: 'Entries' }).getByRole('option').first().click();
     await page.getByRole('region', { name: /^Entry/ }).waitFor();

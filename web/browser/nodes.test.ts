@@ -70,6 +70,42 @@ test('a program in the background is started, watched, spoken to and ended', asy
   await page.getByRole('button', { name: 'End', exact: true }).waitFor({ state: 'detached' });
 });
 
+test('what a program prints is followed without a call for every look, and all of it is there when the gateway is back', async () => {
+  const visitor = await here.visit();
+  visitor.expected.add(404); // the tool of a machine that has just gone
+  const page = await visitor.open('nodes');
+  await connected(page).waitFor();
+  const { folder } = await lend(page, 'shed');
+  await machine(page, 'shed').getByText('online', { exact: true }).waitFor();
+  const until = (file: string) => `until [ -e ${file} ]; do sleep 0.05; done`;
+  const command = `echo first; ${until('one')}; echo second; ${until('two')}; echo third; ${until('three')}; echo fourth; exec sleep 600`;
+  await here.gateway.call('shed__Bash', { command, background: true });
+  await page.goto(`${here.gateway.url}/#/nodes/shed/processes`);
+  const program = page.getByRole('list', { name: 'Programs' }).getByRole('button', { name: 'echo first' });
+  await program.click();
+  const screen = page.getByRole('log', { name: 'What it prints' });
+  await screen.getByText('first').waitFor();
+  type Audit = { entries: { tool: string }[] };
+  const looks = async () => (await here.gateway.get<Audit>('/api/audit?limit=1000')).entries.filter((entry) => entry.tool === 'shed__Process').length;
+  // The list shows the first line too: what comes after it is followed.
+  await writeFile(join(folder, 'one'), '');
+  await screen.getByText('second').waitFor();
+  const before = await looks();
+  await writeFile(join(folder, 'two'), '');
+  await screen.getByText('third').waitFor();
+  expect(await looks()).toBe(before);
+
+  await here.gateway.restart();
+  await writeFile(join(folder, 'three'), '');
+  // The machine goes and comes back with what it runs.
+  await screen.waitFor({ state: 'detached' });
+  await program.click();
+  await screen.getByText('fourth').waitFor();
+  expect((await screen.innerText()).trim()).toBe('first\nsecond\nthird\nfourth');
+  // While nobody answered, the browser said so by itself.
+  visitor.trouble.splice(0, visitor.trouble.length, ...visitor.trouble.filter((one) => !/WebSocket connection|ERR_/.test(one)));
+});
+
 test('its files are looked through, and what is in them is shown', async () => {
   const page = await here.open('nodes');
   const { folder } = await lend(page, 'attic');

@@ -30,6 +30,35 @@ class Listener {
 export type Offered = { name: string; description: string; inputSchema: object; answers: string };
 type Asked = { id?: number; method: string; params?: { protocolVersion?: string; name?: string } };
 
+/** A server of models that speaks OpenAI's format, takes one key and repeats a wrong one in its anger. */
+export class ModelServer {
+  url = '';
+  readonly keys: string[] = [];
+  readonly #listener = new Listener((request, _body, response) => {
+    const key = (request.headers.authorization ?? '').replace(/^Bearer /, '');
+    this.keys.push(key);
+    const json = (status: number, value: unknown) => void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
+    if (key !== this.key) return json(401, { error: { message: `Incorrect API key provided: ${key}`, code: 'invalid_api_key' } });
+    if (request.method === 'GET') return json(200, { object: 'list', data: this.models.map((id) => ({ id, object: 'model' })) });
+    const piece = { id: '1', object: 'chat.completion.chunk', model: 'm', choices: [{ index: 0, delta: { content: 'I am here.' }, finish_reason: 'stop' }], usage: { prompt_tokens: 5, completion_tokens: 2 } };
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`data: ${JSON.stringify(piece)}\n\ndata: [DONE]\n\n`);
+  });
+
+  constructor(
+    private readonly key: string,
+    private readonly models: string[],
+  ) {}
+
+  async start(): Promise<this> {
+    this.url = `${await this.#listener.start()}/v1`;
+    return this;
+  }
+
+  stop(): void {
+    this.#listener.stop();
+  }
+}
+
 /** An MCP server of the old era over HTTP, whose tools change when a test says so. */
 export class McpServer {
   url = '';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ChatMessage } from '../src/generated/protocol';
-import { meant, printed, shown as read, source, tail, unfenced } from '../src/pages/chat/items';
+import { hasEnd, meant, printed, shown as read, source, tail, unfenced } from '../src/pages/chat/items';
 
 const shown = (messages: ChatMessage[]) => read(messages, 'agent:main:main');
 
@@ -29,6 +29,21 @@ describe('a conversation as it is shown', () => {
   it('shows results without the fence that models are shown', () => {
     expect(unfenced('<data source="tool:look">\nseven\n</data>')).toEqual({ text: 'seven', from: 'tool:look' });
     expect(unfenced('no <data source="x">\nfence\n</data>').from).toBe('');
+  });
+  it('says after the last message of a turn what it cost, also where that is what a tool gave', () => {
+    const usage = { replies: 1, inputTokens: 1_000, outputTokens: 200, costMicros: 6_000, durationMs: 1_500 };
+    const items = shown([said(1, 'look'), calls('a'), { ...gave('a', 'seven'), usage }, said(4, 'of before')]);
+    expect(items.map((one) => one.kind)).toEqual(['user', 'agent', 'tool', 'cost', 'user']);
+    expect(items[3]).toMatchObject({ used: usage, ms: 1_500 });
+  });
+  it('knows the end of a run that the history had before its event came', () => {
+    const usage = { replies: 1, inputTokens: 1, outputTokens: 1, costMicros: 0, durationMs: 7 };
+    const end: ChatMessage = { role: 'assistant', content: [{ type: 'text', text: 'done' }], usage };
+    const items = shown([said(1, 'go'), end]);
+    expect(hasEnd(items, 'done', usage)).toBe(true);
+    expect(hasEnd(items, 'done', { ...usage, durationMs: 8 }), 'another run').toBe(false);
+    expect(hasEnd(items, 'other', usage)).toBe(false);
+    expect(hasEnd(shown([said(1, 'go')]), 'done', usage)).toBe(false);
   });
   it('finds the message that somebody means by its words', () => {
     const items = shown([said(1, 'one'), said(3, 'two'), said(5, 'one')]);

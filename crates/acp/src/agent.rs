@@ -38,6 +38,8 @@ use crate::translate::{Stream, replay, words};
 const MAX_REQUESTS: usize = 32;
 /// How many events of a turn wait for an editor that reads slowly.
 const EVENTS: usize = 64;
+/// How many updates may wait for it before what a tool prints is left out.
+const MAX_UNREAD: usize = 16;
 const ALLOW: &str = "allow";
 const REJECT: &str = "reject";
 
@@ -136,6 +138,7 @@ where
         house: house.clone(),
         cwd,
         busy: AtomicUsize::new(0),
+        flow: flow.clone(),
     });
     let served = Agent
         .v1()
@@ -175,6 +178,7 @@ struct Desk {
     house: Arc<dyn House>,
     cwd: PathBuf,
     busy: AtomicUsize,
+    flow: Arc<Flow>,
 }
 
 /// One request that is worked on.
@@ -200,7 +204,7 @@ impl Desk {
             return responder.respond_with_error(wrong(why));
         }
         let busy = Busy(self);
-        let line = Line(connection.clone());
+        let line = Line(connection.clone(), busy.0.flow.clone());
         connection.spawn(async move {
             let cancelled = responder.cancellation();
             let answer = busy.0.answer(request, &line, cancelled).await;
@@ -308,7 +312,9 @@ impl Desk {
                             // Somebody else answered.
                             open.cancel();
                         }
-                        if let Some(update) = stream.tool(*event) {
+                        // Who reads slowly is told more of what is printed at a time.
+                        let room = event.state != ChatToolState::Output || line.has_room();
+                        if let Some(update) = stream.tool(*event).filter(|_| room) {
                             line.tell(&session, update)?;
                         }
                     }
@@ -390,10 +396,16 @@ impl Desk {
 }
 
 /// The way to the editor.
-struct Line(ConnectionTo<Client>);
+struct Line(ConnectionTo<Client>, Arc<Flow>);
 
 impl Line {
+    /// Whether there is room for what may be left out.
+    fn has_room(&self) -> bool {
+        self.1.unread() < MAX_UNREAD
+    }
+
     fn tell(&self, session: &SessionId, update: SessionUpdate) -> Result<(), Error> {
+        self.1.said();
         self.0
             .send_notification(SessionNotification::new(session.clone(), update))
     }

@@ -42,6 +42,8 @@ impl Default for Bounds {
 #[derive(Debug, Default)]
 pub(crate) struct Flow {
     open: AtomicUsize,
+    /// How many notices were said and not written yet.
+    unread: AtomicUsize,
     answered: Notify,
     trouble: Mutex<Option<String>>,
 }
@@ -68,6 +70,23 @@ impl Flow {
             }
             answered.await;
         }
+    }
+
+    /// Something is said that nobody answers.
+    pub(crate) fn said(&self) {
+        self.unread.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// How much of that waits for a reader.
+    pub(crate) fn unread(&self) -> usize {
+        self.unread.load(Ordering::Acquire)
+    }
+
+    fn written(&self) {
+        let less = |unread: usize| unread.checked_sub(1);
+        let _ = self
+            .unread
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, less);
     }
 
     fn asked(&self) {
@@ -124,14 +143,18 @@ where
     let outgoing = sink_of(
         (writer, flow.clone()),
         async |(mut writer, flow), line: String| {
-            let answers =
-                serde_json::from_str::<Peek>(&line).is_ok_and(|peek| peek.method.is_none());
+            let peek = serde_json::from_str::<Peek>(&line);
+            let answers = peek.as_ref().is_ok_and(|peek| peek.method.is_none());
+            let notice = peek.is_ok_and(|peek| peek.method.is_some() && peek.id.is_none());
             let mut bytes = line.into_bytes();
             bytes.push(b'\n');
             writer.write_all(&bytes).await?;
             writer.flush().await?;
             if answers {
                 flow.answered();
+            }
+            if notice {
+                flow.written();
             }
             Ok::<_, io::Error>((writer, flow))
         },

@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use manyhands_wire::{ChatBlock, ChatEventPayload, ChatMessage, ChatRole, ChatState};
+use manyhands_wire::{
+    ChatBlock, ChatEventPayload, ChatMessage, ChatRole, ChatState, ChatToolEvent, ChatToolState,
+};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 use tokio::sync::{Notify, mpsc};

@@ -13,6 +13,8 @@ use serde_json::Value;
 
 /// How many calls are remembered for their questions.
 const MAX_CALLS: usize = 256;
+/// How much of what a tool prints is shown while it runs, in bytes: the end of it.
+const MAX_PRINTED: usize = 8 * 1024;
 /// How much of an argument a title shows, in characters.
 const MAX_TITLE: usize = 120;
 
@@ -23,6 +25,8 @@ pub(crate) struct Stream {
     streamed: String,
     /// Calls that have begun: tool, arguments and id.
     calls: HashMap<String, (String, Value)>,
+    /// The end of what calls that run have printed.
+    printed: HashMap<String, Printed>,
 }
 
 impl Stream {
@@ -70,10 +74,25 @@ impl Stream {
         (!rest.is_empty()).then_some(rest)
     }
 
-    /// A tool began or ended.
+    /// A tool printed something: all of it so far, as editors replace what they show.
+    fn printed(&mut self, event: &ChatToolEvent) -> Option<SessionUpdate> {
+        let piece = filled(&event.text)?;
+        if !self.printed.contains_key(&event.call_id) && self.printed.len() >= MAX_CALLS {
+            return None;
+        }
+        let printed = self.printed.entry(event.call_id.clone()).or_default();
+        printed.take(piece);
+        let fields = ToolCallUpdateFields::new()
+            .status(ToolCallStatus::InProgress)
+            .content(vec![ToolCallContent::from(printed.shown())]);
+        let update = ToolCallUpdate::new(event.call_id.clone(), fields);
+        Some(SessionUpdate::ToolCallUpdate(update))
+    }
+
+    /// A tool began, printed something or ended.
     pub(crate) fn tool(&mut self, event: ChatToolEvent) -> Option<SessionUpdate> {
         let update = match event.state {
-            ChatToolState::Output => return None, // an editor shows what a call gave as a whole
+            ChatToolState::Output => return self.printed(&event),
             ChatToolState::Started => {
                 let arguments = event.args.unwrap_or_default();
                 if self.calls.len() < MAX_CALLS {
@@ -85,6 +104,7 @@ impl Stream {
             }
             ChatToolState::Done => {
                 self.calls.remove(&event.call_id);
+                self.printed.remove(&event.call_id);
                 let ok = event.ok.unwrap_or(true);
                 done(&event.call_id, event.shown, ok)
             }
@@ -103,6 +123,33 @@ impl Stream {
             .status(ToolCallStatus::Pending)
             .raw_input(arguments.clone());
         ToolCallUpdate::new(id.unwrap_or(approval).to_owned(), fields)
+    }
+}
+
+/// The end of what a call has printed.
+#[derive(Default)]
+struct Printed {
+    text: String,
+    cut: bool,
+}
+
+impl Printed {
+    fn take(&mut self, piece: &str) {
+        self.text.push_str(piece);
+        if self.text.len() > MAX_PRINTED {
+            let start = self.text.ceil_char_boundary(self.text.len() - MAX_PRINTED);
+            // From a line on, where there is one.
+            let line = self.text[start..].find('\n').map_or(0, |end| end + 1);
+            self.text.drain(..start + line);
+            self.cut = true;
+        }
+    }
+
+    fn shown(&self) -> String {
+        match self.cut {
+            true => format!("[the end of it so far]\n{}", self.text),
+            false => self.text.clone(),
+        }
     }
 }
 
@@ -291,6 +338,56 @@ mod tests {
         assert_eq!(shown["status"], "failed");
         assert_eq!(shown["content"][0]["content"]["text"], "no");
         assert_eq!(id(&stream, json!({ "cmd": "ls\nls" })), "approval");
+    }
+
+    fn prints(text: &str) -> ChatToolEvent {
+        ChatToolEvent {
+            run_id: "r".into(),
+            session_key: "main".into(),
+            call_id: "c1".into(),
+            tool: "bash".into(),
+            state: ChatToolState::Output,
+            args: None,
+            ok: None,
+            shown: None,
+            duration_ms: None,
+            text: Some(text.to_owned()),
+            audit_call: None,
+        }
+    }
+
+    #[test]
+    fn what_a_tool_prints_is_shown_as_it_stands_so_far_and_its_end_is_kept() {
+        let mut stream = Stream::default();
+        let mut shown = |text: &str| serde_json::to_value(stream.tool(prints(text))).unwrap();
+        let told = shown("one\n");
+        assert_eq!(
+            (&told["sessionUpdate"], &told["toolCallId"], &told["status"]),
+            (
+                &json!("tool_call_update"),
+                &json!("c1"),
+                &json!("in_progress")
+            )
+        );
+        assert_eq!(
+            shown("two\n")["content"][0]["content"]["text"],
+            "one\ntwo\n"
+        );
+        assert_eq!(shown(""), Value::Null);
+        for line in 0..10_000 {
+            let told = shown(&format!("\u{e4} {line}\n"));
+            let text = told["content"][0]["content"]["text"].as_str().unwrap();
+            assert!(text.len() <= MAX_PRINTED + 40, "{}", text.len());
+            assert!(text.ends_with(&format!("\u{e4} {line}\n")));
+            let first = text.lines().next().unwrap();
+            assert!(
+                first == "one" || first == "[the end of it so far]",
+                "{first}"
+            );
+        }
+        let long = shown(&"x".repeat(100_000));
+        let text = long["content"][0]["content"]["text"].as_str().unwrap();
+        assert!(text.len() <= MAX_PRINTED + 40 && text.ends_with("xxx"));
     }
 
     #[test]

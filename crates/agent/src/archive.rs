@@ -4,9 +4,10 @@ use std::io::Write as _;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use futures_util::TryStreamExt as _;
 use manyhands_core::{ErrorCode, ToolError};
-use manyhands_store::object_store::{ObjectStoreExt as _, path::Path};
-use manyhands_store::{SessionRecord, StoreError};
+use manyhands_store::object_store::{Error, ObjectStoreExt as _, path::Path};
+use manyhands_store::{SessionRecord, StoreError, archive_folder};
 use serde_json::json;
 
 use crate::conversation::Said;
@@ -21,10 +22,8 @@ pub(crate) async fn keep(
     let (Some(first), Some(last)) = (said.first(), said.last()) else {
         return Ok(String::new());
     };
-    let place = format!(
-        "archives/{}/{}/{:010}-{:010}.jsonl.gz",
-        session.agent, session.id, first.seq, last.seq
-    );
+    let folder = archive_folder(&session.agent, &session.id);
+    let place = format!("{folder}/{:010}-{:010}.jsonl.gz", first.seq, last.seq);
     let mut zipped = GzEncoder::new(Vec::new(), Compression::default());
     for one in said {
         let line = json!({
@@ -49,4 +48,21 @@ pub(crate) async fn keep(
     })?;
     minds.sessions.memory().archived(&place);
     Ok(place)
+}
+
+/// Removes the archives in a folder; how many there were.
+pub(crate) async fn remove(minds: &Inner, folder: &str) -> Result<usize, StoreError> {
+    let mut archives = minds.blobs.list(Some(&Path::from(folder)));
+    let mut places = Vec::new();
+    while let Some(archive) = archives.try_next().await? {
+        places.push(archive.location);
+    }
+    for place in &places {
+        match minds.blobs.delete(place).await {
+            Ok(()) | Err(Error::NotFound { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    minds.sessions.removed(folder).await?;
+    Ok(places.len())
 }

@@ -91,6 +91,8 @@ pub enum What {
     Error(Failure),
     /// Somebody stopped it.
     Stopped,
+    /// The session was deleted, with all that was said in it; this is of no run.
+    Deleted,
 }
 
 impl What {
@@ -122,4 +124,7 @@ pub struct TurnUsage {
     pub output_tokens: u64,
     /// What it cost, in millionths of a dollar, as far as prices are known.
     pub cost_micros: u64,
+    /// How long it took, from its beginning to its end; absent while it goes on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
 }

@@ -246,6 +246,10 @@ impl Inner {
 
     /// Reads an archive. One that cannot be read is left out for good, and told of.
     async fn take_in_archive(&self, memory: &Memory, key: &str) -> Result<(), StoreError> {
+        let folder = key.rsplit_once('/').map_or(key, |(folder, _)| folder);
+        if self.sessions.is_gone(folder).await? {
+            return Ok(()); // its session was deleted, and it goes too
+        }
         let mark = Mark::blob(key, READ);
         let found = match self.blobs.get(&Path::from(key)).await {
             Ok(found) => found,

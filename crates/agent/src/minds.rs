@@ -57,7 +57,7 @@ pub(crate) struct Inner {
     pub(crate) changing: tokio::sync::Mutex<()>,
     /// The sessions that are being worked on.
     busy: Mutex<HashMap<String, Busy>>,
-    tasks: TaskTracker,
+    pub(crate) tasks: TaskTracker,
     /// Who waits for whom.
     pub(crate) waits: Waits,
 }
@@ -420,15 +420,10 @@ impl Inner {
 
     async fn play(self: &Arc<Self>, key: &str, record: TurnRecord, stop: CancellationToken) {
         let run_id = record.run_id.clone();
-        let session = match self.sessions.get(key).await {
-            Ok(Some(session)) => session,
-            Ok(None) => {
-                let gone = Failure::new(FailureKind::Forbidden, "the session is gone");
-                return self.give_up(key, &record, gone).await;
-            }
+        let session = match self.session_of(key).await {
+            Ok(session) => session,
             Err(error) => {
-                let unread = Failure::new(FailureKind::Storage, error.to_string());
-                return self.give_up(key, &record, unread).await;
+                return self.give_up(key, &record, Failure::from(&error)).await;
             }
         };
         match Turn::take_up(self, session, record.clone(), stop).await {
@@ -445,17 +440,38 @@ impl Inner {
         }
     }
 
+    /// The session of a turn. One that was deleted just before the turn came is made anew.
+    async fn session_of(self: &Arc<Self>, key: &str) -> Result<SessionRecord, ToolError> {
+        if let Some(session) = self.sessions.get(key).await.map_err(kept)? {
+            return Ok(session);
+        }
+        let parsed: Result<SessionKey, _> = key.parse();
+        let key = parsed.map_err(|e| ToolError::internal(e.to_string()))?;
+        self.session(&key).await
+    }
+
     /// Ends the turns of a session for which nobody waits any more.
     async fn let_go(&self, key: &str) -> Result<(), StoreError> {
         let why = "the gateway stopped, and whoever asked for this no longer waits";
         let why = Failure::new(FailureKind::Interrupted, why);
-        let outcome = Outcome::failed(&why, TurnUsage::default()).json();
+        self.end_open(key, &why).await.map(drop)
+    }
+
+    /// Ends every open turn of a session, none of which may be worked on; their runs.
+    pub(crate) async fn end_open(
+        &self,
+        key: &str,
+        why: &Failure,
+    ) -> Result<Vec<String>, StoreError> {
+        let outcome = Outcome::failed(why, TurnUsage::default()).json();
+        let mut runs = Vec::new();
         for turn in self.sessions.open_turns(key).await? {
             self.sessions
                 .fail_turn(&turn.id, &outcome, self.clock.now())
                 .await?;
+            runs.push(turn.run_id);
         }
-        Ok(())
+        Ok(runs)
     }
 
     /// Ends a turn that cannot even be taken up, so that the next one gets its place.

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use manyhands_core::{ErrorCode, ToolError};
+use manyhands_core::{ErrorCode, Timestamp, ToolError};
 use manyhands_llm::{ErrorKind, ModelError, StopReason};
-use manyhands_store::{StoreError, TurnRecord, TurnState};
+use manyhands_store::{StoreError, TurnEnd, TurnRecord, TurnState};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -282,10 +282,29 @@ pub fn ended(turn: &TurnRecord) -> Option<What> {
         TurnState::Queued | TurnState::Running | TurnState::Waiting | TurnState::Merged => {
             return None;
         }
-        TurnState::Done => Outcome::of(turn).answer(),
+        TurnState::Done => {
+            let mut outcome = Outcome::of(turn);
+            outcome.usage.duration_ms = took(turn.started, turn.ended);
+            outcome.answer()
+        }
         TurnState::Failed => What::Error(Outcome::of(turn).failure()),
         TurnState::Stopped => What::Stopped,
     })
+}
+
+/// How long a turn took, where both ends are known.
+pub(crate) fn took(started: Option<Timestamp>, ended: Option<Timestamp>) -> Option<u64> {
+    u64::try_from(ended?.0 - started?.0).ok()
+}
+
+/// What a turn that has ended used up; `None` where no model answered, or the record does not say.
+pub(crate) fn spent(end: &TurnEnd) -> Option<TurnUsage> {
+    let outcome: Outcome = serde_json::from_str(end.outcome.as_deref()?).ok()?;
+    let usage = TurnUsage {
+        duration_ms: took(end.started, end.ended),
+        ..outcome.usage
+    };
+    (usage.replies > 0).then_some(usage)
 }
 
 /// Whether a turn read text from outside; one whose record cannot be read counts as if it had.

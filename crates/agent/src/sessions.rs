@@ -1,17 +1,20 @@
 //! Looking at sessions and changing them: lists, settings, resets, archives.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use manyhands_core::{AgentId, ErrorCode, Timestamp, ToolError};
 use manyhands_llm::{Block, Message, ModelId, ReplyBlock};
-use manyhands_store::{Act, SessionRecord, StoreError};
+use manyhands_store::{Act, Entry, SessionRecord, StoreError};
 use uuid::Uuid;
 
 use crate::archive;
 use crate::conversation::Conversation;
+use crate::event::TurnUsage;
 use crate::fence;
 use crate::key::SessionKey;
 use crate::minds::{Inner, Minds, kept};
+use crate::outcome::spent;
 use crate::pictures::{PictureRef, refs};
 use crate::settings::{ResetPolicy, SessionSettings};
 use crate::turn::{Room, place_to_cut_last, usage};
@@ -36,6 +39,23 @@ pub struct Spoken {
     /// The pictures in it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pictures: Vec<PictureRef>,
+    /// What the turn that ends with this message used up; absent in all other messages, and where it
+    /// is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<TurnUsage>,
+}
+
+/// One message of a session, as it is kept.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Kept {
+    /// Its number in the session.
+    pub seq: i64,
+    /// When it was said.
+    pub at: Timestamp,
+    /// The message.
+    pub message: Message,
+    /// What the turn that ends with it used up, where that is known.
+    pub usage: Option<TurnUsage>,
 }
 
 /// What a reset did.
@@ -152,17 +172,12 @@ impl Minds {
         limit: u32,
     ) -> Result<Vec<Spoken>, ToolError> {
         let session = self.get(key).await?;
-        let last = self
-            .inner
-            .sessions
-            .entries_before(&session.id, before, limit);
-        let last = last.await.map_err(kept)?;
-        let shown = last.into_iter().filter(|entry| entry.seq >= session.floor);
-        let spoken = shown.filter_map(|entry| {
-            let message: Message = serde_json::from_str(&entry.body).ok()?;
-            Some(spoken(entry.seq, &message))
+        let page = self.messages(&session, before, limit).await?;
+        let said = page.into_iter().map(|one| Spoken {
+            usage: one.usage,
+            ..spoken(one.seq, &one.message)
         });
-        Ok(spoken.collect())
+        Ok(said.collect())
     }
 
     /// Begins a session anew; what was said is archived.
@@ -176,6 +191,8 @@ impl Minds {
     /// Leaves out all but the last messages from what a model is shown; they are archived.
     pub async fn trim(&self, key: &SessionKey, keep: usize) -> Result<Compacted, ToolError> {
         let inner = &self.inner;
+        // Held from the start, so that nothing is archived of a session that is being deleted.
+        let _changing = inner.changing.lock().await;
         let session = self.get(key).await?;
         let all = inner.conversation(&session).await?;
         let Some(cut) = place_to_cut_last(&all.said, keep) else {
@@ -186,7 +203,6 @@ impl Minds {
             });
         };
         let archived_to = archive::keep(inner, &session, &all.said[..cut]).await?;
-        let _changing = inner.changing.lock().await;
         let latest = self.get(key).await?;
         let latest = Some(latest).filter(|latest| latest.id == session.id);
         let mut latest = latest.unwrap_or(session); // begun anew meanwhile: refused as changed
@@ -240,20 +256,38 @@ impl Minds {
     }
 
     /// The messages that a model is still shown before number `before`, oldest first, with their
-    /// numbers and times.
+    /// numbers and times, and what their turns used up.
     pub async fn messages(
         &self,
         session: &SessionRecord,
         before: i64,
         limit: u32,
-    ) -> Result<Vec<(i64, Timestamp, Message)>, ToolError> {
+    ) -> Result<Vec<Kept>, ToolError> {
         let sessions = &self.inner.sessions;
         let entries = sessions.entries_before(&session.id, before, limit).await;
-        let shown = entries.map_err(kept)?.into_iter().filter_map(|entry| {
-            let message = serde_json::from_str(&entry.body).ok()?;
-            (entry.seq >= session.floor).then_some((entry.seq, entry.at, message))
+        let mut entries = entries.map_err(kept)?;
+        entries.retain(|entry| entry.seq >= session.floor);
+        let spent = self.inner.spent_in(session, &entries, before).await;
+        let mut spent = spent.map_err(kept)?;
+        let shown = entries.into_iter().filter_map(|entry| {
+            Some(Kept {
+                seq: entry.seq,
+                at: entry.at,
+                message: serde_json::from_str(&entry.body).ok()?,
+                usage: spent.remove(&entry.seq),
+            })
         });
         Ok(shown.collect())
+    }
+
+    /// How many messages a model is still shown of each of these sessions, by their keys; one without
+    /// any is left out.
+    pub async fn message_counts(
+        &self,
+        listed: &[SessionRecord],
+    ) -> Result<HashMap<String, u64>, ToolError> {
+        let counts = self.inner.sessions.shown_counts(listed).await;
+        counts.map_err(kept)
     }
 
     /// How many messages of a session a model is still shown.
@@ -286,6 +320,36 @@ impl Minds {
 }
 
 impl Inner {
+    /// What the turns used up that end in a page of messages, by the number of the last message of
+    /// each. A turn is counted once, however much of it was taken over into a shorter conversation.
+    async fn spent_in(
+        &self,
+        session: &SessionRecord,
+        page: &[Entry],
+        before: i64,
+    ) -> Result<HashMap<i64, TurnUsage>, StoreError> {
+        let mut lasts: HashMap<&str, i64> = HashMap::new();
+        for entry in page {
+            if let Some(turn) = &entry.turn {
+                lasts.insert(turn, entry.seq);
+            }
+        }
+        if before < session.next_seq {
+            // A turn that goes on after this page ends there.
+            let next = self.sessions.entries(&session.id, before, 1).await?;
+            let next = next.into_iter().next().and_then(|entry| entry.turn);
+            if let Some(turn) = next {
+                lasts.remove(turn.as_str());
+            }
+        }
+        let turns: Vec<&str> = lasts.keys().copied().collect();
+        let ends = self.sessions.turn_ends(&turns).await?;
+        let spent = ends
+            .iter()
+            .filter_map(|end| Some((*lasts.get(end.id.as_str())?, spent(end)?)));
+        Ok(spent.collect())
+    }
+
     pub(crate) async fn conversation(
         &self,
         session: &SessionRecord,
@@ -391,7 +455,7 @@ impl Inner {
     }
 }
 
-fn gone(key: &str) -> ToolError {
+pub(crate) fn gone(key: &str) -> ToolError {
     ToolError::not_found(format!("there is no session {key}"))
 }
 
@@ -412,6 +476,7 @@ pub(crate) fn spoken(seq: i64, message: &Message) -> Spoken {
             text: texts(content, |said| said), // that it is somebody else's stays visible
             tools: Vec::new(),
             pictures,
+            usage: None,
         },
         Message::Tool { results } => Spoken {
             seq,
@@ -423,6 +488,7 @@ pub(crate) fn spoken(seq: i64, message: &Message) -> Spoken {
                 .join("\n"),
             tools: results.iter().map(|result| result.name.clone()).collect(),
             pictures,
+            usage: None,
         },
         Message::Assistant { content } => {
             let mut spoken = Spoken {
@@ -431,6 +497,7 @@ pub(crate) fn spoken(seq: i64, message: &Message) -> Spoken {
                 text: String::new(),
                 tools: Vec::new(),
                 pictures,
+                usage: None,
             };
             for block in content {
                 match block {

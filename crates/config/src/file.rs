@@ -14,6 +14,15 @@ use crate::settings::Settings;
 use crate::shape::root;
 use crate::write::{Held, read};
 
+/// One change of the file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Edit {
+    /// The setting.
+    pub path: KeyPath,
+    /// What it is to be; nothing takes it out, so that its default holds again.
+    pub value: Option<Value>,
+}
+
 /// The owner's file of settings. Reading and writing it is quick and blocks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigFile {
@@ -70,6 +79,45 @@ impl ConfigFile {
         })
     }
 
+    /// Makes several changes as one: all are in the file, or none. `decide` sees what the file says
+    /// now, while nobody else can change it, and says which changes to make or why not.
+    pub fn amend<E>(
+        &self,
+        decide: impl FnOnce(&Settings) -> Result<Vec<Edit>, E>,
+    ) -> Result<Result<(Settings, Provenance), E>, ConfigError> {
+        let held = self.hold()?;
+        let before = self.read(held.target())?;
+        let text = before.clone().unwrap_or_else(default_file);
+        let now = self.check(&text)?;
+        let edits = match decide(&now.0) {
+            Ok(edits) => edits,
+            Err(why) => return Ok(Err(why)),
+        };
+        let mut edited = text.clone();
+        for Edit { path, value } in &edits {
+            known(path)?;
+            let changed = match value {
+                Some(value) => edit::set(&edited, path, value).map(Some),
+                None => edit::unset(&edited, path),
+            };
+            let refused = |why| ConfigError::Value {
+                path: path.to_string(),
+                why,
+            };
+            edited = changed.map_err(refused)?.unwrap_or(edited);
+        }
+        if edited == text {
+            return Ok(Ok(now));
+        }
+        let mut checked = self.check(&edited);
+        for Edit { path, .. } in &edits {
+            checked = checked.map_err(|e| without_lines(e, path));
+        }
+        let checked = checked?;
+        self.put(&held, &before, &edited)?;
+        Ok(Ok(checked))
+    }
+
     fn edit(
         &self,
         path: &KeyPath,
@@ -86,12 +134,17 @@ impl ConfigFile {
             return self.check(&text);
         };
         let checked = self.check(&edited).map_err(|e| without_lines(e, path))?;
-        if self.read(held.target())? != before {
+        self.put(&held, &before, &edited)?;
+        Ok(checked)
+    }
+
+    /// Writes what was made of `before`, unless somebody without manners wrote meanwhile.
+    fn put(&self, held: &Held, before: &Option<String>, edited: &str) -> Result<(), ConfigError> {
+        if self.read(held.target())? != *before {
             let file = self.path.clone();
             return Err(ConfigError::Changed { file });
         }
-        self.replace(&held, &edited)?;
-        Ok(checked)
+        self.replace(held, edited)
     }
 
     pub(crate) fn check(&self, text: &str) -> Result<(Settings, Provenance), ConfigError> {
@@ -352,6 +405,103 @@ mod tests {
             !home.file.create().unwrap(),
             "an existing file is left alone"
         );
+        assert_eq!(home.text(), fresh);
+    }
+
+    fn change(path: &str, value: Value) -> Edit {
+        Edit {
+            path: path.parse().unwrap(),
+            value: (!value.is_null()).then_some(value),
+        }
+    }
+
+    #[test]
+    fn several_changes_are_one_and_keep_what_the_owner_wrote() {
+        let home = home(Some(OWNERS));
+        let amended = home.file.amend(|now| {
+            assert_eq!(now.log.level, "warn");
+            Ok::<_, ()>(vec![
+                change("log.level", json!("off")),
+                change("models.default", json!("a/m")),
+                change("models.providers.a", json!({ "kind": "openai" })),
+                change("log.format", Value::Null),
+            ])
+        });
+        let (settings, _) = amended.unwrap().unwrap();
+        assert_eq!(settings.models.default.as_deref(), Some("a/m"));
+        assert_eq!(
+            home.text(),
+            "# mine\nlisten = \"127.0.0.1:1\" # why\n\n[log] # here\n# how much\nlevel = \"off\" # quiet\n\n[models]\ndefault = \"a/m\"\n\n[models.providers.a]\nkind = \"openai\"\n"
+        );
+        assert_eq!(home.names(), ["config.toml"]);
+        let same = home.text();
+        let again = home
+            .file
+            .amend(|_| Ok::<_, ()>(vec![change("models.default", json!("a/m"))]));
+        again.unwrap().unwrap();
+        assert_eq!(home.text(), same);
+    }
+
+    #[test]
+    fn one_wrong_change_of_several_changes_nothing() {
+        let several = |last: Edit| {
+            move |file: &ConfigFile| {
+                let edits = vec![change("log.level", json!("off")), last.clone()];
+                file.amend(|_| Ok::<_, ()>(edits)).unwrap_err()
+            }
+        };
+        check_refused(
+            OWNERS,
+            several(change("models.providers.a", json!({ "kind": "magic" }))),
+            "~/config.toml: `models.providers.a.kind` must be one of `anthropic`, `openai`, `openai-responses`, `gemini`, `scripted`",
+        );
+        check_refused(
+            OWNERS,
+            several(change("models.defalt", json!("a/m"))),
+            "there is no setting `models.defalt`; did you mean `models.default`?",
+        );
+        let home = home(Some(OWNERS));
+        let refused = home.file.amend(|_| Err::<Vec<Edit>, _>("not today"));
+        assert_eq!(refused.unwrap().unwrap_err(), "not today");
+        assert_eq!(home.text(), OWNERS);
+    }
+
+    #[test]
+    fn a_provider_stands_in_the_default_file_under_its_header() {
+        let home = home(None);
+        home.file.create().unwrap();
+        let fresh = home.text();
+        let added = home.file.amend(|_| {
+            Ok::<_, ()>(vec![
+                change("models.providers.a", json!({ "kind": "openai" })),
+                change("models.default", json!("a/m")),
+            ])
+        });
+        added.unwrap().unwrap();
+        let text = home.text();
+        for line in fresh.lines() {
+            assert!(text.lines().any(|kept| kept == line), "{line}");
+        }
+        let more: Vec<&str> = text
+            .lines()
+            .filter(|line| !fresh.lines().any(|old| old == *line))
+            .collect();
+        assert_eq!(
+            more,
+            [
+                "default = \"a/m\"",
+                "[models.providers.a]",
+                "kind = \"openai\""
+            ],
+            "{text}"
+        );
+        let removed = home.file.amend(|_| {
+            Ok::<_, ()>(vec![
+                change("models.providers.a", Value::Null),
+                change("models.default", Value::Null),
+            ])
+        });
+        assert_eq!(removed.unwrap().unwrap().0, Settings::default());
         assert_eq!(home.text(), fresh);
     }
 

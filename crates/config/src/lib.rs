@@ -45,7 +45,7 @@ pub use check::{Provenance, Source};
 pub use cron::{AgentHeartbeat, Cron, Heartbeat, MissedPolicy};
 pub use document::default_file;
 pub use error::{ConfigError, PathError, Problem};
-pub use file::ConfigFile;
+pub use file::{ConfigFile, Edit};
 pub use mask::{is_secret_key, mask};
 pub use node::{Node, NodeSandbox};
 pub use oauth::{Oauth, OauthGrant, OauthRole, TokenAlgorithm, TrustedIssuer};

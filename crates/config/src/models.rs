@@ -21,6 +21,11 @@ pub struct ModelSettings {
     /// are set in the file.
     #[schemars(extend("x-local" = true))]
     pub providers: BTreeMap<String, ProviderSettings>,
+    /// Makers of your own, which the page and `manyhands models add` offer beside those that the
+    /// program knows, or in the place of one of the same name. They say where a key is sent, so
+    /// these are set in the file.
+    #[schemars(extend("x-local" = true))]
+    pub makers: BTreeMap<String, MakerSettings>,
     /// What models cost, by `provider/model` or model name. Goes before the built-in list.
     pub prices: BTreeMap<String, Price>,
     /// What may be spent. A call that could go over is refused before it is made.
@@ -36,6 +41,7 @@ impl Default for ModelSettings {
             fallbacks: Vec::new(),
             max_output_tokens: 8_192,
             providers: BTreeMap::new(),
+            makers: BTreeMap::new(),
             prices: BTreeMap::new(),
             limits: ModelLimits::default(),
             retry: RetrySettings::default(),
@@ -70,6 +76,31 @@ pub struct ProviderSettings {
     /// How long to wait for it.
     #[serde(default)]
     pub timeouts: ProviderTimeouts,
+}
+
+/// Somebody whose models can be added by name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MakerSettings {
+    /// How it speaks: `anthropic`, `openai`, `openai-responses` or `gemini`.
+    pub kind: ProviderKind,
+    /// What people call it; its name here unless said.
+    #[serde(default)]
+    pub title: Option<String>,
+    /// Its address, such as `https://models.example.com/v1`. That of the kind's maker unless said.
+    #[serde(default)]
+    #[schemars(extend("x-check" = "url", "x-local" = true))]
+    pub base_url: Option<String>,
+    /// Whether it wants a key.
+    #[serde(default = "wanted")]
+    pub needs_key: bool,
+    /// The model to begin with, as it is called there.
+    #[serde(default)]
+    pub model: Option<String>,
+}
+
+fn wanted() -> bool {
+    true
 }
 
 /// How a provider speaks.
@@ -210,9 +241,12 @@ mod tests {
             json!({ "providers": { "here": { "kind": "telepathy" } } }),
             json!({ "providers": { "here": { "kind": "openai", "key": "x" } } }),
             json!({ "limits": { "hour": {} } }),
+            json!({ "makers": { "ours": { "base_url": "https://a" } } }),
         ] {
             assert!(read(wrong.clone()).is_err(), "{wrong}");
         }
         assert_eq!(read(json!({})).unwrap(), ModelSettings::default());
+        let makers = read(json!({ "makers": { "ours": { "kind": "openai" } } }));
+        assert!(makers.unwrap().makers["ours"].needs_key);
     }
 }

@@ -265,6 +265,9 @@ async fn retire(gateway: &Gateway) {
     let days = i64::from(gateway.settings.current().sessions.sub_agent_days);
     let before = Timestamp(gateway.clock.now().0 - days * 86_400_000);
     let minds = gateway.minds();
+    if let Err(error) = minds.clear_gone().await {
+        tracing::warn!(%error, "archives of deleted sessions could not be removed");
+    }
     if let Err(error) = minds.sweep_subs(before).await {
         tracing::warn!(%error, "old sessions of sub-agents could not be archived");
     }

@@ -143,7 +143,7 @@ pub struct Gateway {
     catalogue: Arc<ArcSwap<Catalogue>>,
     redactor: Arc<ArcSwap<Redactor>>,
     owner_token: Secret,
-    config: ConfigFile,
+    pub(crate) config: ConfigFile,
     listening: OnceLock<Listening>,
     stopping: CancellationToken,
     /// Links that log a browser in, once.
@@ -155,7 +155,7 @@ pub struct Gateway {
 }
 
 /// The owner's rules and those of agents; whoever an agent made is bound by that agent's.
-fn rules(settings: &Settings, kin: &Arc<Kin>) -> Result<PolicyEngine, String> {
+pub(crate) fn rules(settings: &Settings, kin: &Arc<Kin>) -> Result<PolicyEngine, String> {
     let own = settings.agents.iter();
     let own: AgentRules = own
         .map(|(agent, said)| (agent.clone(), said.policy.clone()))
@@ -510,6 +510,11 @@ impl Gateway {
         }));
     }
 
+    /// What cuts every secret there is out of texts.
+    pub(crate) fn redactor(&self) -> Arc<Redactor> {
+        self.redactor.load_full()
+    }
+
     /// Cuts every secret there is out of a value.
     pub(crate) fn redact(&self, value: &mut Value) {
         self.redactor.load().value(value);
@@ -671,7 +676,7 @@ fn may_set(path: &str) -> Result<(), ToolError> {
         .hint("edit config.toml on that machine, or run `manyhands config set` there"))
 }
 
-fn config_refusal(error: &ConfigError) -> ToolError {
+pub(crate) fn config_refusal(error: &ConfigError) -> ToolError {
     match error {
         ConfigError::Changed { .. } => ToolError::new(ErrorCode::Conflict, error.to_string()),
         ConfigError::Invalid { .. } | ConfigError::Path(_) | ConfigError::Value { .. } => {

@@ -136,6 +136,12 @@ impl RedactStream {
         begun.unwrap_or(self.held.len())
     }
 
+    /// How many characters are held back, of text that was not cut within one.
+    pub fn held_chars(&self) -> u64 {
+        let begins = |byte: &&u8| (**byte as i8) >= -0x40;
+        self.held.iter().filter(begins).count() as u64
+    }
+
     /// What is left at the end.
     pub fn finish(mut self) -> Vec<u8> {
         let all = self.held.len();

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use crate::budget::Budget;
 use crate::draft::On;
 use crate::error::{ErrorKind, Fault, ModelError};
+use crate::makers::Maker;
 use crate::model::ModelId;
 use crate::price::Prices;
 use crate::provider::{Provider, Secrets, Way};
@@ -53,6 +54,7 @@ impl Models {
             .map(|(name, provider)| (name.clone(), Provider::new(name, provider)))
             .collect();
         let (prices, mut problems) = Prices::new(&settings.prices);
+        problems.extend(Maker::problems(settings));
         for provider in providers.values() {
             if let Way::Broken(why) = &provider.way {
                 problems.push(why.clone());

@@ -76,6 +76,16 @@ impl Models {
         .await
     }
 
+    /// One provider of the settings with the same.
+    pub async fn list_one(
+        &self,
+        provider: &str,
+        cancel: &CancellationToken,
+    ) -> Option<ProviderModels> {
+        let provider = self.providers().find(|one| one.name == provider)?;
+        Some(self.listed(provider, cancel).await)
+    }
+
     async fn listed(&self, provider: &Provider, cancel: &CancellationToken) -> ProviderModels {
         let offered = match &provider.way {
             Way::Line(line) => self.offered(line, cancel).await,

@@ -58,6 +58,11 @@ impl Remote {
         self.envelope(Method::POST, path, Some(body)).await
     }
 
+    /// Gets and gives back the envelope, whatever it says.
+    pub async fn look(&self, path: &str) -> Envelope {
+        self.envelope(Method::GET, path, None).await
+    }
+
     /// Asks, and takes anything but a result for a failure.
     pub async fn expect_post(&self, path: &str, body: &Value) -> Result<Value, Failure> {
         result(self.envelope(Method::POST, path, Some(body)).await)

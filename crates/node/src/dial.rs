@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
 use manyhands_wire::{
-    ADDITION_CANCEL, ADDITION_CHECKED, ADDITION_OUTPUT, Auth, CLOSE_UNAUTHENTICATED, Client,
-    ClientMode, Code, ConnectParams, ErrorShape, Frame, HelloOk, PROTOCOL, Params, Response,
+    ADDITION_CANCEL, ADDITION_CHECKED, ADDITION_OUTPUT, ADDITION_WATCH, Auth,
+    CLOSE_UNAUTHENTICATED, Client, ClientMode, Code, ConnectParams, ErrorShape, Frame, HelloOk,
+    PROTOCOL, Params, Response,
 };
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -136,9 +137,14 @@ fn greeting(options: &NodeOptions, toolbox: &Toolbox) -> ConnectParams {
         }),
         tools: Some(toolbox.definitions()),
         node_runtime: Some(toolbox.runtime()),
-        additions: [ADDITION_CANCEL, ADDITION_CHECKED, ADDITION_OUTPUT]
-            .map(str::to_owned)
-            .into(),
+        additions: [
+            ADDITION_CANCEL,
+            ADDITION_CHECKED,
+            ADDITION_OUTPUT,
+            ADDITION_WATCH,
+        ]
+        .map(str::to_owned)
+        .into(),
     }
 }
 

@@ -17,6 +17,7 @@ pub mod testing;
 mod tls;
 mod tools;
 mod transfer;
+mod watches;
 mod writer;
 
 use std::path::PathBuf;

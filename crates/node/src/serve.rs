@@ -8,7 +8,7 @@ use futures_util::StreamExt;
 use futures_util::stream::SplitStream;
 use manyhands_wire::{
     CLOSE_UNAUTHENTICATED, Event, EventKind, Frame, LogsGetEvent, LogsResultParams, Params,
-    Payload, Response, ToolCancelEvent, ToolInvokeEvent,
+    Payload, ProcessUnwatchEvent, ProcessWatchEvent, Response, ToolCancelEvent, ToolInvokeEvent,
 };
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
@@ -21,6 +21,7 @@ use crate::dial::{Greeted, Socket, parting, told};
 use crate::memory::Memory;
 use crate::run::Node;
 use crate::transfer::Transfers;
+use crate::watches::Watches;
 use crate::writer::{Gone, Outgoing, write};
 
 const PING: Duration = Duration::from_secs(10);
@@ -65,6 +66,7 @@ pub(crate) async fn serve(
         outgoing: outgoing.clone(),
         answers,
         calls: Calls::new(),
+        watches: Watches::new(),
         transfers: Transfers::new(node.clone(), outgoing.clone(), greeted.checked),
     };
     let ended = {
@@ -82,9 +84,12 @@ pub(crate) async fn serve(
         }
     };
     let Session {
-        calls, transfers, ..
+        calls,
+        watches,
+        transfers,
+        ..
     } = session;
-    drop(calls);
+    drop((calls, watches));
     transfers.close().await;
     if ended == Ended::Stopped {
         outgoing.close();
@@ -129,6 +134,7 @@ struct Session<'a> {
     outgoing: Outgoing,
     answers: mpsc::Sender<Response>,
     calls: Calls,
+    watches: Watches,
     transfers: Transfers,
 }
 
@@ -138,6 +144,7 @@ impl Session<'_> {
             let message = tokio::select! {
                 message = stream.next() => message,
                 () = self.calls.ended() => continue,
+                () = self.watches.ended() => continue,
                 () = self.transfers.ended() => continue,
             };
             heard.something();
@@ -183,6 +190,16 @@ impl Session<'_> {
             EventKind::ToolCancel => {
                 if let Some(ask) = ToolCancelEvent::read(event) {
                     self.calls.cancel(&ask.call_id);
+                }
+                Ok(())
+            }
+            EventKind::ProcessWatch => match ProcessWatchEvent::read(event) {
+                Some(ask) => self.watches.ask(ask, self.node, &self.outgoing).await,
+                None => Ok(()),
+            },
+            EventKind::ProcessUnwatch => {
+                if let Some(ask) = ProcessUnwatchEvent::read(event) {
+                    self.watches.end(&ask.watch_id);
                 }
                 Ok(())
             }

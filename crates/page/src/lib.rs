@@ -5,10 +5,10 @@
 pub struct File {
     /// Its name below the root, such as `assets/index-4f2a.js`.
     pub name: &'static str,
-    /// What it holds.
+    /// What it holds, as it is kept.
     pub bytes: &'static [u8],
-    /// The same, packed.
-    pub gzip: Option<&'static [u8]>,
+    /// Whether that is packed with gzip. Browsers take it so; it is kept only once.
+    pub packed: bool,
 }
 
 /// All files, by name. None when the page was not built before the program was.

@@ -47,10 +47,13 @@ pub(crate) fn digest(parts: &[&str]) -> String {
         hash.update((part.len() as u64).to_be_bytes());
         hash.update(part.as_bytes());
     }
-    hash.finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    let mut text = String::with_capacity(64);
+    for byte in hash.finalize() {
+        for half in [byte >> 4, byte & 15] {
+            text.push(char::from(b"0123456789abcdef"[usize::from(half)]));
+        }
+    }
+    text
 }
 
 #[cfg(test)]

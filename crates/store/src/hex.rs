@@ -1,15 +1,15 @@
 //! Bytes as lower-case hex, the form in which hashes are stored.
 
-use std::fmt::Write as _;
+const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
 /// Writes `bytes` as hex.
 pub(crate) fn encode(bytes: &[u8]) -> String {
-    bytes
-        .iter()
-        .fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
+    let mut text = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        text.push(char::from(DIGITS[usize::from(byte >> 4)]));
+        text.push(char::from(DIGITS[usize::from(byte & 15)]));
+    }
+    text
 }
 
 /// Reads exactly `N` bytes of lower-case hex.

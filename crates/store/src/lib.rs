@@ -69,8 +69,8 @@ pub use memory::{Behind, Mark, Memory, MemoryScope, Piece, PieceSource, Recalled
 pub use nodes::{NodeNews, NodeRecord, Nodes};
 pub use pins::{Pin, Pins, Said};
 pub use sessions::{
-    Act, AgentMail, AgentMessage, CallRecord, CallState, Entry, Full, SessionRecord, Sessions,
-    Taken, TurnRecord, TurnState, Usage, UsageRow,
+    Act, AgentMail, AgentMessage, CallRecord, CallState, Deleted, Entry, Full, SessionRecord,
+    Sessions, Taken, TurnEnd, TurnRecord, TurnState, Usage, UsageRow, archive_folder,
 };
 pub use sql::Inspection;
 pub use store::Store;

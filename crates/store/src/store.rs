@@ -80,6 +80,7 @@ impl Store {
         let vault = Vault::new(sql.clone(), key, clock.clone(), ids.clone());
         let blobs = open_blobs(home)?;
         let audit = Audit::open(sql.clone(), &vault, home, clock.clone()).await?;
+        let approvals = Approvals::new(sql.clone());
         let inner = Inner {
             home: home.to_owned(),
             tokens: Tokens::new(sql.clone()),
@@ -87,9 +88,9 @@ impl Store {
             pins: Pins::new(sql.clone()),
             connections: Connections::new(sql.clone()),
             cron: Cron::new(sql.clone()),
-            sessions: Sessions::new(sql.clone()),
+            sessions: Sessions::new(sql.clone(), approvals.changes().clone()),
             mail: AgentMail::new(sql.clone()),
-            approvals: Approvals::new(sql.clone()),
+            approvals,
             artifacts: Artifacts::new(sql.clone(), blobs.clone(), clock.clone(), ids.clone()),
             chats: Chats::new(sql.clone(), clock.clone(), ids.clone()),
             collections: Collections::new(sql.clone(), blobs.clone(), vault.clone(), clock, ids),

@@ -242,6 +242,11 @@ impl Inner {
         if let Some(live) = self.current() {
             return Ok(live);
         }
+        // Behind a pointer, so that those who find it there carry nothing of how it is made.
+        Box::pin(self.connected()).await
+    }
+
+    async fn connected(self: &Arc<Self>) -> Result<Arc<Connection>, UpstreamError> {
         if self.stopped.is_cancelled() {
             return Err(UpstreamError::Stopped);
         }

@@ -210,6 +210,9 @@ pub struct ChatUsage {
     pub output_tokens: u64,
     /// What it cost, in millionths of a dollar, as far as prices are known.
     pub cost_micros: u64,
+    /// How long it took, in milliseconds, where it is known; an addition.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
 }
 
 /// One message of a session.
@@ -235,6 +238,10 @@ pub struct ChatMessage {
     /// For a tool's result: whether it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_error: Option<bool>,
+    /// In a history: what the run used up whose last message this is. Absent in all other messages,
+    /// and where it is not known; an addition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<ChatUsage>,
 }
 
 impl ChatMessage {
@@ -248,6 +255,7 @@ impl ChatMessage {
             tool_call_id: None,
             tool_name: None,
             is_error: None,
+            usage: None,
         }
     }
 

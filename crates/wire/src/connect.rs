@@ -174,7 +174,7 @@ pub struct Features {
     pub methods: Vec<String>,
     /// The events it may be sent.
     pub events: Vec<String>,
-    /// The additions to the protocol that the gateway knows: `tool.cancel`, `transfer.checked`, `tool.output`.
+    /// The additions to the protocol that the gateway knows: `tool.cancel`, `transfer.checked`, `tool.output`, `process.watch`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub additions: Vec<String>,
 }

@@ -36,10 +36,14 @@ use crate::params::{
     ConfigGetParams, ConfigSetParams, ToolInvokeParams, ToolRequestParams, ToolsListParams,
     WorkspaceDeleteParams, WorkspaceListParams, WorkspaceReadParams, WorkspaceWriteParams,
 };
+use crate::process::{
+    ProcessOutputEvent, ProcessUnwatchEvent, ProcessUnwatchParams, ProcessWatchEvent,
+    ProcessWatchParams,
+};
 use crate::session::{
-    SessionCompactParams, SessionGetParams, SessionHistoryParams, SessionPatchParams,
-    SessionPreviewParams, SessionResetParams, SessionRewindParams, SessionStatsParams,
-    SessionsListParams,
+    SessionCompactParams, SessionDeleteParams, SessionDeletedEvent, SessionGetParams,
+    SessionHistoryParams, SessionPatchParams, SessionPreviewParams, SessionResetParams,
+    SessionRewindParams, SessionStatsParams, SessionsListParams,
 };
 use crate::skills::{SkillsStatusParams, SkillsUpdateParams};
 use crate::transfer::{
@@ -87,6 +91,12 @@ name share their sessions. A read-only token has none.
 
 A message that begins with a slash and a word is a command, and answered at once; `/help` lists them. `/t:LEVEL` and
 `/m:PROVIDER/MODEL` at the beginning of a message count for that message only.
+
+`session.delete` is for whoever may use the session. What goes with it: its messages with their pictures, what
+waits in it, its settings and name, its archives, and what `memory_search` finds of it; open questions to the owner are
+withdrawn. What runs in it is stopped first, as by `session.reset`. What stays: the audit, what models used
+up, files of workspaces, artifacts, memory files, the sessions of its sub-agents, and backups that were made before. The
+main session is no exception: the next message begins it anew.
 
 A `runId` that was sent before is not worked on again: when its run has ended, the socket that
 asked is sent the end once more.
@@ -186,6 +196,8 @@ fn written() -> Book {
     method::<LogsGetParams>(&mut text);
     method::<NodesListParams>(&mut text);
     method::<NodeForgetParams>(&mut text);
+    method::<ProcessWatchParams>(&mut text);
+    method::<ProcessUnwatchParams>(&mut text);
     text.push_str(SESSIONS);
     method::<ChatSendParams>(&mut text);
     method::<ChatStopParams>(&mut text);
@@ -196,6 +208,7 @@ fn written() -> Book {
     method::<SessionPatchParams>(&mut text);
     method::<SessionCompactParams>(&mut text);
     method::<SessionRewindParams>(&mut text);
+    method::<SessionDeleteParams>(&mut text);
     method::<SessionHistoryParams>(&mut text);
     method::<SessionPreviewParams>(&mut text);
     method::<SkillsStatusParams>(&mut text);
@@ -234,10 +247,12 @@ fn written() -> Book {
     text.push_str("\n## Events for clients\n");
     event::<ToolsChangedEvent>(&mut text);
     event::<ToolProgressEvent>(&mut text);
+    event::<ProcessOutputEvent>(&mut text);
     event::<NodeExecNotice>(&mut text);
     event::<ChatEventPayload>(&mut text);
     event::<ChatToolEvent>(&mut text);
     event::<ChatGapEvent>(&mut text);
+    event::<SessionDeletedEvent>(&mut text);
     event::<ApprovalsChangedEvent>(&mut text);
     event::<NodesChangedEvent>(&mut text);
     event::<CronChangedEvent>(&mut text);
@@ -249,6 +264,8 @@ fn written() -> Book {
     event::<ToolInvokeEvent>(&mut text);
     event::<ToolCancelEvent>(&mut text);
     event::<ToolOutputEvent>(&mut text);
+    event::<ProcessWatchEvent>(&mut text);
+    event::<ProcessUnwatchEvent>(&mut text);
     event::<LogsGetEvent>(&mut text);
     event::<TransferSendEvent>(&mut text);
     event::<TransferReceiveEvent>(&mut text);

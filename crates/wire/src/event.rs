@@ -12,6 +12,8 @@ use crate::frame::{Event, Frame};
 use crate::node::{
     LogsGetEvent, NodeExecNotice, ToolCancelEvent, ToolInvokeEvent, ToolOutputEvent,
 };
+use crate::process::{ProcessOutputEvent, ProcessUnwatchEvent, ProcessWatchEvent};
+use crate::session::SessionDeletedEvent;
 use crate::transfer::{
     TransferAckEvent, TransferCancelEvent, TransferEndEvent, TransferReceiveEvent,
     TransferSendEvent, TransferStartEvent,
@@ -24,6 +26,12 @@ pub enum EventKind {
     ToolInvoke,
     /// Takes a call back.
     ToolCancel,
+    /// Asks a node what a program prints.
+    ProcessWatch,
+    /// Nobody watches a program any more.
+    ProcessUnwatch,
+    /// What a program prints that is watched.
+    ProcessOutput,
     /// Asks a node for its log.
     LogsGet,
     /// Asks a node for a file.
@@ -50,6 +58,8 @@ pub enum EventKind {
     ChatTool,
     /// Some of it was left out.
     ChatGap,
+    /// A session was deleted.
+    SessionDeleted,
     /// A node tells what a call prints.
     ToolOutput,
     /// Questions to the owner changed.
@@ -68,9 +78,12 @@ pub enum EventKind {
 
 impl EventKind {
     /// Every event there is.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 26] = [
         Self::ToolInvoke,
         Self::ToolCancel,
+        Self::ProcessWatch,
+        Self::ProcessUnwatch,
+        Self::ProcessOutput,
         Self::LogsGet,
         Self::TransferSend,
         Self::TransferReceive,
@@ -84,6 +97,7 @@ impl EventKind {
         Self::Chat,
         Self::ChatTool,
         Self::ChatGap,
+        Self::SessionDeleted,
         Self::ToolOutput,
         Self::ApprovalsChanged,
         Self::NodesChanged,
@@ -98,6 +112,9 @@ impl EventKind {
         match self {
             Self::ToolInvoke => "tool.invoke",
             Self::ToolCancel => "tool.cancel",
+            Self::ProcessWatch => "process.watch",
+            Self::ProcessUnwatch => "process.unwatch",
+            Self::ProcessOutput => "process.output",
             Self::LogsGet => "logs.get",
             Self::TransferSend => "transfer.send",
             Self::TransferReceive => "transfer.receive",
@@ -111,6 +128,7 @@ impl EventKind {
             Self::Chat => "chat",
             Self::ChatTool => "chat.tool",
             Self::ChatGap => "chat.gap",
+            Self::SessionDeleted => "session.deleted",
             Self::ToolOutput => "tool.output",
             Self::ApprovalsChanged => "approvals.changed",
             Self::NodesChanged => "nodes.changed",
@@ -126,6 +144,15 @@ impl EventKind {
         match self {
             Self::ToolInvoke => "Asks a node to run one of its tools; answered by `tool.result`.",
             Self::ToolCancel => "Tells a node that nobody waits for a call any more.",
+            Self::ProcessWatch => {
+                "Asks a node what a program in its background prints from some point on; answered by one `process.output` as soon as there is something. An addition: `process.watch`."
+            }
+            Self::ProcessUnwatch => {
+                "Tells a node that nobody watches a program any more. An addition: `process.watch`."
+            }
+            Self::ProcessOutput => {
+                "What a program prints that is watched: from a node to the gateway, and to the client whose `process.watch` asked for it. An addition: `process.watch`."
+            }
             Self::LogsGet => "Asks a node for the end of its log; answered by `logs.result`.",
             Self::TransferSend => "Asks a node for a file; answered by `transfer.meta`.",
             Self::TransferReceive => "Offers a node a file; answered by `transfer.accept`.",
@@ -148,6 +175,9 @@ impl EventKind {
             Self::ChatTool => "A tool that an agent called began or ended. An addition.",
             Self::ChatGap => {
                 "Events of chats were left out, because they came faster than they were read; `session.history` has what was said. An addition."
+            }
+            Self::SessionDeleted => {
+                "A session was deleted with all that was said in it, to everybody who may see it. What is said under its key from then on begins a new one. An addition."
             }
             Self::ToolOutput => {
                 "From a node: what a call prints whose `tool.invoke` asked for `output`. An addition: `tool.output`."
@@ -194,10 +224,12 @@ impl EventKind {
                 | Self::ChannelTyping
                 | Self::ToolsChanged
                 | Self::ToolProgress
+                | Self::ProcessOutput
                 | Self::NodeExec
                 | Self::Chat
                 | Self::ChatTool
                 | Self::ChatGap
+                | Self::SessionDeleted
         ) && !self.is_for_owners()
             && !self.is_of_nodes()
     }
@@ -292,6 +324,9 @@ macro_rules! events {
 events! {
     ToolInvokeEvent: ToolInvoke,
     ToolCancelEvent: ToolCancel,
+    ProcessWatchEvent: ProcessWatch,
+    ProcessUnwatchEvent: ProcessUnwatch,
+    ProcessOutputEvent: ProcessOutput,
     LogsGetEvent: LogsGet,
     TransferSendEvent: TransferSend,
     TransferReceiveEvent: TransferReceive,
@@ -305,6 +340,7 @@ events! {
     ChatEventPayload: Chat,
     ChatToolEvent: ChatTool,
     ChatGapEvent: ChatGap,
+    SessionDeletedEvent: SessionDeleted,
     ToolOutputEvent: ToolOutput,
     ApprovalsChangedEvent: ApprovalsChanged,
     NodesChangedEvent: NodesChanged,

@@ -18,6 +18,7 @@ mod frame;
 mod method;
 mod node;
 mod params;
+mod process;
 mod session;
 mod skills;
 mod transfer;
@@ -69,13 +70,18 @@ pub use params::{
     WorkspaceDeleteParams, WorkspaceDeleteResult, WorkspaceListParams, WorkspaceListResult,
     WorkspaceReadParams, WorkspaceReadResult, WorkspaceWriteParams, WorkspaceWriteResult,
 };
+pub use process::{
+    ADDITION_WATCH, ProcessOutputEvent, ProcessUnwatchEvent, ProcessUnwatchParams,
+    ProcessUnwatchResult, ProcessWatchEvent, ProcessWatchParams, ProcessWatchResult,
+};
 pub use session::{
-    ResetModeShape, ResetPolicyShape, SessionCompactParams, SessionCompactResult, SessionEntry,
-    SessionGetParams, SessionGetResult, SessionHistoryParams, SessionHistoryResult,
-    SessionPatchParams, SessionPatchResult, SessionPreviewParams, SessionPreviewResult,
-    SessionResetParams, SessionResetResult, SessionRewindParams, SessionRewindResult,
-    SessionSettingsPatch, SessionSettingsShape, SessionStatsParams, SessionStatsResult,
-    SessionTokens, SessionsListParams, SessionsListResult,
+    ResetModeShape, ResetPolicyShape, SessionCompactParams, SessionCompactResult,
+    SessionDeleteParams, SessionDeleteResult, SessionDeletedEvent, SessionEntry, SessionGetParams,
+    SessionGetResult, SessionHistoryParams, SessionHistoryResult, SessionPatchParams,
+    SessionPatchResult, SessionPreviewParams, SessionPreviewResult, SessionResetParams,
+    SessionResetResult, SessionRewindParams, SessionRewindResult, SessionSettingsPatch,
+    SessionSettingsShape, SessionStatsParams, SessionStatsResult, SessionTokens,
+    SessionsListParams, SessionsListResult,
 };
 pub use skills::{
     SkillNeedsShape, SkillNode, SkillStatus, SkillsStatusParams, SkillsStatusResult,

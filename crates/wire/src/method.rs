@@ -34,12 +34,15 @@ use crate::params::{
     WorkspaceDeleteParams, WorkspaceDeleteResult, WorkspaceListParams, WorkspaceListResult,
     WorkspaceReadParams, WorkspaceReadResult, WorkspaceWriteParams, WorkspaceWriteResult,
 };
+use crate::process::{
+    ProcessUnwatchParams, ProcessUnwatchResult, ProcessWatchParams, ProcessWatchResult,
+};
 use crate::session::{
-    SessionCompactParams, SessionCompactResult, SessionGetParams, SessionGetResult,
-    SessionHistoryParams, SessionHistoryResult, SessionPatchParams, SessionPatchResult,
-    SessionPreviewParams, SessionPreviewResult, SessionResetParams, SessionResetResult,
-    SessionRewindParams, SessionRewindResult, SessionStatsParams, SessionStatsResult,
-    SessionsListParams, SessionsListResult,
+    SessionCompactParams, SessionCompactResult, SessionDeleteParams, SessionDeleteResult,
+    SessionGetParams, SessionGetResult, SessionHistoryParams, SessionHistoryResult,
+    SessionPatchParams, SessionPatchResult, SessionPreviewParams, SessionPreviewResult,
+    SessionResetParams, SessionResetResult, SessionRewindParams, SessionRewindResult,
+    SessionStatsParams, SessionStatsResult, SessionsListParams, SessionsListResult,
 };
 use crate::skills::{SkillsStatusParams, SkillsStatusResult, SkillsUpdateParams};
 use crate::transfer::{
@@ -89,6 +92,10 @@ pub enum Method {
     NodesList,
     /// Forgets a node.
     NodeForget,
+    /// Watches what a program in the background of a node prints.
+    ProcessWatch,
+    /// Watches it no more.
+    ProcessUnwatch,
     /// Says something to an agent.
     ChatSend,
     /// Stops what is running in a session.
@@ -107,6 +114,8 @@ pub enum Method {
     SessionCompact,
     /// Takes back what was said from a message on.
     SessionRewind,
+    /// Deletes a session.
+    SessionDelete,
     /// What was said in a session, page by page.
     SessionHistory,
     /// The end of a session.
@@ -163,7 +172,7 @@ pub enum Method {
 
 impl Method {
     /// Every method there is.
-    pub const ALL: [Self; 55] = [
+    pub const ALL: [Self; 58] = [
         Self::Connect,
         Self::ToolsList,
         Self::ToolInvoke,
@@ -184,6 +193,8 @@ impl Method {
         Self::LogsGet,
         Self::NodesList,
         Self::NodeForget,
+        Self::ProcessWatch,
+        Self::ProcessUnwatch,
         Self::ChatSend,
         Self::ChatStop,
         Self::SessionsList,
@@ -193,6 +204,7 @@ impl Method {
         Self::SessionPatch,
         Self::SessionCompact,
         Self::SessionRewind,
+        Self::SessionDelete,
         Self::SessionHistory,
         Self::SessionPreview,
         Self::SkillsStatus,
@@ -244,6 +256,8 @@ impl Method {
             Self::LogsGet => "logs.get",
             Self::NodesList => "nodes.list",
             Self::NodeForget => "node.forget",
+            Self::ProcessWatch => "process.watch",
+            Self::ProcessUnwatch => "process.unwatch",
             Self::ChatSend => "chat.send",
             Self::ChatStop => "chat.stop",
             Self::SessionsList => "sessions.list",
@@ -253,6 +267,7 @@ impl Method {
             Self::SessionPatch => "session.patch",
             Self::SessionCompact => "session.compact",
             Self::SessionRewind => "session.rewind",
+            Self::SessionDelete => "session.delete",
             Self::SessionHistory => "session.history",
             Self::SessionPreview => "session.preview",
             Self::SkillsStatus => "skills.status",
@@ -309,6 +324,10 @@ impl Method {
             Self::LogsGet => "The end of a node's log.",
             Self::NodesList => "Every node on record.",
             Self::NodeForget => "Forgets a node and takes its own token back.",
+            Self::ProcessWatch => {
+                "Watches what a program in the background of a node prints: `process.output` tells it until the program or the watch ends. It is one call of the node's `Process` with `log`, allowed, asked about and recorded as such. An addition."
+            }
+            Self::ProcessUnwatch => "Watches a program no more. An addition.",
             Self::ChatSend => {
                 "Says something to an agent. `chat` and `chat.tool` events follow. The owner talks in every session; a client's token only in its own, and a read-only one in none."
             }
@@ -327,6 +346,9 @@ impl Method {
             }
             Self::SessionRewind => {
                 "Takes back what was said from a user's message on, so that it can be said anew; it is archived. What tools did stays done. 409 while something runs or waits in the session."
+            }
+            Self::SessionDelete => {
+                "Deletes a session with all that was said in it, its archives too; what runs in it is stopped. What tools did, the audit, what models used up, files and artifacts stay. An addition."
             }
             Self::SessionHistory => {
                 "What was said in a session, page by page from its end, and the ids it had."
@@ -482,6 +504,8 @@ methods! {
     LogsGetParams -> LogsGetResult: LogsGet,
     NodesListParams -> NodesListResult: NodesList,
     NodeForgetParams -> NodeForgetResult: NodeForget,
+    ProcessWatchParams -> ProcessWatchResult: ProcessWatch,
+    ProcessUnwatchParams -> ProcessUnwatchResult: ProcessUnwatch,
     ChatSendParams -> ChatSendResult: ChatSend,
     ChatStopParams -> ChatStopResult: ChatStop,
     SessionsListParams -> SessionsListResult: SessionsList,
@@ -491,6 +515,7 @@ methods! {
     SessionPatchParams -> SessionPatchResult: SessionPatch,
     SessionCompactParams -> SessionCompactResult: SessionCompact,
     SessionRewindParams -> SessionRewindResult: SessionRewind,
+    SessionDeleteParams -> SessionDeleteResult: SessionDelete,
     SessionHistoryParams -> SessionHistoryResult: SessionHistory,
     SessionPreviewParams -> SessionPreviewResult: SessionPreview,
     SkillsStatusParams -> SkillsStatusResult: SkillsStatus,

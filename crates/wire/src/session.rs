@@ -329,6 +329,38 @@ pub struct SessionRewindResult {
     pub text: String,
 }
 
+/// Which session goes.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionDeleteParams {
+    /// Its key.
+    pub session_key: String,
+}
+
+/// A session is gone, with all that was said in it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionDeleteResult {
+    /// Always true.
+    pub ok: bool,
+    /// The key it had.
+    pub session_key: String,
+    /// How many messages were deleted, also of before it was last begun anew.
+    pub deleted_messages: u64,
+    /// How many archives were removed.
+    pub deleted_archives: u64,
+    /// How many open questions to the owner were withdrawn.
+    pub withdrawn_approvals: u64,
+}
+
+/// A session was deleted.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionDeletedEvent {
+    /// The key it had.
+    pub session_key: String,
+}
+
 /// Which part of which session.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

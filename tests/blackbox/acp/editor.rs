@@ -6,6 +6,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use serde_json::{Value, json};
 
 use crate::harness::{Gateway, Home};
+use crate::nodes::stage::Machine;
 
 const SCRIPT: &str = r#"
 models: [demo]
@@ -18,6 +19,10 @@ turns:
     calls: [{ name: gsv__WriteFile, arguments: { path: out.md, content: hi } }]
   - when: { result_of: gsv__WriteFile }
     text: That was it.
+  - when: { user: run }
+    calls: [{ name: laptop__Bash, arguments: { command: "echo begun; until [ -e go ]; do sleep 0.02; done; echo ended" } }]
+  - when: { result_of: laptop__Bash }
+    text: It ran.
   - when: { user: forever }
     deltas: ["one ", two]
     between_ms: 3600000
@@ -148,6 +153,39 @@ impl Editor {
 
 fn prompt(session: &str, text: &str) -> Value {
     json!({ "sessionId": session, "prompt": [{ "type": "text", "text": text }] })
+}
+
+#[test]
+fn an_editor_sees_what_a_command_prints_while_it_runs_and_all_of_it_at_the_end() {
+    let gateway = gateway("[[policy.rules]]\ndecision = \"allow\"\n");
+    let laptop = Machine::lend(&gateway, "laptop");
+    let mut editor = Editor::start(&gateway, &[]);
+    let session = editor.new_session();
+    let turn = editor.begin("session/prompt", prompt(&session, "run"));
+    let shown = |told: &Value| told["content"][0]["content"]["text"].clone();
+    loop {
+        let heard = editor.hear();
+        let update = &heard["params"]["update"];
+        assert_ne!(heard["id"], turn, "it does not end by itself");
+        if update["sessionUpdate"] == "tool_call_update" {
+            assert_eq!(update["status"], "in_progress", "{update}");
+            if shown(update) == "begun\n" {
+                break;
+            }
+        }
+    }
+    laptop.put("go", b"");
+    let ended = editor.until(turn);
+    assert_eq!(ended["result"]["stopReason"], "end_turn", "{ended}");
+    let of_call = |told: &&Value| told["sessionUpdate"] == "tool_call_update";
+    let last = editor.told.iter().rfind(of_call).expect("its end");
+    assert_eq!(last["status"], "completed", "{last}");
+    let whole = shown(last).to_string();
+    assert!(
+        whole.contains("begun") && whole.contains("ended"),
+        "{whole}"
+    );
+    editor.close();
 }
 
 #[test]

@@ -121,6 +121,12 @@ impl Player {
         id
     }
 
+    /// Tells an event.
+    pub fn mention(&mut self, event: &str, payload: Value) {
+        let frame = json!({ "type": "evt", "event": event, "payload": payload });
+        let _ = self.socket.send(Message::text(frame.to_string())); // the gateway may have gone
+    }
+
     /// Sends a request and waits for its answer; what comes in between is kept.
     #[track_caller]
     pub fn say(&mut self, method: &str, params: Value) -> Value {

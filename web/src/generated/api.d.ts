@@ -669,6 +669,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/models/makers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Who can be added as a provider by name
+         * @description Needs the owner's token.
+         */
+        get: operations["get_api_models_makers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/models/providers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add a provider by its maker's name, or give it another key
+         * @description Needs the owner's token.
+         */
+        post: operations["post_api_models_providers"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/models/providers/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Take a provider out of the settings
+         * @description Needs the owner's token.
+         */
+        delete: operations["delete_api_models_providers_name"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/models/test": {
         parameters: {
             query?: never;
@@ -1321,7 +1381,8 @@ export interface paths {
         get: operations["get_api_sessions_key"];
         put?: never;
         post?: never;
-        delete?: never;
+        /** Delete a session with all that was said in it, archives too; what runs in it is stopped */
+        delete: operations["delete_api_sessions_key"];
         options?: never;
         head?: never;
         patch?: never;
@@ -2753,6 +2814,8 @@ export interface components {
             /** @description Until when that works, RFC 3339. */
             urlExpires: string;
         };
+        /** @description What became of a key. */
+        KeyState: "stored" | "kept" | "none";
         /** @description What an agent may do with a collection; each level includes the one before. */
         Level: "read" | "write" | "admin";
         /** @description A browser that was logged out. */
@@ -2803,6 +2866,36 @@ export interface components {
             state: string;
             /** @description Until when it may be ended. */
             until?: components["schemas"]["Timestamp"];
+        };
+        /** @description Who can be added. */
+        MakerList: {
+            /** @description The makers, in the order in which they are offered. */
+            makers: components["schemas"]["MakerView"][];
+        };
+        /** @description How a maker stands in the settings. */
+        MakerStanding: "absent" | "set" | "keyless" | "different";
+        /** @description Somebody whose models can be added by name. */
+        MakerView: {
+            /** @description Where its models are asked, and its key is sent. */
+            address: string;
+            /** @description The same, where it has to be said in config.toml. */
+            baseUrl: string | null;
+            /** @description How the provider differs that has its name, where there is one. */
+            difference?: string | null;
+            /** @description Whether the vault has a key under its name. */
+            hasKey: boolean;
+            /** @description Its name: of the provider in the settings, and of its key in the vault. */
+            id: string;
+            /** @description How it speaks. */
+            kind: components["schemas"]["ProviderKind"];
+            /** @description The model to begin with, where there is a usual one. */
+            model: string | null;
+            /** @description Whether it wants a key. */
+            needsKey: boolean;
+            /** @description How it stands in the settings. */
+            standing: components["schemas"]["MakerStanding"];
+            /** @description Its name for people. */
+            title: string;
         };
         /** @description What was found. */
         MemoryFound: {
@@ -3177,8 +3270,28 @@ export interface components {
             /** @description The parameter, as a dotted path (`schedule.kind`). */
             parameter: string;
         };
+        /** @description A provider that was added. */
+        ProviderAdded: {
+            /** @description The model that is used unless said. */
+            default: string | null;
+            /** @description What became of its key. */
+            key: components["schemas"]["KeyState"];
+            /** @description The model that was meant; null where none was said and there is no usual one. */
+            model: components["schemas"]["ModelId"] | null;
+            /** @description The provider with its models. */
+            provider: components["schemas"]["ProviderView"];
+        };
         /** @description How a provider speaks. */
         ProviderKind: "anthropic" | "openai" | "openai-responses" | "gemini" | "scripted";
+        /** @description A provider that was removed. */
+        ProviderRemoved: {
+            /** @description Whether its key was taken out of the vault too. */
+            keyRemoved: boolean;
+            /** @description Its name. */
+            name: string;
+            /** @description Always true. */
+            removed: boolean;
+        };
         /** @description A provider with its models. */
         ProviderView: {
             /** @description Where it is; empty for a script. */
@@ -3547,6 +3660,26 @@ export interface components {
              */
             trimmedMessages: number;
         };
+        /** @description A session that is gone. */
+        SessionDeleted: {
+            /**
+             * Format: uint
+             * @description How many archives were removed.
+             */
+            deletedArchives: number;
+            /**
+             * Format: uint64
+             * @description How many messages were deleted, also of before it was last begun anew.
+             */
+            deletedMessages: number;
+            /** @description The key it had. */
+            sessionKey: string;
+            /**
+             * Format: uint64
+             * @description How many open questions to the owner were withdrawn.
+             */
+            withdrawnApprovals: number;
+        };
         /** @description The key of a session, in its one spelling. */
         SessionKey: string;
         /** @description Sessions. */
@@ -3579,6 +3712,11 @@ export interface components {
             text: string;
             /** @description The tools that were called. */
             tools?: string[];
+            /**
+             * @description What the turn that ends with this message used up; absent in all other messages, and where it
+             *     is not known.
+             */
+            usage?: components["schemas"]["TurnUsage"] | null;
         };
         /** @description Messages of a session. */
         SessionMessages: {
@@ -3652,8 +3790,8 @@ export interface components {
             /** @description When somebody last said something in it. */
             lastActiveAt: string;
             /**
-             * Format: int64
-             * @description How many messages it has.
+             * Format: uint64
+             * @description How many messages it shows, without what is archived.
              */
             messages: number;
             /**
@@ -3691,8 +3829,8 @@ export interface components {
             /** @description When it was last begun anew. */
             lastResetAt: string | null;
             /**
-             * Format: int64
-             * @description How many messages it has.
+             * Format: uint64
+             * @description How many messages it shows, without what is archived.
              */
             messages: number;
             /**
@@ -3941,6 +4079,11 @@ export interface components {
              * @default 0
              */
             costMicros: number;
+            /**
+             * Format: uint64
+             * @description How long it took, from its beginning to its end; absent while it goes on.
+             */
+            durationMs?: number | null;
             /**
              * Format: uint64
              * @description Tokens that went in.
@@ -5666,6 +5809,123 @@ export interface operations {
             };
         };
     };
+    get_api_models_makers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
+                        result: components["schemas"]["MakerList"];
+                    };
+                };
+            };
+            /** @description what was wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Envelope"];
+                };
+            };
+        };
+    };
+    post_api_models_providers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Whether the model becomes `models.default`; when not said, it does where there is none. */
+                    default?: boolean | null;
+                    /**
+                     * @description Its key, which goes into the vault under the maker's name. When not said, the one that is there
+                     *     is used.
+                     */
+                    key?: string | null;
+                    /** @description The maker's name. */
+                    maker: string;
+                    /** @description The model, as the maker calls it; the maker's usual one when not said. */
+                    model?: string | null;
+                };
+            };
+        };
+        responses: {
+            /** @description the answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
+                        result: components["schemas"]["ProviderAdded"];
+                    };
+                };
+            };
+            /** @description what was wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Envelope"];
+                };
+            };
+        };
+    };
+    delete_api_models_providers_name: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
+                        result: components["schemas"]["ProviderRemoved"];
+                    };
+                };
+            };
+            /** @description what was wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Envelope"];
+                };
+            };
+        };
+    };
     post_api_models_test: {
         parameters: {
             query?: never;
@@ -7368,6 +7628,41 @@ export interface operations {
                         /** @constant */
                         ok: true;
                         result: components["schemas"]["SessionShown"];
+                    };
+                };
+            };
+            /** @description what was wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Envelope"];
+                };
+            };
+        };
+    };
+    delete_api_sessions_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
+                        result: components["schemas"]["SessionDeleted"];
                     };
                 };
             };

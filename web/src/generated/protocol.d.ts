@@ -168,6 +168,10 @@ chat: ChatEventPayload
 "logs.get": LogsGetEvent
 "node.exec.event": NodeExecNotice
 "nodes.changed": NodesChangedEvent
+"process.output": ProcessOutputEvent
+"process.unwatch": ProcessUnwatchEvent
+"process.watch": ProcessWatchEvent
+"session.deleted": SessionDeletedEvent
 "tool.cancel": ToolCancelEvent
 "tool.invoke": ToolInvokeEvent
 "tool.output": ToolOutputEvent
@@ -406,11 +410,32 @@ params: PairRejectParams
 result: PairResult
 }
 /**
+ * Watches a program no more. An addition.
+ */
+"process.unwatch": {
+params: ProcessUnwatchParams
+result: ProcessUnwatchResult
+}
+/**
+ * Watches what a program in the background of a node prints: `process.output` tells it until the program or the watch ends. It is one call of the node's `Process` with `log`, allowed, asked about and recorded as such. An addition.
+ */
+"process.watch": {
+params: ProcessWatchParams
+result: ProcessWatchResult
+}
+/**
  * Leaves out all but the last messages from what a model is shown; they are archived.
  */
 "session.compact": {
 params: SessionCompactParams
 result: SessionCompactResult
+}
+/**
+ * Deletes a session with all that was said in it, its archives too; what runs in it is stopped. What tools did, the audit, what models used up, files and artifacts stay. An addition.
+ */
+"session.delete": {
+params: SessionDeleteParams
+result: SessionDeleteResult
 }
 /**
  * One session.
@@ -843,6 +868,11 @@ toolCallId?: (string | null)
  * For a tool's result: the tool.
  */
 toolName?: (string | null)
+/**
+ * In a history: what the run used up whose last message this is. Absent in all other messages,
+ * and where it is not known; an addition.
+ */
+usage?: (ChatUsage | null)
 }
 /**
  * What a run used up.
@@ -852,6 +882,10 @@ export interface ChatUsage {
  * What it cost, in millionths of a dollar, as far as prices are known.
  */
 costMicros?: number
+/**
+ * How long it took, in milliseconds, where it is known; an addition.
+ */
+durationMs?: (number | null)
 /**
  * Tokens that went in.
  */
@@ -999,6 +1033,73 @@ startedAt?: (number | null)
  */
 export interface NodesChangedEvent {
 
+}
+/**
+ * The next piece of what a program prints: at most 16,000 characters. From a node to the gateway,
+ * and from there, without secrets, to whoever opened the watch. An addition: `process.watch`.
+ */
+export interface ProcessOutputEvent {
+/**
+ * Which character of all that was printed it begins with. What lies between this and the
+ * `next` of the piece before was left out.
+ */
+at: number
+/**
+ * Whether the watch is over.
+ */
+ended?: (boolean | null)
+/**
+ * Why it is over although the program may run on.
+ */
+error?: (string | null)
+/**
+ * Where the next piece begins.
+ */
+next: number
+/**
+ * The piece.
+ */
+text: string
+/**
+ * The watch.
+ */
+watchId: string
+}
+/**
+ * Tells a node that nobody watches any more. An addition: `process.watch`.
+ */
+export interface ProcessUnwatchEvent {
+/**
+ * The watch.
+ */
+watchId: string
+}
+/**
+ * Asks a node for the next piece of what a program in its background prints; it answers with one
+ * `process.output` as soon as there is something to tell. An addition: `process.watch`.
+ */
+export interface ProcessWatchEvent {
+/**
+ * Which character of all it printed to begin with; left out, what it printed lately comes first.
+ */
+from?: (number | null)
+/**
+ * The program's session, as `Bash` answered it.
+ */
+sessionId: string
+/**
+ * The watch; the answer carries it.
+ */
+watchId: string
+}
+/**
+ * A session was deleted.
+ */
+export interface SessionDeletedEvent {
+/**
+ * The key it had.
+ */
+sessionKey: string
 }
 /**
  * Tells a node that nobody waits for a call any more. An addition: `tool.cancel`.
@@ -1713,7 +1814,7 @@ type: HelloKind
  */
 export interface Features {
 /**
- * The additions to the protocol that the gateway knows: `tool.cancel`, `transfer.checked`, `tool.output`.
+ * The additions to the protocol that the gateway knows: `tool.cancel`, `transfer.checked`, `tool.output`, `process.watch`.
  */
 additions?: string[]
 /**
@@ -2570,6 +2671,51 @@ channel: string
 senderId: string
 }
 /**
+ * Which watch to end.
+ */
+export interface ProcessUnwatchParams {
+/**
+ * The watch.
+ */
+watchId: string
+}
+/**
+ * The watch is over.
+ */
+export interface ProcessUnwatchResult {
+/**
+ * Whether there was one.
+ */
+ok: boolean
+}
+/**
+ * Which program to watch.
+ */
+export interface ProcessWatchParams {
+/**
+ * Which character of all it printed to begin with; left out, what it printed lately comes first.
+ */
+from?: (number | null)
+/**
+ * The node it runs on.
+ */
+nodeId: string
+/**
+ * Its session, as the node's `Process` lists it.
+ */
+sessionId: string
+}
+/**
+ * The watch is open.
+ */
+export interface ProcessWatchResult {
+/**
+ * The watch, as `process.output` names it. None when the node cannot be watched: ask its
+ * `Process` for the `log` from time to time then.
+ */
+watchId?: (string | null)
+}
+/**
  * Which session, and how much of it stays.
  */
 export interface SessionCompactParams {
@@ -2603,6 +2749,40 @@ ok: boolean
  * How many messages are no longer shown.
  */
 trimmedMessages: number
+}
+/**
+ * Which session goes.
+ */
+export interface SessionDeleteParams {
+/**
+ * Its key.
+ */
+sessionKey: string
+}
+/**
+ * A session is gone, with all that was said in it.
+ */
+export interface SessionDeleteResult {
+/**
+ * How many archives were removed.
+ */
+deletedArchives: number
+/**
+ * How many messages were deleted, also of before it was last begun anew.
+ */
+deletedMessages: number
+/**
+ * Always true.
+ */
+ok: boolean
+/**
+ * The key it had.
+ */
+sessionKey: string
+/**
+ * How many open questions to the owner were withdrawn.
+ */
+withdrawnApprovals: number
 }
 /**
  * Which session.

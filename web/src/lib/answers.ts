@@ -14,6 +14,7 @@ export type AuditEntry = Schemas['AuditEntry'];
 export type SessionView = Schemas['SessionView'];
 export type ModelView = Schemas['ModelView'];
 export type Models = Schemas['ModelList'];
+export type Maker = Schemas['MakerView'];
 export type AgentView = Schemas['AgentView'];
 export type UsageRow = Schemas['UsageRow'];
 export type Usage = Schemas['UsageList'];

@@ -8,6 +8,8 @@ struct Echo {
     stopped: Notify,
     decided: Mutex<Vec<(String, bool)>>,
     answered: Notify,
+    /// A tool has printed all it has to.
+    printed: Notify,
 }
 
 #[async_trait]
@@ -75,6 +77,29 @@ impl House for Echo {
                 tell(paused).await;
                 self.answered.notified().await;
             }
+            "run" | "flood" => {
+                let lines = if message == "run" { 2 } else { 10_000 };
+                let tool = |state, text: Option<String>| ChatToolEvent {
+                    run_id: "r".into(),
+                    session_key: session.into(),
+                    call_id: "c".into(),
+                    tool: "bash".into(),
+                    state,
+                    args: None,
+                    ok: None,
+                    shown: (state == ChatToolState::Done).then(|| "the whole".to_owned()),
+                    duration_ms: None,
+                    text,
+                    audit_call: None,
+                };
+                let tell = async |event| drop(told.send(Told::Tool(Box::new(event))).await);
+                tell(tool(ChatToolState::Started, None)).await;
+                for line in 1..=lines {
+                    tell(tool(ChatToolState::Output, Some(format!("line {line}\n")))).await;
+                }
+                tell(tool(ChatToolState::Done, None)).await;
+                self.printed.notify_one();
+            }
             _ => {}
         }
         tell(event(ChatState::Delta, "you said ")).await;
@@ -100,6 +125,8 @@ impl House for Echo {
 struct Editor {
     script: Script,
     said: String,
+    /// What it was told of tools: how they stand, and what is shown of them.
+    tools: Vec<(String, String)>,
     asked: u64,
 }
 
@@ -117,6 +144,12 @@ impl Editor {
             if heard["method"] == "session/update" {
                 let text = heard["params"]["update"]["content"]["text"].as_str();
                 self.said.push_str(text.unwrap_or_default());
+                let update = &heard["params"]["update"];
+                if let Some(status) = update["status"].as_str() {
+                    let shown = &update["content"][0]["content"]["text"];
+                    let shown = shown.as_str().unwrap_or_default().to_owned();
+                    self.tools.push((status.to_owned(), shown));
+                }
             } else if heard["method"] == "session/request_permission" {
                 let chosen = json!({ "outcome": "selected", "optionId": "allow" });
                 self.script
@@ -148,6 +181,7 @@ async fn edited(house: Arc<Echo>, with: impl AsyncFnOnce(&mut Editor)) {
         let mut editor = Editor {
             script: Script { reader, writer },
             said: String::new(),
+            tools: Vec::new(),
             asked: 0,
         };
         with(&mut editor).await;
@@ -207,6 +241,47 @@ async fn sessions_are_listed_and_loaded() {
         assert!(editor.ask("session/load", load("old")).await["result"].is_object());
         assert_eq!(editor.said, "hihello");
         assert!(editor.ask("session/resume", load("old")).await["result"].is_object());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_a_tool_prints_is_shown_while_it_runs_and_the_whole_at_its_end() {
+    edited(Arc::default(), async |editor| {
+        editor.prompt("run").await;
+        let told: Vec<(&str, &str)> = editor
+            .tools
+            .iter()
+            .map(|(status, shown)| (status.as_str(), shown.as_str()))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("in_progress", ""),
+                ("in_progress", "line 1\n"),
+                ("in_progress", "line 1\nline 2\n"),
+                ("completed", "the whole"),
+            ]
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_editor_that_does_not_read_misses_what_is_printed_and_nothing_piles_up() {
+    let house = Arc::new(Echo::default());
+    edited(house.clone(), async |editor| {
+        let prompt = json!([{ "type": "text", "text": "flood" }]);
+        let params = json!({ "sessionId": "agent:main:acp-1", "prompt": prompt });
+        editor.script
+            .say(json!({ "jsonrpc": "2.0", "id": "flood", "method": "session/prompt", "params": params }))
+            .await;
+        // All was printed before anything is read.
+        house.printed.notified().await;
+        editor.prompt("hello").await;
+        let told = editor.tools.len();
+        assert!((2..100).contains(&told), "{told}");
+        assert_eq!(editor.tools[told - 1], ("completed".to_owned(), "the whole".to_owned()));
     })
     .await;
 }

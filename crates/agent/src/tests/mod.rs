@@ -1,7 +1,9 @@
 //! What a mind does, against a model and tools that do as they are told.
 
 mod commands;
+mod costs;
 mod crash;
+mod delete;
 mod fixture;
 mod memory;
 mod month;

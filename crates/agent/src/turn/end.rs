@@ -5,8 +5,8 @@ use manyhands_store::{CallState, TurnState};
 
 use super::{Halt, Said, Turn};
 use crate::conversation::{Conversation, kind};
-use crate::event::What;
-use crate::outcome::Outcome;
+use crate::event::{TurnUsage, What};
+use crate::outcome::{Outcome, took};
 use crate::shape::Given;
 
 impl Turn {
@@ -17,6 +17,12 @@ impl Turn {
             Halt::Suspended | Halt::Again => return,
             Halt::Done(said) => {
                 let Said { text, stop } = said;
+                // It ended with the last step that was kept.
+                let ended = Some(self.session.updated);
+                let usage = TurnUsage {
+                    duration_ms: took(self.record.started, ended),
+                    ..usage
+                };
                 return self.tell_all(What::Final { text, stop, usage });
             }
             Halt::Failed(mut failure) => {

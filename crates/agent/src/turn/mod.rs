@@ -220,6 +220,7 @@ impl Turn {
         })?;
         self.keep(message);
         self.record.state = TurnState::Running;
+        self.record.started = self.record.started.or(Some(self.session.updated));
         Ok(())
     }
 

@@ -6,7 +6,7 @@ use manyhands_core::{Caller, ErrorCode, Role, Secret, TokenId, ToolError};
 use manyhands_store::TokenRecord;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::unkept;
 use crate::doorman::NewToken;
@@ -81,10 +81,24 @@ impl Gateway {
             }
         };
         let path = format!("channels.{channel}.accounts.{account}");
-        let value = written(&own);
-        self.set_local(caller, &path, Some(value)).await?;
-        self.chats().start_account(channel, account).await?;
+        self.put_to_use(caller, channel, account, &path, written(&own))
+            .await?;
         Ok(me)
+    }
+
+    /// Writes an account into the settings, and begins anew with it.
+    async fn put_to_use(
+        &self,
+        caller: &Caller,
+        channel: &str,
+        account: &str,
+        path: &str,
+        value: Value,
+    ) -> Result<(), ToolError> {
+        self.chats().put_aside(channel, account).await?;
+        let set = self.set_local(caller, path, Some(value)).await;
+        self.chats().take_over().await;
+        set.map(drop)
     }
 
     /// Makes an account that a bridge carries. Its token is given when the bridge has none yet.
@@ -98,9 +112,9 @@ impl Gateway {
         BridgeName::try_from(channel.to_owned()).map_err(wrong)?;
         check_account(account)?;
         let path = format!("channels.bridges.{channel}.accounts.{account}");
-        let enabled = Some(json!({ "enabled": true }));
-        self.set_local(caller, &path, enabled).await?;
-        self.chats().start_account(channel, account).await?;
+        let enabled = json!({ "enabled": true });
+        self.put_to_use(caller, channel, account, &path, enabled)
+            .await?;
         if !self.bridge_tokens(channel).is_empty() {
             return Ok(None);
         }
@@ -175,10 +189,10 @@ impl Gateway {
 }
 
 /// An account as the settings hold it: only what is set.
-fn written(own: &ChannelAccount) -> serde_json::Value {
+fn written(own: &ChannelAccount) -> Value {
     let mut value = json!(own);
     if let Some(table) = value.as_object_mut() {
-        let is_default = |key: &str, value: &serde_json::Value| {
+        let is_default = |key: &str, value: &Value| {
             value.is_null() || (key == "enabled" && *value == json!(true))
         };
         table.retain(|key, value| !is_default(key, value));

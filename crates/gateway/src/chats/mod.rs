@@ -140,8 +140,20 @@ impl Around {
 struct LineState {
     standing: Standing,
     since: Timestamp,
+    stage: Stage,
     me: Option<Me>,
     last: Option<Timestamp>,
+}
+
+/// How far the making of an account's channel has come.
+#[derive(PartialEq, Clone, Copy)]
+enum Stage {
+    Making,
+    /// Something changed while it was being made.
+    LookAgain,
+    /// Something it needs is missing, such as a secret.
+    Lacking,
+    Made,
 }
 
 /// How an account stands, for its owner.
@@ -173,10 +185,22 @@ impl Status {
 }
 
 impl Line {
-    /// Whether it is not even made, as without a secret that it needs. One that is being made may
-    /// have looked for a secret just before it came.
-    fn lacks_something(&self) -> bool {
-        self.channel.get().is_none()
+    /// Has it look again where it is not made yet: what it needs may have come since it looked. Whether
+    /// it goes on; one that lacks something does not.
+    fn look_again(&self) -> bool {
+        let mut state = self.state();
+        if state.stage == Stage::Making {
+            state.stage = Stage::LookAgain;
+        }
+        state.stage != Stage::Lacking
+    }
+
+    /// Notes what came of making it; false when it has to look again.
+    fn came_to(&self, stage: Stage) -> bool {
+        let mut state = self.state();
+        let settled = state.stage != Stage::LookAgain;
+        state.stage = if settled { stage } else { Stage::Making };
+        settled
     }
 
     fn state(&self) -> MutexGuard<'_, LineState> {
@@ -328,7 +352,7 @@ impl Chats {
             let mut lines = self.lines();
             lines.retain(|key, line| {
                 let same = wanted.get(key) == Some(&line.said) && line.around == around;
-                let stays = same && !line.stop.is_cancelled() && !line.lacks_something();
+                let stays = same && !line.stop.is_cancelled() && line.look_again();
                 if !stays {
                     line.stop.cancel();
                 }
@@ -358,6 +382,7 @@ impl Chats {
             state: Mutex::new(LineState {
                 standing: Standing::Connecting,
                 since: self.0.clock.now(),
+                stage: Stage::Making,
                 me: None,
                 last: None,
             }),
@@ -373,12 +398,15 @@ impl Chats {
     async fn run_line(&self, channel: &str, account: &str, line: &Arc<Line>) {
         let stopped = line.stop.clone();
         let work = async {
-            let made = match self.make(channel, account, &line.said).await {
-                Ok(made) => made,
-                Err(why) => {
-                    tracing::warn!(channel, account, why, "a channel is not used");
-                    self.stands(channel, account, Standing::Broken { why });
-                    return std::future::pending().await;
+            let made = loop {
+                match self.make(channel, account, &line.said).await {
+                    Ok(made) if line.came_to(Stage::Made) => break made,
+                    Err(why) if line.came_to(Stage::Lacking) => {
+                        tracing::warn!(channel, account, why, "a channel is not used");
+                        self.stands(channel, account, Standing::Broken { why });
+                        return std::future::pending().await;
+                    }
+                    _ => {}
                 }
             };
             let _ = line.channel.set(made.clone()); // set here and nowhere else
@@ -512,7 +540,9 @@ impl Chats {
     /// Stops an account, until it is started again.
     pub(crate) async fn stop_account(&self, channel: &str, account: &str) -> Result<(), ToolError> {
         self.must_exist(channel, account)?;
-        self.note(channel, account, "yes").await
+        self.note(channel, account, "yes").await?;
+        self.take_over().await;
+        Ok(())
     }
 
     /// Starts an account, or begins anew with it.
@@ -522,22 +552,26 @@ impl Chats {
         account: &str,
     ) -> Result<(), ToolError> {
         self.must_exist(channel, account)?;
+        self.put_aside(channel, account).await?;
+        self.take_over().await;
+        Ok(())
+    }
+
+    /// Ends what runs of an account, so that the next look at the settings begins anew with it: once,
+    /// since a platform may refuse somebody who is there twice.
+    pub(super) async fn put_aside(&self, channel: &str, account: &str) -> Result<(), ToolError> {
+        self.note(channel, account, "no").await?;
         let key = (channel.to_owned(), account.to_owned());
         if let Some(line) = self.lines().get(&key) {
             line.stop.cancel();
         }
-        self.note(channel, account, "no").await
+        Ok(())
     }
 
     async fn note(&self, channel: &str, account: &str, stopped: &str) -> Result<(), ToolError> {
-        let noted = self
-            .0
-            .records
-            .note(channel, account, STOPPED, stopped)
-            .await;
-        noted.map_err(|e| unkept(&e))?;
-        self.take_over().await;
-        Ok(())
+        let records = &self.0.records;
+        let noted = records.note(channel, account, STOPPED, stopped).await;
+        noted.map_err(|e| unkept(&e))
     }
 
     pub(crate) fn must_exist(&self, channel: &str, account: &str) -> Result<(), ToolError> {

@@ -52,6 +52,18 @@ impl Chats {
         }
     }
 
+    /// Keeps what a conversation owes while its turns are still on record: it is about to be deleted.
+    pub(crate) async fn settle(&self, session: &str) {
+        match self.0.records.promises().await {
+            Ok(promises) => {
+                for promise in promises.iter().filter(|one| one.session_key == session) {
+                    self.try_to_keep(promise).await;
+                }
+            }
+            Err(error) => tracing::warn!(%error, "the promises could not be read"),
+        }
+    }
+
     pub(super) async fn try_to_keep(&self, promise: &Promise) {
         if let Err(error) = self.keep_if_ended(promise).await {
             tracing::warn!(%error, session = promise.session_key, "an answer waits");

@@ -269,7 +269,7 @@ fn in_words(run: &Run, what: What) -> (&'static str, Value) {
             ("final", data)
         }
         What::Error(failure) => ("error", of_error(run, &failure.refusal())),
-        What::Stopped => ("error", of_error(run, &stopped())),
+        What::Stopped | What::Deleted => ("error", of_error(run, &stopped())),
     }
 }
 
@@ -325,7 +325,7 @@ async fn ended(mut run: Run, patience: Duration) -> Result<Response, Refusal> {
                 return Ok(Answered(result).into_response());
             }
             What::Error(failure) => return Err(Refusal(failure.refusal())),
-            What::Stopped => return Err(Refusal(stopped())),
+            What::Stopped | What::Deleted => return Err(Refusal(stopped())),
             What::Paused {
                 approval,
                 tool,

@@ -2,7 +2,7 @@
 
 use axum::routing::{get, post};
 
-use super::admin::{agents, memory, models, people, sessions, skills};
+use super::admin::{agents, makers, memory, models, people, sessions, skills};
 use super::openapi::{Access, Operation};
 use super::routes::Route;
 use super::{chat, chat_answer, v1};
@@ -71,6 +71,28 @@ pub(super) fn table() -> Vec<Route> {
         op("post", "/api/models/test", Owner, "Ask a model for a word")
             .request::<models::Test>()
             .by(models::test),
+        op(
+            "get",
+            "/api/models/makers",
+            Owner,
+            "Who can be added as a provider by name",
+        )
+        .by(makers::list),
+        op(
+            "post",
+            "/api/models/providers",
+            Owner,
+            "Add a provider by its maker's name, or give it another key",
+        )
+        .request::<makers::Add>()
+        .by(makers::add),
+        op(
+            "delete",
+            "/api/models/providers/{name}",
+            Owner,
+            "Take a provider out of the settings",
+        )
+        .by(makers::remove),
         op("get", "/api/usage", Owner, "What models used up")
             .query::<models::Since>()
             .by(models::usage),

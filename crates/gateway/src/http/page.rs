@@ -3,7 +3,9 @@
 //! A link that works once gives the browser a token of its own as a cookie that no script can read and
 //! no other site can send. The token is on record like any other: taking it back logs the browser out.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::io::Read as _;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -242,13 +244,18 @@ fn send(file: &'static File, asked: &HeaderMap) -> Response {
     let takes = asked
         .get(header::ACCEPT_ENCODING)
         .and_then(|value| value.to_str().ok());
-    let packed = file
-        .gzip
-        .filter(|_| takes.is_some_and(|takes| takes.contains("gzip")));
-    let mut response = (StatusCode::OK, packed.unwrap_or(file.bytes)).into_response();
+    let packed = file.packed && takes.is_some_and(|takes| takes.contains("gzip"));
+    let bytes = match file.packed && !packed {
+        true => unpacked(file.bytes).map(Cow::Owned),
+        false => Ok(Cow::Borrowed(file.bytes)),
+    };
+    let mut response = match bytes {
+        Ok(bytes) => (StatusCode::OK, bytes).into_response(),
+        Err(error) => return Refusal(ToolError::internal(error.to_string())).into_response(),
+    };
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(file.mime()));
-    if packed.is_some() {
+    if packed {
         headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     }
     headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
@@ -259,6 +266,13 @@ fn send(file: &'static File, asked: &HeaderMap) -> Response {
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(kept));
     guard(headers);
     response
+}
+
+/// A file of the page for those who do not take it packed.
+fn unpacked(packed: &[u8]) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    flate2::read::GzDecoder::new(packed).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// What a browser is told to hold the page to.

@@ -10,6 +10,7 @@ use axum::{Extension, Json, Router, extract::State, middleware};
 use http::header;
 use manyhands_core::{ErrorCode, Invoke, ToolError};
 use serde_json::Value;
+use tower::Layer as _;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use super::admin::{
@@ -349,7 +350,7 @@ pub fn router(gateway: Arc<Gateway>) -> Router {
     for name in page::beside() {
         router = router.route(&format!("/{name}"), get(page::other));
     }
-    router
+    let rooms = router
         .route("/", get(page::root))
         .route("/login", get(page::login))
         .route("/assets/{*name}", get(page::asset))
@@ -369,11 +370,16 @@ pub fn router(gateway: Arc<Gateway>) -> Router {
             )),
         )
         .fallback(nowhere)
-        .layer(DefaultBodyLimit::max(limit))
-        .layer(middleware::from_fn_with_state(limit as u64, bounded))
-        .layer(CatchPanicLayer::new())
-        .layer(middleware::from_fn_with_state(gateway.clone(), door::check))
-        .layer(middleware::from_fn(v1::speak))
-        .layer(Extension(v1::Since::now(&gateway)))
-        .with_state(gateway)
+        .with_state(gateway.clone());
+    // Once around all of it: around each route they would be made a hundred times over, and
+    // copied one inside the other with every request.
+    let walls = (
+        Extension(v1::Since::now(&gateway)),
+        middleware::from_fn(v1::speak),
+        middleware::from_fn_with_state(gateway, door::check),
+        CatchPanicLayer::new(),
+        middleware::from_fn_with_state(limit as u64, bounded),
+        DefaultBodyLimit::max(limit),
+    );
+    Router::new().fallback_service(walls.layer(rooms))
 }

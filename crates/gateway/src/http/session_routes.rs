@@ -1,8 +1,8 @@
-//! The routes of what is done with the messages of sessions, each beside its description.
+//! The routes of what is done with the messages of sessions, and with all of them, each beside its description.
 
 use axum::routing::get;
 
-use super::admin::{pictures, rewind};
+use super::admin::{delete, pictures, rewind};
 use super::openapi::{Access, Operation};
 use super::routes::Route;
 
@@ -19,6 +19,13 @@ pub(super) fn table() -> Vec<Route> {
         )
         .request::<rewind::Rewind>()
         .by(rewind::rewind),
+        op(
+            "delete",
+            "/api/sessions/{key}",
+            Token,
+            "Delete a session with all that was said in it, archives too; what runs in it is stopped",
+        )
+        .by(delete::delete),
         (
             op(
                 "get",

@@ -1,6 +1,8 @@
 //! The house around the minds: models, people, files, skills and the time of day.
 
+mod delete;
 mod kin;
+pub(crate) mod makers;
 pub(crate) mod memory;
 mod post;
 pub(crate) mod skills;
@@ -37,6 +39,8 @@ use crate::workspace::{Found, Workspace};
 /// The models there are now.
 pub(crate) struct Thinkers {
     models: ArcSwap<Models>,
+    /// Held by whoever adds or removes a provider: the vault and the file change as one.
+    changing: tokio::sync::Mutex<()>,
     budget: MemoryBudget,
     vault: Vault,
     clock: Arc<dyn Clock>,
@@ -67,6 +71,7 @@ impl Thinkers {
         let models = make(settings, &budget, &vault, &clock, &ids);
         Ok(Self {
             models: ArcSwap::from_pointee(models),
+            changing: tokio::sync::Mutex::new(()),
             budget,
             vault,
             clock,

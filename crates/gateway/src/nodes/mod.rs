@@ -26,7 +26,7 @@ use manyhands_wire::NodeEntry;
 use serde_json::Value;
 use tokio::sync::{Notify, broadcast, watch};
 
-pub(crate) use node::{FromNode, Node, Outbox};
+pub(crate) use node::{FromNode, Node, Outbox, Watched};
 pub(crate) use offer::Offer;
 pub(crate) use origins::{News, Origins};
 
@@ -197,6 +197,7 @@ impl Nodes {
             cancels: offer.cancels,
             checked: offer.checked,
             prints: offer.prints,
+            watched: offer.watched,
             readers: offer.able_to(&id, "filesystem.read"),
             writers: offer.able_to(&id, "filesystem.write"),
         };

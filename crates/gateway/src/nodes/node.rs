@@ -8,17 +8,21 @@ use axum::extract::ws::Message;
 use bytes::Bytes;
 use manyhands_core::{CallContext, ErrorCode, NodeId, Progress, ToolError};
 use manyhands_wire::{
-    BinaryFrame, LogsGetEvent, LogsResultParams, Payload, ToolCancelEvent, ToolInvokeEvent,
-    ToolOutputEvent, ToolResultParams, TransferAcceptParams, TransferCompleteParams,
-    TransferDoneParams, TransferMetaParams,
+    BinaryFrame, LogsGetEvent, LogsResultParams, Payload, ProcessOutputEvent, ProcessUnwatchEvent,
+    ProcessWatchEvent, ToolCancelEvent, ToolInvokeEvent, ToolOutputEvent, ToolResultParams,
+    TransferAcceptParams, TransferCompleteParams, TransferDoneParams, TransferMetaParams,
 };
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
+use super::tool::full_name;
+
 /// How long a node may take to send its log.
 const LOGS_WITHIN: Duration = Duration::from_secs(20);
+/// How many programs in its background may be watched.
+const MAX_WATCHES: usize = 32;
 /// What of one transfer may wait for whoever carries it on: a whole window and its talk.
 const MAX_WAITING: usize = 32;
 
@@ -41,6 +45,8 @@ pub(crate) struct About {
     pub(crate) checked: bool,
     /// Whether it tells what a call prints.
     pub(crate) prints: bool,
+    /// Whether it tells what programs in its background print.
+    pub(crate) watched: bool,
     /// Its tools that read files.
     pub(crate) readers: Box<[String]>,
     /// Its tools that write files.
@@ -61,6 +67,7 @@ struct Waiting {
     calls: HashMap<String, Waiter>,
     logs: HashMap<String, oneshot::Sender<LogsResultParams>>,
     transfers: HashMap<u32, mpsc::Sender<FromNode>>,
+    watches: HashMap<String, mpsc::Sender<ProcessOutputEvent>>,
 }
 
 /// Whoever waits for a call, and watches it.
@@ -257,6 +264,43 @@ impl Node {
         (hear, Given { node, id })
     }
 
+    /// Whether it tells what programs in its background print.
+    pub(crate) fn can_be_watched(&self) -> bool {
+        self.about.watched
+    }
+
+    /// Watches one of the programs in its background.
+    pub(crate) fn watch(
+        self: &Arc<Self>,
+        id: String,
+        session: String,
+    ) -> Result<Watched, ToolError> {
+        let (told, hear) = mpsc::channel(1);
+        let mut waiting = self.waiting();
+        if waiting.watches.len() >= MAX_WATCHES {
+            let name = self.id();
+            let message = format!("{MAX_WATCHES} programs of node {name} are watched already");
+            return Err(ToolError::new(ErrorCode::Unavailable, message)
+                .hint("try again when somebody watches one no more"));
+        }
+        waiting.watches.insert(id.clone(), told);
+        drop(waiting);
+        Ok(Watched {
+            node: self.clone(),
+            id,
+            session,
+            hear,
+        })
+    }
+
+    /// Takes what a program prints that is watched; what nobody asked for is nobody's.
+    pub(crate) fn watched(&self, output: ProcessOutputEvent) {
+        let waiting = self.waiting();
+        if let Some(watch) = waiting.watches.get(&output.watch_id) {
+            let _ = watch.try_send(output);
+        }
+    }
+
     /// Takes an answer; whether anybody waited for it.
     pub(crate) fn answered(&self, answer: ToolResultParams) -> bool {
         let waited = self.waiting().calls.remove(&answer.call_id);
@@ -332,6 +376,50 @@ pub(crate) struct Given {
 impl Drop for Given {
     fn drop(&mut self) {
         self.node.waiting().transfers.remove(&self.id);
+    }
+}
+
+/// A program in the background of a node that is watched; dropped, it is no more.
+pub(crate) struct Watched {
+    node: Arc<Node>,
+    id: String,
+    session: String,
+    hear: mpsc::Receiver<ProcessOutputEvent>,
+}
+
+impl Watched {
+    /// The tool by which the node tells of programs in its background.
+    pub(crate) fn tool(&self) -> String {
+        full_name(self.node.id(), "Process")
+    }
+
+    /// What it prints next, as soon as there is something.
+    pub(crate) async fn next(
+        &mut self,
+        from: Option<u64>,
+    ) -> Result<ProcessOutputEvent, ToolError> {
+        let _ = self.hear.try_recv(); // what came unasked
+        let ask = ProcessWatchEvent {
+            watch_id: self.id.clone(),
+            session_id: self.session.clone(),
+            from,
+        };
+        self.node.tell(&ask).await?;
+        tokio::select! {
+            biased;
+            told = self.hear.recv() => told.ok_or_else(|| self.node.lost()),
+            () = self.node.gone.cancelled() => Err(self.node.lost()),
+        }
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        self.node.waiting().watches.remove(&self.id);
+        if !self.node.gone.is_cancelled() {
+            let watch_id = std::mem::take(&mut self.id);
+            self.node.mention(&ProcessUnwatchEvent { watch_id });
+        }
     }
 }
 

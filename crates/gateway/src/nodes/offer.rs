@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use manyhands_core::{NodeId, ToolError, ToolName};
 use manyhands_wire::{
-    ADDITION_CANCEL, ADDITION_CHECKED, ADDITION_OUTPUT, CAPABILITIES, ConnectParams, NodeRuntime,
-    ToolDefinition,
+    ADDITION_CANCEL, ADDITION_CHECKED, ADDITION_OUTPUT, ADDITION_WATCH, CAPABILITIES,
+    ConnectParams, NodeRuntime, ToolDefinition,
 };
 use serde_json::Value;
 
@@ -26,6 +26,7 @@ pub(crate) struct Offer {
     pub(super) cancels: bool,
     pub(super) checked: bool,
     pub(super) prints: bool,
+    pub(super) watched: bool,
 }
 
 /// A tool that is offered.
@@ -79,6 +80,7 @@ impl Offer {
             cancels: knows(ADDITION_CANCEL),
             checked: knows(ADDITION_CHECKED),
             prints: knows(ADDITION_OUTPUT),
+            watched: knows(ADDITION_WATCH),
             capabilities: runtime.host_capabilities,
             tools,
         })

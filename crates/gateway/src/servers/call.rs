@@ -1,6 +1,6 @@
 //! What goes with a call of a server, and what its failure means here.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -12,15 +12,18 @@ use serde_json::{Map, Value, json};
 pub(super) fn hooks(context: &CallContext, timeout: Duration) -> Hooks {
     let progress = context.progress.clone();
     let whole = |value: &Value| value.as_f64().map(|number| number.max(0.0) as u64);
+    let counted = Mutex::new(None);
     Hooks {
         progress: Some(Arc::new(move |told: Map<String, Value>| {
+            let message = told.get("message").and_then(Value::as_str);
+            if message.is_none() && !progress.has_steps() {
+                // Whoever sees only what is printed sees the numbers.
+                return count(&told, &counted).map_or((), |line| progress.print(&line));
+            }
             progress.tell(Step {
                 done: told.get("progress").and_then(whole).unwrap_or(0),
                 total: told.get("total").and_then(whole),
-                message: told
-                    .get("message")
-                    .and_then(Value::as_str)
-                    .map(str::to_owned),
+                message: message.map(str::to_owned),
             });
         })),
         log: context.answers.clone().map(|answers| {
@@ -32,6 +35,27 @@ pub(super) fn hooks(context: &CallContext, timeout: Duration) -> Hooks {
         timeout: Some(timeout),
         ..Hooks::default()
     }
+}
+
+/// How far a call is, as a line, `3 of 10` or `3`: where it is new, and of many steps each hundredth.
+fn count(told: &Map<String, Value>, last: &Mutex<Option<i64>>) -> Option<String> {
+    let number = |name: &str| told.get(name).filter(|value| value.is_number());
+    let (done, total) = (number("progress")?, number("total"));
+    let share = total.and_then(Value::as_f64).filter(|total| *total > 100.0);
+    let now = match (done.as_f64(), share) {
+        (Some(done), Some(total)) => done / total * 100.0,
+        // Small steps of a small whole count too.
+        (done, _) => done.unwrap_or(0.0) * 100.0,
+    };
+    let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+    let now = Some(now as i64);
+    if std::mem::replace(&mut *last, now) == now {
+        return None;
+    }
+    Some(match total {
+        Some(total) => format!("{done} of {total}\n"),
+        None => format!("{done}\n"),
+    })
 }
 
 /// Hands what a server asks on to whoever made the call.
@@ -74,5 +98,31 @@ pub(super) fn failure(server: &ServerName, error: UpstreamError) -> ToolError {
             "log in with `manyhands mcp login {server}`, or add a connection with `manyhands connection add {server}`"
         )),
         _ => told,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_a_line_where_they_are_new_and_of_many_each_hundredth() {
+        let last = Mutex::default();
+        let line = |told: Value| count(told.as_object().unwrap(), &last);
+        assert_eq!(
+            line(json!({ "progress": 3, "total": 10 })).unwrap(),
+            "3 of 10\n"
+        );
+        assert_eq!(line(json!({ "progress": 3, "total": 10 })), None);
+        assert_eq!(line(json!({ "progress": 4 })).unwrap(), "4\n");
+        assert_eq!(
+            line(json!({ "progress": 0.5, "total": 1 })).unwrap(),
+            "0.5 of 1\n"
+        );
+        assert_eq!(line(json!({ "progress": "much", "total": 1 })), None);
+        assert_eq!(line(json!({ "total": 1 })), None);
+        let steps =
+            (0..=50_000).filter_map(|done| line(json!({ "progress": done, "total": 50_000 })));
+        assert_eq!(steps.count(), 101);
     }
 }

@@ -215,7 +215,7 @@ impl Server {
         let choice = self.ground.desk.choose(service, &context.agent, wanted)?;
         let result = self.ask(tool, arguments, context, choice.as_ref()).await;
         if let Some(choice) = &choice {
-            self.mark(choice, &result).await;
+            Box::pin(self.mark(choice, &result)).await;
         }
         let note = choice.filter(|choice| choice.others > 0).map(|choice| {
             format!(
@@ -237,15 +237,8 @@ impl Server {
     ) -> Result<Value, ToolError> {
         let timeout = Duration::from_secs(self.config.timeout);
         if self.config.openapi.is_some() {
-            let credentials = self.credentials(choice).await?;
-            let arguments = arguments.as_object().cloned().unwrap_or_default();
-            let service = self.service_document().await?;
-            let asked = service.call(tool, &arguments, &credentials, timeout);
-            return tokio::select! {
-                biased;
-                () = context.cancel.cancelled() => Err(ToolError::new(ErrorCode::Cancelled, "the call was taken back")),
-                result = asked => result,
-            };
+            // What is seldom needed and large stands behind a pointer, so that a call stays small.
+            return Box::pin(self.ask_service(tool, &arguments, context, choice)).await;
         }
         let account = choice.map(|choice| choice.id);
         let hooks = hooks(context, timeout);
@@ -258,6 +251,26 @@ impl Server {
         let answers = context.answers.as_ref();
         self.request("tools/call", params, account, answers, hooks)
             .await
+    }
+
+    /// The same where the server is an OpenAPI document.
+    async fn ask_service(
+        &self,
+        tool: &str,
+        arguments: &Value,
+        context: &CallContext,
+        choice: Option<&Choice>,
+    ) -> Result<Value, ToolError> {
+        let timeout = Duration::from_secs(self.config.timeout);
+        let credentials = self.credentials(choice).await?;
+        let arguments = arguments.as_object().cloned().unwrap_or_default();
+        let service = self.service_document().await?;
+        let asked = service.call(tool, &arguments, &credentials, timeout);
+        tokio::select! {
+            biased;
+            () = context.cancel.cancelled() => Err(ToolError::new(ErrorCode::Cancelled, "the call was taken back")),
+            result = asked => result,
+        }
     }
 
     /// Sends any request, as the conversation wants it: over the line of all, or one of its own.
@@ -296,7 +309,8 @@ impl Server {
                 .map_err(failed);
             }
             (false, None) if !asker.capabilities().is_empty() => {
-                let own = upstream.open_private(Some(asker)).await.map_err(failed)?;
+                let own = Box::pin(upstream.open_private(Some(asker))).await;
+                let own = own.map_err(failed)?;
                 return own.request(method, params, &hooks).await.map_err(failed);
             }
             // Whoever cannot be asked anything needs no line of their own.
@@ -321,7 +335,7 @@ impl Server {
         if let Some(line) = held.as_ref().filter(|line| !line.is_over()) {
             return Ok(line.clone());
         }
-        let opened = upstream.open_private(Some(asker)).await;
+        let opened = Box::pin(upstream.open_private(Some(asker))).await;
         let opened = Arc::new(opened.map_err(|error| failure(&self.name, error))?);
         own.follow(&opened);
         *held = Some(opened.clone());
@@ -467,6 +481,10 @@ impl Server {
         if let Some(upstream) = found(&self.open.lock().expect("no panic while held")) {
             return Ok(upstream);
         }
+        Box::pin(self.reach(account)).await
+    }
+
+    async fn reach(&self, account: Option<ConnectionId>) -> Result<Upstream, ToolError> {
         let keys = match account {
             Some(id) => self.ground.desk.keys(id).await?,
             None => launch::Keys::new(),
@@ -497,8 +515,8 @@ impl Server {
         }
         let fresh = Upstream::new(described, ground.upstream.clone());
         let mut open = self.open.lock().expect("no panic while held");
-        if let Some(upstream) = found(&open) {
-            return Ok(upstream); // somebody was faster
+        if let Some(upstream) = open.get(&account) {
+            return Ok(upstream.clone()); // somebody was faster
         }
         if open.len() >= MAX_OPEN {
             let message = format!("{MAX_OPEN} connections of {} are open already", self.name);

@@ -5,12 +5,12 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use axum::extract::ws::Message;
-use manyhands_agent::{ChatEvent, Heard, Minds, Missed, SessionKey, What, Whose};
+use manyhands_agent::{ChatEvent, Heard, Minds, Missed, SessionKey, TurnUsage, What, Whose};
 use manyhands_core::{AgentId, Caller, ToolError};
 use manyhands_wire::{
     ChatEventPayload, ChatGapEvent, ChatMessage, ChatSendParams, ChatSendResult, ChatState,
     ChatStopParams, ChatStopResult, ChatToolEvent, ChatToolState, ChatUsage, ErrorShape,
-    Payload as _,
+    Payload as _, SessionDeletedEvent,
 };
 use tokio::sync::mpsc;
 
@@ -344,6 +344,7 @@ enum Told {
     Chat(Box<ChatEventPayload>),
     Tool(Box<ChatToolEvent>),
     Gap(ChatGapEvent),
+    Deleted(SessionDeletedEvent),
 }
 
 impl Told {
@@ -352,6 +353,7 @@ impl Told {
             Self::Chat(told) => told.encode(),
             Self::Tool(told) => told.encode(),
             Self::Gap(told) => told.encode(),
+            Self::Deleted(told) => told.encode(),
         };
         Message::Text(text.into())
     }
@@ -359,6 +361,17 @@ impl Told {
 
 fn millis(wait: Duration) -> u64 {
     u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// What a turn used up, as the wire says it.
+pub(super) fn used(usage: &TurnUsage) -> ChatUsage {
+    ChatUsage {
+        replies: usage.replies,
+        input_tokens: usage.input_tokens,
+        output_tokens: usage.output_tokens,
+        cost_micros: usage.cost_micros,
+        duration_ms: usage.duration_ms,
+    }
 }
 
 /// What a socket is told of an event, if anything.
@@ -401,12 +414,7 @@ fn told(event: &ChatEvent) -> Option<Told> {
         What::Partial(text) => said(ChatState::Partial, text),
         What::Final { text, stop, usage } => ChatEventPayload {
             stop_reason: Some(stop.word().to_owned()),
-            usage: Some(ChatUsage {
-                replies: usage.replies,
-                input_tokens: usage.input_tokens,
-                output_tokens: usage.output_tokens,
-                cost_micros: usage.cost_micros,
-            }),
+            usage: Some(used(usage)),
             ..said(ChatState::Final, text)
         },
         What::Paused {
@@ -473,6 +481,11 @@ fn told(event: &ChatEvent) -> Option<Told> {
             })));
         }
         What::Resumed => return None, // the tool's end says it
+        What::Deleted => {
+            return Some(Told::Deleted(SessionDeletedEvent {
+                session_key: event.session.to_string(),
+            }));
+        }
     };
     Some(Told::Chat(Box::new(told)))
 }
@@ -480,7 +493,6 @@ fn told(event: &ChatEvent) -> Option<Told> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use manyhands_agent::TurnUsage;
     use manyhands_llm::StopReason;
     use serde_json::Value;
 

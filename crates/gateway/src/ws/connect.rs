@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 
 use manyhands_core::{CallId, ErrorCode, NodeId};
 use manyhands_wire::{
-    ADDITION_CANCEL, ADDITION_CHECKED, ADDITION_OUTPUT, ADDITION_SENT, ClientMode, Code,
-    ConnectParams, ErrorShape, EventKind, Features, Frame, HelloOk, Method, PROTOCOL, Response,
-    Server,
+    ADDITION_CANCEL, ADDITION_CHECKED, ADDITION_OUTPUT, ADDITION_SENT, ADDITION_WATCH, ClientMode,
+    Code, ConnectParams, ErrorShape, EventKind, Features, Frame, HelloOk, Method, PROTOCOL,
+    Response, Server,
 };
 
 use super::bridge::{self, Carries};
@@ -129,6 +129,7 @@ fn hello(gateway: &Gateway, guest: &Guest, is_owner: bool) -> HelloOk {
                 ADDITION_CANCEL,
                 ADDITION_CHECKED,
                 ADDITION_OUTPUT,
+                ADDITION_WATCH,
                 ADDITION_SENT,
             ]
             .map(str::to_owned)

@@ -8,7 +8,8 @@ use manyhands_core::{
 };
 use manyhands_wire::{
     Code, ConfigGetParams, ConfigSetParams, ConfigSetResult, ErrorShape, LogsGetParams, Method,
-    NodeForgetParams, NodesListResult, Payload, Request, SessionGetParams, SessionResetParams,
+    NodeForgetParams, NodesListResult, Payload, ProcessUnwatchParams, ProcessUnwatchResult,
+    ProcessWatchResult, Request, SessionDeleteParams, SessionGetParams, SessionResetParams,
     SessionStatsParams, SkillsStatusParams, ToolDefinition, ToolInvokeParams, ToolProgressEvent,
     ToolRequestResult, ToolsListResult, WorkspaceDeleteParams, WorkspaceListParams,
     WorkspaceReadParams, WorkspaceWriteParams,
@@ -16,7 +17,7 @@ use manyhands_wire::{
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 use super::channels;
 use super::chat::{self, Runs};
@@ -24,6 +25,7 @@ use super::connect::number;
 use super::cron;
 use super::request::{self, Requested};
 use super::sessions::Desk;
+use super::watch::{self, Watches};
 use crate::doorman::Admitted;
 use crate::gateway::Gateway;
 use crate::listing;
@@ -34,6 +36,10 @@ pub(super) struct Peer<'a> {
     pub(super) outbox: &'a mpsc::Sender<Message>,
     /// What it is still to hear of.
     pub(super) runs: &'a Runs,
+    /// What it watches.
+    pub(super) watches: &'a Watches,
+    /// Dropped after the answer, for what must not be told before it.
+    pub(super) answered: OnceLock<oneshot::Sender<()>>,
     /// What it is told after the answer.
     pub(super) after: OnceLock<Message>,
     /// What is done after the answer.
@@ -42,7 +48,7 @@ pub(super) struct Peer<'a> {
 
 /// Answers one request.
 pub(super) async fn answer(
-    gateway: &Gateway,
+    gateway: &Arc<Gateway>,
     asker: &Admitted,
     request: Request,
     peer: &Peer<'_>,
@@ -147,6 +153,19 @@ pub(super) async fn answer(
             let forgotten = gateway.forget_node(&asker.caller, &node_id, force).await;
             value(&forgotten.map_err(shape)?)
         }
+        Method::ProcessWatch => {
+            let opened = watch::open(gateway, asker, parse(params)?, peer.watches, peer.outbox);
+            let (watch_id, answered) = opened.await?.unzip();
+            if let Some(answered) = answered {
+                let _ = peer.answered.set(answered); // set here and nowhere else
+            }
+            value(&ProcessWatchResult { watch_id })
+        }
+        Method::ProcessUnwatch => {
+            let ProcessUnwatchParams { watch_id } = parse(params)?;
+            let ok = peer.watches.end(&watch_id);
+            value(&ProcessUnwatchResult { ok })
+        }
         Method::ToolResult
         | Method::LogsResult
         | Method::NodeExecEvent
@@ -192,6 +211,10 @@ pub(super) async fn answer(
         Method::SessionPatch => value(&desk.patch(parse(params)?).await?),
         Method::SessionCompact => value(&desk.compact(parse(params)?).await?),
         Method::SessionRewind => value(&desk.rewind(parse(params)?).await?),
+        Method::SessionDelete => {
+            let params: SessionDeleteParams = parse(params)?;
+            value(&desk.delete(&params.session_key).await?)
+        }
         Method::SessionHistory => value(&desk.history(parse(params)?).await?),
         Method::SessionPreview => value(&desk.preview(parse(params)?).await?),
         Method::CronStatus

@@ -13,6 +13,7 @@ mod methods;
 mod node;
 mod request;
 mod sessions;
+mod watch;
 
 use std::net::SocketAddr;
 use std::pin::pin;
@@ -40,6 +41,7 @@ use crate::nodes::{News, Outbox};
 use chat::Runs;
 use connect::Guest;
 use methods::Peer;
+use watch::Watches;
 
 /// What is read at a time. Each socket holds as much, and there may be thousands: what a node
 /// says of itself fits.
@@ -173,6 +175,7 @@ async fn client(
         outbox: outbox.words,
         open: JoinSet::new(),
         runs: runs.clone(),
+        watches: Arc::default(),
     };
     tokio::select! {
         close = session.run(stream) => close,
@@ -209,6 +212,7 @@ struct Session {
     outbox: mpsc::Sender<Message>,
     open: JoinSet<()>,
     runs: Arc<Runs>,
+    watches: Arc<Watches>,
 }
 
 impl Session {
@@ -270,11 +274,14 @@ impl Session {
         }
         let (gateway, admitted) = (self.gateway.clone(), self.admitted.clone());
         let (outbox, runs) = (self.outbox.clone(), self.runs.clone());
+        let watches = self.watches.clone();
         self.open.spawn(async move {
             let id = request.id.clone();
             let peer = Peer {
                 outbox: &outbox,
                 runs: &runs,
+                watches: &watches,
+                answered: OnceLock::new(),
                 after: OnceLock::new(),
                 then: OnceLock::new(),
             };
@@ -286,6 +293,7 @@ impl Session {
             for message in [Some(text(response)), after].into_iter().flatten() {
                 let _ = outbox.send(message).await; // the peer may have gone
             }
+            drop(peer.answered);
             if let Some(request) = then {
                 request.carry_out(&gateway, &admitted).await;
             }

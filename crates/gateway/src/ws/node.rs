@@ -9,9 +9,9 @@ use futures_util::StreamExt;
 use manyhands_core::NodeId;
 use manyhands_wire::{
     CLOSE_UNAUTHENTICATED, Code, ErrorShape, EventKind, Frame, LogsResultParams, Method,
-    NodeExecEventParams, Params, Payload as _, Request, Response, Taken, ToolOutputEvent,
-    ToolResultParams, TransferAcceptParams, TransferAckEvent, TransferCompleteParams,
-    TransferDoneParams, TransferMetaParams,
+    NodeExecEventParams, Params, Payload as _, ProcessOutputEvent, Request, Response, Taken,
+    ToolOutputEvent, ToolResultParams, TransferAcceptParams, TransferAckEvent,
+    TransferCompleteParams, TransferDoneParams, TransferMetaParams,
 };
 use serde_json::Value;
 use tokio::time::{Instant, MissedTickBehavior, interval};
@@ -115,6 +115,10 @@ impl NodeSession<'_> {
                 if event.event == EventKind::ToolOutput.name() {
                     if let Some(output) = ToolOutputEvent::read(event) {
                         self.node.printed(&output);
+                    }
+                } else if event.event == EventKind::ProcessOutput.name() {
+                    if let Some(output) = ProcessOutputEvent::read(event) {
+                        self.node.watched(output);
                     }
                 } else if let Some(ack) = TransferAckEvent::read(event) {
                     self.node

@@ -1,20 +1,22 @@
 //! Looking at sessions and changing them, as the wire says it.
 
-use manyhands_agent::{Directives as Said, PictureRef, ResetPolicy, SessionKey, SessionSettings};
-use manyhands_core::{ErrorCode, Timestamp, ToolError};
+use manyhands_agent::{
+    Directives as Said, Kept, PictureRef, ResetPolicy, SessionKey, SessionSettings,
+};
+use manyhands_core::{ErrorCode, ToolError};
 use manyhands_llm::{Arguments, Block, Message, ModelId, ReplyBlock};
 use manyhands_store::SessionRecord;
 use manyhands_wire::{
     ChatBlock, ChatMessage, ChatRole, Directives, ErrorShape, ModelName, ResetModeShape,
-    ResetPolicyShape, SessionCompactParams, SessionCompactResult, SessionEntry, SessionGetResult,
-    SessionHistoryParams, SessionHistoryResult, SessionPatchParams, SessionPatchResult,
-    SessionPreviewParams, SessionPreviewResult, SessionResetResult, SessionRewindParams,
-    SessionRewindResult, SessionSettingsPatch, SessionSettingsShape, SessionStatsResult,
-    SessionTokens, SessionsListParams, SessionsListResult,
+    ResetPolicyShape, SessionCompactParams, SessionCompactResult, SessionDeleteResult,
+    SessionEntry, SessionGetResult, SessionHistoryParams, SessionHistoryResult, SessionPatchParams,
+    SessionPatchResult, SessionPreviewParams, SessionPreviewResult, SessionResetResult,
+    SessionRewindParams, SessionRewindResult, SessionSettingsPatch, SessionSettingsShape,
+    SessionStatsResult, SessionTokens, SessionsListParams, SessionsListResult,
 };
 use serde_json::Value;
 
-use super::chat::{Sight, key};
+use super::chat::{Sight, key, used};
 use super::methods::shape;
 use crate::doorman::Admitted;
 use crate::gateway::Gateway;
@@ -217,6 +219,19 @@ impl Desk<'_> {
         })
     }
 
+    pub(super) async fn delete(&self, text: &str) -> Result<SessionDeleteResult, ErrorShape> {
+        let key = key(self.asker, text)?;
+        let gone = self.gateway.delete_session(&self.asker.caller, &key).await;
+        let gone = gone.map_err(shape)?;
+        Ok(SessionDeleteResult {
+            ok: true,
+            session_key: key.to_string(),
+            deleted_messages: gone.messages,
+            deleted_archives: gone.archives as u64,
+            withdrawn_approvals: gone.questions,
+        })
+    }
+
     async fn page(
         &self,
         session: &SessionRecord,
@@ -227,10 +242,8 @@ impl Desk<'_> {
         let before = before.unwrap_or(i64::MAX);
         let page = self.gateway.minds().messages(session, before, limit);
         let page = page.await.map_err(shape)?;
-        let first = page.first().map(|(seq, ..)| *seq);
-        let said = page
-            .into_iter()
-            .flat_map(|(seq, at, message)| said(seq, at, message));
+        let first = page.first().map(|one| one.seq);
+        let said = page.into_iter().flat_map(said);
         Ok((said.collect(), first.filter(|seq| *seq > session.floor)))
     }
 
@@ -413,7 +426,19 @@ impl Change {
 }
 
 /// A message as the wire says it; each result of a tool is one of its own.
-fn said(seq: i64, at: Timestamp, message: Message) -> Vec<ChatMessage> {
+fn said(kept: Kept) -> Vec<ChatMessage> {
+    let usage = kept.usage.as_ref().map(used);
+    let mut all = messages(kept);
+    if let Some(last) = all.last_mut() {
+        last.usage = usage;
+    }
+    all
+}
+
+fn messages(kept: Kept) -> Vec<ChatMessage> {
+    let Kept {
+        seq, at, message, ..
+    } = kept;
     let dated = |message: ChatMessage| ChatMessage {
         seq: Some(seq),
         timestamp: Some(at.0),

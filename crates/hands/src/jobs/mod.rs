@@ -31,7 +31,7 @@ use session::{About, Session};
 
 pub use error::JobError;
 pub use shape::{
-    BashRequest, BashResult, CompletedJob, JobEvent, JobEventKind, JobStatus, LogResult,
+    BashRequest, BashResult, CompletedJob, Followed, JobEvent, JobEventKind, JobStatus, LogResult,
     PollResult, RunningJob, SessionEntry, SessionId, WriteResult,
 };
 

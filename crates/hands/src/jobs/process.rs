@@ -9,14 +9,17 @@ use tokio::time::{sleep, timeout};
 
 use super::session::Session;
 use super::{
-    DEFAULT_LOG_LINES, JobError, JobStatus, Jobs, LogResult, PollResult, SessionEntry, SessionId,
-    WriteResult,
+    DEFAULT_LOG_LINES, Followed, JobError, JobStatus, Jobs, LogResult, PollResult, SessionEntry,
+    SessionId, WriteResult,
 };
 
 /// How long a program may take to read what it is given.
 const READING: Duration = Duration::from_secs(5);
 /// How long a killed program may take to be gone.
 const DYING: Duration = Duration::from_secs(2);
+
+/// How much of what was printed before is told to whoever begins to follow.
+const LATELY: u64 = 64_000;
 
 impl Jobs {
     /// The background sessions, newest first: those that run, and those that ended lately.
@@ -44,6 +47,21 @@ impl Jobs {
             return Err(JobError::LogLimit);
         }
         Ok(self.find(id)?.log(offset, limit))
+    }
+
+    /// At most `limit` characters of what a session prints from character `from` of the whole on,
+    /// as soon as there are any; without `from` what it printed lately. Waits while it prints nothing,
+    /// and says when it has ended and nothing is left. Nothing is kept for whoever follows: what is no
+    /// longer in memory when they come is passed over, and where the piece begins says so.
+    pub async fn follow(
+        &self,
+        id: SessionId,
+        from: Option<u64>,
+        limit: usize,
+    ) -> Result<Followed, JobError> {
+        let session = self.find(id)?;
+        let from = from.unwrap_or_else(|| session.near_the_end(LATELY));
+        Ok(session.follow(from, limit.max(1)).await)
     }
 
     /// Gives `data` to a session's standard input.

@@ -10,7 +10,7 @@ use manyhands_core::{Clock, Progress, Timestamp};
 use manyhands_guard::{Exit, Running, SuperviseError};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use tokio::process::ChildStdin;
-use tokio::sync::{OwnedSemaphorePermit, broadcast};
+use tokio::sync::{Notify, OwnedSemaphorePermit, broadcast};
 use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard, WaitForCancellationFuture};
 
@@ -18,8 +18,8 @@ use crate::shell::private::Private;
 
 use super::transcript::{Transcript, pump};
 use super::{
-    CompletedJob, JobError, JobEvent, JobEventKind, JobStatus, LAST_WORDS, LIST_CHARS, LogResult,
-    PollResult, RunningJob, SessionEntry, SessionId, TAIL_CHARS,
+    CompletedJob, Followed, JobError, JobEvent, JobEventKind, JobStatus, LAST_WORDS, LIST_CHARS,
+    LogResult, PollResult, RunningJob, SessionEntry, SessionId, TAIL_CHARS,
 };
 
 /// One command that runs or ran.
@@ -32,6 +32,8 @@ pub(super) struct Session {
     ended: CancellationToken,
     pub(super) stdin: tokio::sync::Mutex<Option<ChildStdin>>,
     transcript: Mutex<Transcript>,
+    /// It printed something.
+    printed: Arc<Notify>,
     state: Mutex<State>,
     clock: Arc<dyn Clock>,
     events: broadcast::Sender<JobEvent>,
@@ -101,6 +103,7 @@ impl Session {
             ended: CancellationToken::new(),
             stdin: tokio::sync::Mutex::new(running.stdin.take()),
             transcript: Mutex::new(Transcript::new()),
+            printed: Arc::default(),
             state: Mutex::default(),
             clock,
             events,
@@ -119,9 +122,14 @@ impl Session {
         slot: Option<OwnedSemaphorePermit>,
         private: Option<Private>,
     ) {
+        let (told, printed) = (self.about.progress.clone(), self.printed.clone());
+        let progress = Progress::default().printing(move |text| {
+            told.print(text);
+            printed.notify_waiters();
+        });
         let pumped = pump(
             &self.transcript,
-            &self.about.progress,
+            &progress,
             running.stdout.take(),
             running.stderr.take(),
         );
@@ -343,6 +351,49 @@ impl Session {
             truncated: transcript.merged.truncated(),
             total_chars: transcript.merged.total_chars(),
             error: ending.and_then(|e| e.lost),
+        }
+    }
+
+    /// What it printed from character `from` on, as soon as there is any, or that it has ended.
+    pub(super) async fn follow(&self, from: u64, limit: usize) -> Followed {
+        loop {
+            let printed = self.printed.notified();
+            // Looked at first: nothing is printed after the end.
+            let ended = self.has_ended();
+            let followed = self.since(from, limit, ended);
+            if ended || !followed.text.is_empty() {
+                return followed;
+            }
+            tokio::select! {
+                () = printed => {}
+                () = self.ended() => {}
+            }
+        }
+    }
+
+    fn since(&self, from: u64, limit: usize, ended: bool) -> Followed {
+        let transcript = self.transcript();
+        let piece = transcript.merged.since(from, limit);
+        Followed {
+            at: piece.at,
+            next: piece.next,
+            text: piece.text.to_owned(),
+            ended: ended && piece.next == transcript.merged.total_chars(),
+        }
+    }
+
+    /// Where a line begins of which, with all that follows, at most `chars` were printed so far.
+    pub(super) fn near_the_end(&self, chars: u64) -> u64 {
+        let merged = &self.transcript().merged;
+        let from = merged.total_chars().saturating_sub(chars);
+        let line = |from: u64| {
+            let rest = merged.since(from, usize::MAX).text;
+            let end = rest.find('\n')?;
+            Some(from + rest[..=end].chars().count() as u64)
+        };
+        match from {
+            0 => 0,
+            _ => line(from).unwrap_or(from),
         }
     }
 

@@ -201,6 +201,20 @@ pub struct PollResult {
     pub error: Option<String>,
 }
 
+/// The next piece of what a session printed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Followed {
+    /// Which character of the whole it begins with. More than was asked for when what lies between
+    /// is no longer kept.
+    pub at: u64,
+    /// Where the next piece begins.
+    pub next: u64,
+    /// The piece.
+    pub text: String,
+    /// Whether the program has ended, and this was the last.
+    pub ended: bool,
+}
+
 /// A page of a background session's output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]

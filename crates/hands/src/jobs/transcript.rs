@@ -35,6 +35,14 @@ pub(super) struct Page<'a> {
     pub(super) dropped: u64,
 }
 
+/// The next piece of a [`Tail`], from one character of the whole to another.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Piece<'a> {
+    pub(super) text: &'a str,
+    pub(super) at: u64,
+    pub(super) next: u64,
+}
+
 impl Tail {
     pub(super) fn of(cap: usize) -> Self {
         Self {
@@ -116,6 +124,24 @@ impl Tail {
             total,
             dropped,
         }
+    }
+
+    /// At most `limit` characters from character `from` of the whole on. What is no longer kept is
+    /// passed over to where a line begins, so that nothing is told from its middle.
+    pub(super) fn since(&self, from: u64, limit: usize) -> Piece<'_> {
+        let first = self.total_chars - self.chars.min(self.cap) as u64;
+        let mut at = from.clamp(first, self.total_chars);
+        let ahead = usize::try_from(self.total_chars - at).unwrap_or(usize::MAX);
+        let mut rest = self.last(ahead);
+        if at > from
+            && let Some(end) = rest.find('\n')
+        {
+            at += rest[..=end].chars().count() as u64;
+            rest = &rest[end + 1..];
+        }
+        let text = &rest[..after_chars(rest, limit)];
+        let next = at + text.chars().count() as u64;
+        Piece { text, at, next }
     }
 
     #[cfg(test)]
@@ -316,6 +342,28 @@ mod tests {
             prop_assert_eq!(page.total, whole.split_inclusive('\n').count() as u64);
             let gone: String = whole.chars().take(chars.saturating_sub(cap)).collect();
             prop_assert_eq!(page.dropped, newlines(&gone));
+        }
+
+        #[test]
+        fn pieces_one_after_the_other_are_the_whole_from_where_it_is_kept(
+            pieces in proptest::collection::vec("[aä😀\n]{0,9}", 0..20), cap in 1_usize..60, limit in 1_usize..7,
+        ) {
+            let whole: Vec<char> = pieces.concat().chars().collect();
+            let tail = tail(cap, &pieces.iter().map(String::as_str).collect::<Vec<_>>());
+            let (mut from, mut first) = (0, true);
+            while from < whole.len() {
+                let piece = tail.since(from as u64, limit);
+                let (at, next) = (piece.at as usize, piece.next as usize);
+                prop_assert_eq!(piece.text, whole[at..next].iter().collect::<String>());
+                prop_assert!(next - at <= limit && (next > from || next == whole.len()));
+                let kept = whole.len().saturating_sub(cap);
+                match first && kept > 0 {
+                    true => prop_assert!(at >= kept && (whole[at - 1] == '\n' || !whole[kept..].contains(&'\n'))),
+                    false => prop_assert_eq!(at, from),
+                }
+                (from, first) = (next, false);
+            }
+            prop_assert_eq!(tail.since(u64::MAX, limit).text, "");
         }
 
         #[test]

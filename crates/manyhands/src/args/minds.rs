@@ -92,6 +92,11 @@ pub enum SessionsCommand {
         #[arg(long, default_value_t = 20, value_name = "N")]
         keep: u32,
     },
+    /// Delete one with all that was said in it, archives too; what it cost stays counted.
+    Delete {
+        /// Which one.
+        key: String,
+    },
     /// Set its model, how hard it thinks, and what it is called.
     #[command(group(clap::ArgGroup::new("what").required(true).multiple(true)))]
     Set {
@@ -202,6 +207,31 @@ pub struct Models {
 
 #[derive(Subcommand)]
 pub enum ModelsCommand {
+    /// List who can be added by name.
+    Makers {
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Add somebody's models and try one. The key is asked for, or comes on standard input.
+    Add {
+        /// The maker's name, such as anthropic or ollama; `models makers` lists them.
+        maker: String,
+        /// The model, as the maker calls it; the maker's usual one when not given.
+        #[arg(long, value_name = "MODEL")]
+        model: Option<String>,
+        /// Use it from now on where no other model is said; without this only where there is none yet.
+        #[arg(long)]
+        default: bool,
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove a provider that nothing uses any more, with its key if it is its maker's.
+    Remove {
+        /// The provider's name.
+        name: String,
+    },
     /// Ask a model for one word, and say how it went.
     Test {
         /// The model, as provider/model; the default when not given.
@@ -258,6 +288,21 @@ mod tests {
         assert!(parse("chat hello there").is_err(), "quotes were forgotten");
         assert!(parse("chat --think hard x").is_err());
         assert!(parse("chat --agent Big_One x").is_err());
+    }
+
+    #[test]
+    fn a_key_is_never_an_argument() {
+        let Ok(Command::Models(models)) = parse("models add anthropic --model m --default") else {
+            panic!("no models");
+        };
+        assert!(matches!(
+            models.command,
+            Some(ModelsCommand::Add { default: true, .. })
+        ));
+        assert!(parse("models add anthropic sk-12345678").is_err());
+        assert!(parse("models add anthropic --key sk-12345678").is_err());
+        assert!(parse("models add").is_err());
+        assert!(parse("models remove anthropic").is_ok());
     }
 
     #[test]

@@ -91,7 +91,7 @@ pub enum Command {
     Cp(Cp),
     /// Talk to an agent.
     Chat(Chat),
-    /// List the conversations; search them; show, reset, compact and set one.
+    /// List the conversations; search them; show, reset, compact, set and delete one.
     Sessions(Sessions),
     /// Jobs with a schedule: list, add, edit, remove and run them, and see what came of them.
     #[command(subcommand)]
@@ -111,7 +111,7 @@ pub enum Command {
     Outbox(Outbox),
     /// List messages that were heard and could not be worked on; try them again.
     Inbox(Inbox),
-    /// List the models, or test one.
+    /// List the models; add, test and remove them.
     Models(Models),
     /// List the agents, or show one.
     Agents(Agents),

@@ -195,7 +195,7 @@ fn piped(input: std::io::Stdin, count: usize) -> Result<VecDeque<String>, Failur
 }
 
 /// A line of the terminal that is not shown while it is typed.
-fn asked(key: &str) -> Result<String, Failure> {
+pub(super) fn asked(key: &str) -> Result<String, Failure> {
     output::ask(&format!("{key}: "));
     let input = std::io::stdin();
     let quiet = Quiet::begin(&input)?;

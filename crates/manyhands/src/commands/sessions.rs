@@ -65,6 +65,10 @@ pub async fn run(sessions: Sessions, ground: &Ground) -> Done {
                 ),
             });
         }
+        Some(SessionsCommand::Delete { key }) => {
+            let done = remote.delete(&path(&key, "")).await?;
+            output::say(deleted(&done));
+        }
         Some(SessionsCommand::Set {
             key,
             model,
@@ -91,6 +95,29 @@ pub async fn run(sessions: Sessions, ground: &Ground) -> Done {
 
 fn path(key: &str, rest: &str) -> String {
     format!("/api/sessions/{}{rest}", segment(key))
+}
+
+/// What went with a session.
+fn deleted(done: &Value) -> String {
+    let count = |name: &str| done[name].as_u64().unwrap_or_default();
+    let mut gone = vec![counted(count("deletedMessages"), "message", "messages")];
+    match count("deletedArchives") {
+        0 => {}
+        archives => gone.push(counted(archives, "archive", "archives")),
+    }
+    let mut said = format!(
+        "{} is deleted, with {}",
+        text(&done["sessionKey"]),
+        gone.join(" and ")
+    );
+    match count("withdrawnApprovals") {
+        0 => {}
+        questions => said.push_str(&format!(
+            "; {} withdrawn",
+            counted(questions, "approval was", "approvals were")
+        )),
+    }
+    said
 }
 
 async fn list(remote: &Remote, json: bool) -> Result<(), Failure> {
@@ -288,6 +315,19 @@ mod tests {
         let expect = "agent:main:work (at work)\n  label        Work\n  model        p/m\n  messages     4\n  \
             used         12.3k in, 67 out, $0.0015\n  waiting      1 message\n  last active  t";
         assert_eq!(about(&session), expect);
+    }
+
+    #[test]
+    fn what_went_with_a_session_is_said() {
+        let check = |done: Value, expect: &str| assert_eq!(deleted(&done), expect);
+        check(
+            json!({ "sessionKey": "agent:main:work", "deletedMessages": 1, "deletedArchives": 0, "withdrawnApprovals": 0 }),
+            "agent:main:work is deleted, with 1 message",
+        );
+        check(
+            json!({ "sessionKey": "agent:main:work", "deletedMessages": 4, "deletedArchives": 2, "withdrawnApprovals": 1 }),
+            "agent:main:work is deleted, with 4 messages and 2 archives; 1 approval was withdrawn",
+        );
     }
 
     #[test]

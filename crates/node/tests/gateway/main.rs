@@ -7,3 +7,4 @@ mod incoming;
 mod news;
 mod outgoing;
 mod tls;
+mod watches;

@@ -165,10 +165,12 @@ async fn calls_without_an_end_are_found_after_a_crash() {
     let store = home.open().await;
     let ids = ids();
     let (done, cut, at_once): (CallId, CallId, CallId) = (ids.next(), ids.next(), ids.next());
+    let changes = |kind, call| AuditEntry {
+        effects: Effects::WRITES,
+        ..entry(kind, "t", Some(call))
+    };
     let say = async |kind, call, durability| {
-        let told = store
-            .audit()
-            .record(entry(kind, "t", Some(call)), durability);
+        let told = store.audit().record(changes(kind, call), durability);
         told.await.unwrap();
     };
     say(AuditKind::Started, done, Durability::OnDisk).await;
@@ -180,7 +182,7 @@ async fn calls_without_an_end_are_found_after_a_crash() {
     let open = store.audit().unfinished().await.unwrap();
     assert_eq!(open.len(), 1);
     assert_eq!(open[0].entry.call, Some(cut));
-    let end = entry(AuditKind::Finished, "t", Some(cut));
+    let end = changes(AuditKind::Finished, cut);
     store.audit().record(end, Durability::OnDisk).await.unwrap();
     assert!(store.audit().unfinished().await.unwrap().is_empty());
 }

@@ -219,6 +219,10 @@ struct Calls {
 
 impl Calls {
     fn see(&mut self, entry: &AuditEntry, seq: i64) {
+        // The start of a call that only looks is not recorded, so there is nothing to end.
+        if entry.kind == AuditKind::Finished && !entry.effects.changes() {
+            return;
+        }
         let Some(call) = entry.call.map(|call| call.to_string()) else {
             return;
         };

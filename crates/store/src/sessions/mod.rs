@@ -3,6 +3,8 @@
 //! Every step of a turn is one transaction over the session, its entries, the turn and the
 //! tools it asked for: see [`Sessions::commit`].
 
+mod counts;
+mod delete;
 mod mail;
 mod part;
 mod record;
@@ -10,6 +12,8 @@ mod remove;
 mod step;
 mod usage;
 
+pub use counts::TurnEnd;
+pub use delete::{Deleted, archive_folder};
 pub use mail::{AgentMail, AgentMessage, Full};
 pub use record::{CallRecord, CallState, Entry, SessionRecord, TurnRecord, TurnState};
 pub use step::Act;
@@ -19,6 +23,7 @@ use std::sync::Arc;
 
 use manyhands_core::{AgentId, Timestamp};
 
+use crate::changes::Changes;
 use crate::error::StoreError;
 use crate::memory::{Memory, News};
 use crate::sql::{Sql, Statement};
@@ -44,12 +49,18 @@ pub enum Taken {
 pub struct Sessions {
     sql: Sql,
     news: Arc<News>,
+    /// Told when questions of a session that goes are withdrawn.
+    questions: Changes,
 }
 
 impl Sessions {
-    pub(crate) fn new(sql: Sql) -> Self {
+    pub(crate) fn new(sql: Sql, questions: Changes) -> Self {
         let news = Arc::default();
-        Self { sql, news }
+        Self {
+            sql,
+            news,
+            questions,
+        }
     }
 
     /// What was said, to be found again by words.

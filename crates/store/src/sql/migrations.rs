@@ -3,15 +3,15 @@
 
 use std::borrow::Cow;
 
-use sqlx::SqlSafeStr as _;
 use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
 use sqlx::sqlite::SqlitePool;
+use sqlx::{Connection as _, SqlSafeStr as _};
 
-use super::sqlite::refusal;
+use super::sqlite::{BEGIN_WRITE, refusal};
 use crate::error::StoreError;
 
 /// Steps are appended and never edited once released.
-const STEPS: [(i64, &str, &str); 13] = [
+const STEPS: [(i64, &str, &str); 14] = [
     (
         1,
         "records",
@@ -61,9 +61,14 @@ const STEPS: [(i64, &str, &str); 13] = [
         "approval_place",
         include_str!("../../migrations/0013_approval_place.sql"),
     ),
+    (
+        14,
+        "session_gone",
+        include_str!("../../migrations/0014_session_gone.sql"),
+    ),
 ];
 
-/// Applies what is missing, each step in its own transaction.
+/// Applies what is missing in one transaction: all of it or nothing, and one wait for the disk.
 pub(super) async fn run(pool: &SqlitePool) -> Result<(), StoreError> {
     let steps = STEPS
         .into_iter()
@@ -80,10 +85,13 @@ pub(super) async fn run(pool: &SqlitePool) -> Result<(), StoreError> {
         .collect();
     let migrator = Migrator::with_migrations(steps);
     let mut connection = pool.acquire().await.map_err(refusal)?;
+    // The steps' own transactions become savepoints inside this one.
+    let mut whole = connection.begin_with(BEGIN_WRITE).await.map_err(refusal)?;
     migrator
-        .run_direct(None, &mut *connection, false)
+        .run_direct(None, &mut *whole, false)
         .await
-        .map_err(explain)
+        .map_err(explain)?;
+    whole.commit().await.map_err(refusal)
 }
 
 fn explain(error: MigrateError) -> StoreError {

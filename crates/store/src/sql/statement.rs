@@ -59,7 +59,7 @@ impl From<Option<Timestamp>> for Param {
 /// come in few shapes and stay prepared.
 pub(crate) fn in_groups<T>(items: Vec<T>) -> Vec<Vec<T>> {
     let (mut groups, mut rest) = (Vec::new(), items.into_iter());
-    for size in [64, 8, 1] {
+    for size in [64, 32, 16, 8, 4, 2, 1] {
         while rest.len() >= size {
             groups.push(rest.by_ref().take(size).collect());
         }
@@ -158,7 +158,7 @@ mod tests {
     fn groups_keep_the_order_and_have_few_sizes() {
         let groups = in_groups((0..150).collect());
         let sizes: Vec<usize> = groups.iter().map(Vec::len).collect();
-        assert_eq!(sizes, [64, 64, 8, 8, 1, 1, 1, 1, 1, 1]);
+        assert_eq!(sizes, [64, 64, 16, 4, 2]);
         assert_eq!(groups.concat(), (0..150).collect::<Vec<i32>>());
         assert!(in_groups(Vec::<i32>::new()).is_empty());
     }

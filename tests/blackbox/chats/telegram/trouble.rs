@@ -240,6 +240,14 @@ fn credentials_are_tried_before_they_are_used_and_forgotten_at_the_end() {
     stage.scene.connected("telegram", "default");
     stage.write(ADA, "hello");
     stage.reads(ADA.id, "Good morning");
+    eventually("its handle", || account()["handle"] == Telegram::HANDLE);
+    let answered = |method: &str, status: u16| {
+        let requests = stage.requests(method);
+        requests.iter().filter(|one| one.status == status).count()
+    };
+    // Once to try it, and twice as it begins: to hear who is meant, and to be shown.
+    assert!(answered("getMe", 200) <= 3, "it begins once");
+    assert_eq!(answered("getUpdates", 409), 0, "nobody is there twice");
     let file = stage.scene.gateway.home.path().join("config.toml");
     let settings = || std::fs::read_to_string(&file).expect("the settings");
     assert!(

@@ -26,7 +26,7 @@ export type Item = { key: number } & (
   | Said
   | { kind: 'agent'; text: string; at: number | null }
   | Call
-  | { kind: 'cost'; used: ChatUsage; ms: number }
+  | { kind: 'cost'; used: ChatUsage; ms: number | null }
   | { kind: 'note'; tone: 'quiet' | 'bad'; text: string; hint: string }
 );
 type Bare<T> = T extends unknown ? Omit<T, 'key'> : never;
@@ -79,25 +79,30 @@ export function unfenced(text: string): { text: string; from: string } {
   return whole ? { text: whole[2] ?? '', from: whole[1] ?? '' } : { text, from: '' };
 }
 
+/** What a turn used up, as it is shown after it; `ms` where the gateway does not say how long it took. */
+export function cost(used: ChatUsage, ms: number | null = null): Item {
+  return item({ kind: 'cost', used, ms: used.durationMs ?? ms });
+}
+
 /** Messages of a session's history as they are shown. */
 export function shown(messages: ChatMessage[], session: string): Item[] {
   const items: Item[] = [];
   const open = new Map<string, Call>();
-  for (const message of messages) {
+  const take = (message: ChatMessage) => {
     const at = message.timestamp ?? null;
     const text = message.content.map((block) => (block.type === 'text' ? block.text : '')).join('');
     if (message.role === 'toolResult') {
       const call = open.get(message.toolCallId ?? '');
-      if (!call) continue;
+      if (!call) return;
       open.delete(call.id);
       call.state = message.isError ? 'error' : 'ok';
       call.result = unfenced(text).text;
       call.pictures = picturesOf(message.content, session).pictures;
-      continue;
+      return;
     }
     if (message.role === 'user') {
       items.push(item({ kind: 'user', seq: message.seq ?? null, ...unfenced(text), at, ...picturesOf(message.content, session) }));
-      continue;
+      return;
     }
     if (text.trim()) items.push(item({ kind: 'agent', text, at }));
     for (const block of message.content) {
@@ -106,8 +111,18 @@ export function shown(messages: ChatMessage[], session: string): Item[] {
       open.set(block.id, call);
       items.push(call);
     }
+  };
+  for (const message of messages) {
+    take(message);
+    if (message.usage) items.push(cost(message.usage));
   }
   return items;
+}
+
+/** Whether the history that was fetched had the end of a run already, whose event comes only now. */
+export function hasEnd(items: Item[], text: string, used: ChatUsage | undefined): boolean {
+  const [said, last] = items.slice(-2);
+  return last?.kind === 'cost' && said?.kind === 'agent' && said.text === text && used?.durationMs !== undefined && last.ms === used.durationMs;
 }
 
 /** Which message of the history somebody means who sees an item without a number: the last one with its words. */

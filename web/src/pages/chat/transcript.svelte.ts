@@ -6,7 +6,7 @@ import { post } from '../../lib/http';
 import { live, told } from '../../lib/live.svelte';
 import { plain } from '../../lib/safe';
 import { CallError, type Events } from '../../lib/socket';
-import { item, meant, printed, shown, source, type Item, type Picture } from './items';
+import { cost, hasEnd, item, meant, printed, shown, source, type Item, type Picture } from './items';
 
 export type Question = { id: string; tool: string; arguments: unknown };
 
@@ -28,6 +28,8 @@ export class Transcript {
   /** The question that was seen among those that wait. */
   #waiting = '';
   #began = 0;
+  /** How many answers came. */
+  #answers = 0;
   #fetching = false;
   #off: (() => void)[];
 
@@ -37,6 +39,7 @@ export class Transcript {
       live.on('chat', (event) => this.#heard(event)),
       live.on('chat.tool', (event) => this.#worked(event)),
       live.on('chat.gap', () => void this.load()),
+      live.on('session.deleted', (event) => event.sessionKey === this.key && this.#deleted()),
     ];
   }
 
@@ -47,7 +50,10 @@ export class Transcript {
   /** Fetches the end of the conversation and how it stands. */
   async load(): Promise<void> {
     try {
+      const before = this.#answers;
       const said = await live.call('session.history', { sessionKey: this.asked, limit: PAGE });
+      // An answer that came meanwhile may be missing in it.
+      if (before !== this.#answers) return await this.load();
       this.key = said.sessionKey;
       this.items = shown(said.messages, said.sessionKey);
       this.before = said.nextBefore ?? null;
@@ -64,9 +70,11 @@ export class Transcript {
       }
       this.error = null;
     } catch (error) {
-      // A session that nobody said anything in yet is an empty one.
-      if (error instanceof CallError && error.code === 404) this.error = null;
-      else if (!(error instanceof CallError && error.retryable)) this.error = told(error);
+      // A session that nobody said anything in yet is an empty one; one that was there is deleted.
+      if (error instanceof CallError && error.code === 404) {
+        this.error = null;
+        if (this.items.some((one) => one.kind === 'user' && one.seq !== null)) this.#deleted();
+      } else if (!(error instanceof CallError && error.retryable)) this.error = told(error);
       else return;
     }
     this.loaded = true;
@@ -87,7 +95,7 @@ export class Transcript {
   async send(text: string, pictures: Picture[]): Promise<boolean> {
     const runId = randomId();
     const command = text.startsWith('/') && !/^\/[tm]:/.test(text);
-    const first = !this.items.length && /:talk-[0-9a-f]+$/.test(this.asked) && !command;
+    const first = this.items.every((one) => one.kind === 'note') && /:talk-[0-9a-f]+$/.test(this.asked) && !command;
     const mine = item({ kind: 'user', seq: null, text, from: '', at: Date.now(), pictures, unseen: 0 });
     this.items.push(mine);
     this.#runs.add(runId);
@@ -188,6 +196,25 @@ export class Transcript {
     if (wrong) this.#note(wrong.message, 'bad', wrong.hint);
   }
 
+  /** A turn without an answer cost something too: the history says what. */
+  async #spent(): Promise<void> {
+    const said = await live.call('session.history', { sessionKey: this.asked, limit: 1 }).catch(() => null);
+    const used = said?.messages.at(-1)?.usage;
+    const last = this.items.findLast((one) => one.kind === 'cost');
+    const known = last?.kind === 'cost' && JSON.stringify(last.used) === JSON.stringify(used);
+    if (used && !known && !this.busy) this.items.push(cost(used));
+  }
+
+  /** Somebody deleted the conversation, here or elsewhere. */
+  #deleted(): void {
+    this.text = this.thinking = '';
+    this.busy = false;
+    this.question = null;
+    this.before = null;
+    this.items = [];
+    this.#note('This conversation was deleted. What is said next begins a new one.', 'quiet');
+  }
+
   #commit(text: string): void {
     if (text.trim()) this.items.push(item({ kind: 'agent', text, at: Date.now() }));
     this.text = this.thinking = '';
@@ -222,16 +249,23 @@ export class Transcript {
         this.question = event.approvalId ? { id: event.approvalId, tool: event.tool ?? '', arguments: event.arguments } : null;
         break;
       case 'final':
+        this.#answers += 1;
+        if (hasEnd(this.items, event.text ?? '', event.usage ?? undefined)) {
+          this.text = '';
+          this.#ended();
+          break;
+        }
         this.#commit(event.text ?? this.text);
         this.#silence('ok');
         this.#ended();
         if (event.stopReason === 'length') this.#note('the reply was cut: it reached the most tokens of one reply', 'quiet');
-        if (event.usage) this.items.push(item({ kind: 'cost', used: event.usage, ms: this.#began ? performance.now() - this.#began : 0 }));
+        if (event.usage) this.items.push(cost(event.usage, this.#began ? performance.now() - this.#began : null));
         break;
       case 'error': {
         const [message = '', hint = ''] = (event.error ?? 'there is no answer').split('\nhint: ', 2);
         this.#ended(event.stopped ? undefined : { message, hint });
         if (event.stopped) this.#note('stopped', 'quiet');
+        void this.#spent();
         break;
       }
     }

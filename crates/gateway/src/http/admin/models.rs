@@ -107,7 +107,8 @@ pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<Model
     })
 }
 
-fn shown(models: &Models, provider: &ProviderModels) -> ProviderView {
+/// A provider with what is known of its models.
+pub(super) fn shown(models: &Models, provider: &ProviderModels) -> ProviderView {
     let known = |model: &ModelId| {
         let offered = provider.offered.as_ref().ok()?;
         offered.iter().find(|one| one.model == model.model)
@@ -189,7 +190,7 @@ pub async fn test(
         None => models.default_model().cloned().ok_or_else(|| {
             Refusal(
                 ToolError::parameter("model", "no model is set")
-                    .hint("set models.default and models.providers in config.toml"),
+                    .hint("add one with `manyhands models add`, or set models.default and models.providers in config.toml"),
             )
         })?,
     };

@@ -56,8 +56,8 @@ pub struct SessionView {
     created_at: String,
     /// When somebody last said something in it.
     last_active_at: String,
-    /// How many messages it has.
-    messages: i64,
+    /// How many messages it shows, without what is archived.
+    messages: u64,
     /// Tokens that went in since the last reset.
     input_tokens: i64,
     /// Tokens that came out since the last reset.
@@ -129,9 +129,14 @@ pub async fn list(
             (sessions, Some(all))
         }
     };
+    let counts = minds.message_counts(&sessions).await?;
+    let view = |one: &SessionRecord| {
+        let messages = counts.get(&one.key).copied().unwrap_or(0);
+        brief(&gateway, one, messages)
+    };
     answer(SessionList {
         count: sessions.len(),
-        sessions: sessions.iter().map(|one| brief(&gateway, one)).collect(),
+        sessions: sessions.iter().map(view).collect(),
         total,
     })
 }
@@ -145,7 +150,7 @@ fn limit(said: Option<u32>) -> Result<u32, Refusal> {
     Err(Refusal(ToolError::parameter("limit", message)))
 }
 
-fn brief(gateway: &Gateway, session: &SessionRecord) -> SessionView {
+fn brief(gateway: &Gateway, session: &SessionRecord, messages: u64) -> SessionView {
     let busy = session
         .key
         .parse()
@@ -157,7 +162,7 @@ fn brief(gateway: &Gateway, session: &SessionRecord) -> SessionView {
         label: session.label.clone(),
         created_at: session.created.rfc3339(),
         last_active_at: session.last_active.rfc3339(),
-        messages: session.next_seq,
+        messages,
         input_tokens: session.input_tokens,
         output_tokens: session.output_tokens,
         cost_micros: session.cost_micros,
@@ -174,9 +179,10 @@ fn key(asker: &Caller, text: &str) -> Result<SessionKey, ToolError> {
 async fn whole(gateway: &Gateway, key: &SessionKey) -> Answer<SessionShown> {
     let minds = gateway.minds();
     let session = minds.get(key).await?;
+    let messages = minds.message_count(&session).await?;
     answer(SessionShown {
         session: SessionWhole {
-            view: brief(gateway, &session),
+            view: brief(gateway, &session, messages),
             settings: minds.settings(&session),
             queued: minds.queued(key).await?,
             last_reset_at: session.last_reset.map(|at| at.rfc3339()),

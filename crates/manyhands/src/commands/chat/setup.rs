@@ -2,26 +2,24 @@
 
 use crate::remote::Remote;
 
-/// What to write where so that there is a model.
-pub const ADVICE: &str = r#"hint: write this into config.toml in the home (the gateway takes it over by itself), for Anthropic:
+/// What to do so that there is a model.
+pub const ADVICE: &str = r#"hint: add one by its maker's name; the key is asked for, and kept in the vault:
+
+    manyhands models add anthropic
+
+or a model of your own machine, which needs no key:
+
+    manyhands models add ollama --model qwen3:8b
+
+`manyhands models makers` lists everybody who can be added so. Others are written into config.toml in the home
+(the gateway takes it over by itself), with the key stored by `printf %s "$KEY" | manyhands secret set work`:
 
     [models]
-    default = "anthropic/claude-sonnet-5-5"
-    [models.providers.anthropic]
-    kind = "anthropic"
-    api_key = "vault:anthropic"
-
-and store the key:
-
-    printf %s "$KEY" | manyhands secret set anthropic
-
-or, for a model of your own machine through Ollama, which needs no key:
-
-    [models]
-    default = "ollama/qwen3"
-    [models.providers.ollama]
+    default = "work/some-model"
+    [models.providers.work]
     kind = "openai"
-    base_url = "http://127.0.0.1:11434/v1"
+    base_url = "https://models.example.com/v1"
+    api_key = "vault:work"
 
 then: manyhands models test"#;
 

@@ -2,9 +2,12 @@
 
 use std::process::ExitCode;
 
+use manyhands_core::ErrorCode;
+
 use super::screen::{Mode, Screen};
 use super::turn::{self, End};
 use super::{Talk, left};
+use crate::commands::call::segment;
 use crate::editor::{Editor, Line};
 use crate::output::{self, Done};
 
@@ -40,7 +43,7 @@ pub async fn run(talk: &Talk<'_>) -> Done {
         "talking in {}; /help lists commands, \\ at the end of a line goes on, Ctrl-C stops a reply, Ctrl-D leaves",
         talk.session
     ));
-    let mut leaving = false;
+    let (mut leaving, mut begun) = (false, false);
     loop {
         let text = match editor.read(PROMPT).await? {
             Line::End => return Ok(ExitCode::SUCCESS),
@@ -62,15 +65,31 @@ pub async fn run(talk: &Talk<'_>) -> Done {
                     "error: /show NUMBER shows a call in full; the number stands before it",
                 ),
             },
-            Wish::Say(message) => say(talk, message, &mut screen).await,
+            Wish::Say(message) => {
+                if begun && is_deleted(talk).await {
+                    output::aside("the conversation was deleted meanwhile; this begins a new one");
+                }
+                begun |= say(talk, message, &mut screen).await;
+            }
         }
     }
 }
 
-/// Says one thing; whatever comes of it, the conversation goes on.
-async fn say(talk: &Talk<'_>, message: &str, screen: &mut Screen) {
+/// Whether somebody deleted the conversation.
+async fn is_deleted(talk: &Talk<'_>) -> bool {
+    let Ok(remote) = talk.ground.remote() else {
+        return false;
+    };
+    let path = format!("/api/sessions/{}", segment(&talk.session));
+    remote.look(&path).await.code == Some(ErrorCode::NotFound)
+}
+
+/// Says one thing; whatever comes of it, the conversation goes on. Whether it was said for sure.
+async fn say(talk: &Talk<'_>, message: &str, screen: &mut Screen) -> bool {
     let saying = talk.saying(message);
-    match turn::follow(&saying, talk.ground, screen).await {
+    let end = turn::follow(&saying, talk.ground, screen).await;
+    let said = matches!(end, Ok(ref end) if !matches!(end, End::Command { .. }));
+    match end {
         Ok(End::Answer { .. }) => {}
         Ok(End::Command {
             response,
@@ -87,6 +106,7 @@ async fn say(talk: &Talk<'_>, message: &str, screen: &mut Screen) {
         Ok(End::Left) => output::aside(&left(&talk.session)),
         Err(failure) => output::remark(format!("error: {}", failure.0)),
     }
+    said
 }
 
 #[cfg(test)]

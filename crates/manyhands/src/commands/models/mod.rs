@@ -1,5 +1,7 @@
 //! `models`: who serves which, and whether one answers.
 
+mod add;
+
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
@@ -14,12 +16,27 @@ use crate::remote::{Remote, text};
 /// How many offered models of one provider are listed.
 const SHOWN: usize = 30;
 
-/// Lists them, or tests one.
+/// Lists, adds, removes or tests them.
 pub async fn run(models: Models, ground: &Ground) -> Done {
     let remote = ground.remote()?;
     match models.command {
         None => list(&remote, models.json).await,
         Some(ModelsCommand::Test { model, json }) => test(&remote, model, json).await,
+        Some(ModelsCommand::Makers { json }) => add::makers(&remote, json).await,
+        Some(ModelsCommand::Add {
+            maker,
+            model,
+            default,
+            json,
+        }) => {
+            let wanted = add::Wanted {
+                maker,
+                model,
+                default,
+            };
+            add::add(&remote, wanted, json).await
+        }
+        Some(ModelsCommand::Remove { name }) => add::remove(&remote, &name).await,
     }
 }
 
@@ -39,7 +56,7 @@ async fn list(remote: &Remote, json: bool) -> Done {
     }
     output::say(match listed["default"].as_str() {
         Some(model) => format!("default    {model}"),
-        None => "default    none\nhint: set models.default in config.toml to one of those below, as provider/model".to_owned(),
+        None => "default    none\nhint: manyhands config set models.default PROVIDER/MODEL, with one of those below".to_owned(),
     });
     let fallbacks: Vec<String> = listed["fallbacks"]
         .as_array()
@@ -107,7 +124,7 @@ fn about(provider: &Value) -> String {
 
 fn context(model: &Value) -> String {
     match model["contextTokens"].as_u64() {
-        Some(count) => format!("  reads {}", super::usage::tokens(count)),
+        Some(count) => format!("  reads {}", crate::commands::usage::tokens(count)),
         None => String::new(),
     }
 }
