@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Gateway, Ran, eventually};
+use crate::harness::{Gateway, Ran};
 use crate::http::{Request, Response};
 
 /// Settings that only the machine's own owner sets, a value that would be fine, and whether it
@@ -131,20 +131,20 @@ fn on_the_machine_itself_they_are_set_and_taken_over_or_a_restart_is_asked_for()
     let gateway = Gateway::start();
     let before = gateway.call("tool::shell_exec", json!({ "argv": ["rm", "--version"] }));
     assert_eq!(before["code"], "forbidden", "{before}");
-    for (path, value, _) in local() {
+    for (path, value, live) in local() {
         let ran: Ran = gateway
             .cli(&["config", "set", path, &value.to_string()])
             .ok();
+        let when = if live { "and holds at" } else { "restart" };
         assert!(
-            ran.stdout.contains(path) && ran.stdout.contains("restart"),
+            ran.stdout.contains(path) && ran.stdout.contains(when),
             "{ran:?}"
         );
     }
     for (path, value, live) in local() {
         if live {
-            eventually(path, || {
-                gateway.get(&format!("/api/config?path={path}")).json()["result"]["value"] == value
-            });
+            let shown = gateway.get(&format!("/api/config?path={path}")).json();
+            assert_eq!(shown["result"]["value"], value, "{path}");
         } else {
             gateway.daemon.log.wait_for(&format!("{path:?}"));
         }

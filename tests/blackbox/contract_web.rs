@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Gateway, eventually, tree};
+use crate::harness::{Gateway, tree};
 use crate::mcp::{self, Era};
 use crate::origin::{Heard, Origin, Reply};
 use crate::ssrf::LOOPBACK;
@@ -246,9 +246,7 @@ fn switches_take_the_tools_out_and_put_them_back_at_once() {
     let all = listed();
     for (setting, tools) in switches {
         gateway.cli(&["config", "set", setting, "false"]).ok();
-        eventually("the tools are gone", || {
-            listed().len() == all.len() - tools.len()
-        });
+        assert_eq!(listed().len(), all.len() - tools.len(), "at once");
         for tool in tools {
             assert!(!listed().contains(&(*tool).to_owned()), "{tool}");
             assert!(!over_mcp().contains(&tool.replace("::", "__")), "{tool}");
@@ -256,7 +254,7 @@ fn switches_take_the_tools_out_and_put_them_back_at_once() {
             web.refuses(tool, arguments, "unavailable", &[tool]);
         }
         gateway.cli(&["config", "set", setting, "true"]).ok();
-        eventually("the tools are back", || listed() == all);
+        assert_eq!(listed(), all, "at once");
     }
     web.gives(WEB_FETCH, json!({ "url": web.url("/") }), &TEXT);
 }

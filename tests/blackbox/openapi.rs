@@ -191,6 +191,7 @@ fn every_answer_is_what_the_document_says() {
     let set = json!({ "path": "limits.result_bytes", "value": 100_000 });
     full.ask("put", "/api/config", Some(set));
     full.get("/api/config?path=limits.result_bytes");
+    full.ask("post", "/api/config/reload", Some(json!({})));
     full.post("/api/session/link", json!({}));
 
     // Nodes.

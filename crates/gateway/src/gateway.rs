@@ -593,6 +593,22 @@ impl Gateway {
         Ok(changes.needs_restart)
     }
 
+    /// Reads config.toml and takes over what has changed there, without waiting for its turn to be looked at.
+    pub async fn reload_config(&self, caller: &Caller) -> Result<Changes, ToolError> {
+        let file = self.config.clone();
+        let (settings, _) = tokio::task::spawn_blocking(move || file.load())
+            .await
+            .map_err(|e| ToolError::internal(e.to_string()))?
+            .map_err(|e| config_refusal(&e))?;
+        let changes = self.take_over(settings)?;
+        if !changes.is_empty() {
+            self.note(caller, "config.reload", &changes.keys.join(" "))
+                .await
+                .map_err(|e| ToolError::internal(e.to_string()))?;
+        }
+        Ok(changes)
+    }
+
     /// Takes new settings over; what needs a restart is told, and waits for one.
     pub fn take_over(&self, settings: Settings) -> Result<Changes, ToolError> {
         keep_roots_apart(self.home(), &settings)

@@ -423,6 +423,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/config/reload": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take over at once what was written into config.toml
+         * @description Needs the owner's token.
+         */
+        post: operations["post_api_config_reload"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/config/schema": {
         parameters: {
             query?: never;
@@ -2474,6 +2494,13 @@ export interface components {
             name: string;
             /** @description When what it holds last changed. */
             updated: components["schemas"]["Timestamp"];
+        };
+        /** @description What was taken over from config.toml. */
+        ConfigReloaded: {
+            /** @description The keys whose values changed. */
+            changed: string[];
+            /** @description Those of them that hold only after the next start. */
+            needsRestart: string[];
         };
         /** @description Everything that can be set. */
         ConfigSchema: {
@@ -5239,6 +5266,39 @@ export interface operations {
                         /** @constant */
                         ok: true;
                         result: components["schemas"]["ConfigSet"];
+                    };
+                };
+            };
+            /** @description what was wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Envelope"];
+                };
+            };
+        };
+    };
+    post_api_config_reload: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
+                        result: components["schemas"]["ConfigReloaded"];
                     };
                 };
             };

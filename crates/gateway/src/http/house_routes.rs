@@ -32,6 +32,13 @@ pub(super) fn table() -> Vec<Route> {
         .query::<config::Unset>()
         .by(config::unset),
         op(
+            "post",
+            "/api/config/reload",
+            Owner,
+            "Take over at once what was written into config.toml",
+        )
+        .by(config::reload),
+        op(
             "get",
             "/api/usage/calls",
             Owner,

@@ -68,7 +68,7 @@ pub async fn run(command: Command, ground: &Ground) -> Done {
         Command::Mcp(mcp) => mcp::run(mcp, ground).await,
         Command::Connection(connection) => connection::run(connection, ground).await,
         Command::Acp(acp) => acp::run(acp, ground).await,
-        Command::Config(config) => config::run(config, ground),
+        Command::Config(config) => config::run(config, ground).await,
         Command::Token(token) => token::run(token, ground).await,
         Command::Secret(secret) => secret::run(secret, ground).await,
         Command::Policy(policy) => policy::run(policy, ground).await,

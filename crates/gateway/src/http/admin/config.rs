@@ -70,6 +70,16 @@ pub struct ConfigSet {
     needs_restart: Vec<String>,
 }
 
+/// What was taken over from config.toml.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConfigReloaded {
+    /// The keys whose values changed.
+    changed: Vec<String>,
+    /// Those of them that hold only after the next start.
+    needs_restart: Vec<String>,
+}
+
 /// One value or all, secrets masked.
 pub async fn get(
     State(gateway): State<Arc<Gateway>>,
@@ -114,5 +124,17 @@ pub async fn unset(
         ok: true,
         path,
         needs_restart,
+    })
+}
+
+/// Takes over what somebody wrote into config.toml, at once.
+pub async fn reload(
+    State(gateway): State<Arc<Gateway>>,
+    Owner(owner): Owner,
+) -> Answer<ConfigReloaded> {
+    let changes = gateway.reload_config(&owner.caller).await?;
+    answer(ConfigReloaded {
+        changed: changes.keys,
+        needs_restart: changes.needs_restart,
     })
 }

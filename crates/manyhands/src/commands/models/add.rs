@@ -164,8 +164,12 @@ fn choose(added: &Value) -> String {
 
 /// What to do where its model did not answer.
 fn mend(maker: &str, added: &Value) -> String {
+    let has_key = matches!(added["key"].as_str(), Some("stored" | "kept"));
     match added["provider"]["error"].as_str() {
-        Some(_) => format!("hint: `manyhands models add {maker}` takes another key in its place"),
+        Some(_) if has_key => {
+            format!("hint: `manyhands models add {maker}` takes another key in its place")
+        }
+        Some(_) => format!("hint: once it runs, `manyhands models add {maker}` tries it again"),
         None => format!(
             "hint: `manyhands models add {maker} --model MODEL --default` takes another; it offers {}",
             offered(added)
@@ -216,8 +220,11 @@ mod tests {
 
     #[test]
     fn a_maker_that_does_not_answer_is_told_with_what_to_do() {
-        let added = json!({ "provider": { "provider": "vllm", "error": "vllm: nobody listens" } });
+        let silent = json!({ "provider": "vllm", "error": "vllm: nobody listens" });
+        let mut added = json!({ "provider": silent, "key": "none" });
         assert!(choose(&added).starts_with("vllm: nobody listens\nhint: "));
-        assert!(mend("vllm", &added).contains("another key"));
+        assert!(mend("vllm", &added).contains("once it runs"));
+        added["key"] = json!("stored");
+        assert!(mend("openai", &added).contains("another key"));
     }
 }
