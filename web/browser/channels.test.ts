@@ -21,6 +21,7 @@ test('an account is connected by its token, which is never shown again', async (
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel(/The bot’s token/).fill('7:a-token-of-a-bot-that-is-long-enough');
   await dialog.getByRole('button', { name: 'Connect' }).click();
+  await dialog.waitFor({ state: 'detached' });
   const account = page.getByRole('region', { name: 'telegram default' });
   await account.getByText('@manyhands_demo_bot').waitFor();
   const { channels } = await here.gateway.get<{ channels: { channel: string; handle: string }[] }>('/api/channels');
@@ -63,6 +64,7 @@ test('another service is carried by a bridge, whose token is shown once', async 
   await dialog.getByRole('button', { name: 'Connect' }).click();
   await dialog.getByText(/^mh_/).waitFor();
   await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'detached' });
   await page.getByRole('region', { name: 'signal default' }).getByText('its bridge is not connected').waitFor();
   expect(await page.content()).not.toContain('mh_');
   const { tokens } = await here.gateway.get<{ tokens: { name: string; role: string }[] }>('/api/tokens');

@@ -70,9 +70,9 @@ test('Markdown and code are laid out, and the turn says what it cost', async () 
   const reply = agent(page).last();
   await reply.getByRole('heading', { name: 'Pancakes' }).waitFor();
   await reply.getByRole('strong').filter({ hasText: 'well' }).waitFor();
-  expect(await reply.getByRole('listitem').allInnerTexts()).toEqual(['flour', 'milk']);
+  await expect.poll(() => reply.getByRole('listitem').allInnerTexts()).toEqual(['flour', 'milk']);
   const code = reply.getByRole('region', { name: 'js code' });
-  expect((await code.innerText()).trim()).toBe('const eggs = 2;');
+  await expect.poll(async () => (await code.innerText()).trim()).toBe('const eggs = 2;');
   // 1000 tokens in at 3 dollars and 200 out at 15 dollars a million.
   await said(page).getByText(/1\.0k tokens in · 200 out · \$0\.0060/).waitFor();
   const used = await here.gateway.get<{ rows: { model: string; costMicros: number }[] }>('/api/usage?days=1');
@@ -87,7 +87,7 @@ test('a call of a tool is a folded card with its arguments, its result and how l
   const card = said(page).getByRole('group').filter({ hasText: 'gsv__ReadFile' });
   expect(await card.count()).toBe(1);
   expect(await card.getByText('Arguments').isVisible(), 'it is folded').toBe(false);
-  expect(await card.innerText()).toMatch(/worked[^]*(\d ms|< 1 ms|\d s)/);
+  await expect.poll(() => card.innerText()).toMatch(/worked[^]*(\d ms|< 1 ms|\d s)/);
   await unfold(said(page), 'gsv__ReadFile');
   await card.getByText('memory/', { exact: true }).last().waitFor();
   await card.getByText('found-by-the-card.md').waitFor();
@@ -117,10 +117,10 @@ test('what is denied does not run', async () => {
   const ask = page.getByRole('region', { name: 'Approval needed for gsv__WriteFile' });
   await ask.getByRole('button', { name: 'Deny' }).click();
   await agent(page).getByText('So be it.').waitFor();
-  expect(await ask.count()).toBe(0);
+  await ask.waitFor({ state: 'detached' });
   expect((await file('memory/bad-note.md')).code).toBe('not_found');
   const card = said(page).getByRole('group').filter({ hasText: 'gsv__WriteFile' });
-  expect(await card.innerText()).toContain('failed');
+  await expect.poll(() => card.innerText()).toContain('failed');
 });
 
 test('a slash command is offered while it is typed, and answered without the model', async () => {
@@ -129,7 +129,7 @@ test('a slash command is offered while it is typed, and answered without the mod
   await message(page).pressSequentially('/sta');
   await page.getByRole('listbox', { name: 'Commands' }).getByRole('option', { name: '/status' }).waitFor();
   await message(page).press('Tab');
-  expect(await message(page).inputValue()).toBe('/status ');
+  await expect.poll(() => message(page).inputValue()).toBe('/status ');
   await message(page).press('Enter');
   await said(page).getByText(/scripted\/demo/).first().waitFor();
   expect(await agent(page).count(), 'no model spoke').toBe(0);
@@ -167,7 +167,7 @@ test('a conversation is there after a reload, and in the list', async () => {
   await agent(page).getByText('Good morning.').waitFor();
   await page.reload();
   await you(page).getByText('hello, keep me').waitFor();
-  expect(await agent(page).allInnerTexts()).toEqual(['Good morning.']);
+  await expect.poll(() => agent(page).allInnerTexts()).toEqual(['Good morning.']);
   await page.getByRole('listbox', { name: 'Conversations' }).getByRole('option').first().waitFor();
 });
 
@@ -184,7 +184,7 @@ test('what a turn cost and took is said after a reload as it was before, also of
   await said(page).getByText(/10 tokens in · 5 out/).waitFor();
   await page.reload();
   await line.waitFor();
-  expect(await line.innerText()).toBe(live);
+  await expect.poll(() => line.innerText()).toBe(live);
   await said(page).getByText(/10 tokens in · 5 out/).waitFor();
   expect(await said(page).getByText(/tokens in · /).count(), 'each once').toBe(2);
   const kept = await here.gateway.get<{ messages: { usage?: { costMicros: number } }[] }>(`/api/sessions/${encodeURIComponent(key)}/messages`);
@@ -206,7 +206,7 @@ test('a conversation is deleted from the list once it is confirmed, by mouse and
   const row = list.getByRole('option', { name: name(key) });
   const there = async (of: string) => (await here.gateway.ask('GET', `/api/sessions/${encodeURIComponent(of)}`)).status;
   const found = async () => (await here.gateway.get<{ count: number }>('/api/memory?query=marmalade')).count;
-  expect(await found()).toBe(1);
+  await expect.poll(found).toBe(1);
   await row.hover();
   await row.getByTitle('Delete this conversation').click();
   const ask = page.getByRole('dialog', { name: `Delete ${name(key)}?` });
@@ -218,16 +218,15 @@ test('a conversation is deleted from the list once it is confirmed, by mouse and
   await row.getByTitle('Delete this conversation').click();
   await ask.getByRole('button', { name: 'Delete for good' }).click();
   await row.waitFor({ state: 'detached' });
-  expect(await there(key)).toBe(404);
-  expect(await found()).toBe(0);
+  await expect.poll(() => there(key)).toBe(404);
+  await expect.poll(found).toBe(0);
   await page.getByRole('heading', { level: 1, name: 'Main' }).waitFor();
 
   await said(other).getByText('This conversation was deleted. What is said next begins a new one.').waitFor();
-  expect(await you(other).count()).toBe(0);
+  await expect.poll(() => you(other).count()).toBe(0);
   await say(other, 'hello anew');
   await agent(other).getByText('Good morning.').waitFor();
-  const kept = await history(key);
-  expect(kept.messages).toHaveLength(2);
+  await expect.poll(async () => (await history(key)).messages).toHaveLength(2);
 
   // The list has its order again.
   await row.getByText('2 messages').waitFor();
@@ -256,7 +255,7 @@ test('two tabs see the same conversation live, the question too', async () => {
   await ask(one).getByRole('button', { name: 'Deny' }).click();
   await ask(other).waitFor({ state: 'detached' });
   await agent(other).getByText('So be it.').waitFor();
-  expect(await you(one).allInnerTexts()).toHaveLength(2);
+  await expect.poll(() => you(one).allInnerTexts()).toHaveLength(2);
   expect(await agent(one).getByText('Good morning.').count(), 'and nothing twice').toBe(1);
   expect(await agent(other).getByText('Good morning.').count()).toBe(1);
 });
@@ -273,8 +272,8 @@ test('what was said can be edited and sent again', async () => {
   await words.press('Enter');
   await agent(page).getByRole('heading', { name: 'Pancakes' }).waitFor();
   // It takes the place of what was said first, for the model too.
-  expect(await you(page).count()).toBe(1);
-  expect(await agent(page).getByText('Good morning.').count()).toBe(0);
+  await expect.poll(() => you(page).count()).toBe(1);
+  await expect.poll(() => agent(page).getByText('Good morning.').count()).toBe(0);
   const told = JSON.stringify((await history(key)).messages);
   expect(told).toContain('a recipe please');
   expect(told).not.toContain('hello there');

@@ -118,7 +118,7 @@ describe('a model is given from the page', () => {
     await form.getByLabel('The key').fill(KEY);
     await form.getByRole('button', { name: 'Save and try it' }).click();
     await form.getByText('It offers 2 models').waitFor();
-    expect(await names()).toEqual(['small', 'large']);
+    await expect.poll(names).toEqual(['small', 'large']);
     await form.getByLabel('Which model').fill('large');
     await form.getByRole('button', { name: 'Save and try it' }).click();
     await form.getByText(/open\/large answers, in/).waitFor();

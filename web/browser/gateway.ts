@@ -105,8 +105,8 @@ export class Gateway {
     await writeFile(join(home, 'config.toml'), lines.join('\n'));
     const program = new Program(started(folder, ['up', '--no-node', '--listen', '127.0.0.1:0'], {}));
     try {
-      const [, url = ''] = await program.says(/ is up at (\S+)/);
-      const [, link = ''] = await program.says(/page\s+(http\S+)/);
+      const [, url = ''] = await program.says(/ is up at (\S+)\s/);
+      const [, link = ''] = await program.says(/page\s+(http\S+)\s/);
       await program.says(/\n {2}try /);
       const owner = (await readFile(join(home, 'owner.token'), 'utf8')).trim();
       return new Gateway(folder, url, link, owner, program);

@@ -32,9 +32,9 @@ test('the first key leads past the menu, and every place of the menu is reached 
   await connected(page).waitFor();
   await page.getByRole('heading', { level: 1, name: 'Usage' }).waitFor();
   await page.keyboard.press('Tab');
-  expect(await focused(page)).toBe('a Skip to the page');
+  await expect.poll(() => focused(page)).toBe('a Skip to the page');
   await page.keyboard.press('Enter');
-  expect(await page.evaluate(() => document.activeElement?.id)).toBe('main');
+  await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe('main');
   for (const [key, heading] of [['t', 'Tools'], ['n', 'Nodes'], ['j', 'Jobs'], ['l', 'Activity'], ['e', 'Health']] as const) {
     await page.keyboard.press('g');
     await page.keyboard.press(key);
@@ -49,12 +49,32 @@ test('a conversation is held by keys alone', async () => {
   await page.keyboard.type('hello');
   await page.keyboard.press('Shift+Enter');
   await page.keyboard.type('second line');
-  expect(await message(page).inputValue()).toBe('hello\nsecond line');
+  await expect.poll(() => message(page).inputValue()).toBe('hello\nsecond line');
   await page.keyboard.press('Enter');
   await agent(page).getByText('I hear you.').waitFor();
-  expect(await focused(page)).toMatch(/textarea Message/);
+  await expect.poll(() => focused(page)).toMatch(/textarea Message/);
   await page.keyboard.press('ArrowUp');
-  expect(await message(page).inputValue()).toBe('hello\nsecond line');
+  await expect.poll(() => message(page).inputValue()).toBe('hello\nsecond line');
+});
+
+test('the arrow keys walk through the conversations, and Enter leads to writing', async () => {
+  for (const key of ['first', 'second']) await here.gateway.post('/api/chat', { sessionKey: `agent:main:${key}`, message: 'hello' });
+  const page = await here.open('chat/agent:main:second');
+  const list = page.getByRole('listbox', { name: 'Conversations' });
+  await list.getByRole('option', { name: 'first' }).waitFor();
+  await agent(page).getByText('I hear you.').waitFor();
+  await list.focus();
+  for (const [key, name] of [['ArrowDown', 'first'], ['ArrowUp', 'second'], ['ArrowDown', 'first']] as const) {
+    await page.keyboard.press(key);
+    await page.getByRole('heading', { level: 1, name }).waitFor();
+    await agent(page).getByText('I hear you.').waitFor();
+    expect(await focused(page)).toMatch(/^listbox Conversations/);
+  }
+  await page.keyboard.press('Enter');
+  await expect.poll(() => focused(page)).toMatch(/textarea Message/);
+  await list.getByRole('option', { name: 'second' }).click();
+  await page.getByRole('heading', { level: 1, name: 'second' }).waitFor();
+  await expect.poll(() => focused(page)).toMatch(/textarea Message/);
 });
 
 test('the palette opens, finds, goes, closes, and gives the focus back', async () => {
@@ -64,12 +84,13 @@ test('the palette opens, finds, goes, closes, and gives the focus back', async (
   await page.keyboard.press('Control+k');
   const palette = page.getByRole('dialog', { name: 'Go to or do' });
   await palette.waitFor();
-  expect(await focused(page)).toBe('combobox Go to or do');
+  await expect.poll(() => focused(page)).toBe('combobox Go to or do');
   await page.keyboard.press('Escape');
   await palette.waitFor({ state: 'detached' });
   await expect.poll(() => focused(page)).toMatch(/textarea Message/);
 
   await page.keyboard.press('Control+k');
+  await expect.poll(() => focused(page)).toBe('combobox Go to or do');
   await page.keyboard.type('gsv__ReadFile');
   await palette.getByRole('option', { name: 'gsv__ReadFile' }).first().waitFor();
   await page.keyboard.press('Enter');
@@ -82,7 +103,7 @@ test('a tool is found, filled in and run by keys alone', async () => {
   const list = page.getByRole('listbox', { name: 'Tools' });
   await list.getByRole('option').first().waitFor();
   await page.keyboard.press('/');
-  expect(await focused(page)).toMatch(/Find a tool/);
+  await expect.poll(() => focused(page)).toMatch(/Find a tool/);
   await page.keyboard.type('gsv__WriteFile');
   await expect.poll(async () => (await list.getByRole('option').first().innerText()).split('\n')[0]).toBe('gsv__WriteFile');
   await tabTo(page, /^listbox Tools/);

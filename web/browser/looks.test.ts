@@ -84,10 +84,12 @@ describe.each(SIZES)('%s', (_name, options) => {
     await page.getByRole('dialog').waitFor();
     await look('the form of a job');
     await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
     await page.keyboard.press('Control+k');
     await page.getByRole('dialog').waitFor();
     await look('the palette');
     await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
     await page.goto(`${here.gateway.url}/#/chat/agent:main:disk`);
     await page.getByRole('group').filter({ hasText: 'studio__Bash' }).locator('summary').click();
     await look('an open card');
@@ -115,7 +117,7 @@ test('on a phone the menu opens, leads somewhere, and closes', async () => {
   expect(await tooWide(page)).toBe(0);
   await menu.getByRole('link', { name: 'Jobs' }).tap();
   await page.getByRole('heading', { level: 1, name: 'Jobs' }).waitFor();
-  expect(await menu.isVisible()).toBe(false);
+  await menu.waitFor({ state: 'hidden' });
 });
 
 test('who is not logged in is not kept out by the way in', async () => {
@@ -136,9 +138,9 @@ test('dark and light follow the system until somebody chooses, and the choice is
   const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   const dark = await ground();
   await page.emulateMedia({ colorScheme: 'light' });
-  const light = await ground();
-  expect(light).not.toBe(dark);
+  await expect.poll(ground).not.toBe(dark);
   await page.keyboard.press('Control+k');
+  await page.getByRole('combobox', { name: 'Go to or do' }).waitFor();
   await page.keyboard.type('Dark');
   await page.keyboard.press('Enter');
   await expect.poll(ground).toBe(dark);

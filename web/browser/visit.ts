@@ -7,6 +7,8 @@ import { afterAll, afterEach, beforeAll, expect, inject } from 'vitest';
 import { Gateway, type Wanted } from './gateway';
 
 const FLAGS = ['--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
+/** How many times slower than they are the pages work and the answers come (`SLOW=5 make browser`), to find claims that judge too early. */
+const SLOW = Number(process.env.SLOW ?? 1);
 export const DESKTOP = { width: 1280, height: 860 };
 export const PHONE = { width: 390, height: 844 };
 
@@ -37,7 +39,7 @@ export class Visitor {
     readonly context: BrowserContext,
     private readonly gateway: Gateway,
   ) {
-    context.setDefaultTimeout(20_000);
+    context.setDefaultTimeout(45_000);
     context.on('request', (request) => {
       this.asked.push(request.url());
       this.#waiting.add(request);
@@ -49,6 +51,7 @@ export class Visitor {
       if (status >= 400 && !this.expected.has(status)) this.trouble.push(`${response.request().method()} ${response.url()} was answered ${status}`);
     });
     context.on('page', (page) => {
+      if (SLOW > 1) void slow(page).catch(() => undefined);
       page.on('websocket', (socket) => this.asked.push(socket.url().replace(/^ws/, 'http')));
       page.on('pageerror', (error) => this.trouble.push(`${page.url()}: ${error.message}`));
       page.on('console', (message) => {
@@ -132,6 +135,13 @@ export function house(wanted: Wanted = {}): House {
     expect(all.flatMap((visitor) => visitor.elsewhere()), 'nobody else was asked').toEqual([]);
   });
   return here;
+}
+
+/** Makes a page slow, each a little differently. */
+async function slow(page: Page): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  await session.send('Emulation.setCPUThrottlingRate', { rate: SLOW });
+  await session.send('Network.emulateNetworkConditions', { offline: false, latency: Math.random() * 100 * SLOW, downloadThroughput: -1, uploadThroughput: -1 });
 }
 
 /** Gives a browser its cookie by a link of its own. */

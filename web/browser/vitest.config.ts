@@ -11,8 +11,8 @@ export default defineConfig(({ mode }) => ({
     globalSetup: 'browser/found.ts',
     pool: 'forks',
     maxWorkers: 2,
-    testTimeout: 90_000,
-    hookTimeout: 90_000,
-    expect: { poll: { timeout: 20_000, interval: 50 } },
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: 45_000, interval: 50 } },
   },
 }));

@@ -149,6 +149,19 @@ describe('the socket', () => {
     expect(world.wires.length).toBe(opened + 1);
   });
 
+  it('tries soon again after a network that came back took a moment to work', async () => {
+    await connected();
+    for (let failures = 0; failures < 10; failures += 1) {
+      world.wire.onclose?.({ code: 1006 });
+      world.pass(5_000);
+    }
+    socket.hurry();
+    world.wire.onclose?.({ code: 1006 });
+    const opened = world.wires.length;
+    world.pass(300);
+    expect(world.wires.length).toBe(opened + 1);
+  });
+
   it('does not knock again when it was not let in', async () => {
     socket.start();
     world.wire.onopen?.();

@@ -7,13 +7,12 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use manyhands_agent::Minds;
-use manyhands_config::{Changes, ConfigError, ConfigFile, Settings, diff};
+use manyhands_config::{ConfigError, ConfigFile};
 use manyhands_core::{
-    CallRequest, Caller, Catalogue, Clock, ErrorCode, Ids, Invoke, NodeId, Outcome, Role, Secret,
-    ToolError,
+    CallRequest, Caller, Catalogue, Clock, Ids, Invoke, NodeId, Outcome, Role, Secret, ToolError,
 };
 use manyhands_guard::{PrivateFileError, Redactor};
-use manyhands_path::{AgentRules, Parts, Path, PolicyEngine, RootOf};
+use manyhands_path::{Parts, Path};
 use manyhands_store::{
     AuditEntry, AuditKind, AuditStatus, Durability, NodeRecord, Store, StoreError,
 };
@@ -30,7 +29,7 @@ use crate::doorman::{Admitted, Doorman};
 use crate::families::gateway::{Scripts, resources::Resources};
 use crate::families::{Families, People};
 use crate::finder::{Finder, FinderParts};
-use crate::folders::{keep_apart, keep_roots_apart};
+use crate::folders::keep_apart;
 use crate::guests::Guests;
 use crate::home::{self, CONFIG_FILE};
 use crate::host::{Host, HostParts};
@@ -38,6 +37,7 @@ use crate::http::{Links, Listening};
 use crate::minds::{self, Kin, Post, Thinkers};
 use crate::nodes::Nodes;
 use crate::nodes::transfer::Transfers;
+use crate::reconfigure::rules;
 use crate::servers::{Servers, ServersParts};
 use crate::settings::LiveSettings;
 use crate::web::Web;
@@ -130,7 +130,7 @@ pub struct Gateway {
     pub clock: Arc<dyn Clock>,
     /// Ids.
     pub ids: Ids,
-    families: Families,
+    pub(crate) families: Families,
     /// Machines that lend their hands.
     pub(crate) nodes: Arc<Nodes>,
     /// MCP servers and accounts of services.
@@ -140,7 +140,7 @@ pub struct Gateway {
     /// The models there are now.
     pub(crate) thinkers: Arc<Thinkers>,
     minds: Arc<OnceLock<Minds>>,
-    catalogue: Arc<ArcSwap<Catalogue>>,
+    pub(crate) catalogue: Arc<ArcSwap<Catalogue>>,
     redactor: Arc<ArcSwap<Redactor>>,
     owner_token: Secret,
     pub(crate) config: ConfigFile,
@@ -152,20 +152,6 @@ pub struct Gateway {
     pub(crate) doctor: Doctor,
     /// How many sockets there may be that have not said who they are.
     pub(crate) strangers: Arc<Semaphore>,
-}
-
-/// The owner's rules and those of agents; whoever an agent made is bound by that agent's.
-pub(crate) fn rules(settings: &Settings, kin: &Arc<Kin>) -> Result<PolicyEngine, String> {
-    let own = settings.agents.iter();
-    let own: AgentRules = own
-        .map(|(agent, said)| (agent.clone(), said.policy.clone()))
-        .collect();
-    let (kin, named) = (kin.clone(), own.clone());
-    let root_of: RootOf = Arc::new(move |agent| match named.contains_key(agent) {
-        true => agent.clone(),
-        false => kin.place(agent).1,
-    });
-    PolicyEngine::with_agents(&settings.policy, &own, root_of).map_err(|e| e.to_string())
 }
 
 impl Gateway {
@@ -548,109 +534,6 @@ impl Gateway {
         Ok(())
     }
 
-    /// Sets one value in config.toml and takes it over; answers with the keys that need a restart.
-    pub async fn set_config(
-        &self,
-        caller: &Caller,
-        path: &str,
-        value: Value,
-    ) -> Result<Vec<String>, ToolError> {
-        may_set(path)?;
-        self.set_local(caller, path, Some(value)).await
-    }
-
-    /// Takes one value out of config.toml, so that its default holds again; answers with the keys that
-    /// need a restart.
-    pub async fn unset_config(
-        &self,
-        caller: &Caller,
-        path: &str,
-    ) -> Result<Vec<String>, ToolError> {
-        may_set(path)?;
-        self.set_local(caller, path, None).await
-    }
-
-    /// The same for what only this machine decides, once that was seen to; nothing takes a value out.
-    pub(crate) async fn set_local(
-        &self,
-        caller: &Caller,
-        path: &str,
-        value: Option<Value>,
-    ) -> Result<Vec<String>, ToolError> {
-        let (file, key) = (self.config.clone(), path.to_owned());
-        let set = tokio::task::spawn_blocking(move || match value {
-            Some(value) => file.set(&key, &value),
-            None => file.unset(&key),
-        });
-        let (settings, _) = set
-            .await
-            .map_err(|e| ToolError::internal(e.to_string()))?
-            .map_err(|e| config_refusal(&e))?;
-        let changes = self.take_over(settings)?;
-        self.note(caller, "config.set", path)
-            .await
-            .map_err(|e| ToolError::internal(e.to_string()))?;
-        Ok(changes.needs_restart)
-    }
-
-    /// Reads config.toml and takes over what has changed there, without waiting for its turn to be looked at.
-    pub async fn reload_config(&self, caller: &Caller) -> Result<Changes, ToolError> {
-        let file = self.config.clone();
-        let (settings, _) = tokio::task::spawn_blocking(move || file.load())
-            .await
-            .map_err(|e| ToolError::internal(e.to_string()))?
-            .map_err(|e| config_refusal(&e))?;
-        let changes = self.take_over(settings)?;
-        if !changes.is_empty() {
-            self.note(caller, "config.reload", &changes.keys.join(" "))
-                .await
-                .map_err(|e| ToolError::internal(e.to_string()))?;
-        }
-        Ok(changes)
-    }
-
-    /// Takes new settings over; what needs a restart is told, and waits for one.
-    pub fn take_over(&self, settings: Settings) -> Result<Changes, ToolError> {
-        keep_roots_apart(self.home(), &settings)
-            .map_err(|e| ToolError::parameter("tools.read_file.roots", e.to_string()))?;
-        let changes = diff(&self.settings.current(), &settings);
-        let rules = rules(&settings, &self.families.post.kin)
-            .map_err(|e| ToolError::parameter("policy.rules", e))?;
-        self.path.reconfigure(settings.limits.clone(), rules);
-        self.settings.replace(settings);
-        if changes.keys.iter().any(|key| key.starts_with("tools.")) {
-            let built_in = self.families.catalogue(&self.settings, &self.catalogue);
-            self.catalogue.rcu(|all| all.with_built_in(&built_in));
-            self.nodes.note_change();
-        }
-        self.families.web.reconfigure();
-        self.cron().look();
-        let of_chats = |key: &String| {
-            ["channels", "egress", "public_url"]
-                .iter()
-                .any(|part| key.starts_with(part))
-        };
-        if changes.keys.iter().any(of_chats) {
-            let chats = self.chats().clone();
-            tokio::spawn(async move { chats.take_over().await });
-        }
-        if changes.keys.iter().any(|key| key.starts_with("models.")) {
-            self.thinkers.reconfigure(&self.settings.current());
-        }
-        if changes
-            .keys
-            .iter()
-            .any(|key| key == "mcpServers" || key.starts_with("mcpServers."))
-        {
-            let (servers, settings) = (self.servers.clone(), self.settings.clone());
-            tokio::spawn(async move { servers.take_over(&settings).await });
-        }
-        if !changes.is_empty() {
-            tracing::info!(keys = ?changes.keys, needs_restart = ?changes.needs_restart, "settings changed");
-        }
-        Ok(changes)
-    }
-
     /// Fires when the gateway is on its way down.
     pub fn stopping(&self) -> &CancellationToken {
         &self.stopping
@@ -678,26 +561,5 @@ impl Gateway {
         self.servers.stop().await;
         let flushed = self.doorman.flush().await.and(self.nodes.flush().await);
         self.store.close().await.and(flushed)
-    }
-}
-
-/// Refuses what only this machine decides.
-fn may_set(path: &str) -> Result<(), ToolError> {
-    if !manyhands_config::is_local(path) {
-        return Ok(());
-    }
-    let message =
-        format!("{path} names programs or files of the gateway's machine, and is set there only");
-    Err(ToolError::new(ErrorCode::Forbidden, message)
-        .hint("edit config.toml on that machine, or run `manyhands config set` there"))
-}
-
-pub(crate) fn config_refusal(error: &ConfigError) -> ToolError {
-    match error {
-        ConfigError::Changed { .. } => ToolError::new(ErrorCode::Conflict, error.to_string()),
-        ConfigError::Invalid { .. } | ConfigError::Path(_) | ConfigError::Value { .. } => {
-            ToolError::parameter("path", error.to_string())
-        }
-        _ => ToolError::new(ErrorCode::Failed, error.to_string()),
     }
 }

@@ -6,7 +6,7 @@ export class Backoff {
 
   constructor(
     private readonly first = 300,
-    private readonly most = 15_000,
+    private readonly most = 5_000,
     private readonly random: () => number = Math.random,
   ) {}
 

@@ -78,7 +78,7 @@ export class Socket {
   constructor(onState: (state: State) => void, world: World = browser()) {
     this.#world = world;
     this.#onState = onState;
-    this.#backoff = new Backoff(300, 15_000, world.random);
+    this.#backoff = new Backoff(300, 5_000, world.random);
   }
 
   get state(): State {
@@ -90,8 +90,9 @@ export class Socket {
     if (this.#state === 'closed' || this.#state === 'refused') this.#connect();
   }
 
-  /** Tries now instead of after the wait, for instance when the network is back. */
+  /** Tries now instead of after the wait, for instance when the network is back, and soon again where that fails. */
   hurry(): void {
+    this.#backoff.reset();
     if (this.#state === 'waiting') this.#connect();
   }
 

@@ -14,7 +14,8 @@ use manyhands_store::StoreError;
 use serde_json::{Value, json};
 
 use crate::folders::keep_roots_apart;
-use crate::gateway::{Gateway, config_refusal, rules};
+use crate::gateway::Gateway;
+use crate::reconfigure::{config_refusal, rules};
 
 /// A shorter key could not be told from other text, and so not be cut out of results.
 const MIN_KEY: usize = 8;

@@ -262,19 +262,6 @@ impl Sessions {
             .then_with(" AND seq < ", before);
         self.sql.run(delete).await
     }
-
-    /// Removes turns that ended before `before`, with what they asked for.
-    pub async fn sweep(&self, before: Timestamp) -> Result<(), StoreError> {
-        let mut tx = self.sql.begin().await?;
-        let calls = Statement::new(
-            "DELETE FROM turn_call WHERE turn IN (SELECT id FROM turn WHERE ended < $1)",
-        )
-        .bind(before);
-        tx.run(calls).await?;
-        tx.run(Statement::new("DELETE FROM turn WHERE ended < $1").bind(before))
-            .await?;
-        tx.commit().await
-    }
 }
 
 #[cfg(test)]

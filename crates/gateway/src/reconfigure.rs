@@ -1,0 +1,157 @@
+//! New settings: written into config.toml or found there, and taken over by everything that they concern.
+
+use std::sync::Arc;
+
+use manyhands_config::{Changes, ConfigError, Settings, diff};
+use manyhands_core::{Caller, ErrorCode, ToolError};
+use manyhands_path::{AgentRules, PolicyEngine, RootOf};
+use serde_json::Value;
+
+use crate::folders::keep_roots_apart;
+use crate::gateway::Gateway;
+use crate::minds::Kin;
+
+/// The owner's rules and those of agents; whoever an agent made is bound by that agent's.
+pub(crate) fn rules(settings: &Settings, kin: &Arc<Kin>) -> Result<PolicyEngine, String> {
+    let own = settings.agents.iter();
+    let own: AgentRules = own
+        .map(|(agent, said)| (agent.clone(), said.policy.clone()))
+        .collect();
+    let (kin, named) = (kin.clone(), own.clone());
+    let root_of: RootOf = Arc::new(move |agent| match named.contains_key(agent) {
+        true => agent.clone(),
+        false => kin.place(agent).1,
+    });
+    PolicyEngine::with_agents(&settings.policy, &own, root_of).map_err(|e| e.to_string())
+}
+
+impl Gateway {
+    /// Sets one value in config.toml and takes it over; answers with the keys that need a restart.
+    pub async fn set_config(
+        &self,
+        caller: &Caller,
+        path: &str,
+        value: Value,
+    ) -> Result<Vec<String>, ToolError> {
+        may_set(path)?;
+        self.set_local(caller, path, Some(value)).await
+    }
+
+    /// Takes one value out of config.toml, so that its default holds again; answers with the keys that
+    /// need a restart.
+    pub async fn unset_config(
+        &self,
+        caller: &Caller,
+        path: &str,
+    ) -> Result<Vec<String>, ToolError> {
+        may_set(path)?;
+        self.set_local(caller, path, None).await
+    }
+
+    /// The same for what only this machine decides, once that was seen to; nothing takes a value out.
+    pub(crate) async fn set_local(
+        &self,
+        caller: &Caller,
+        path: &str,
+        value: Option<Value>,
+    ) -> Result<Vec<String>, ToolError> {
+        let (file, key) = (self.config.clone(), path.to_owned());
+        let set = tokio::task::spawn_blocking(move || match value {
+            Some(value) => file.set(&key, &value),
+            None => file.unset(&key),
+        });
+        let (settings, _) = set
+            .await
+            .map_err(|e| ToolError::internal(e.to_string()))?
+            .map_err(|e| config_refusal(&e))?;
+        let changes = self.take_over(settings)?;
+        self.note(caller, "config.set", path)
+            .await
+            .map_err(|e| ToolError::internal(e.to_string()))?;
+        Ok(changes.needs_restart)
+    }
+
+    /// Reads config.toml and takes over what has changed there, without waiting for its turn to be looked at.
+    pub async fn reload_config(&self, caller: &Caller) -> Result<Changes, ToolError> {
+        let file = self.config.clone();
+        let (settings, _) = tokio::task::spawn_blocking(move || file.load())
+            .await
+            .map_err(|e| ToolError::internal(e.to_string()))?
+            .map_err(|e| config_refusal(&e))?;
+        let changes = self.take_over(settings)?;
+        if changes.keys.iter().any(of_servers) {
+            self.servers.take_over(&self.settings).await; // so that their tools are there
+        }
+        if !changes.is_empty() {
+            self.note(caller, "config.reload", &changes.keys.join(" "))
+                .await
+                .map_err(|e| ToolError::internal(e.to_string()))?;
+        }
+        Ok(changes)
+    }
+
+    /// Takes new settings over; what needs a restart is told, and waits for one.
+    pub fn take_over(&self, settings: Settings) -> Result<Changes, ToolError> {
+        keep_roots_apart(self.home(), &settings)
+            .map_err(|e| ToolError::parameter("tools.read_file.roots", e.to_string()))?;
+        let changes = diff(&self.settings.current(), &settings);
+        let rules = rules(&settings, &self.families.post.kin)
+            .map_err(|e| ToolError::parameter("policy.rules", e))?;
+        self.path.reconfigure(settings.limits.clone(), rules);
+        self.settings.replace(settings);
+        if changes.keys.iter().any(|key| key.starts_with("tools.")) {
+            let built_in = self.families.catalogue(&self.settings, &self.catalogue);
+            self.catalogue.rcu(|all| all.with_built_in(&built_in));
+            self.nodes.note_change();
+        }
+        self.families.web.reconfigure();
+        self.cron().look();
+        let of_chats = |key: &String| {
+            ["channels", "egress", "public_url"]
+                .iter()
+                .any(|part| key.starts_with(part))
+        };
+        if changes.keys.iter().any(of_chats) {
+            let chats = self.chats().clone();
+            tokio::spawn(async move { chats.take_over().await });
+        }
+        if changes.keys.iter().any(|key| key.starts_with("models.")) {
+            self.thinkers.reconfigure(&self.settings.current());
+        }
+        if changes.keys.iter().any(of_servers) {
+            let (servers, settings) = (self.servers.clone(), self.settings.clone());
+            tokio::spawn(async move { servers.take_over(&settings).await });
+        }
+        if !changes.is_empty() {
+            tracing::info!(keys = ?changes.keys, needs_restart = ?changes.needs_restart, "settings changed");
+        }
+        Ok(changes)
+    }
+}
+
+/// Whether a key is about MCP servers.
+fn of_servers(key: impl AsRef<str>) -> bool {
+    let key = key.as_ref();
+    key == "mcpServers" || key.starts_with("mcpServers.")
+}
+
+/// Refuses what only this machine decides.
+fn may_set(path: &str) -> Result<(), ToolError> {
+    if !manyhands_config::is_local(path) {
+        return Ok(());
+    }
+    let message =
+        format!("{path} names programs or files of the gateway's machine, and is set there only");
+    Err(ToolError::new(ErrorCode::Forbidden, message)
+        .hint("edit config.toml on that machine, or run `manyhands config set` there"))
+}
+
+pub(crate) fn config_refusal(error: &ConfigError) -> ToolError {
+    match error {
+        ConfigError::Changed { .. } => ToolError::new(ErrorCode::Conflict, error.to_string()),
+        ConfigError::Invalid { .. } | ConfigError::Path(_) | ConfigError::Value { .. } => {
+            ToolError::parameter("path", error.to_string())
+        }
+        _ => ToolError::new(ErrorCode::Failed, error.to_string()),
+    }
+}
