@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use manyhands_core::{Clock as _, ErrorCode, Timestamp};
+use manyhands_core::ErrorCode;
 use manyhands_store::{Store, TurnState};
 
 use super::fixture::owner;
@@ -291,8 +291,6 @@ impl Month {
             0,
             "somebody still listens"
         );
-        let week_ago = Timestamp(self.world.calendar.now().0 - 7 * DAY);
-        life.store.sessions().sweep(week_ago).await.unwrap();
         self.memory.push(resident_kib());
         self.day += 1;
     }
