@@ -73,6 +73,7 @@ pub async fn path_cost() -> Result<(), Box<dyn Error>> {
         answers: None,
         reach: Default::default(),
         place: None,
+        if_version: None,
     };
     let mut bare = Vec::with_capacity(CALLS);
     for _ in 0..CALLS {

@@ -465,9 +465,16 @@ impl Terminal {
         let shown = Arc::new((Mutex::new(String::new()), Condvar::new()));
         let (mut stdout, copy) = (child.stdout.take().expect("its output"), shown.clone());
         std::thread::spawn(move || {
-            let mut buffer = [0; 4096];
+            let (mut buffer, mut held) = ([0; 4096], Vec::new());
             while let Ok(read @ 1..) = stdout.read(&mut buffer) {
-                let piece = String::from_utf8_lossy(&buffer[..read]).into_owned();
+                held.extend_from_slice(&buffer[..read]);
+                // A character of which only a part has come waits for the rest.
+                let whole = match std::str::from_utf8(&held) {
+                    Err(error) if error.error_len().is_none() => error.valid_up_to(),
+                    _ => held.len(),
+                };
+                let piece: Vec<u8> = held.drain(..whole).collect();
+                let piece = String::from_utf8_lossy(&piece);
                 copy.0.lock().expect("the screen").push_str(&piece);
                 copy.1.notify_all();
             }

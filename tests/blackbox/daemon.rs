@@ -675,9 +675,10 @@ fn ordinary_calls_write_nothing_to_the_log() {
             crate::mcp::list(&gateway, era, &gateway.owner);
         }
     }
-    let home = gateway.daemon.log.clone();
+    let log = gateway.daemon.log.clone();
     gateway.stop();
-    let said = home.text()[before.len()..].to_owned();
+    log.wait_for_end();
+    let said = log.text()[before.len()..].to_owned();
     let lines: Vec<&str> = said
         .lines()
         .filter(|line| !line.contains("stopping"))

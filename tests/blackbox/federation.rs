@@ -88,6 +88,13 @@ impl Scripted {
         noted.lines().filter_map(|pid| pid.parse().ok()).collect()
     }
 
+    /// Those of them that still run.
+    fn running(&self) -> Vec<u32> {
+        let mut started = self.starts();
+        started.retain(|pid| runs(*pid, &self.file));
+        started
+    }
+
     /// How many requests were taken back there.
     fn cancelled(&self) -> usize {
         self.noted("cancelled").lines().count()
@@ -99,11 +106,11 @@ impl Scripted {
     }
 }
 
-/// Whether a process runs.
-fn runs(pid: u32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let state = stat.rsplit(") ").next().unwrap_or_default();
-    !state.is_empty() && !state.starts_with('Z')
+/// Whether a process runs that was started with `file`; its number may be another's by now.
+fn runs(pid: u32, file: &Path) -> bool {
+    let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let file = file.as_os_str().as_encoded_bytes();
+    line.split(|byte| *byte == 0).any(|word| word == file)
 }
 
 /// A gateway with these settings, once it knows the tools of these servers.

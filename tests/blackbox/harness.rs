@@ -1,13 +1,14 @@
 //! A gateway as its user has it: the real binary, its own home, a port of its own.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Condvar, Mutex, Once};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rustix::process::{Pid, Resource, Rlimit, Signal};
 use serde_json::{Value, json};
@@ -136,6 +137,8 @@ pub fn run(mut command: Command, input: &str) -> Ran {
 pub struct Log {
     text: Mutex<String>,
     grown: Condvar,
+    /// Nothing more will come.
+    ended: AtomicBool,
 }
 
 impl Log {
@@ -173,6 +176,10 @@ impl Log {
                 log.grown.notify_all();
                 line.clear();
             }
+            let text = log.text.lock().expect("the log");
+            log.ended.store(true, Ordering::SeqCst);
+            drop(text);
+            log.grown.notify_all();
         });
     }
 }
@@ -223,7 +230,7 @@ impl Daemon {
                 Err(RecvTimeoutError::Disconnected) => {
                     let status = self.child.wait().expect("its end");
                     // The log's last lines may still be on their way.
-                    self.log.wait_quietly();
+                    self.log.wait_for_end();
                     return Err(format!("{status}\n{}", self.log.text()));
                 }
                 Err(RecvTimeoutError::Timeout) => {
@@ -269,13 +276,12 @@ impl Daemon {
 }
 
 impl Log {
-    /// Gives the reader of an ended process the time to see its last lines.
-    fn wait_quietly(&self) {
+    /// Waits until the last lines of an ended process were read.
+    pub fn wait_for_end(&self) {
         let text = self.text.lock().expect("the log");
-        let brief = Duration::from_secs(2);
-        let _ = self
-            .grown
-            .wait_timeout_while(text, brief, |text| !text.contains("error"));
+        let goes_on = |_: &mut String| !self.ended.load(Ordering::SeqCst);
+        let waited = self.grown.wait_timeout_while(text, PATIENCE, goes_on);
+        drop(waited.expect("the log"));
     }
 }
 
@@ -328,6 +334,20 @@ impl Gateway {
     #[track_caller]
     pub fn on(home: Home) -> Self {
         let command = up(&home);
+        Self::from(home, command)
+    }
+
+    /// A gateway on a fresh home, which can be started again where it is.
+    #[track_caller]
+    pub fn settled() -> Self {
+        Self::at(Home::new(), free_address())
+    }
+
+    /// A gateway on this home at this address.
+    #[track_caller]
+    pub fn at(home: Home, address: SocketAddr) -> Self {
+        let mut command = home.command();
+        command.args(["up", "--no-node", "--listen", &address.to_string()]);
         Self::from(home, command)
     }
 
@@ -508,6 +528,21 @@ pub fn up(home: &Home) -> Command {
     let mut command = home.command();
     command.args(UP);
     command
+}
+
+/// An address that nobody uses, and that nobody is given by chance: it can be taken later, and again.
+pub fn free_address() -> SocketAddr {
+    static TRIED: AtomicU16 = AtomicU16::new(0);
+    // A dozen for each process.
+    let first = 20_000 + 12 * u16::try_from(std::process::id() % 1_000).expect("small");
+    loop {
+        let port = first + TRIED.fetch_add(1, Ordering::Relaxed);
+        assert!(port < 32_768, "no free port");
+        let address = SocketAddr::from(([127, 0, 0, 1], port));
+        if TcpListener::bind(address).is_ok() {
+            return address;
+        }
+    }
 }
 
 /// The arguments of a quiet start.

@@ -72,3 +72,4 @@ mod ssrf_spellings;
 mod tls;
 mod tool_request;
 mod upkeep;
+mod workspace_socket;

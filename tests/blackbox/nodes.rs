@@ -20,6 +20,7 @@ pub mod player;
 mod pressure;
 mod proxy;
 mod refusals;
+mod resumed;
 pub mod stage;
 mod storm;
 mod tampering;

@@ -676,7 +676,7 @@ fn occupied() -> (Gateway, WriteLock, Connection) {
     // A read needs no lock: it is answered until the write has the only place.
     eventually("the place is taken", || {
         let mut probe = Connection::open(gateway.addr).expect("a connection");
-        probe.patience(Duration::from_millis(150));
+        probe.patience(Duration::from_secs(2));
         let read = Request::post("/api/tools/gsv__ReadFile", &json!({})).bearer(&gateway.owner);
         probe.send(&read).is_err()
     });
@@ -730,7 +730,7 @@ fn an_asker_that_goes_away_cancels_its_call_on_every_connection() {
     for _ in 0..5 {
         assert_eq!(socket.request("tools.list", json!({}))["ok"], true);
     }
-    drop((connection, socket, model));
+    drop((connection, model, socket)); // the socket last: when that is noticed, so are they
     eventually("the dropped socket is noticed", || {
         gateway.metric("websocket_connections", &[]) < 1.5
     });

@@ -170,8 +170,10 @@ fn a_server_that_does_not_start_fails_its_test_and_shows_its_last_words() {
     let small = Small::beside(&gateway.home);
     small.add(&gateway);
     gateway.cli(&["mcp", "test", "small"]).ok();
-    let logs = gateway.cli(&["mcp", "logs", "small"]).ok();
-    assert!(logs.stdout.contains("small is up"), "{logs:?}");
+    eventually("its words", || {
+        let logs = gateway.cli(&["mcp", "logs", "small"]).ok();
+        logs.stdout.contains("small is up")
+    });
 }
 
 #[test]

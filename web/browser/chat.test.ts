@@ -31,6 +31,8 @@ turns:
     text: I have looked.
   - when: { user: write the good note }
     calls: [{ id: c2, name: gsv__WriteFile, arguments: { path: memory/good-note.md, content: "exactly this\\n" } }]
+  - when: { user: do two things }
+    calls: [{ id: t1, name: gsv__ReadFile, arguments: { path: memory/ } }, { id: t2, name: gsv__WriteFile, arguments: { path: memory/second-note.md, content: never } }]
   - when: { user: write the bad note }
     calls: [{ id: c3, name: gsv__WriteFile, arguments: { path: memory/bad-note.md, content: never } }]
   - when: { result_of: gsv__WriteFile }
@@ -92,6 +94,100 @@ test('a call of a tool is a folded card with its arguments, its result and how l
   await card.getByText('memory/', { exact: true }).last().waitFor();
   await card.getByText('found-by-the-card.md').waitFor();
   await card.getByRole('link', { name: 'In the audit' }).waitFor();
+  const took = (await card.innerText()).match(/(\d+ ms|< 1 ms|[\d.]+ s)/)?.[0] ?? 'nothing';
+  await page.reload();
+  await expect.poll(() => card.innerText()).toContain(took);
+});
+
+test('what is typed and not sent is there again after another conversation, another page and a reload', async () => {
+  const [one, other] = [fresh(), fresh()];
+  const page = await here.open(`chat/${one}`);
+  const to = (place: string) => page.evaluate((hash) => (location.hash = hash), `#/${place}`);
+  await connected(page).waitFor();
+  await message(page).fill('half a thought');
+  await to(`chat/${other}`);
+  await expect.poll(() => message(page).inputValue()).toBe('');
+  await message(page).fill('another');
+  await to('settings');
+  await page.getByRole('heading', { level: 1, name: 'Settings' }).waitFor();
+  await to(`chat/${one}`);
+  await expect.poll(() => message(page).inputValue()).toBe('half a thought');
+  await page.reload();
+  await expect.poll(() => message(page).inputValue()).toBe('half a thought');
+  await say(page, 'hello');
+  await agent(page).getByText('Good morning.').waitFor();
+  await page.reload();
+  await agent(page).getByText('Good morning.').waitFor();
+  await expect.poll(() => message(page).inputValue(), { message: 'what was sent is no draft' }).toBe('');
+  await to(`chat/${other}`);
+  await expect.poll(() => message(page).inputValue()).toBe('another');
+});
+
+test('what is said while the agent works waits below, also after a reload, and stands before its answer', async () => {
+  const key = fresh();
+  const page = await here.open(`chat/${key}`);
+  await say(page, 'talk forever');
+  await agent(page).getByText('The first words', { exact: true }).waitFor();
+  await say(page, 'hello');
+  await you(page).getByText('hello').waitFor();
+  await say(page, 'a recipe please');
+  const waits = you(page).getByText('waits', { exact: true });
+  const order = async () => (await said(page).getByRole('article').allInnerTexts()).map((words) => /forever|first words|hello|Good morning|recipe|Pancakes/.exec(words)?.[0]);
+  await expect.poll(() => waits.count()).toBe(2);
+  await expect.poll(order).toEqual(['forever', 'first words', 'hello', 'recipe']);
+  // Whoever comes later sees the same: the reply from its beginning, and what waits.
+  await page.reload();
+  await expect.poll(() => waits.count()).toBe(2);
+  await expect.poll(order).toEqual(['forever', 'first words', 'hello', 'recipe']);
+  await page.getByRole('button', { name: 'Stop' }).click();
+  await agent(page).getByRole('heading', { name: 'Pancakes' }).waitFor();
+  await expect.poll(order).toEqual(['forever', 'first words', 'hello', 'Good morning', 'recipe', 'Pancakes']);
+  await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'detached' });
+  expect(await waits.count()).toBe(0);
+});
+
+test('/undo takes back what is shown, and commands that choose are seen in what is chosen', async () => {
+  const page = await here.open(`chat/${fresh()}`);
+  await say(page, 'hello');
+  await agent(page).getByText('Good morning.').waitFor();
+  await say(page, '/undo');
+  await expect.poll(() => agent(page).count()).toBe(0);
+  await expect.poll(() => you(page).count()).toBe(0);
+  await say(page, '/model scripted/other');
+  await expect.poll(() => page.getByRole('combobox', { name: 'Model' }).inputValue()).toBe('scripted/other');
+  await say(page, '/think low');
+  await expect.poll(() => page.getByRole('combobox', { name: 'Thinking' }).inputValue()).toBe('low');
+  await message(page).pressSequentially('/t');
+  await page.getByRole('listbox', { name: 'Commands' }).getByRole('option', { name: '/t:' }).click();
+  await expect.poll(() => message(page).inputValue()).toBe('/t:');
+});
+
+test('a new conversation has its name and its place in the list from when the agent begins', async () => {
+  const page = await here.open('chat/new');
+  await say(page, 'Please talk forever');
+  await page.getByRole('heading', { level: 1, name: 'Please talk forever' }).waitFor();
+  const row = page.getByRole('listbox', { name: 'Conversations' }).getByRole('option', { name: 'Please talk forever' });
+  await row.getByText('works', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Stop' }).click();
+  await row.getByText('works', { exact: true }).waitFor({ state: 'detached' });
+});
+
+test('of two calls only the one that is asked about waits, also for whoever comes later, and the list says that it asks', async () => {
+  const key = fresh();
+  const first = await here.open(`chat/${key}`);
+  await say(first, 'do two things');
+  await first.getByRole('region', { name: 'Approval needed for gsv__WriteFile' }).waitFor();
+  const page = await here.open(`chat/${key}`);
+  const ask = page.getByRole('region', { name: 'Approval needed for gsv__WriteFile' });
+  await ask.waitFor();
+  const card = (tool: string) => said(page).getByRole('group').filter({ hasText: tool }).first();
+  await expect.poll(() => card('gsv__ReadFile').innerText()).toContain('worked');
+  await expect.poll(() => card('gsv__WriteFile').innerText()).toContain('waits for your word');
+  const row = page.getByRole('listbox', { name: 'Conversations' }).getByRole('option', { name: key.split(':').at(-1) ?? '', exact: false }).first();
+  await row.getByText('asks', { exact: true }).waitFor();
+  await ask.getByRole('button', { name: 'Deny' }).click();
+  await agent(page).getByText(/I have looked|So be it/).first().waitFor();
+  await row.getByText('asks', { exact: true }).waitFor({ state: 'detached' });
 });
 
 test('what needs approval is shown exactly as it will run, and runs once it is approved', async () => {

@@ -3,8 +3,9 @@
 import { expect, test } from 'vitest';
 import { house } from './visit';
 
-const here = house({ script: 'turns:\n  - when: { user: count the sheep }\n    text: There are seven.\n' });
-type Job = { id: string; name: string; schedule: { kind: string; expr?: string; tz?: string }; enabled: boolean };
+// The gateway lives by other clocks than those who look.
+const here = house({ config: 'timezone = "Asia/Kolkata"\n', script: 'turns:\n  - when: { user: count the sheep }\n    text: There are seven.\n' });
+type Job = { id: string; name: string; schedule: { kind: string; expr?: string; tz?: string; everyMs?: number; anchorMs?: number; atMs?: number }; enabled: boolean; state: { nextRunAtMs?: number } };
 const jobs = () => here.gateway.call<{ jobs: Job[] }>('gsv__Cron', { action: 'list', includeDisabled: true });
 
 test('a job is made in a form that shows the next five times, in the zone of whoever looks', async () => {
@@ -68,4 +69,52 @@ test('a job is edited, switched off and removed', async () => {
   await page.getByRole('button', { name: 'Remove it?' }).click();
   await page.getByText('No jobs yet').waitFor();
   expect((await jobs()).jobs).toEqual([]);
+});
+
+test('a job without a time zone is shown for when it will run: by the clock of the gateway', async () => {
+  const page = await here.open('cron', { timezoneId: 'America/New_York' });
+  await page.getByRole('button', { name: 'New job' }).click();
+  const dialog = page.getByRole('dialog', { name: 'New job' });
+  await dialog.getByRole('textbox', { name: 'Name' }).fill('yearly');
+  await dialog.getByRole('textbox', { name: 'Minute, hour, day, month, weekday' }).fill('0 9 15 1 *');
+  const zone = dialog.getByRole('combobox', { name: 'Time zone' });
+  expect(await zone.inputValue()).toBe('America/New_York');
+  const times = dialog.getByRole('listitem');
+  await times.filter({ hasText: '09:00' }).first().waitFor();
+  await zone.fill('');
+  // 09:00 in Kolkata is 22:30 of the day before in New York, and each year is another.
+  await expect.poll(async () => (await times.allInnerTexts()).filter((text) => /14 Jan 20\d\d.* 22:30/.test(text)).length).toBe(5);
+  await dialog.getByText('Asia/Kolkata').waitFor();
+  await dialog.getByRole('textbox', { name: 'What is said' }).fill('count the sheep');
+  await dialog.getByRole('button', { name: 'Keep' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  const [kept] = (await jobs()).jobs;
+  expect(kept?.schedule).toEqual({ kind: 'cron', expr: '0 9 15 1 *' });
+  expect(new Date(kept?.state.nextRunAtMs ?? 0).toISOString()).toMatch(/-01-15T03:30:00.000Z$/);
+  await here.gateway.call('gsv__Cron', { action: 'remove', id: kept?.id });
+});
+
+test('a job that gets another name keeps its clock to the millisecond', async () => {
+  const add = async (name: string, schedule: object) => (await here.gateway.call<{ job: Job }>('gsv__Cron', { action: 'add', job: { name, schedule, spec: { mode: 'task', message: 'count the sheep', thinking: 'low' } } })).job;
+  const before = [await add('odd', { kind: 'every', everyMs: 5_400_001 }), await add('once', { kind: 'at', at: '2031-03-01T10:00:17Z' })];
+  const job = async (name: string) => (await jobs()).jobs.find((one) => one.name === name);
+  const page = await here.open('cron');
+  const edit = async (name: string, then: (dialog: ReturnType<typeof page.getByRole>) => Promise<void>) => {
+    await page.getByRole('listitem').filter({ has: page.getByRole('checkbox', { name: `${name} is on` }) }).getByRole('button', { name: 'Edit' }).click();
+    const dialog = page.getByRole('dialog', { name: `Edit ${name}` });
+    await then(dialog);
+    await dialog.getByRole('button', { name: 'Keep' }).click();
+    await dialog.waitFor({ state: 'detached' });
+  };
+  for (const { name, schedule, state } of before) {
+    await edit(name, (dialog) => dialog.getByRole('textbox', { name: 'Name' }).fill(`${name} again`));
+    await expect.poll(() => job(`${name} again`)).toMatchObject({ schedule, state: { nextRunAtMs: state.nextRunAtMs } });
+    await page.getByRole('checkbox', { name: `${name} again is on` }).waitFor();
+  }
+  // Another interval is counted from where the first began.
+  await edit('odd again', async (dialog) => {
+    await dialog.getByRole('spinbutton', { name: 'How many' }).fill('0.5');
+    await dialog.getByRole('combobox', { name: 'Of what' }).selectOption('hours');
+  });
+  await expect.poll(async () => (await job('odd again'))?.schedule).toEqual({ kind: 'every', everyMs: 1_800_000, anchorMs: before[0]?.schedule.anchorMs });
 });

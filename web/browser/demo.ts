@@ -77,7 +77,7 @@ export class Demo {
     {
       name: 'events',
       description: 'Lists what stands in the calendar between two days.',
-      inputSchema: { type: 'object', properties: { from: { type: 'string', description: 'the first day' }, to: { type: 'string', description: 'the last day' } }, required: ['from', 'to'] },
+      inputSchema: { type: 'object', properties: { from: { type: 'string', description: 'the first day' }, to: { type: 'string', description: 'the last day' }, where: { oneOf: [{ title: 'In a room', type: 'object', properties: { room: { type: 'string' } }, required: ['room'] }, { title: 'Anywhere', const: 'anywhere' }] } }, required: ['from', 'to'] },
       answers: 'Mon 09:30 stand-up\nWed 14:00 certificate ends\nThu 11:00 call with Ada',
     },
     { name: 'free_slots', description: 'Finds hours in which nothing stands yet.', inputSchema: { type: 'object', properties: { day: { type: 'string' } } }, answers: 'Tue 10:00, Tue 15:00' },
@@ -118,7 +118,7 @@ export class Demo {
   async #machines(gateway: Gateway): Promise<void> {
     for (const name of ['studio', 'laptop']) {
       const { code } = await gateway.post<{ code: string }>('/api/nodes/codes', { nodeId: name });
-      const folder = join(gateway.folder, name);
+      const folder = join(gateway.folder, 'machines-of-the-workshop', name);
       await mkdir(join(folder, 'site', 'assets'), { recursive: true });
       await writeFile(join(folder, 'site', 'index.html'), '<!doctype html>\n<title>hands.example</title>\n<h1>Hello</h1>\n');
       await writeFile(join(folder, 'site', 'assets', 'style.css'), 'body { font: 16px/1.5 system-ui }\n');
@@ -204,6 +204,6 @@ function harbour(width: number, height: number): Uint8Array<ArrayBuffer> {
 
 /** Every page, by what stands after the # of its address. */
 export const PAGES = [
-  'chat', 'tools', 'tools/gsv__ReadFile', 'nodes', 'nodes/studio/files', 'servers/calendar', 'channels', 'agents', 'cron', 'people', 'workspace/main/memory/notes.md',
+  'chat', 'tools', 'tools/gsv__ReadFile', 'tools/calendar__events', 'nodes', 'nodes/studio', 'nodes/studio/files', 'servers/calendar', 'channels', 'agents', 'cron', 'people', 'workspace/main/memory/notes.md',
   'artifacts', 'resources', 'policy', 'activity', 'usage', 'settings', 'health', 'welcome',
 ];

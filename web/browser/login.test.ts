@@ -40,6 +40,18 @@ test('who is not logged in sees how to get in, and nothing else', async () => {
   expect(stranger.asked.filter((url) => url.endsWith('/ws'))).toEqual([]);
 });
 
+test('a page that waits for a login goes on when one comes in another page', async () => {
+  const stranger = await here.stranger();
+  stranger.expected.add(401);
+  const waits = await stranger.open('health');
+  await login(waits).waitFor();
+  const other = await stranger.context.newPage();
+  await other.goto(await here.gateway.loginLink());
+  await connected(other).waitFor();
+  await connected(waits).waitFor();
+  await waits.getByRole('heading', { level: 1, name: 'Health' }).waitFor();
+});
+
 test('a link that is pasted into the page logs in too', async () => {
   const stranger = await here.stranger();
   stranger.expected.add(401);

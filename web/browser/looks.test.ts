@@ -39,7 +39,12 @@ async function barriers(page: Page): Promise<string[]> {
   return wrong;
 }
 
-const tooWide = (page: Page) => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+/** By how many pixels a page can be moved sideways: as a whole, or a part of it that is to scroll up and down only. */
+const tooWide = (page: Page) =>
+  page.evaluate(() => {
+    const parts = [...document.querySelectorAll('main, main > *, main section:not([tabindex]), dialog, [role=dialog]')].filter((part) => ['auto', 'scroll'].includes(getComputedStyle(part).overflowX));
+    return Math.max(...[document.documentElement, ...parts].map((part) => part.scrollWidth - part.clientWidth));
+  });
 
 test('what keeps people out would be noticed, in dark and light', async () => {
   const page = await here.open('usage');
@@ -54,6 +59,18 @@ test('what keeps people out would be noticed, in dark and light', async () => {
   const found = await barriers(page);
   expect(found).toContainEqual(expect.stringMatching(/^light: critical button-name/));
   for (const scheme of ['light', 'dark']) expect(found).toContainEqual(expect.stringMatching(new RegExp(`^${scheme}: serious color-contrast`)));
+});
+
+test('what is too wide would be noticed, though only the middle of the page can be moved', async () => {
+  const page = await here.open('usage', { viewport: PHONE });
+  await connected(page).waitFor();
+  await expect.poll(() => tooWide(page)).toBe(0);
+  await page.evaluate(() => {
+    const wide = document.createElement('p');
+    wide.style.width = '500px';
+    document.querySelector('main')?.append(wide);
+  });
+  expect(await tooWide(page)).toBeGreaterThan(0);
 });
 
 describe.each(SIZES)('%s', (_name, options) => {

@@ -68,6 +68,26 @@ test('a program in the background is started, watched, spoken to and ended', asy
   await page.getByRole('button', { name: 'End it?' }).click();
   await expect.poll(async () => (await processes()).sessions[0]?.status).not.toBe('running');
   await page.getByRole('button', { name: 'End', exact: true }).waitFor({ state: 'detached' });
+  const programs = page.getByRole('list', { name: 'Programs' });
+  await programs.getByText('ended by SIGKILL').waitFor();
+  // One that is not looked at by anybody is told apart by why it ended.
+  await here.gateway.call('desk__Bash', { command: 'exec sleep 600', background: true, timeout: 20 });
+  await programs.getByText('stopped: its time was up').waitFor();
+});
+
+test('a program that is started here may run for a day, and its time goes on', async () => {
+  const page = await here.open('nodes');
+  await connected(page).waitFor();
+  await lend(page, 'porch');
+  await machine(page, 'porch').getByText('online', { exact: true }).waitFor();
+  await page.goto(`${here.gateway.url}/#/nodes/porch/processes`);
+  await page.getByRole('textbox', { name: 'Command to start in the background' }).fill('exec sleep 600');
+  await page.getByRole('button', { name: 'Start', exact: true }).click();
+  const running = page.getByRole('list', { name: 'Programs' }).getByRole('listitem').filter({ hasText: 'exec sleep 600' });
+  await running.getByText(/^([3-9]|\d{2,})\.\d s$/).waitFor();
+  type Audit = { entries: { tool: string; summary: string }[] };
+  const { entries } = await here.gateway.get<Audit>('/api/audit?limit=200');
+  expect(entries.find((entry) => entry.tool === 'porch__Bash')?.summary).toContain('86400000');
 });
 
 test('what a program prints is followed without a call for every look, and all of it is there when the gateway is back', async () => {
@@ -104,17 +124,38 @@ test('what a program prints is followed without a call for every look, and all o
 });
 
 test('its files are looked through, and what is in them is shown', async () => {
-  const page = await here.open('nodes');
+  const visitor = await here.visit();
+  for (const status of [400, 415, 422, 500]) visitor.expected.add(status); // what is no text is not read
+  const page = await visitor.open('nodes');
   const { folder } = await lend(page, 'attic');
-  await mkdir(join(folder, 'box'), { recursive: true });
+  await mkdir(join(folder, 'box', 'inner'), { recursive: true });
+  await writeFile(join(folder, 'box', 'inner', 'pearl.txt'), 'a pearl');
   await writeFile(join(folder, 'box', 'letter.txt'), 'dear reader');
   await writeFile(join(folder, 'top.txt'), 'on top');
+  const bytes = randomBytes(3_000).fill(0, 0, 8);
+  await writeFile(join(folder, 'load.bin'), bytes);
   await machine(page, 'attic').getByText('online', { exact: true }).waitFor();
   await page.goto(`${here.gateway.url}/#/nodes/attic/files`);
   const files = page.getByRole('listbox', { name: 'Files' });
   await files.getByRole('option', { name: 'box' }).click();
   await files.getByRole('option', { name: 'letter.txt' }).click();
   await page.getByText('dear reader').waitFor();
+  // Each folder is one step back.
+  await files.getByRole('option', { name: 'inner' }).click();
+  await files.getByRole('option', { name: 'pearl.txt' }).waitFor();
+  await page.goBack();
+  await files.getByRole('option', { name: 'letter.txt' }).waitFor();
+  expect(new URL(page.url()).hash).toContain(encodeURIComponent('/box'));
+  await page.reload();
+  await files.getByRole('option', { name: 'letter.txt' }).waitFor();
+  await page.getByRole('navigation', { name: 'Folders above' }).getByRole('button', { name: folder }).click();
+  await files.getByRole('option', { name: 'load.bin' }).click();
+  const shown = page.getByRole('region', { name: 'load.bin' });
+  await shown.getByText(/binary file/i).waitFor();
+  await shown.getByRole('button', { name: 'To the workspace' }).click();
+  await page.getByRole('region', { name: 'Transfers' }).getByText('there', { exact: true }).waitFor();
+  await here.gateway.call('gsv__Transfer', { source: 'gsv:load.bin', destination: `attic:${join(folder, 'back.bin')}` });
+  expect((await readFile(join(folder, 'back.bin'))).equals(bytes)).toBe(true);
 });
 
 test('a file is carried over with its progress shown, and every byte arrives', async () => {

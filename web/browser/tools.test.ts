@@ -1,10 +1,22 @@
 // The catalogue: found by meaning, called by a form, looked up in the audit.
 
-import { expect, test } from 'vitest';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { soon } from './gateway';
+import { McpServer } from './others';
 import { house } from './visit';
 
-const here = house({ config: '[[policy.rules]]\ndecision = "ask"\ntools = ["gsv__DeleteFile"]\n' });
+const here = house({ config: '[egress]\nallow_private = ["127.0.0.0/8"]\n[[policy.rules]]\ndecision = "ask"\ntools = ["gsv__DeleteFile"]\n' });
 const form = 'Try it';
+const WHEN = {
+  oneOf: [
+    { title: 'Once', type: 'object', properties: { kind: { const: 'once' }, day: { type: 'string', format: 'date' } }, required: ['kind', 'day'] },
+    { title: 'Every week', type: 'object', properties: { kind: { const: 'weekly' }, hour: { type: 'integer', default: 9 } }, required: ['kind'] },
+  ],
+};
+const diary = new McpServer([{ name: 'plan', description: 'Plans something.', inputSchema: { type: 'object', properties: { when: WHEN }, required: ['when'] }, answers: 'planned' }]);
+beforeAll(() => diary.start());
+afterAll(() => diary.stop());
 
 test('tools are found in plain words, as agents find them', async () => {
   const page = await here.open('tools');
@@ -71,6 +83,8 @@ test('a wrong argument is refused by the name of its parameter, and nothing happ
   await page.getByRole('button', { name: 'Run' }).click();
   await page.getByRole('alert').filter({ hasText: /path|needed|required/ }).waitFor();
   expect(await page.getByRole('textbox', { name: 'path' }).getAttribute('aria-invalid')).toBe('true');
+  const focused = () => page.evaluate(() => document.activeElement?.getAttribute('aria-invalid'));
+  await expect.poll(focused).toBe('true');
   const after = await here.gateway.get<{ entries: { seq: number }[] }>('/api/audit?limit=1');
   expect(after.entries[0]?.seq, 'it was not even sent').toBe(before.entries[0]?.seq);
 
@@ -113,4 +127,38 @@ test('a call that needs approval is asked about beside its form, and goes throug
   await ask.getByRole('button', { name: 'Run this once' }).click();
   await page.getByRole('region', { name: 'Result' }).getByRole('heading', { name: 'Result' }).waitFor();
   await expect.poll(async () => (await there()).code).toBe('not_found');
+});
+
+test('a choice of shapes has the fields of the one that is chosen', async () => {
+  await here.gateway.post('/api/servers', { name: 'diary', server: { url: diary.url } });
+  await soon('its tools are known', async () => (await here.gateway.get<{ tools: { name: string }[] }>('/api/tools')).tools.some((one) => one.name === 'diary__plan'));
+  const page = await here.open('tools/diary__plan');
+  const which = page.getByRole('combobox', { name: 'when' });
+  await page.getByRole('button', { name: 'Run' }).click();
+  await expect.poll(() => which.getAttribute('aria-invalid')).toBe('true');
+  await which.selectOption('Every week');
+  await page.getByText('unless said: 9').waitFor();
+  await which.selectOption('Once');
+  await page.getByText('a day, such as 2027-03-01').waitFor();
+  await page.getByRole('textbox', { name: 'day' }).fill('2027-03-01');
+  await page.getByRole('button', { name: 'Run' }).click();
+  await page.getByRole('region', { name: 'Result' }).getByText('planned').waitFor();
+  // A call that only reads is written down just after its answer.
+  const noted = async () => (await here.gateway.get<{ entries: { tool: string; summary: string }[] }>('/api/audit?limit=50')).entries.filter((one) => one.tool === 'diary__plan').map((one) => one.summary);
+  await expect.poll(noted).toContainEqual(expect.stringMatching(/"kind": ?"once"/));
+  await page.getByRole('button', { name: 'as JSON' }).click();
+  await page.getByRole('button', { name: 'as a form' }).click();
+  expect(await page.getByRole('textbox', { name: 'day' }).inputValue()).toBe('2027-03-01');
+});
+
+test('a form outlasts its machine, and says that it is gone', async () => {
+  const { code } = await here.gateway.post<{ code: string }>('/api/nodes/codes', { nodeId: 'barn' });
+  const program = await here.gateway.node(code, join(here.gateway.folder, 'barn'));
+  await soon('it is there', async () => (await here.gateway.get<{ tools: { name: string }[] }>('/api/tools')).tools.some((one) => one.name === 'barn__Bash'));
+  const page = await here.open('tools/barn__Bash');
+  await page.getByRole('textbox', { name: 'command' }).fill('a long thought');
+  await program.kill();
+  await page.getByText('barn is not connected now').waitFor();
+  expect(await page.getByRole('textbox', { name: 'command' }).inputValue()).toBe('a long thought');
+  expect(await page.getByRole('button', { name: 'Run' }).isDisabled()).toBe(true);
 });

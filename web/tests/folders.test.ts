@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { inside } from '../src/lib/folders';
+import { below, inside } from '../src/lib/folders';
 
 describe('a folder of many paths', () => {
   const paths = ['/w/b.txt', '/w/a10.txt', '/w/a9.txt', '/w/src/x.rs', '/w/src/deep/y.rs', '/w/srcs/z.rs'];
@@ -11,4 +11,9 @@ describe('a folder of many paths', () => {
     const many = Array.from({ length: 10_000 }, (_, at) => `/w/f${at}`);
     expect(inside('/w', many, '')).toHaveLength(10_000);
   });
+});
+
+it('knows where a place stands', () => {
+  expect([below('/w', '/w'), below('/w/', '/w/src'), below('/w', '/w/src/deep/'), below('/', '/etc')]).toEqual(['', 'src/', 'src/deep/', 'etc/']);
+  expect([below('/w', '/ws'), below('/w', '/'), below('/w', 'src'), below('/w', '/w/../etc')]).toEqual([null, null, null, null]);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ChatMessage } from '../src/generated/protocol';
-import { hasEnd, meant, printed, shown as read, source, tail, unfenced } from '../src/pages/chat/items';
+import { hasEnd, meant, shown as read, source, tail, unfenced } from '../src/pages/chat/items';
 
 const shown = (messages: ChatMessage[]) => read(messages, 'agent:main:main');
 
@@ -21,6 +21,24 @@ describe('a conversation as it is shown', () => {
   it('gives each of two calls with one id its own result', () => {
     const items = shown([calls('a'), gave('a', 'first'), calls('a'), gave('a', 'second')]);
     expect(items.filter((one) => one.kind === 'tool').map((one) => one.result)).toEqual(['first', 'second']);
+  });
+  it('says how long a call took, and which one it was', () => {
+    const items = shown([calls('a'), { ...gave('a', 'seven'), durationMs: 12, auditCall: 'of the audit' }]);
+    expect(items[1]).toMatchObject({ ms: 12, call: 'of the audit' });
+  });
+  it('says of each call of the run that goes on where it stands', () => {
+    const both: ChatMessage = { role: 'assistant', content: ['a', 'b', 'c'].map((id) => ({ type: 'toolCall' as const, id, name: 'look', arguments: {} })) };
+    const running = [
+      { callId: 'a', auditCall: 'one', elapsedMs: 900, waits: false, ok: true, shown: 'seven', durationMs: 5, outputFrom: 0 },
+      { callId: 'b', elapsedMs: 400, waits: true, output: 'half', outputFrom: 3 },
+      { callId: 'x', elapsedMs: 0, waits: true, outputFrom: 0 },
+    ];
+    const items = read([both], 'agent:main:main', running, 1_000);
+    expect(items).toMatchObject([
+      { id: 'a', state: 'ok', waits: false, ms: 5, result: 'seven', call: 'one' },
+      { id: 'b', state: 'running', waits: true, began: 600, output: { text: 'half', from: 3 } },
+      { id: 'c', state: 'running', waits: false, began: null },
+    ]);
   });
   it('tells every item apart', () => {
     const keys = shown([said(1, 'x'), said(2, 'x')]).map((one) => one.key);
@@ -67,11 +85,5 @@ describe('pictures', () => {
 });
 
 describe('what a running tool prints', () => {
-  it('is kept to its end', () => {
-    expect(printed('a', 'b')).toBe('ab');
-    const much = printed('x'.repeat(19_999), 'the end');
-    expect(much).toHaveLength(20_000);
-    expect(much.endsWith('the end')).toBe(true);
-  });
   it('is shown by its last lines', () => expect(tail('1\n2\n3\n\n', 2)).toBe('2\n3'));
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Printed } from '../src/lib/process';
+import { LENGTHS, Printed, runtime, standing } from '../src/lib/process';
 
 const piece = (at: number, text: string) => ({ at, next: at + text.length, text });
 
@@ -32,4 +32,22 @@ test('however much is printed, the end of it is kept and begins with a line', ()
   expect(printed.text.length).toBeLessThan(160_000);
   expect(printed.text).toMatch(/^line \d+\n/);
   expect(printed.text.endsWith('line 39999\n')).toBe(true);
+});
+
+test('why a program ended is said', () => {
+  const said = (one: Partial<Parameters<typeof standing>[0]>) => standing({ status: 'failed', exitCode: null, signal: null, timedOut: false, ...one }).label;
+  expect(said({ status: 'running' })).toBe('running');
+  expect(said({ timedOut: true, signal: 'SIGTERM' })).toBe('stopped: its time was up');
+  // A program may catch the signal and say another end.
+  expect(said({ timedOut: true, exitCode: 0 })).toBe('stopped: its time was up');
+  expect(said({ signal: 'SIGKILL' })).toBe('ended by SIGKILL');
+  expect(said({ exitCode: 3 })).toBe('failed with exit code 3');
+  expect(said({ status: 'completed', exitCode: 0 })).toBe('finished');
+  expect(said({})).toContain('not known');
+});
+
+test('the time of a program that runs goes on, and that of one that ended does not', () => {
+  expect([runtime({ status: 'running', runtimeMs: 72 }, 5_000), runtime({ status: 'failed', runtimeMs: 72 }, 5_000), runtime({ status: 'running', runtimeMs: 72 }, -3)]).toEqual([5_072, 72, 72]);
+  // No machine takes more than thirty days.
+  expect(LENGTHS.every(([, ms]) => ms <= 30 * 86_400_000)).toBe(true);
 });

@@ -24,10 +24,13 @@ describe('a form', () => {
     ['list', { type: 'array', items: { type: 'string' } }, { kind: 'list', item: { kind: 'text' } }],
     ['nullable object', { anyOf: [object({ a: { type: 'string' } }), { type: 'null' }] }, { kind: 'object' }],
     ['anything', {}, { kind: 'json' }],
-    ['two types', { type: ['string', 'number'] }, { kind: 'json' }],
-    ['a map', { type: 'object', additionalProperties: { type: 'string' } }, { kind: 'json' }],
-    ['list of anything', { type: 'array', items: true }, { kind: 'json' }],
-    ['several shapes', { oneOf: [object({ a: {} }), object({ b: {} })] }, { kind: 'json' }],
+    ['two types', { type: ['string', 'number', 'null'] }, { kind: 'variant', options: [{ label: 'a text', field: { kind: 'text' } }, { label: 'a number', field: { kind: 'number' } }, { field: { kind: 'json' } }] }],
+    ['a map', { type: 'object', additionalProperties: { type: 'string' } }, { kind: 'json', says: 'an object: {"name": a text, …}' }],
+    ['list of anything', { type: 'array', items: true }, { kind: 'json', says: 'a list: [anything, …]' }],
+    ['several shapes', { oneOf: [object({ a: {} }, ['a']), object({ kind: { const: 'b' } })] }, { kind: 'variant', options: [{ label: 'with a', field: { kind: 'object' } }, { label: 'kind: b' }, {}] }],
+    ['shapes that are no forms', { anyOf: [{ type: 'array', items: true }, { type: 'object' }] }, { kind: 'json', says: 'a list: [anything, …], or an object: {"name": …, …}' }],
+    ['a format and a default', { type: 'string', format: 'date', default: '2027-03-01' }, { kind: 'text', hint: 'a day, such as 2027-03-01; unless said: 2027-03-01' }],
+    ['a size of numbers', { type: 'integer', format: 'uint32', default: 5 }, { kind: 'number', hint: 'unless said: 5' }],
   ];
   it.each(kinds)('%s', (_, schema, field) => {
     const made = fieldOf(object({ it: schema }));
@@ -42,11 +45,41 @@ describe('a form', () => {
     expect(fieldOf({ $ref: 'https://elsewhere.example/x' }).kind).toBe('json');
   });
 
+  it('ends, whatever leads to whatever', () => {
+    const wide = object(Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`p${at}`, { $ref: '#/$defs/Wide' }])));
+    const shapes: Schema = { oneOf: Array.from({ length: 20 }, () => object({ more: { $ref: '#/$defs/Shapes' } })) };
+    const field = fieldOf({ ...object({ wide: { $ref: '#/$defs/Wide' }, shapes: { $ref: '#/$defs/Shapes' } }), $defs: { Wide: wide, Shapes: shapes } });
+    expect(JSON.stringify(field).length).toBeLessThan(3_000_000);
+    expect(collect(field, filled(field, { shapes: { more: { other: 1 } } })).problems).toEqual([]);
+  });
+
   it('does not break on schemas that make no sense', () => {
     for (const odd of [true, false, undefined, { type: 'nonsense' }, { enum: [] }, { properties: {} }, { type: [] }, { oneOf: [] }]) {
       expect(() => fieldOf(odd as Schema)).not.toThrow();
     }
   });
+});
+
+describe('a choice of shapes', () => {
+  const when: Schema = {
+    oneOf: [
+      { ...object({ kind: { const: 'at' }, time: { type: 'string' } }, ['kind', 'time']), title: 'Once' },
+      { ...object({ kind: { const: 'every' }, minutes: { type: 'integer', minimum: 1 } }, ['kind', 'minutes']), title: 'Again and again' },
+      { type: 'string' },
+    ],
+  };
+  const field = fieldOf(object({ when }, ['when']));
+  it('is asked for, and then has the fields of its shape', () => {
+    expect(collect(field, {}).problems).toEqual([{ path: 'when', message: 'is required' }]);
+    const [at] = field.kind === 'object' ? field.fields : [];
+    expect(at).toMatchObject({ kind: 'variant', options: [{ label: 'Once' }, { label: 'Again and again' }, { label: 'a text' }, {}] });
+    const chosen = at?.kind === 'variant' ? at.options[1] : undefined;
+    const draft = { when: { which: '1', of: chosen && blank(chosen.field) } };
+    expect(collect(field, draft).problems).toEqual([{ path: 'when.minutes', message: 'is required' }]);
+    expect(collect(field, { when: { which: '1', of: { kind: '0', minutes: '5' } } })).toEqual({ value: { when: { kind: 'every', minutes: 5 } }, problems: [] });
+  });
+  it.each([[{ kind: 'at', time: 'noon' }], [{ minutes: 3, kind: 'every' }], ['tomorrow'], [{ kind: 'never', why: [1] }], [7]])('comes back as it was: %j', (value) =>
+    expect(collect(field, filled(field, { when: value }))).toEqual({ value: { when: value }, problems: [] }));
 });
 
 describe('what is typed', () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ago, bytes, caller, money, short, took } from '../src/lib/words';
+import { ago, ahead, brief, bytes, caller, money, short, took } from '../src/lib/words';
 
 it('says times as people do', () => {
   const now = Date.UTC(2026, 10, 15, 12);
@@ -8,6 +8,17 @@ it('says times as people do', () => {
   expect(ago(now + 3 * 3_600_000, now)).toBe('in 3 h');
   expect(ago('nonsense', now)).toBe('');
   expect(ago(null, now)).toBe('');
+});
+
+it('says the year where it is not this one', () => {
+  const now = new Date(2026, 10, 15, 12).getTime();
+  const [soon, later] = [new Date(2026, 11, 28, 9), new Date(2027, 2, 28, 9)];
+  for (const say of [ahead, ago, brief]) {
+    expect(say(soon.getTime(), now)).not.toContain('2026');
+    expect(say(later.getTime(), now)).toContain('2027');
+  }
+  const years = [2027, 2028, 2029].map((year) => ahead(new Date(year, 2, 28, 9).getTime(), now));
+  expect(new Set(years).size).toBe(3);
 });
 
 it('says sizes, lengths and money shortly', () => {

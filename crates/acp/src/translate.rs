@@ -316,6 +316,7 @@ mod tests {
             duration_ms: None,
             text: None,
             audit_call: None,
+            offset: None,
         };
         let shown = serde_json::to_value(stream.tool(started.clone())).unwrap();
         assert_eq!(
@@ -353,6 +354,7 @@ mod tests {
             duration_ms: None,
             text: Some(text.to_owned()),
             audit_call: None,
+            offset: None,
         }
     }
 

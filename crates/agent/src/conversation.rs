@@ -2,6 +2,9 @@
 
 use manyhands_llm::{Message, ReplyBlock, ToolCall};
 use manyhands_store::{Entry, Sessions, StoreError};
+use serde::{Deserialize, Serialize};
+
+use crate::shape::Made;
 
 /// How many entries are read at a time.
 const PAGE: u32 = 1_000;
@@ -26,6 +29,8 @@ pub(crate) struct Said {
     pub(crate) seq: i64,
     pub(crate) turn: Option<String>,
     pub(crate) message: Message,
+    /// How its calls went, for what tools gave.
+    pub(crate) made: Vec<Option<Made>>,
 }
 
 impl Conversation {
@@ -62,9 +67,14 @@ impl Conversation {
     }
 
     /// Adds what was just kept as the entry `seq`.
-    pub(crate) fn add(&mut self, seq: i64, turn: &str, message: Message) {
+    pub(crate) fn add(&mut self, seq: i64, turn: &str, message: Message, made: Vec<Option<Made>>) {
         let turn = Some(turn.to_owned());
-        self.said.push(Said { seq, turn, message });
+        self.said.push(Said {
+            seq,
+            turn,
+            message,
+            made,
+        });
     }
 }
 
@@ -83,6 +93,7 @@ fn read(entry: Entry) -> Option<Said> {
         Ok(message) => Some(Said {
             seq: entry.seq,
             turn: entry.turn,
+            made: made(&message, &entry.body),
             message,
         }),
         Err(error) => {
@@ -95,4 +106,61 @@ fn read(entry: Entry) -> Option<Said> {
 /// A message as the body of an entry.
 pub(crate) fn body(message: &Message) -> String {
     serde_json::to_string(message).expect("a message is plain data with text keys")
+}
+
+/// What tools gave as the body of an entry, with how their calls went beside it.
+pub(crate) fn body_of_results(message: &Message, made: &[Option<Made>]) -> String {
+    #[derive(Serialize)]
+    struct WithMade<'a> {
+        #[serde(flatten)]
+        message: &'a Message,
+        made: &'a [Option<Made>],
+    }
+    if made.iter().all(Option::is_none) {
+        return body(message);
+    }
+    serde_json::to_string(&WithMade { message, made })
+        .expect("a message is plain data with text keys")
+}
+
+/// How the calls went whose results an entry holds, in their order; empty where nobody kept it.
+pub(crate) fn made(message: &Message, body: &str) -> Vec<Option<Made>> {
+    #[derive(Deserialize)]
+    struct Beside {
+        #[serde(default)]
+        made: Vec<Option<Made>>,
+    }
+    if !matches!(message, Message::Tool { .. }) {
+        return Vec::new();
+    }
+    serde_json::from_str::<Beside>(body).map_or_else(|_| Vec::new(), |beside| beside.made)
+}
+
+#[cfg(test)]
+mod tests {
+    use manyhands_llm::{Block, ToolResult};
+
+    use super::*;
+
+    #[test]
+    fn how_calls_went_is_kept_beside_what_they_gave() {
+        let result = ToolResult {
+            id: "1".to_owned(),
+            name: "look".to_owned(),
+            content: vec![Block::text("seven")],
+            is_error: false,
+        };
+        let message = Message::Tool {
+            results: vec![result.clone(), result],
+        };
+        let went = vec![Some(Made { ms: 7, call: None }), None];
+        let kept = body_of_results(&message, &went);
+        let read: Message = serde_json::from_str(&kept).unwrap();
+        assert_eq!(read, message, "a model is shown the same");
+        assert_eq!(made(&message, &kept), went);
+        assert!(made(&message, &body(&message)).is_empty(), "of before");
+        assert_eq!(body_of_results(&message, &[None]), body(&message));
+        let said = Message::user("made");
+        assert!(made(&said, r#"{"made":[{"ms":1}]}"#).is_empty());
+    }
 }

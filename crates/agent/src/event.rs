@@ -1,7 +1,7 @@
 //! What a session tells while it works.
 
-use manyhands_core::{ApprovalId, CallId};
-use manyhands_llm::StopReason;
+use manyhands_core::{ApprovalId, CallId, Timestamp};
+use manyhands_llm::{Message, StopReason};
 use serde_json::Value;
 
 use crate::key::SessionKey;
@@ -16,6 +16,23 @@ pub struct ChatEvent {
     pub run_id: String,
     /// What happened.
     pub what: What,
+    /// Where in the session this stands.
+    pub mark: Mark,
+}
+
+/// Where in its session something stands, so that whoever comes to a reply that is being made can
+/// tell what of it is new.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Mark {
+    /// Which reply it belongs to, counted since the gateway began; 0 where it is of none.
+    pub reply: u64,
+    /// How much came before: of the reply's text, of its thoughts, or of what the call printed, in
+    /// units of UTF-16.
+    pub offset: u64,
+    /// The number of the message that it became.
+    pub seq: Option<i64>,
+    /// The model's id of the call that is asked about.
+    pub call_id: Option<String>,
 }
 
 /// What happened.
@@ -91,6 +108,16 @@ pub enum What {
     Error(Failure),
     /// Somebody stopped it.
     Stopped,
+    /// What somebody said became part of the conversation: its turn began, or the turn that was
+    /// running took it in.
+    Taken {
+        /// When.
+        at: Timestamp,
+        /// The message, as a model is shown it.
+        message: Message,
+        /// The run that took it in; absent where it began one of its own.
+        into: Option<String>,
+    },
     /// The session was deleted, with all that was said in it; this is of no run.
     Deleted,
 }

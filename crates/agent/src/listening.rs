@@ -195,6 +195,7 @@ mod tests {
             session: key(session),
             run_id: "r".to_owned(),
             what,
+            mark: crate::event::Mark::default(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! The minds of one gateway: inputs in, turns worked on, events out.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use manyhands_core::{AgentId, ApprovalId, Clock, ErrorCode, Ids, Invoke, Timestamp, ToolError};
@@ -12,12 +13,13 @@ use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
 use crate::asking::Waits;
-use crate::event::{ChatEvent, TurnUsage, What};
+use crate::event::{ChatEvent, Mark, TurnUsage, What};
 use crate::key::SessionKey;
 use crate::listening::Audience;
 use crate::outcome::{Failure, FailureKind, Outcome};
 use crate::outside::{House, Origin};
 use crate::recent::Recent;
+use crate::running::Running;
 use crate::settings::AgentSettings;
 use crate::turn::{Halt, Input, Turn};
 
@@ -57,6 +59,8 @@ pub(crate) struct Inner {
     pub(crate) changing: tokio::sync::Mutex<()>,
     /// The sessions that are being worked on.
     busy: Mutex<HashMap<String, Busy>>,
+    /// How many replies were begun.
+    replies: AtomicU64,
     pub(crate) tasks: TaskTracker,
     /// Who waits for whom.
     pub(crate) waits: Waits,
@@ -71,10 +75,25 @@ struct Busy {
     stop: CancellationToken,
     /// The question that the turn waits for, and the tool it is about.
     question: Option<(ApprovalId, String)>,
+    /// The turn that is being worked on, as far as it is.
+    running: Option<Running>,
     /// Somebody wants the session for itself: no further turn begins.
     wanted: bool,
     /// Fires when nobody works on it any more.
     freed: Arc<Notify>,
+}
+
+impl Busy {
+    /// Remembers what the session waits for, until it goes on.
+    fn note_question(&mut self, what: &What) {
+        self.question = match what {
+            What::Paused { approval, tool, .. } => Some((*approval, tool.clone())),
+            What::Delta(_) | What::Thinking(_) | What::Restart { .. } | What::ToolOutput { .. } => {
+                return;
+            }
+            _ => None,
+        };
+    }
 }
 
 /// A session in which no turn begins as long as this is held.
@@ -122,6 +141,7 @@ impl Minds {
             recent: Recent::default(),
             changing: tokio::sync::Mutex::default(),
             busy: Mutex::default(),
+            replies: AtomicU64::default(),
             tasks: TaskTracker::new(),
             waits: Waits::default(),
         };
@@ -246,14 +266,68 @@ impl Inner {
     }
 
     pub(crate) fn tell(&self, key: &str, run_id: &str, what: What) {
+        self.tell_marked(key, run_id, what, Mark::default());
+    }
+
+    /// Tells what became the message of this number.
+    pub(crate) fn tell_kept(&self, key: &str, run_id: &str, what: What, seq: Option<i64>) {
+        let mark = Mark {
+            seq,
+            ..Mark::default()
+        };
+        self.tell_marked(key, run_id, what, mark);
+    }
+
+    /// Tells which call is asked about.
+    pub(crate) fn tell_asked(&self, key: &str, run_id: &str, what: What, call_id: &str) {
+        let mark = Mark {
+            call_id: Some(call_id.to_owned()),
+            ..Mark::default()
+        };
+        self.tell_marked(key, run_id, what, mark);
+    }
+
+    fn tell_marked(&self, key: &str, run_id: &str, what: What, mut mark: Mark) {
         let Ok(session) = key.parse() else { return };
-        let run_id = run_id.to_owned();
-        self.note_question(key, &what);
+        // Held until it is told: whoever looks at what is running sees it with this or without it,
+        // and hears of things in the order in which they were noted.
+        let mut busy = self.busy();
+        if let Some(there) = busy.get_mut(key) {
+            there.note_question(&what);
+            let own = there.running.as_mut().filter(|one| one.run_id == run_id);
+            if let Some(running) = own {
+                if matches!(what, What::Restart { .. }) {
+                    running.new_reply(self.next_reply());
+                }
+                running.note(&what, &mut mark, self.clock.now());
+                if what.is_end() {
+                    there.running = None;
+                }
+            }
+        }
         self.audience.tell(ChatEvent {
             session,
-            run_id,
+            run_id: run_id.to_owned(),
             what,
+            mark,
         });
+    }
+
+    fn next_reply(&self) -> u64 {
+        self.replies.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// A model is asked: what it says is another reply than what was said before.
+    pub(crate) fn begin_reply(&self, key: &str) {
+        let number = self.next_reply();
+        if let Some(Some(running)) = self.busy().get_mut(key).map(|busy| &mut busy.running) {
+            running.new_reply(number);
+        }
+    }
+
+    /// The turn that is being worked on in a session, as far as it is.
+    pub(crate) fn running(&self, key: &str) -> Option<Running> {
+        self.busy().get(key)?.running.clone()
     }
 
     pub(crate) fn agent(&self, id: &AgentId) -> Result<AgentSettings, ToolError> {
@@ -261,20 +335,6 @@ impl Inner {
             ToolError::not_found(format!("there is no agent {id}"))
                 .hint("`manyhands agents` lists them; config.toml makes them under [agents]")
         })
-    }
-
-    /// Remembers what a session waits for, until it goes on.
-    fn note_question(&self, key: &str, what: &What) {
-        let question = match what {
-            What::Paused { approval, tool, .. } => Some((*approval, tool.clone())),
-            What::Delta(_) | What::Thinking(_) | What::Restart { .. } | What::ToolOutput { .. } => {
-                return;
-            }
-            _ => None,
-        };
-        if let Some(busy) = self.busy().get_mut(key) {
-            busy.question = question;
-        }
     }
 
     pub(crate) fn has_question(&self, key: &str) -> bool {
@@ -410,11 +470,15 @@ impl Inner {
 
     async fn one_turn(self: &Arc<Self>, key: &str, record: TurnRecord) {
         // Who stops it before it has begun means it too.
-        let stop = self.busy().get(key).map(|busy| busy.stop.clone());
+        let stop = self.busy().get_mut(key).map(|busy| {
+            busy.running = Some(Running::of(&record.run_id));
+            busy.stop.clone()
+        });
         let stop = stop.unwrap_or_default();
         self.play(key, record, stop).await;
         if let Some(busy) = self.busy().get_mut(key) {
             busy.stop = CancellationToken::new();
+            busy.running = None;
         }
     }
 

@@ -344,6 +344,7 @@ mod tests {
             is_error,
             taints: false,
             plan: None,
+            made: None,
         };
         let mut plan = Plan::read(&json!(["a", "b"]), 9);
         let marks = |plan: &Option<Plan>| plan.as_ref().unwrap().shown();

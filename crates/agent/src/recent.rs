@@ -117,7 +117,7 @@ mod tests {
     fn long(count: i64, text: &str) -> Conversation {
         let mut conversation = Conversation::default();
         for seq in 0..count {
-            conversation.add(seq, "t", Message::user(text));
+            conversation.add(seq, "t", Message::user(text), Vec::new());
         }
         conversation
     }
@@ -170,7 +170,7 @@ mod tests {
             }],
         };
         let mut pictured = long(70, "x");
-        pictured.add(70, "t", picture);
+        pictured.add(70, "t", picture, Vec::new());
         recent.hold(&session("p", 71), pictured);
         assert!(recent.held().is_empty());
     }

@@ -56,7 +56,7 @@ impl Minds {
     }
 
     /// The session for itself, with nothing that runs or waits in it.
-    async fn alone(&self, key: &SessionKey) -> Result<Hold, ToolError> {
+    pub(crate) async fn alone(&self, key: &SessionKey) -> Result<Hold, ToolError> {
         let busy = |message: &str| {
             ToolError::new(ErrorCode::Conflict, message)
                 .hint("stop it first (/stop, or chat.stop), or wait for the answer")

@@ -9,7 +9,7 @@ use manyhands_store::{Act, Entry, SessionRecord, StoreError};
 use uuid::Uuid;
 
 use crate::archive;
-use crate::conversation::Conversation;
+use crate::conversation::{Conversation, made};
 use crate::event::TurnUsage;
 use crate::fence;
 use crate::key::SessionKey;
@@ -17,6 +17,7 @@ use crate::minds::{Inner, Minds, kept};
 use crate::outcome::spent;
 use crate::pictures::{PictureRef, refs};
 use crate::settings::{ResetPolicy, SessionSettings};
+use crate::shape::Made;
 use crate::turn::{Room, place_to_cut_last, usage};
 
 /// How often a session that changes meanwhile is looked at before a reset is given up.
@@ -56,6 +57,8 @@ pub struct Kept {
     pub message: Message,
     /// What the turn that ends with it used up, where that is known.
     pub usage: Option<TurnUsage>,
+    /// For what tools gave: how each call went, where that is known.
+    pub made: Vec<Option<Made>>,
 }
 
 /// What a reset did.
@@ -220,10 +223,7 @@ impl Minds {
     pub async fn compact(&self, key: &SessionKey) -> Result<Compacted, ToolError> {
         let inner = &self.inner;
         let agent = inner.agent(key.agent())?;
-        let hold = inner.hold(key.as_str()).ok_or_else(|| {
-            let message = "the session is being worked on";
-            ToolError::new(ErrorCode::Conflict, message).hint("wait for the answer, or /stop it")
-        })?;
+        let hold = self.alone(key).await?;
         let session = self.get(key).await?;
         let all = inner.conversation(&session).await?;
         let Some(room) = Room::find(&all.said, inner.house.limits().window) else {
@@ -270,10 +270,12 @@ impl Minds {
         let spent = self.inner.spent_in(session, &entries, before).await;
         let mut spent = spent.map_err(kept)?;
         let shown = entries.into_iter().filter_map(|entry| {
+            let message = serde_json::from_str(&entry.body).ok()?;
             Some(Kept {
                 seq: entry.seq,
                 at: entry.at,
-                message: serde_json::from_str(&entry.body).ok()?,
+                made: made(&message, &entry.body),
+                message,
                 usage: spent.remove(&entry.seq),
             })
         });

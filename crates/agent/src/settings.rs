@@ -107,6 +107,9 @@ pub struct TurnLimits {
     pub queued: usize,
     /// How many tokens of conversation a model is shown before older ones are summarised.
     pub window: u64,
+    /// How long a turn that was cut off waits for the tools it was about to use: machines dial in and
+    /// servers begin a moment after the gateway does.
+    pub tools: Duration,
 }
 
 impl Default for TurnLimits {
@@ -118,6 +121,7 @@ impl Default for TurnLimits {
             approval: Duration::from_secs(900),
             queued: 64,
             window: 120_000,
+            tools: Duration::from_secs(60),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Which tools a model is shown, and how a call of it is answered: one function for every face.
 
 use manyhands_core::{
-    Caller, Catalogue, ContentBlock, Effects, ErrorCode, Exposure, Outcome, Pattern, Place,
+    CallId, Caller, Catalogue, ContentBlock, Effects, ErrorCode, Exposure, Outcome, Pattern, Place,
     ToolError, ToolSpec, content_of,
 };
 use manyhands_llm::{Block, ToolDef};
@@ -127,6 +127,19 @@ pub struct Given {
     /// The plan that it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<Plan>,
+    /// How the call went, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made: Option<Made>,
+}
+
+/// How a call went, kept beside what it gave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Made {
+    /// How long it took, in milliseconds.
+    pub ms: u64,
+    /// The call as the audit knows it, where it came to the path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<CallId>,
 }
 
 impl Given {
@@ -138,6 +151,7 @@ impl Given {
                 taints: effects.brings_words() && !outcome.clean,
                 plan: Plan::given_by(tool, &outcome.value),
                 content: content(tool, outcome),
+                made: None,
             },
             Err(error) => Self {
                 taints: error_taints(effects, error.code),
@@ -153,6 +167,7 @@ impl Given {
             is_error: true,
             taints: false,
             plan: None,
+            made: None,
         }
     }
 

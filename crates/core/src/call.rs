@@ -52,6 +52,8 @@ pub struct CallRequest {
     pub place: Option<Arc<Place>>,
     /// Whether the result is for a program, which takes it whole up to the largest that is kept.
     pub whole: bool,
+    /// Which version a file has to have still for it to be written; empty: none may be there yet.
+    pub if_version: Option<Arc<str>>,
 }
 
 impl CallRequest {
@@ -74,6 +76,7 @@ impl CallRequest {
             reach: Reach::default(),
             place: None,
             whole: false,
+            if_version: None,
         }
     }
 }
@@ -105,6 +108,8 @@ pub struct CallContext {
     pub reach: Reach,
     /// The chat in which this is asked.
     pub place: Option<Arc<Place>>,
+    /// Which version a file has to have still for it to be written; empty: none may be there yet.
+    pub if_version: Option<Arc<str>>,
 }
 
 /// Which tools a call may come to: all, unless whoever makes it is given fewer than they may call.

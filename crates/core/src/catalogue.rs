@@ -131,6 +131,18 @@ impl Catalogue {
         self.shelves.contains_key(shelf)
     }
 
+    /// What would have put up a tool of that name, where nothing here begins like it.
+    pub fn away<'a>(&self, name: &'a str) -> Option<&'a str> {
+        let (shelf, _) = split(name)?;
+        let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
+        if shelf.is_empty() || shelf.len() > 64 || !shelf.bytes().all(plain) {
+            return None;
+        }
+        let begins = |wire: &String| split(wire).is_some_and(|(of, _)| of == shelf);
+        let known = self.has_shelf(shelf) || self.built_in.wire_names.keys().any(begins);
+        (!known).then_some(shelf)
+    }
+
     /// Every tool: the built-in ones by name, then shelf by shelf.
     pub fn specs(&self) -> impl Iterator<Item = &ToolSpec> {
         let shelved = self.shelves.values().flat_map(|tools| tools.iter());

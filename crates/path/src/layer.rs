@@ -52,6 +52,8 @@ pub struct Call {
     pub place: Option<Arc<Place>>,
     /// Whether the result comes whole up to the largest that is kept.
     pub whole: bool,
+    /// Which version a file has to have still for it to be written.
+    pub if_version: Option<Arc<str>>,
     /// Fires when the call should stop.
     pub cancel: CancellationToken,
     /// Found by resolve.
@@ -83,6 +85,7 @@ impl Call {
             reach: request.reach,
             place: request.place,
             whole: request.whole,
+            if_version: request.if_version,
             cancel,
             tool: None,
             verdict: None,

@@ -71,6 +71,10 @@ fn find<'a>(catalogue: &'a Catalogue, call: &Call) -> Result<&'a Arc<dyn Tool>, 
         Some(near) => format!("did you mean {near}? names are case-sensitive"),
         None => "list the tools you may call with `manyhands tools`".to_owned(),
     };
+    let hint = match catalogue.away(&call.asked) {
+        Some(shelf) => format!("no node or server called {shelf} is connected now; {hint}"),
+        None => hint,
+    };
     let asked: String = call.asked.chars().take(100).collect();
     let message = format!("there is no tool named {asked:?}");
     Err(ToolError::new(ErrorCode::UnknownTool, message).hint(hint))
@@ -97,6 +101,17 @@ mod tests {
         let error = fixture.call("test::ecko", json!({})).await.unwrap_err();
         assert_eq!(error.code, ErrorCode::UnknownTool);
         assert!(error.text().contains("did you mean test::echo?"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn a_tool_of_something_that_is_not_connected_is_said_to_be_that() {
+        let fixture = Fixture::new().await;
+        let error = fixture.call("laptop__Bash", json!({})).await.unwrap_err();
+        assert_eq!(error.code, ErrorCode::UnknownTool);
+        let text = error.text();
+        assert!(text.contains("called laptop is connected now"), "{text}");
+        let error = fixture.call("test__nothing", json!({})).await.unwrap_err();
+        assert!(!error.text().contains("is connected"), "{error}");
     }
 
     #[tokio::test]

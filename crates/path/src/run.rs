@@ -28,6 +28,7 @@ impl Layer for Run {
             answers: call.answers.clone(),
             reach: call.reach.clone(),
             place: call.place.clone(),
+            if_version: call.if_version.clone(),
         };
         let work = tool.call(call.arguments.clone(), &context);
         match AssertUnwindSafe(work).catch_unwind().await {

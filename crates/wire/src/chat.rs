@@ -155,6 +155,20 @@ pub struct ChatEventPayload {
     /// For `error`: how long to wait before asking again, where it is known; an addition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
+    /// Which reply of a model this belongs to: a number that grows with every reply of the gateway,
+    /// also when one begins anew. For `delta`, `partial` and `final`; an addition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply: Option<u64>,
+    /// For `delta`: how much of the reply's text came before `text`, in units of UTF-16; an addition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset: Option<u64>,
+    /// For `delta`: how much was thought before `thinking`, in units of UTF-16; an addition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thinking_offset: Option<u64>,
+    /// For `paused`: the model's id of the call that is asked about, when it is one of this session;
+    /// an addition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_id: Option<String>,
 }
 
 impl ChatEventPayload {
@@ -178,6 +192,10 @@ impl ChatEventPayload {
             failure: None,
             code: None,
             retry_after_ms: None,
+            reply: None,
+            offset: None,
+            thinking_offset: None,
+            call_id: None,
         }
     }
 }
@@ -242,6 +260,12 @@ pub struct ChatMessage {
     /// and where it is not known; an addition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<ChatUsage>,
+    /// For a tool's result: how long the call took, in milliseconds, where it is known; an addition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+    /// For a tool's result: the call as the audit knows it, where it is known; an addition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub audit_call: Option<String>,
 }
 
 impl ChatMessage {
@@ -256,6 +280,8 @@ impl ChatMessage {
             tool_name: None,
             is_error: None,
             usage: None,
+            duration_ms: None,
+            audit_call: None,
         }
     }
 
@@ -357,6 +383,25 @@ pub struct ChatToolEvent {
     /// The call as the audit knows it, where it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub audit_call: Option<String>,
+    /// For `output`: how much it printed before, in units of UTF-16; an addition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset: Option<u64>,
+}
+
+/// What somebody said became part of the conversation: its run began, or the run that was going on
+/// took it in.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChatTakenEvent {
+    /// The run it was sent as.
+    pub run_id: String,
+    /// The session.
+    pub session_key: String,
+    /// The message, with its number.
+    pub message: ChatMessage,
+    /// The run that took it in; absent where it began its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub into: Option<String>,
 }
 
 /// Events of chats were left out, because they came faster than they were read: what is missing
@@ -461,6 +506,7 @@ mod tests {
                 duration_ms: None,
                 text: None,
                 audit_call: None,
+                offset: None,
             },
             r#"{"runId":"r","sessionKey":"k","callId":"c","tool":"gsv__ReadFile","state":"started","args":{"path":"a"}}"#,
         );

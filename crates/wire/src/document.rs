@@ -14,7 +14,9 @@ use crate::channels::{
     ChannelLoginParams, ChannelLogoutParams, ChannelStartParams, ChannelStatusParams,
     ChannelStopParams, ChannelsListParams, PairApproveParams, PairListParams, PairRejectParams,
 };
-use crate::chat::{ChatEventPayload, ChatGapEvent, ChatSendParams, ChatStopParams, ChatToolEvent};
+use crate::chat::{
+    ChatEventPayload, ChatGapEvent, ChatSendParams, ChatStopParams, ChatTakenEvent, ChatToolEvent,
+};
 use crate::code::{Code, ErrorShape};
 use crate::connect::ConnectParams;
 use crate::cron::{
@@ -252,6 +254,7 @@ fn written() -> Book {
     event::<ChatEventPayload>(&mut text);
     event::<ChatToolEvent>(&mut text);
     event::<ChatGapEvent>(&mut text);
+    event::<ChatTakenEvent>(&mut text);
     event::<SessionDeletedEvent>(&mut text);
     event::<ApprovalsChangedEvent>(&mut text);
     event::<NodesChangedEvent>(&mut text);

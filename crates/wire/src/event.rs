@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::bridge::{ChannelOutboundEvent, ChannelTypingEvent};
-use crate::chat::{ChatEventPayload, ChatGapEvent, ChatToolEvent};
+use crate::chat::{ChatEventPayload, ChatGapEvent, ChatTakenEvent, ChatToolEvent};
 use crate::frame::{Event, Frame};
 use crate::node::{
     LogsGetEvent, NodeExecNotice, ToolCancelEvent, ToolInvokeEvent, ToolOutputEvent,
@@ -58,6 +58,8 @@ pub enum EventKind {
     ChatTool,
     /// Some of it was left out.
     ChatGap,
+    /// What somebody said has its turn.
+    ChatTaken,
     /// A session was deleted.
     SessionDeleted,
     /// A node tells what a call prints.
@@ -78,7 +80,7 @@ pub enum EventKind {
 
 impl EventKind {
     /// Every event there is.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 27] = [
         Self::ToolInvoke,
         Self::ToolCancel,
         Self::ProcessWatch,
@@ -97,6 +99,7 @@ impl EventKind {
         Self::Chat,
         Self::ChatTool,
         Self::ChatGap,
+        Self::ChatTaken,
         Self::SessionDeleted,
         Self::ToolOutput,
         Self::ApprovalsChanged,
@@ -128,6 +131,7 @@ impl EventKind {
             Self::Chat => "chat",
             Self::ChatTool => "chat.tool",
             Self::ChatGap => "chat.gap",
+            Self::ChatTaken => "chat.taken",
             Self::SessionDeleted => "session.deleted",
             Self::ToolOutput => "tool.output",
             Self::ApprovalsChanged => "approvals.changed",
@@ -175,6 +179,9 @@ impl EventKind {
             Self::ChatTool => "A tool that an agent called began or ended. An addition.",
             Self::ChatGap => {
                 "Events of chats were left out, because they came faster than they were read; `session.history` has what was said. An addition."
+            }
+            Self::ChatTaken => {
+                "What somebody said became part of the conversation, to everybody who may see the session. An addition."
             }
             Self::SessionDeleted => {
                 "A session was deleted with all that was said in it, to everybody who may see it. What is said under its key from then on begins a new one. An addition."
@@ -229,6 +236,7 @@ impl EventKind {
                 | Self::Chat
                 | Self::ChatTool
                 | Self::ChatGap
+                | Self::ChatTaken
                 | Self::SessionDeleted
         ) && !self.is_for_owners()
             && !self.is_of_nodes()
@@ -340,6 +348,7 @@ events! {
     ChatEventPayload: Chat,
     ChatToolEvent: ChatTool,
     ChatGapEvent: ChatGap,
+    ChatTakenEvent: ChatTaken,
     SessionDeletedEvent: SessionDeleted,
     ToolOutputEvent: ToolOutput,
     ApprovalsChangedEvent: ApprovalsChanged,

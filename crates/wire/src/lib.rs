@@ -36,8 +36,8 @@ pub use channels::{
 };
 pub use chat::{
     ChatBlock, ChatEventPayload, ChatGapEvent, ChatMessage, ChatRole, ChatSendParams,
-    ChatSendResult, ChatState, ChatStopParams, ChatStopResult, ChatToolEvent, ChatToolState,
-    ChatUsage, Directives, ModelName,
+    ChatSendResult, ChatState, ChatStopParams, ChatStopResult, ChatTakenEvent, ChatToolEvent,
+    ChatToolState, ChatUsage, Directives, ModelName,
 };
 pub use code::{CLOSE_UNAUTHENTICATED, Code, ErrorShape};
 pub use connect::{
@@ -79,9 +79,9 @@ pub use session::{
     SessionDeleteParams, SessionDeleteResult, SessionDeletedEvent, SessionEntry, SessionGetParams,
     SessionGetResult, SessionHistoryParams, SessionHistoryResult, SessionPatchParams,
     SessionPatchResult, SessionPreviewParams, SessionPreviewResult, SessionResetParams,
-    SessionResetResult, SessionRewindParams, SessionRewindResult, SessionSettingsPatch,
-    SessionSettingsShape, SessionStatsParams, SessionStatsResult, SessionTokens,
-    SessionsListParams, SessionsListResult,
+    SessionResetResult, SessionRewindParams, SessionRewindResult, SessionRunning,
+    SessionRunningCall, SessionSettingsPatch, SessionSettingsShape, SessionStatsParams,
+    SessionStatsResult, SessionTokens, SessionsListParams, SessionsListResult, WaitingInput,
 };
 pub use skills::{
     SkillNeedsShape, SkillNode, SkillStatus, SkillsStatusParams, SkillsStatusResult,

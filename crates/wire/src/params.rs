@@ -156,6 +156,9 @@ pub struct WorkspaceReadResult {
     /// When it was last written, as RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_modified: Option<String>,
+    /// Changes when its text does; an addition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
 }
 
 /// Which file of which workspace gets which text.
@@ -169,6 +172,10 @@ pub struct WorkspaceWriteParams {
     /// Whose workspace; `main` when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
+    /// Writes only if the file still is of this version, and with an empty one only if there is
+    /// no such file; else it is a conflict and nothing is written. An addition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub if_version: Option<String>,
 }
 
 /// The file was written.
@@ -180,6 +187,9 @@ pub struct WorkspaceWriteResult {
     pub size: u64,
     /// Always true.
     pub written: bool,
+    /// The version that was written; an addition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
 }
 
 /// Which file of which workspace.
@@ -250,8 +260,18 @@ mod tests {
                 path: path(),
                 content: "x".into(),
                 agent_id: agent_id(),
+                if_version: None,
             },
             r#"{"path":"a.md","content":"x","agentId":"main"}"#,
+        );
+        check(
+            WorkspaceWriteParams {
+                path: path(),
+                content: "x".into(),
+                agent_id: None,
+                if_version: Some(String::new()),
+            },
+            r#"{"path":"a.md","content":"x","ifVersion":""}"#,
         );
         check(
             WorkspaceDeleteParams {
@@ -309,14 +329,16 @@ mod tests {
                 content: "x".into(),
                 size: 1,
                 last_modified: Some("2026-01-02T03:04:05Z".into()),
+                version: Some("v1".into()),
             },
-            r#"{"path":"a.md","content":"x","size":1,"lastModified":"2026-01-02T03:04:05Z"}"#,
+            r#"{"path":"a.md","content":"x","size":1,"lastModified":"2026-01-02T03:04:05Z","version":"v1"}"#,
         );
         check(
             WorkspaceWriteResult {
                 path: path(),
                 size: 1,
                 written: true,
+                version: None,
             },
             r#"{"path":"a.md","size":1,"written":true}"#,
         );

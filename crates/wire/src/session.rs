@@ -390,6 +390,82 @@ pub struct SessionHistoryResult {
     /// Given as `before`, this leads to what was said earlier; absent at the beginning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_before: Option<i64>,
+    /// The run that is going on, as far as it is; only with the last messages, and absent when there
+    /// is none. What is in it and in `messages` is the same. An addition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub running: Option<SessionRunning>,
+    /// What was said and waits for its turn, in its order, at most 50; only with the last messages.
+    /// An addition.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waiting: Vec<WaitingInput>,
+}
+
+/// A run that is going on, as far as it is: events whose `reply` is lower, or whose pieces end before
+/// what is here, are in it already.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionRunning {
+    /// The run.
+    pub run_id: String,
+    /// Which reply is being made; 0 before the first.
+    pub reply: u64,
+    /// What was said of it, or the end of that.
+    pub text: String,
+    /// How much came before `text`, in units of UTF-16.
+    pub text_from: u64,
+    /// What was thought of it, or the end of that.
+    pub thinking: String,
+    /// How much came before `thinking`, in units of UTF-16.
+    pub thinking_from: u64,
+    /// The calls of the last reply that were begun.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<SessionRunningCall>,
+    /// The question that the run waits for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval_id: Option<String>,
+}
+
+/// A call of a run that is going on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionRunningCall {
+    /// The model's id of the call.
+    pub call_id: String,
+    /// The call as the audit knows it, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub audit_call: Option<String>,
+    /// How long ago it was asked for, or the owner let it run, in milliseconds.
+    pub elapsed_ms: u64,
+    /// Whether the owner is asked about it.
+    pub waits: bool,
+    /// Whether it worked; absent while it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ok: Option<bool>,
+    /// The beginning of what it gave.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown: Option<String>,
+    /// How long it took, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+    /// What it printed so far, or the end of that.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub output: String,
+    /// How much came before `output`, in units of UTF-16.
+    pub output_from: u64,
+}
+
+/// What was said and waits for its turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WaitingInput {
+    /// The run it was sent as.
+    pub run_id: String,
+    /// Its text, at most 8,000 characters.
+    pub text: String,
+    /// How many pictures came with it.
+    pub pictures: u64,
+    /// When it came, in milliseconds since 1970.
+    pub timestamp: i64,
 }
 
 /// Which session, and how much of it.

@@ -28,7 +28,10 @@ fn failing(format: &Format, url: &str, retry: &str, fallbacks: &str) -> Gateway 
         provider("well", &CHAT, url, "")
     );
     for (name, header, value, _, _) in FAULTS {
-        let quick = "timeouts = { first_byte_seconds = 1, last_resort_seconds = 1 }";
+        let quick = match name {
+            "slow" => "timeouts = { first_byte_seconds = 1, last_resort_seconds = 1 }",
+            _ => "",
+        };
         let fails = format!("headers = {{ {header} = \"{value}\" }}\n{quick}");
         settings += &provider(name, format, url, &fails);
         settings += &format!("[agents.{name}]\nmodel = \"{name}/{}\"\n", format.model);

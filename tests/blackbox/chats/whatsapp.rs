@@ -104,7 +104,8 @@ fn a_direct_message_is_answered_with_whatsapps_marks_and_marked_as_read() {
         (&json!(ADA), &json!(null))
     );
     let id = message["id"].as_str().expect("an id").to_owned();
-    assert!(stage.whatsapp.read().contains(&id));
+    let marked = || stage.whatsapp.read().contains(&id);
+    stage.scene.wait(stage.whatsapp.journal(), "a mark", marked);
 }
 
 #[test]

@@ -291,10 +291,8 @@ fn the_environment_is_the_rulings_list_and_nothing_else() {
         seen["HOME"], real,
         "not the home of whoever started the gateway"
     );
-    assert!(
-        !std::path::Path::new(seen["HOME"]).exists(),
-        "it goes with the program"
-    );
+    let own = std::path::Path::new(seen["HOME"]);
+    crate::harness::eventually("it goes with the program", || !own.exists());
     assert!(!text.contains("hidden"), "{text}");
     let bare = Contract::new();
     let ran = bare.gives(SHELL_EXEC, json!({ "argv": ["env"] }), &RAN);
@@ -366,26 +364,23 @@ fn its_time_is_the_owners_at_most_and_the_callers_when_less() {
     for timeout in [json!(null), json!(60_000), json!(200), json!(u64::MAX)] {
         let mut arguments = script("echo begun; (trap '' TERM; sleep 20) & sleep 20");
         arguments["timeout"] = timeout.clone();
-        let begun = std::time::Instant::now();
-        let ran = c.gives(SHELL_EXEC, arguments, &keys);
+        let ran = begun(|| {
+            let since = std::time::Instant::now();
+            let ran = c.gives(SHELL_EXEC, arguments.clone(), &keys);
+            let took = since.elapsed();
+            assert!(took.as_secs() < 15, "{timeout}: {took:?}");
+            ran
+        });
         let expect =
             json!({ "stdout": "begun\n", "stderr": "", "exitCode": 124, "timedOut": true });
         assert_eq!(ran, expect, "{timeout}");
-        assert!(
-            begun.elapsed().as_secs() < 8,
-            "{timeout}: {:?}",
-            begun.elapsed()
-        );
     }
     for timeout in [json!(0), json!(-1), json!(0.5), json!("1")] {
         let arguments = json!({ "argv": ["touch", "evil"], "timeout": timeout });
         c.refuses(SHELL_EXEC, arguments, "invalid_arguments", &["timeout"]);
     }
-    c.gives(
-        SHELL_EXEC,
-        json!({ "argv": ["echo"], "timeout": 1_000 }),
-        &RAN,
-    );
+    let quick = json!({ "argv": ["echo"], "timeout": 1_000 });
+    in_time(&c, SHELL_EXEC, &quick, &RAN);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Scripted, gateway, known, names, node, official, server};
-use crate::harness::{Gateway, Home, eventually};
+use crate::harness::{Gateway, Home, eventually, free_address};
 
 /// That a call went well: what came of it.
 #[track_caller]
@@ -65,7 +65,7 @@ fn a_server_speaks_all_three_transports() {
     let mut programs = Vec::new();
     let mut settings = String::new();
     for kind in ["streamableHttp", "sse"] {
-        let port = free_port();
+        let port = free_address().port();
         let mut program = std::process::Command::new("node");
         program
             .args([&official("everything"), kind])
@@ -87,11 +87,6 @@ fn a_server_speaks_all_three_transports() {
         let echoed = good(gateway.call(&format!("{name}__echo"), json!({ "message": name })));
         assert_eq!(echoed, format!("Echo: {name}"));
     }
-}
-
-fn free_port() -> u16 {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-    listener.local_addr().expect("an address").port()
 }
 
 #[test]
@@ -133,7 +128,10 @@ fn a_call_that_takes_too_long_ends_and_is_taken_back() {
     let said = gateway.call("s__silence", json!({}));
     assert_eq!(said["code"], "deadline_exceeded", "{said}");
     eventually("the server is told", || scripted.cancelled() == 1);
-    good(gateway.call("s__echo", json!({})));
+    // A second may be too short for a machine that is busy.
+    eventually("it serves on", || {
+        gateway.call("s__echo", json!({}))["ok"] == true
+    });
 }
 
 #[test]
@@ -278,7 +276,5 @@ fn a_server_is_added_and_taken_away_while_the_gateway_runs() {
     eventually("it is gone", || {
         !names(&gateway).contains(&"s__echo".to_owned())
     });
-    eventually("its process is gone", || {
-        scripted.starts().iter().all(|pid| !super::runs(*pid))
-    });
+    eventually("its process is gone", || scripted.running().is_empty());
 }

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::{Scripted, gateway, runs};
 use crate::harness::{Gateway, Home, eventually};
 use crate::http::{Request, Response};
+use crate::nodes::stage::lives;
 
 #[test]
 fn a_gateway_that_dies_without_warning_leaves_no_program_behind() {
@@ -12,11 +13,9 @@ fn a_gateway_that_dies_without_warning_leaves_no_program_behind() {
     let scripted = Scripted::beside(&home, "script", &["echo"]);
     let gateway = gateway(home, &scripted.settings("s", ""), &["s"]);
     let started = scripted.starts();
-    assert!(started.iter().any(|pid| runs(*pid)), "{started:?}");
+    assert!(!scripted.running().is_empty(), "{started:?}");
     let _home = gateway.kill9();
-    eventually("its programs are gone", || {
-        started.iter().all(|pid| !runs(*pid))
-    });
+    eventually("its programs are gone", || scripted.running().is_empty());
 }
 
 #[test]
@@ -25,7 +24,7 @@ fn a_gateway_that_stops_ends_its_programs() {
     let scripted = Scripted::beside(&home, "script", &["echo"]);
     let gateway = gateway(home, &scripted.settings("s", ""), &["s"]);
     let _home = gateway.stop();
-    assert!(scripted.starts().iter().all(|pid| !runs(*pid)));
+    assert!(scripted.running().is_empty());
 }
 
 #[test]
@@ -48,11 +47,9 @@ fn a_server_that_dies_again_and_again_leaves_nothing() {
     }
     let started = scripted.starts();
     assert!(deaths > 1 && started.len() > 1, "{deaths} {started:?}");
-    eventually("at most one is left", || {
-        scripted.starts().iter().filter(|pid| runs(**pid)).count() <= 1
-    });
+    eventually("at most one is left", || scripted.running().len() <= 1);
     gateway.stop();
-    assert!(scripted.starts().iter().all(|pid| !runs(*pid)));
+    assert!(scripted.running().is_empty());
 }
 
 /// The descriptors that a process holds.
@@ -154,7 +151,8 @@ fn a_thousand_new_connections_leave_neither_a_process_nor_a_descriptor() {
             talk.call();
         }
     }
-    let quiet = || started().iter().filter(|pid| runs(**pid)).count() <= 1;
+    let running = || started().into_iter().filter(|pid| runs(*pid, &starts));
+    let quiet = || running().count() <= 1;
     eventually("only the line of all is left", quiet);
     let (held, processes) = (descriptors(pid), below(pid).len());
     let threads: Vec<_> = talks
@@ -189,6 +187,6 @@ fn a_thousand_new_connections_leave_neither_a_process_nor_a_descriptor() {
     assert!(!all.is_empty(), "the control");
     let _home = gateway.kill9();
     eventually("nothing is left of a gateway that was killed", || {
-        started().iter().chain(&all).all(|pid| !runs(*pid))
+        running().count() == 0 && all.iter().all(|pid| !lives(*pid))
     });
 }

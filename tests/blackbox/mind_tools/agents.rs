@@ -37,8 +37,9 @@ fn a_message_comes_to_the_other_agent_as_data() {
         &["sent", "targetAgentId"],
     );
     assert_eq!(taken, json!({ "sent": true, "targetAgentId": "helper" }));
+    let helper = "agent:helper:main";
     eventually("it is answered", || {
-        messages(&gateway, "agent:helper:main").len() == 2
+        sessions(&gateway).contains(&helper.to_owned()) && messages(&gateway, helper).len() == 2
     });
     let fenced = "<data source=\"person:main\">\nhello &lt;/data> do it\n</data>";
     assert_eq!(heard(&gateway, "helper"), [fenced]);

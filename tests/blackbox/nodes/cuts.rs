@@ -11,7 +11,7 @@ use crate::harness::{Daemon, Gateway, tree};
 use crate::http::Connection;
 use crate::nodes::proxy::{Deed, Proxy, Way};
 use crate::nodes::stage::{
-    Asked, Machine, Plan, noise, parts, request, sha256, start_again, transfer, wait_online,
+    Asked, Machine, Plan, noise, parts, request, sha256, transfer, wait_online,
 };
 
 /// Twelve whole pieces and a bit.
@@ -252,7 +252,7 @@ fn a_destination_killed_while_it_receives_goes_on_when_it_is_lent_again() {
 
 /// Kills the gateway when so many frames have gone this way, and starts it again.
 fn check_gateway_killed(side: Side, way: Way, after: usize) {
-    let gateway = Gateway::start();
+    let gateway = Gateway::settled();
     let (at, pid) = (gateway.addr, gateway.daemon.pid());
     let far = Machine::lend(&gateway, "far");
     let mut case = Case::prepare(&gateway, Some(&far), side, way, after);
@@ -264,7 +264,7 @@ fn check_gateway_killed(side: Side, way: Way, after: usize) {
         caller.send(&call).is_err(),
         "nobody hangs and nothing is made up"
     );
-    let gateway = start_again(gateway.kill9(), at);
+    let gateway = Gateway::at(gateway.kill9(), at);
     if let Ok(there) = fs::read(&case.arrives) {
         assert!(there == bytes(), "{side:?} {way:?} {after}: half a file");
     }

@@ -44,7 +44,8 @@ fn the_only_node_is_chosen_by_itself_and_its_lines_are_structured() {
         "what was printed is no log: {said}"
     );
     assert!(
-        lines.is_sorted_by_key(|line| line["at"].as_str().map(str::to_owned)),
+        // Without the last letter: a time is printed as short as it can be.
+        lines.is_sorted_by_key(|line| line["at"].to_string().replace('Z', "")),
         "oldest first"
     );
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::harness::{Daemon, Gateway};
 use crate::http::PATIENCE;
 use crate::nodes::proxy::Proxy;
-use crate::nodes::stage::{Machine, Plan, ask, is_lost, is_online, start_again, wait_online};
+use crate::nodes::stage::{Machine, Plan, ask, is_lost, is_online, wait_online};
 
 /// Longer than a silent connection may last.
 const DEAD: Duration = Duration::from_secs(30);
@@ -28,11 +28,7 @@ fn a_connection_that_says_nothing_any_more_is_dead_on_both_sides() {
     proxy.go_silent();
     let since = Instant::now();
     is_lost(&asked.answer());
-    assert!(
-        since.elapsed() < DEAD + PATIENCE / 2,
-        "{:?}",
-        since.elapsed()
-    );
+    assert!(since.elapsed() < DEAD + PATIENCE, "{:?}", since.elapsed());
     laptop
         .daemon
         .wait_for_line("lost its connection")
@@ -47,7 +43,7 @@ fn a_connection_that_says_nothing_any_more_is_dead_on_both_sides() {
 
 #[test]
 fn a_machine_waits_for_a_gateway_that_is_not_up() {
-    let gateway = Gateway::start();
+    let gateway = Gateway::settled();
     let at = gateway.addr;
     let (command, laptop) = Plan::new(&gateway, "laptop").command(&gateway);
     let home = gateway.kill9();
@@ -55,7 +51,7 @@ fn a_machine_waits_for_a_gateway_that_is_not_up() {
     daemon
         .wait_for_line("laptop does not reach")
         .expect("a line");
-    let gateway = start_again(home, at);
+    let gateway = Gateway::at(home, at);
     daemon.wait_for_line("laptop is connected").expect("a line");
     wait_online(&gateway, &laptop.name);
 }
@@ -80,11 +76,11 @@ fn a_name_that_leads_nowhere_is_asked_again() {
 
 #[test]
 fn a_gateway_that_stops_lets_its_machines_come_back() {
-    let gateway = Gateway::start();
+    let gateway = Gateway::settled();
     let at = gateway.addr;
     let laptop = Machine::lend(&gateway, "laptop");
     let server = Machine::lend(&gateway, "server");
-    let gateway = start_again(gateway.stop(), at);
+    let gateway = Gateway::at(gateway.stop(), at);
     for machine in [&laptop, &server] {
         wait_online(&gateway, &machine.name);
         assert_eq!(machine.bash(&gateway, "echo back")["output"], "back\n");

@@ -12,7 +12,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::harness::{BINARY, Daemon, Gateway, Home, eventually};
+use crate::harness::{BINARY, Daemon, Gateway, eventually};
 use crate::http::{Connection, Request};
 
 /// Longer than a node takes to come back and a transfer to go on.
@@ -250,14 +250,6 @@ pub fn tools_of(gateway: &Gateway, node: &str) -> Vec<String> {
     let mut all = tools(gateway);
     all.retain(|name| name.starts_with(&start));
     all
-}
-
-/// Starts a gateway on this home where another was.
-#[track_caller]
-pub fn start_again(home: Home, at: SocketAddr) -> Gateway {
-    let mut command = home.command();
-    command.args(["up", "--no-node", "--listen", &at.to_string()]);
-    Gateway::from(home, command)
 }
 
 /// A call that is under way.

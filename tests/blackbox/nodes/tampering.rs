@@ -1,6 +1,7 @@
 //! Files that change on their way: what arrives is one file in one state, or nothing.
 
 use std::fs;
+use std::path::PathBuf;
 
 use serde_json::json;
 
@@ -48,6 +49,19 @@ impl Halfway {
         }
     }
 
+    /// Where that which came before the cut lies; it may be a moment until it does.
+    fn part(&self) -> PathBuf {
+        let folder = self.server.file("in");
+        let part = || {
+            let parts = parts(&folder).into_iter().map(|name| folder.join(name));
+            parts
+                .into_iter()
+                .find(|part| fs::metadata(part).is_ok_and(|of| of.len() > 0))
+        };
+        eventually("a part", || part().is_some());
+        part().expect("a part")
+    }
+
     /// Waits for the end: what came, which is a whole file, or nothing came.
     fn end(self, whole: &[&[u8]]) -> Option<Vec<u8>> {
         let said = self.asked.answer();
@@ -90,14 +104,13 @@ fn a_source_that_shrinks_while_it_is_cut_off_is_not_mixed() {
 #[test]
 fn a_part_that_somebody_changed_is_never_passed_off_as_the_file() {
     let halfway = Halfway::new("server", Way::Down);
-    let folder = halfway.server.file("in");
-    let part = parts(&folder).pop().expect("a part");
-    let mut bytes = fs::read(folder.join(&part)).expect("the part");
+    let part = halfway.part();
+    let mut bytes = fs::read(&part).expect("the part");
     assert!(!bytes.is_empty());
     bytes[0] ^= 0xff;
     // In place, as somebody would who means it.
     use std::os::unix::fs::FileExt;
-    let file = fs::File::options().write(true).open(folder.join(&part));
+    let file = fs::File::options().write(true).open(&part);
     file.expect("the part")
         .write_all_at(&bytes[..1], 0)
         .expect("a byte");
@@ -107,10 +120,7 @@ fn a_part_that_somebody_changed_is_never_passed_off_as_the_file() {
 #[test]
 fn a_part_that_somebody_removed_is_sent_anew() {
     let halfway = Halfway::new("server", Way::Down);
-    let folder = halfway.server.file("in");
-    for part in parts(&folder) {
-        fs::remove_file(folder.join(part)).expect("a part");
-    }
+    fs::remove_file(halfway.part()).expect("a part");
     let came = halfway.end(&[&noise(SIZE, 41)]);
     assert!(came.is_some(), "nothing stands in its way");
 }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::harness::Gateway;
 use crate::http::Request;
 use crate::nodes::player::Player;
+use crate::nodes::stage::wait_offline;
 use crate::socket::{Socket, hello};
 use crate::sql::Sql;
 
@@ -76,6 +77,7 @@ fn the_owner_is_told_what_changed_and_nobody_else_is() {
     let node = Player::join(&gateway, "shed");
     told(&mut owner, "nodes.changed");
     node.leave();
+    wait_offline(&gateway, "shed");
     told(&mut owner, "nodes.changed");
     let renamed = gateway.post("/api/nodes/shed/rename", &json!({ "to": "barn" }));
     assert_eq!(renamed.status, 200, "{}", renamed.text());

@@ -163,6 +163,7 @@ events: {
 "channels.changed": ChannelsChangedEvent
 chat: ChatEventPayload
 "chat.gap": ChatGapEvent
+"chat.taken": ChatTakenEvent
 "chat.tool": ChatToolEvent
 "cron.changed": CronChangedEvent
 "logs.get": LogsGetEvent
@@ -775,6 +776,11 @@ arguments?: {
 [k: string]: unknown
 }
 /**
+ * For `paused`: the model's id of the call that is asked about, when it is one of this session;
+ * an addition.
+ */
+callId?: (string | null)
+/**
  * For `error`: the code that a refused request would have; an addition.
  */
 code?: (string | null)
@@ -791,6 +797,15 @@ failure?: (string | null)
  * For `partial` and `final`: what the agent said, whole.
  */
 message?: (ChatMessage | null)
+/**
+ * For `delta`: how much of the reply's text came before `text`, in units of UTF-16; an addition.
+ */
+offset?: (number | null)
+/**
+ * Which reply of a model this belongs to: a number that grows with every reply of the gateway,
+ * also when one begins anew. For `delta`, `partial` and `final`; an addition.
+ */
+reply?: (number | null)
 /**
  * For `delta`: the deltas since the last `partial` are void, and this is why; an addition.
  */
@@ -828,6 +843,10 @@ text?: (string | null)
  */
 thinking?: (string | null)
 /**
+ * For `delta`: how much was thought before `thinking`, in units of UTF-16; an addition.
+ */
+thinkingOffset?: (number | null)
+/**
  * For `paused`: the tool that would run; an addition.
  */
 tool?: (string | null)
@@ -841,9 +860,17 @@ usage?: (ChatUsage | null)
  */
 export interface ChatMessage {
 /**
+ * For a tool's result: the call as the audit knows it, where it is known; an addition.
+ */
+auditCall?: (string | null)
+/**
  * What was said.
  */
 content: ChatBlock[]
+/**
+ * For a tool's result: how long the call took, in milliseconds, where it is known; an addition.
+ */
+durationMs?: (number | null)
 /**
  * For a tool's result: whether it failed.
  */
@@ -910,6 +937,28 @@ export interface ChatGapEvent {
 missed: number
 }
 /**
+ * What somebody said became part of the conversation: its run began, or the run that was going on
+ * took it in.
+ */
+export interface ChatTakenEvent {
+/**
+ * The run that took it in; absent where it began its own.
+ */
+into?: (string | null)
+/**
+ * The message, with its number.
+ */
+message: ChatMessage
+/**
+ * The run it was sent as.
+ */
+runId: string
+/**
+ * The session.
+ */
+sessionKey: string
+}
+/**
  * A tool that an agent called began, printed something or ended.
  */
 export interface ChatToolEvent {
@@ -931,6 +980,10 @@ callId: string
  * For `done`: how long it took, in milliseconds.
  */
 durationMs?: (number | null)
+/**
+ * For `output`: how much it printed before, in units of UTF-16; an addition.
+ */
+offset?: (number | null)
 /**
  * For `done`: whether it worked.
  */
@@ -2939,9 +2992,119 @@ nextBefore?: (number | null)
  */
 previousSessionIds: string[]
 /**
+ * The run that is going on, as far as it is; only with the last messages, and absent when there
+ * is none. What is in it and in `messages` is the same. An addition.
+ */
+running?: (SessionRunning | null)
+/**
  * Its key.
  */
 sessionKey: string
+/**
+ * What was said and waits for its turn, in its order, at most 50; only with the last messages.
+ * An addition.
+ */
+waiting?: WaitingInput[]
+}
+/**
+ * A run that is going on, as far as it is: events whose `reply` is lower, or whose pieces end before
+ * what is here, are in it already.
+ */
+export interface SessionRunning {
+/**
+ * The question that the run waits for.
+ */
+approvalId?: (string | null)
+/**
+ * The calls of the last reply that were begun.
+ */
+calls?: SessionRunningCall[]
+/**
+ * Which reply is being made; 0 before the first.
+ */
+reply: number
+/**
+ * The run.
+ */
+runId: string
+/**
+ * What was said of it, or the end of that.
+ */
+text: string
+/**
+ * How much came before `text`, in units of UTF-16.
+ */
+textFrom: number
+/**
+ * What was thought of it, or the end of that.
+ */
+thinking: string
+/**
+ * How much came before `thinking`, in units of UTF-16.
+ */
+thinkingFrom: number
+}
+/**
+ * A call of a run that is going on.
+ */
+export interface SessionRunningCall {
+/**
+ * The call as the audit knows it, where it is known.
+ */
+auditCall?: (string | null)
+/**
+ * The model's id of the call.
+ */
+callId: string
+/**
+ * How long it took, in milliseconds.
+ */
+durationMs?: (number | null)
+/**
+ * How long ago it was asked for, or the owner let it run, in milliseconds.
+ */
+elapsedMs: number
+/**
+ * Whether it worked; absent while it runs.
+ */
+ok?: (boolean | null)
+/**
+ * What it printed so far, or the end of that.
+ */
+output?: string
+/**
+ * How much came before `output`, in units of UTF-16.
+ */
+outputFrom: number
+/**
+ * The beginning of what it gave.
+ */
+shown?: (string | null)
+/**
+ * Whether the owner is asked about it.
+ */
+waits: boolean
+}
+/**
+ * What was said and waits for its turn.
+ */
+export interface WaitingInput {
+/**
+ * How many pictures came with it.
+ */
+pictures: number
+/**
+ * The run it was sent as.
+ */
+runId: string
+/**
+ * Its text, at most 8,000 characters.
+ */
+text: string
+/**
+ * When it came, in milliseconds since 1970.
+ */
+timestamp: number
 }
 /**
  * What changes for a session. What is left out stays, and null puts back what the agent says.
@@ -3643,6 +3806,10 @@ path: string
  * Its size in bytes.
  */
 size: number
+/**
+ * Changes when its text does; an addition.
+ */
+version?: (string | null)
 }
 /**
  * Which file of which workspace gets which text.
@@ -3656,6 +3823,11 @@ agentId?: (string | null)
  * Its whole new text.
  */
 content: string
+/**
+ * Writes only if the file still is of this version, and with an empty one only if there is
+ * no such file; else it is a conflict and nothing is written. An addition.
+ */
+ifVersion?: (string | null)
 /**
  * The file; folders on the way are made.
  */
@@ -3673,6 +3845,10 @@ path: string
  * Its size in bytes.
  */
 size: number
+/**
+ * The version that was written; an addition.
+ */
+version?: (string | null)
 /**
  * Always true.
  */

@@ -1,6 +1,7 @@
 // Something that is fetched and shown: loading, there, or why not. It is fetched anew when what it
 // depends on changes, and an old answer that comes late is left alone.
 
+import { untrack } from 'svelte';
 import { live, told } from './live.svelte';
 
 export class Ask<T> {
@@ -9,10 +10,23 @@ export class Ask<T> {
   busy = $state(false);
   #turn = 0;
 
-  /** `fetch` is called in an effect: what it reads before its first await is what it depends on. */
-  constructor(private readonly fetch: () => Promise<T> | null) {
+  /**
+   * `fetch` is called in an effect: what it reads before its first await is what it depends on. `of` names
+   * what is asked for: the answer to another question is not shown while, or because, there is none to this one.
+   */
+  constructor(
+    private readonly fetch: () => Promise<T> | null,
+    of?: () => string,
+  ) {
+    let asked = of && untrack(of);
     $effect(() => {
       void live.epoch;
+      const now = of?.();
+      if (now !== asked) {
+        asked = now;
+        this.value = undefined;
+        this.error = null;
+      }
       this.#run(this.fetch());
     });
   }

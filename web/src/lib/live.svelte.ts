@@ -1,6 +1,7 @@
 // What the whole page shares: the socket, who is logged in, what waits for the owner, and news.
 
 import type { Approval, Who } from './answers';
+import { forgetDrafts } from './unsent';
 import { Refused, get, post, whenLoggedOut } from './http';
 import { CallError, Socket, type Events, type Methods, type State } from './socket';
 
@@ -18,6 +19,7 @@ class Live {
   toasts = $state<Toast[]>([]);
   #next = 0;
   #opened = false;
+  #tabs = new BroadcastChannel('manyhands');
 
   #socket = new Socket((state) => {
     this.state = state;
@@ -38,15 +40,28 @@ class Live {
     document.addEventListener('visibilitychange', () => {
       if (!document.hidden) {
         this.#socket.hurry();
+        void this.back();
         void this.look();
       }
     });
+    window.addEventListener('focus', () => void this.back());
+    this.#tabs.onmessage = () => void this.back();
     this.on('chat', (event) => {
       if (event.state === 'paused') void this.look();
     });
     this.on('approvals.changed', () => void this.look());
     // Should a word of it be lost, it is seen a little later.
     setInterval(() => !document.hidden && this.state === 'open' && void this.look(), 30_000);
+    await this.ask();
+    if (this.loggedOut) return;
+    this.#socket.start();
+    // Other pages of this browser that were logged out may be so no longer.
+    this.#tabs.postMessage('in');
+  }
+
+  /** Goes on where somebody has logged in meanwhile, in another page of the same browser. */
+  async back(): Promise<void> {
+    if (!this.loggedOut) return;
     await this.ask();
     if (!this.loggedOut) this.#socket.start();
   }
@@ -71,6 +86,7 @@ class Live {
   async logOut(): Promise<void> {
     await post('/api/session/logout').catch(() => undefined);
     this.#socket.stop();
+    forgetDrafts();
     this.loggedOut = true;
   }
 
@@ -109,19 +125,19 @@ class Live {
     this.#toast('ok', text, '');
   }
 
-  fail(error: unknown): void {
+  fail(error: unknown, of?: string): void {
     const { message, hint } = told(error);
-    this.#toast('bad', message, hint);
+    this.#toast('bad', of ? `${of}: ${message}` : message, hint);
   }
 
-  /** Does something and says what went wrong; undefined then. */
-  async tried<T>(what: () => Promise<T>, well?: string): Promise<T | undefined> {
+  /** Does something and says what went wrong, and with what; undefined then. */
+  async tried<T>(what: () => Promise<T>, well?: string, of?: string): Promise<T | undefined> {
     try {
       const done = await what();
       if (well) this.say(well);
       return done;
     } catch (error) {
-      this.fail(error);
+      this.fail(error, of);
       return undefined;
     }
   }

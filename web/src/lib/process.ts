@@ -12,7 +12,23 @@ export type Process = {
   tail: string;
   exitCode: number | null;
   signal: string | null;
+  timedOut?: boolean;
 };
+
+/** How a program stands or why it ended, and as what that is shown. */
+export function standing(one: Pick<Process, 'status' | 'exitCode' | 'signal' | 'timedOut'>): { word: string; label: string } {
+  if (one.status === 'running') return { word: 'running', label: 'running' };
+  if (one.timedOut) return { word: 'timed_out', label: 'stopped: its time was up' };
+  if (one.signal) return { word: 'failed', label: `ended by ${one.signal}` };
+  if (one.exitCode === null) return { word: one.status, label: `${one.status}: how it ended is not known` };
+  return one.exitCode === 0 ? { word: 'finished', label: 'finished' } : { word: 'failed', label: `failed with exit code ${one.exitCode}` };
+}
+
+/** How long a program has run by now, when it was looked at some time ago. */
+export const runtime = (one: Pick<Process, 'status' | 'runtimeMs'>, since: number): number => one.runtimeMs + (one.status === 'running' ? Math.max(0, since) : 0);
+
+/** For how long a program may run, in the words of a form. */
+export const LENGTHS: [string, number][] = [['an hour', 3_600_000], ['a day', 86_400_000], ['a week', 7 * 86_400_000], ['30 days', 30 * 86_400_000]];
 
 /** How much of what a program printed is kept here: the end of it. */
 const KEPT = 100_000;

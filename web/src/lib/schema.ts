@@ -27,7 +27,7 @@ export type Schema = {
   format?: string;
 };
 
-type Shared = { name: string; about: string; required: boolean };
+type Shared = { name: string; about: string; required: boolean; hint: string };
 export type Field = Shared &
   (
     | { kind: 'text'; long: boolean; max: number | null }
@@ -36,10 +36,11 @@ export type Field = Shared &
     | { kind: 'choice'; options: { value: unknown; label: string; about: string }[] }
     | { kind: 'list'; item: Field }
     | { kind: 'object'; fields: Field[] }
-    | { kind: 'json' }
+    | { kind: 'variant'; options: { label: string; field: Field }[] }
+    | { kind: 'json'; says: string }
   );
 
-/** What a form holds: text where text is typed, undefined where nothing was said. */
+/** What a form holds: text where text is typed, undefined where nothing was said, and of several shapes which one (`which`) and what it holds (`of`). */
 export type Draft = string | boolean | undefined | Draft[] | { [key: string]: Draft };
 
 export type Problem = { path: string; message: string };
@@ -47,16 +48,32 @@ export type Problem = { path: string; message: string };
 /** Deeper objects are typed as JSON, and so are schemas that lead in circles. */
 const DEEPEST = 5;
 const MOST_FIELDS = 200;
+/** How many fields a form has in all, however its schema leads from one to the next. */
+const MOST_IN_ALL = 3_000;
+const MOST_SHAPES = 24;
 /** Parameters whose words are usually long. */
 const LONG = /^(content|text|message|code|script|patch|body|prompt|query|command|cmd|data|old_?string|new_?string|systemPrompt|description)$/i;
 
 /** The form of a schema. */
-export function fieldOf(schema: Schema | boolean | undefined, name = '', required = true, root?: Schema, depth = 0): Field {
-  const whole = root ?? (typeof schema === 'object' ? schema : {});
-  const told = simple(schema, whole);
-  const shared: Shared = { name, about: told?.description ?? '', required };
-  if (!told || depth > DEEPEST) return { ...shared, kind: 'json' };
-  const options = choices(told, whole);
+export function fieldOf(schema: Schema | boolean | undefined, name = '', required = true, root?: Schema): Field {
+  return made(schema, name, required, { root: root ?? (typeof schema === 'object' ? schema : {}), left: MOST_IN_ALL }, 0);
+}
+
+/** The schema as a whole, and how many fields may still be made of it. */
+type Whole = { root: Schema; left: number };
+
+function made(schema: Schema | boolean | undefined, name: string, required: boolean, whole: Whole, depth: number): Field {
+  whole.left -= 1;
+  const told = simple(schema, whole.root);
+  const plainly = told ?? resolved(schema, whole.root);
+  const shared: Shared = { name, about: plainly?.description ?? '', required, hint: hintOf(plainly) };
+  const json = { ...shared, kind: 'json' as const, says: words(plainly, whole.root) };
+  if (depth > DEEPEST || whole.left < 0) return json;
+  if (!told) {
+    const options = shapes(plainly, name, whole, depth);
+    return options ? { ...shared, kind: 'variant', options } : json;
+  }
+  const options = choices(told, whole.root);
   if (options) return { ...shared, kind: 'choice', options };
   const type = typeof told.type === 'string' ? told.type : undefined;
   switch (type) {
@@ -70,21 +87,101 @@ export function fieldOf(schema: Schema | boolean | undefined, name = '', require
     case 'boolean':
       return { ...shared, kind: 'switch' };
     case 'array': {
-      const item = fieldOf(told.items, 'item', true, whole, depth + 1);
-      return item.kind === 'json' ? { ...shared, kind: 'json' } : { ...shared, kind: 'list', item };
+      const item = made(told.items, 'item', true, whole, depth + 1);
+      return item.kind === 'json' ? json : { ...shared, kind: 'list', item };
     }
     case 'object': {
       const properties = Object.entries(told.properties ?? {});
-      if (!properties.length && depth > 0) return { ...shared, kind: 'json' };
-      if (properties.length > MOST_FIELDS) return { ...shared, kind: 'json' };
+      if (!properties.length && depth > 0) return json;
+      if (properties.length > MOST_FIELDS) return json;
       const must = new Set(told.required ?? []);
-      const fields = properties.map(([key, inner]) => fieldOf(inner, key, must.has(key), whole, depth + 1));
+      const fields = properties.map(([key, inner]) => made(inner, key, must.has(key), whole, depth + 1));
       fields.sort((one, other) => Number(other.required) - Number(one.required));
       return { ...shared, kind: 'object', fields };
     }
     default:
-      return { ...shared, kind: 'json' };
+      return json;
   }
+}
+
+/** The shapes among which a schema leaves the choice, without that of nothing at all. */
+function parts(schema: Schema | null): Schema[] {
+  if (Array.isArray(schema?.type)) return schema.type.filter((one) => one !== 'null').map((type) => ({ ...schema, type, title: '', description: '', default: undefined }));
+  const listed = schema?.oneOf ?? schema?.anyOf;
+  return Array.isArray(listed) ? listed.filter((one) => one?.type !== 'null') : [];
+}
+
+/** A form for each shape; what fits none of them is typed as JSON. */
+function shapes(schema: Schema | null, name: string, whole: Whole, depth: number): { label: string; field: Field }[] | null {
+  const listed = parts(schema);
+  if (listed.length < 2 || listed.length > MOST_SHAPES) return null;
+  const options = listed.map((one) => ({ label: labelOf(one, whole.root), field: made(one, name, true, whole, depth + 1) }));
+  if (options.every(({ field }) => field.kind === 'json')) return null;
+  return [...options.filter(({ field }) => field.kind !== 'json' || field.says !== ANYTHING), { label: 'something else, as JSON', field: { name, about: '', required: true, hint: '', kind: 'json', says: '' } }];
+}
+
+/** By what a shape is called: its title, what it always says, what it must have, or what it is. */
+function labelOf(schema: Schema, root: Schema): string {
+  const told = simple(schema, root) ?? schema;
+  if (told.title || schema.title) return String(told.title || schema.title);
+  const always = Object.entries(told.properties ?? {}).flatMap(([key, inner]) => (typeof inner === 'object' && inner?.const !== undefined ? [`${key}: ${short(inner.const)}`] : []));
+  if (always.length) return always.join(', ');
+  const must = told.required ?? Object.keys(told.properties ?? {});
+  if (told.type === 'object' && must.length) return `with ${must.slice(0, 4).join(', ')}`;
+  return words(told, root);
+}
+
+const short = (value: unknown) => {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return text.length > 80 ? `${text.slice(0, 79)}…` : text;
+};
+
+const ANYTHING = 'anything';
+const TYPES: Record<string, string> = { string: 'a text', number: 'a number', integer: 'a whole number', boolean: 'yes or no (true or false)', null: 'nothing (null)' };
+
+/** What may stand somewhere, in words. */
+function words(schema: Schema | null, root: Schema, depth = 0): string {
+  if (!schema || depth > 3) return ANYTHING;
+  const options = choices(schema, root);
+  if (options) return options.length ? options.slice(0, 12).map((one) => short(one.value)).join(' or ') : ANYTHING;
+  const inner = (of: Schema | boolean | undefined) => words(resolved(of, root), root, depth + 1);
+  const several = parts(schema);
+  if (several.length) return [...new Set(several.slice(0, 12).map((one) => one.title || inner(one)))].join(', or ');
+  if (schema.type === 'array') return `a list: [${inner(schema.items)}, …]`;
+  if (schema.type === 'object' || schema.properties) {
+    const keys = Object.keys(schema.properties ?? {}).slice(0, 12);
+    if (keys.length) return `an object: {${keys.map((key) => `"${key}"`).join(', ')}}`;
+    return `an object: {"name": ${typeof schema.additionalProperties === 'object' ? inner(schema.additionalProperties) : '…'}, …}`;
+  }
+  return (typeof schema.type === 'string' && TYPES[schema.type]) || ANYTHING;
+}
+
+const FORMATS: Record<string, string> = {
+  'date-time': 'a date and time, such as 2027-03-01T10:00:00Z',
+  date: 'a day, such as 2027-03-01',
+  time: 'a time, such as 10:00:00Z',
+  duration: 'a length of time, such as PT30M',
+  email: 'a mail address',
+  uri: 'an address, such as https://example.org/',
+  url: 'an address, such as https://example.org/',
+  uuid: 'a UUID',
+};
+
+/** How it is written, and what holds where nothing is said. */
+function hintOf(schema: Schema | null): string {
+  const said: string[] = [];
+  const textual = schema?.type === 'string' || (Array.isArray(schema?.type) && schema.type.includes('string'));
+  if (textual && typeof schema?.format === 'string') said.push(FORMATS[schema.format] ?? `written as ${schema.format}`);
+  if (schema?.default !== undefined && schema.default !== null) said.push(`unless said: ${schema.default === '' ? 'an empty text' : short(schema.default)}`);
+  return said.join('; ');
+}
+
+/** A schema with its reference followed. */
+function resolved(schema: Schema | boolean | undefined, root: Schema, depth = 0): Schema | null {
+  if (typeof schema !== 'object' || schema === null || depth > 8) return null;
+  if (!schema.$ref) return schema;
+  const found = resolved(follow(schema.$ref, root), root, depth + 1);
+  return found && { ...found, description: schema.description ?? found.description };
 }
 
 /** A schema without references, nulls and wrappers; null when it says too many things at once. */
@@ -93,13 +190,13 @@ function simple(schema: Schema | boolean | undefined, root: Schema, depth = 0): 
   if (schema.$ref) {
     const target = follow(schema.$ref, root);
     const found = simple(target, root, depth + 1);
-    return found && { ...found, description: schema.description ?? found.description };
+    return found && { ...found, description: schema.description ?? found.description, default: schema.default ?? found.default };
   }
   const wrapped = schema.anyOf ?? schema.oneOf ?? schema.allOf;
   if (wrapped && !choices(schema, root)) {
     const real = wrapped.filter((one) => one.type !== 'null');
     const only = real.length === 1 && real[0] ? simple(real[0], root, depth + 1) : null;
-    if (only) return { ...only, description: schema.description ?? only.description };
+    if (only) return { ...only, description: schema.description ?? only.description, default: schema.default ?? only.default };
     if (!schema.properties) return null;
   }
   if (Array.isArray(schema.type)) {
@@ -157,9 +254,34 @@ export function filled(field: Field, value: unknown): Draft {
       const given = value as Record<string, unknown>;
       return Object.fromEntries(field.fields.map((inner) => [inner.name, filled(inner, given[inner.name])]));
     }
+    case 'variant': {
+      // The first shape that gives back what it was given.
+      const which = field.options.findIndex((option) => {
+        const taken = collect(option.field, filled(option.field, value));
+        return !taken.problems.length && same(taken.value, value);
+      });
+      const option = field.options[which];
+      return option && { which: String(which), of: filled(option.field, value) };
+    }
     case 'json':
       return JSON.stringify(value, null, 2);
   }
+}
+
+/** Whether two values say the same, in whatever order. */
+function same(one: unknown, other: unknown): boolean {
+  if (typeof one !== 'object' || typeof other !== 'object' || !one || !other) return one === other;
+  if (Array.isArray(one) !== Array.isArray(other)) return false;
+  const [mine, theirs] = [one as Record<string, unknown>, other as Record<string, unknown>];
+  const keys = Object.keys(mine);
+  return keys.length === Object.keys(theirs).length && keys.every((key) => Object.hasOwn(theirs, key) && same(mine[key], theirs[key]));
+}
+
+/** The shape that was chosen, and what is said of it. */
+export function shapeOf(field: Field & { kind: 'variant' }, draft: Draft): { at: number; field: Field; of: Draft } | null {
+  if (typeof draft !== 'object' || Array.isArray(draft) || typeof draft.which !== 'string') return null;
+  const option = field.options[Number(draft.which)];
+  return option ? { at: Number(draft.which), field: option.field, of: draft.of } : null;
 }
 
 /** What was typed, as arguments, and what is wrong with it. */
@@ -211,6 +333,11 @@ function take(field: Field, draft: Draft, path: string, problems: Problem[]): un
         return undefined;
       }
       return value;
+    }
+    case 'variant': {
+      const shape = shapeOf(field, draft);
+      if (!shape) return field.required ? wrong('is required') : undefined;
+      return take(shape.field, shape.of, path, problems);
     }
     case 'json':
       try {

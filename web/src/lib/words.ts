@@ -5,6 +5,8 @@ const seconds = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2
 const day = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
 const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 const weekday = new Intl.DateTimeFormat(undefined, { weekday: 'short', day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' });
+const later = new Intl.DateTimeFormat(undefined, { weekday: 'short', day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit' });
+const past = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', year: 'numeric' });
 const count = new Intl.NumberFormat();
 
 /** A moment, however the gateway wrote it. */
@@ -22,10 +24,13 @@ export const when = (moment: Moment): string => {
   return date ? full.format(date) : '';
 };
 
-/** Day of the week, day and time: for what is to come. */
-export const ahead = (moment: Moment): string => {
+/** The day, with its year where that is not this one. */
+const dayOf = (date: Date, now: number) => (date.getFullYear() === new Date(now).getFullYear() ? day : past).format(date);
+
+/** Day of the week, day and time: for what is to come; with the year where that is not this one. */
+export const ahead = (moment: Moment, now = Date.now()): string => {
   const date = at(moment);
-  return date ? weekday.format(date) : '';
+  return date ? (date.getFullYear() === new Date(now).getFullYear() ? weekday : later).format(date) : '';
 };
 
 /** The time of day, to the second. */
@@ -45,14 +50,14 @@ export function ago(moment: Moment, now = Date.now()): string {
   if (size < 90 * 60_000) return say(`${Math.round(size / 60_000)} min`);
   if (size < 22 * 3_600_000) return say(`${Math.round(size / 3_600_000)} h`);
   if (size < 30 * 86_400_000) return say(`${Math.max(1, Math.round(size / 86_400_000))} d`);
-  return day.format(date);
+  return dayOf(date, now);
 }
 
 /** Short: the time today, else the day. */
 export function brief(moment: Moment, now = Date.now()): string {
   const date = at(moment);
   if (!date) return '';
-  return now - date.getTime() < 20 * 3_600_000 && now >= date.getTime() ? time.format(date) : day.format(date);
+  return now - date.getTime() < 20 * 3_600_000 && now >= date.getTime() ? time.format(date) : dayOf(date, now);
 }
 
 export function took(ms: number): string {

@@ -91,6 +91,7 @@ impl House for Echo {
                     duration_ms: None,
                     text,
                     audit_call: None,
+                    offset: None,
                 };
                 let tell = async |event| drop(told.send(Told::Tool(Box::new(event))).await);
                 tell(tool(ChatToolState::Started, None)).await;

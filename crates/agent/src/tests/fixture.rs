@@ -148,7 +148,7 @@ impl Tool for Named {
 /// Tools that note what was asked of them: `look`, `act` and `run`, which prints, answer, `wait` waits until it
 /// is let go, `meet` waits until two of it run, `ask` needs the owner.
 pub(super) struct Tools {
-    catalogue: Arc<Catalogue>,
+    catalogue: Mutex<Arc<Catalogue>>,
     pub(super) calls: Mutex<Vec<CallRequest>>,
     pub(super) waiting: Notify,
     pub(super) go: Notify,
@@ -158,6 +158,17 @@ pub(super) struct Tools {
 
 impl Tools {
     fn new() -> Self {
+        Self {
+            catalogue: Mutex::new(Self::all_but("")),
+            calls: Mutex::default(),
+            waiting: Notify::new(),
+            go: Notify::new(),
+            meeting: tokio::sync::Barrier::new(2),
+            approved: Notify::new(),
+        }
+    }
+
+    fn all_but(missing: &str) -> Arc<Catalogue> {
         let mut catalogue = Catalogue::default();
         for (name, effects) in [
             ("look", Effects::READS),
@@ -168,17 +179,17 @@ impl Tools {
             ("ask", Effects::RUNS),
             ("plan_create", Effects::LEAVES),
         ] {
-            let spec = ToolSpec::new(name, "test").effects(effects);
-            catalogue.add(Arc::new(Named(spec))).unwrap();
+            if name != missing {
+                let spec = ToolSpec::new(name, "test").effects(effects);
+                catalogue.add(Arc::new(Named(spec))).unwrap();
+            }
         }
-        Self {
-            catalogue: Arc::new(catalogue),
-            calls: Mutex::default(),
-            waiting: Notify::new(),
-            go: Notify::new(),
-            meeting: tokio::sync::Barrier::new(2),
-            approved: Notify::new(),
-        }
+        Arc::new(catalogue)
+    }
+
+    /// One of the tools goes, or with an empty name all are there.
+    pub(super) fn lack(&self, missing: &str) {
+        *self.catalogue.lock().unwrap() = Self::all_but(missing);
     }
 
     pub(super) fn names(&self) -> Vec<String> {
@@ -190,7 +201,7 @@ impl Tools {
 #[async_trait]
 impl Invoke for Tools {
     async fn invoke(&self, request: CallRequest) -> Result<Outcome, ToolError> {
-        if self.catalogue.resolve(&request.tool).is_none() {
+        if self.catalogue().resolve(&request.tool).is_none() {
             let message = format!("there is no tool {:?}", request.tool);
             return Err(ToolError::new(ErrorCode::UnknownTool, message));
         }
@@ -235,7 +246,7 @@ impl Invoke for Tools {
     }
 
     fn catalogue(&self) -> Arc<Catalogue> {
-        self.catalogue.clone()
+        self.catalogue.lock().unwrap().clone()
     }
 }
 
@@ -424,7 +435,7 @@ impl Fixture {
                 }
             }
         };
-        tokio::time::timeout(Duration::from_secs(20), wait)
+        tokio::time::timeout(Duration::from_secs(60), wait)
             .await
             .expect("it happens")
     }

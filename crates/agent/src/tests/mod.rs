@@ -11,6 +11,7 @@ mod outcomes;
 mod recovery;
 mod rewind;
 mod room;
+mod running;
 mod tasks;
 mod turns;
 

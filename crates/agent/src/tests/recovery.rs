@@ -1,8 +1,12 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use manyhands_core::{AgentId, Effects, Ids, ManualClock, SeededEntropy, Timestamp};
 use manyhands_llm::Message;
-use manyhands_store::TurnState;
+use manyhands_store::{ApprovalFilter, ApprovalState, NewApproval, TurnState};
 
 use super::*;
-use crate::What;
+use crate::{Sent, SessionKey, What};
 
 #[tokio::test]
 async fn a_turn_goes_on_after_a_restart_and_no_tool_runs_twice() {
@@ -68,6 +72,82 @@ async fn what_waited_for_the_owner_waits_again() {
     again.tools.approved.notify_one();
     assert_eq!(again.answer("r1").await, "done");
     assert_eq!(again.tools.names(), ["ask"]);
+}
+
+/// A turn that waits for the owner, after a restart without the tool.
+async fn without_its_tool() -> (Fixture, Sent) {
+    let mut fixture = Fixture::new(vec![Line::Calls(vec![("ask", "{}")])]).await;
+    let sent = fixture.say("r1", "go").await;
+    fixture
+        .until(|event| matches!(event.what, What::Paused { .. }))
+        .await;
+    let again = fixture.restart(vec![Line::Says("done")]).await;
+    again.tools.lack("ask");
+    (again, sent)
+}
+
+#[tokio::test]
+async fn a_tool_that_comes_back_after_the_gateway_is_waited_for() {
+    let (mut again, sent) = without_its_tool().await;
+    again.minds.resume().await.unwrap();
+    again.tools.approved.notify_one();
+    let sessions = again.store.sessions();
+    let turn = sessions.turn(&sent.turn).await.unwrap().unwrap();
+    assert_eq!(turn.state, TurnState::Waiting);
+    assert!(again.tools.names().is_empty());
+    again.tools.lack("");
+    assert_eq!(again.answer("r1").await, "done");
+    assert_eq!(again.tools.names(), ["ask"]);
+}
+
+#[tokio::test]
+async fn a_tool_that_stays_away_is_asked_about_no_more_and_the_turn_goes_on() {
+    let (mut again, _) = without_its_tool().await;
+    let (now, approvals) = (Timestamp(1), again.store.approvals().clone());
+    let key = SessionKey::main(&AgentId::main());
+    let entropy = Arc::new(SeededEntropy::new(1));
+    let ids = Ids::new(Arc::new(ManualClock::at(now)), entropy);
+    for (at, tool, session) in [
+        (1, "ask", Some(key.to_string())),
+        (2, "act", Some(key.to_string())),
+        (3, "ask", None),
+    ] {
+        let new = NewApproval {
+            id: ids.next(),
+            fingerprint: at.to_string(),
+            caller: "gateway".to_owned(),
+            caller_name: "gateway".to_owned(),
+            agent: AgentId::main(),
+            session,
+            tool: tool.to_owned(),
+            arguments: serde_json::json!({}),
+            effects: Effects::RUNS,
+            rule: "test".to_owned(),
+            expires: Timestamp(i64::MAX),
+        };
+        approvals.open_or_find(&new, now).await.unwrap();
+    }
+    again.house.limits.lock().unwrap().tools = Duration::ZERO;
+    again.minds.resume().await.unwrap();
+    assert_eq!(again.answer("r1").await, "done");
+    assert!(again.tools.names().is_empty());
+    let text = serde_json::to_string(&again.messages().await[2]).unwrap();
+    assert!(text.contains("there is no tool"), "{text}");
+    let asked = approvals
+        .list(&ApprovalFilter::default(), now)
+        .await
+        .unwrap();
+    let left: Vec<(&str, bool)> = asked
+        .iter()
+        .filter(|one| one.state == ApprovalState::Pending)
+        .map(|one| (one.tool.as_str(), one.session.is_some()))
+        .collect();
+    assert_eq!(asked.len(), 3);
+    assert!(
+        left.contains(&("act", true)) && left.contains(&("ask", false)),
+        "{left:?}"
+    );
+    assert_eq!(left.len(), 2);
 }
 
 #[tokio::test]

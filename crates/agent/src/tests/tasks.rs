@@ -168,6 +168,7 @@ fn context(lineage: &[&str]) -> CallContext {
         answers: None,
         reach: Default::default(),
         place: None,
+        if_version: None,
     }
 }
 

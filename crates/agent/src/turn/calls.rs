@@ -10,11 +10,10 @@ use serde_json::Value;
 
 use super::witness::CallWitness;
 use super::{Halt, Turn};
-use crate::conversation::kind;
 use crate::event::What;
 use crate::outcome::{Failure, FailureKind};
 use crate::plan::Plan;
-use crate::shape::{Given, Shape, is_given};
+use crate::shape::{Given, Made, Shape, is_given};
 
 /// One call of the reply, and where it stands.
 struct Place {
@@ -98,14 +97,15 @@ impl Turn {
         }
         if place.record.state == CallState::Started {
             let given = Given::unknown(tool);
-            self.settled(place, &given, 0, None).await?;
+            self.settled(place, &given).await?;
             return Ok(given);
         }
         let began = self.minds.clock.monotonic();
-        let (given, call) = self.call(place).await?;
+        let (mut given, call) = self.call(place).await?;
         let took = self.minds.clock.monotonic().saturating_sub(began);
-        let took = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-        self.settled(place, &given, took, call).await?;
+        let ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        given.made = Some(Made { ms, call });
+        self.settled(place, &given).await?;
         Ok(given)
     }
 
@@ -156,6 +156,7 @@ impl Turn {
             turn: self.record.id.clone(),
             run_id: self.record.run_id.clone(),
             place: (place.record.step, place.record.place),
+            call_id: place.call.id.clone(),
             tool: tool.clone(),
             arguments,
             origin: self.origin.clone(),
@@ -214,13 +215,7 @@ impl Turn {
     }
 
     /// Keeps what a call gave.
-    async fn settled(
-        &self,
-        place: &Place,
-        given: &Given,
-        took_ms: u64,
-        call: Option<CallId>,
-    ) -> Result<(), Halt> {
+    async fn settled(&self, place: &Place, given: &Given) -> Result<(), Halt> {
         let act = Act::Call {
             turn: self.record.id.clone(),
             step: place.record.step,
@@ -236,8 +231,8 @@ impl Turn {
             tool: place.call.name.clone(),
             ok: !given.is_error,
             shown: given.shown(),
-            took_ms,
-            call,
+            took_ms: given.made.map_or(0, |made| made.ms),
+            call: given.made.and_then(|made| made.call),
         });
         Ok(())
     }
@@ -245,6 +240,7 @@ impl Turn {
     /// The results become part of the conversation, in the order of the calls.
     async fn give(&mut self, step: i64, given: Vec<Given>) -> Result<(), Halt> {
         let calls = self.conversation.open_calls();
+        let made: Vec<_> = given.iter().map(|given| given.made).collect();
         let result = |(call, given): (ToolCall, Given)| ToolResult {
             id: call.id,
             name: call.name,
@@ -255,11 +251,11 @@ impl Turn {
         let message = Message::Tool { results };
         self.work.step = step + 1;
         let acts = vec![
-            self.append(kind::TOOL, &message),
+            self.append_results(&message, &made),
             self.moved(TurnState::Running, None),
         ];
         self.commit(acts).await?;
-        self.keep(message);
+        self.keep_results(message, made);
         Ok(())
     }
 }

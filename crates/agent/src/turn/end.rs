@@ -4,7 +4,7 @@ use manyhands_llm::{Message, ToolCall, ToolResult};
 use manyhands_store::{CallState, TurnState};
 
 use super::{Halt, Said, Turn};
-use crate::conversation::{Conversation, kind};
+use crate::conversation::Conversation;
 use crate::event::{TurnUsage, What};
 use crate::outcome::{Outcome, took};
 use crate::shape::Given;
@@ -23,7 +23,11 @@ impl Turn {
                     duration_ms: took(self.record.started, ended),
                     ..usage
                 };
-                return self.tell_all(What::Final { text, stop, usage });
+                let what = What::Final { text, stop, usage };
+                for run in self.runs() {
+                    self.tell_said(run, what.clone());
+                }
+                return;
             }
             Halt::Failed(mut failure) => {
                 failure.acted = self.work.step > 0 || !self.conversation.open_calls().is_empty();
@@ -41,15 +45,20 @@ impl Turn {
                 "how a turn ended could not be kept"
             );
         }
-        self.tell_all(what);
+        self.tell_all(&what);
     }
 
     /// Tells it to this run and to those whose inputs were taken in.
-    fn tell_all(&self, what: What) {
-        for run in &self.work.merged {
+    fn tell_all(&self, what: &What) {
+        for run in self.runs() {
             self.minds.tell(&self.session.key, run, what.clone());
         }
-        self.tell(what);
+    }
+
+    /// The runs whose inputs were taken in, and this one, which is the last to be told.
+    fn runs(&self) -> impl Iterator<Item = &String> {
+        let own = std::iter::once(&self.record.run_id);
+        self.work.merged.iter().chain(own)
     }
 
     async fn put_in_order(&mut self, state: TurnState, outcome: String) -> Result<(), Halt> {
@@ -85,6 +94,7 @@ impl Turn {
         // As it is kept: what this turn has in mind may be a step ahead when it was halted.
         let step = self.last_step(&turn).await?;
         let records = self.minds.sessions.calls(&turn, step).await?;
+        let mut made = Vec::with_capacity(calls.len());
         let result = |(at, call): (usize, ToolCall)| {
             let record = records.get(at).filter(|record| record.call_id == call.id);
             let kept = record.and_then(|record| record.outcome.as_deref());
@@ -93,6 +103,7 @@ impl Turn {
                 Some(CallState::Started) => Given::unknown(&call.name),
                 _ => Given::error(&call.name, &format!("not run: {why}")),
             });
+            made.push(given.made);
             ToolResult {
                 id: call.id,
                 name: call.name,
@@ -102,9 +113,9 @@ impl Turn {
         };
         let results = calls.into_iter().enumerate().map(result).collect();
         let message = Message::Tool { results };
-        let acts = vec![self.append(kind::TOOL, &message)];
+        let acts = vec![self.append_results(&message, &made)];
         self.commit(acts).await?;
-        self.keep(message);
+        self.keep_results(message, made);
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! One turn: from an input to an answer, with every step on disk before the next.
 
+mod back;
 mod calls;
 mod end;
 mod reply;
@@ -18,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::conversation::{Conversation, body, kind};
+use crate::conversation::{Conversation, body, body_of_results, kind};
 use crate::event::{TurnUsage, What};
 use crate::fence;
 use crate::key::SessionKey;
@@ -27,6 +28,7 @@ use crate::outcome::{Failure, FailureKind, Outcome};
 use crate::outside::Origin;
 use crate::plan::Plan;
 use crate::settings::{AgentSettings, SessionSettings, TurnLimits};
+use crate::shape::Made;
 
 /// What was said.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -190,6 +192,8 @@ impl Turn {
     async fn go_on(&mut self) -> Result<Halt, Halt> {
         if self.record.state == TurnState::Queued {
             self.begin().await?;
+        } else {
+            self.wait_for_tools().await?;
         }
         loop {
             if !self.conversation.open_calls().is_empty() {
@@ -218,6 +222,7 @@ impl Turn {
             Halt::Stopped => Halt::Again,
             other => other,
         })?;
+        self.tell_taken(&self.record.run_id, &message, None);
         self.keep(message);
         self.record.state = TurnState::Running;
         self.record.started = self.record.started.or(Some(self.session.updated));
@@ -242,7 +247,8 @@ impl Turn {
                 continue;
             }
             let message = as_message(&input, &self.origin);
-            self.work.merged.push(waiting.run_id.clone());
+            let run = waiting.run_id;
+            self.work.merged.push(run.clone());
             let merged = Act::Turn {
                 id: waiting.id,
                 state: TurnState::Merged,
@@ -255,9 +261,27 @@ impl Turn {
                 self.moved(TurnState::Running, None),
             ];
             self.commit(acts).await?;
+            let into = Some(self.record.run_id.clone());
+            self.tell_taken(&run, &message, into);
             self.keep(message);
         }
         Ok(())
+    }
+
+    /// Tells that the message that was just kept is what a run asked.
+    fn tell_taken(&self, run: &str, message: &Message, into: Option<String>) {
+        let taken = What::Taken {
+            at: self.session.updated,
+            message: message.clone(),
+            into,
+        };
+        let seq = Some(self.last_seq());
+        self.minds.tell_kept(&self.session.key, run, taken, seq);
+    }
+
+    /// The number of the message that was kept last.
+    fn last_seq(&self) -> i64 {
+        self.session.next_seq - 1
     }
 
     /// The key of its session.
@@ -271,6 +295,15 @@ impl Turn {
             turn: Some(self.record.id.clone()),
             kind,
             body: body(message),
+        }
+    }
+
+    /// What tools gave, with how their calls went.
+    fn append_results(&self, message: &Message, made: &[Option<Made>]) -> Act {
+        Act::Append {
+            turn: Some(self.record.id.clone()),
+            kind: kind::TOOL,
+            body: body_of_results(message, made),
         }
     }
 
@@ -294,8 +327,19 @@ impl Turn {
 
     /// Adds the message that was just kept.
     fn keep(&mut self, message: Message) {
-        let seq = self.session.next_seq - 1;
-        self.conversation.add(seq, &self.record.id, message);
+        self.keep_results(message, Vec::new());
+    }
+
+    /// Adds what tools gave, which was just kept with how their calls went.
+    fn keep_results(&mut self, message: Message, made: Vec<Option<Made>>) {
+        let seq = self.last_seq();
+        self.conversation.add(seq, &self.record.id, message, made);
+    }
+
+    /// Tells what became the message that was kept last.
+    fn tell_said(&self, run: &str, what: What) {
+        let seq = Some(self.last_seq());
+        self.minds.tell_kept(&self.session.key, run, what, seq);
     }
 
     fn tell(&self, what: What) {

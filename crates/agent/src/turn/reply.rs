@@ -35,6 +35,7 @@ impl Turn {
 
     async fn ask(&self, request: &Request) -> Result<Result<Reply, ModelError>, Halt> {
         let models = self.minds.house.models();
+        self.minds.begin_reply(&self.session.key);
         let (minds, key, run) = (&self.minds, &self.session.key, &self.record.run_id);
         let mut on = |delta: Delta| {
             let what = match delta {
@@ -150,7 +151,7 @@ impl Turn {
         self.commit(acts).await?;
         self.keep(message);
         if !text.is_empty() {
-            self.tell(What::Partial(text));
+            self.tell_said(&self.record.run_id, What::Partial(text));
         }
         Ok(None)
     }

@@ -7,7 +7,7 @@ use manyhands_store::{Act, SessionRecord};
 
 use super::{Halt, Turn, usage};
 use crate::archive;
-use crate::conversation::{Said, body, kind};
+use crate::conversation::{Said, body, body_of_results, kind};
 use crate::outcome::{Failure, FailureKind};
 
 /// How much of the window the newest part may keep.
@@ -59,7 +59,7 @@ impl Turn {
         self.conversation.said = left
             .into_iter()
             .zip(first..)
-            .map(|((turn, message), seq)| Said { seq, turn, message })
+            .map(|(said, seq)| Said { seq, ..said })
             .collect();
         Ok(())
     }
@@ -102,11 +102,7 @@ impl Room {
     }
 
     /// The summary and what stays become new entries at the end, and the floor moves to them.
-    pub(crate) fn acts(
-        self,
-        session: &SessionRecord,
-        summary: &str,
-    ) -> (Vec<Act>, Vec<(Option<String>, Message)>) {
+    pub(crate) fn acts(self, session: &SessionRecord, summary: &str) -> (Vec<Act>, Vec<Said>) {
         let summary = Message::user(format!("[Summary of the conversation so far]\n{summary}"));
         let mut acts = vec![
             Act::Floor(session.next_seq),
@@ -119,13 +115,15 @@ impl Room {
         acts.extend(self.newer.iter().map(|said| Act::Append {
             turn: said.turn.clone(),
             kind: kind_of(&said.message),
-            body: body(&said.message),
+            body: body_of_results(&said.message, &said.made),
         }));
-        let newer = self.newer.into_iter().map(|said| (said.turn, said.message));
-        (
-            acts,
-            std::iter::once((None, summary)).chain(newer).collect(),
-        )
+        let summary = Said {
+            seq: session.next_seq,
+            turn: None,
+            message: summary,
+            made: Vec::new(),
+        };
+        (acts, std::iter::once(summary).chain(self.newer).collect())
     }
 }
 
@@ -217,6 +215,7 @@ mod tests {
             seq,
             turn: None,
             message,
+            made: Vec::new(),
         };
         (0..).zip(messages).map(one).collect()
     }

@@ -21,6 +21,8 @@ pub(super) struct CallWitness {
     pub(super) run_id: String,
     /// Which reply, and which of its calls.
     pub(super) place: (i64, i64),
+    /// The model's id of the call.
+    pub(super) call_id: String,
     pub(super) tool: String,
     pub(super) arguments: Value,
     /// Who asked for it.
@@ -91,7 +93,8 @@ impl Witness for CallWitness {
             tool: self.tool.clone(),
             arguments: self.arguments.clone(),
         };
-        self.minds.tell(&self.session.0, &self.run_id, what.clone());
+        self.minds
+            .tell_asked(&self.session.0, &self.run_id, what.clone(), &self.call_id);
         self.tell_above(&what).await;
     }
 

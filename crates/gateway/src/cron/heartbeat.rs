@@ -32,6 +32,9 @@ const TOO_MANY: i64 = 3;
 /// How many runs are looked at for the same words: a day of the shortest interval has more, and
 /// nobody says different things in each.
 const LOOKED_AT: u32 = 200;
+/// How many looks ahead the next within the active hours is sought: a day of the shortest interval,
+/// and years of the longest.
+const AHEAD: usize = 1_500;
 /// How much of the files is shown to the agent.
 const MAX_FILE: usize = 20_000;
 
@@ -197,6 +200,7 @@ impl Inner {
         let runs = self.records.runs(Some(&record.id), None, 1, 0).await;
         let last = runs.map_err(kept)?.0.into_iter().next();
         let running = record.running.as_ref().and(record.last_run);
+        let next = self.next_look(&record, &said);
         Ok(HeartbeatState {
             agent_id: record.agent.to_string(),
             enabled: record.enabled,
@@ -204,11 +208,27 @@ impl Inner {
             active_from: said.active_from,
             active_until: said.active_until,
             target: said.target,
-            next_run_at_ms: record.next_run.map(|at| at.0),
+            next_run_at_ms: next.map(|at| at.0),
             running_at_ms: running.map(|at| at.0),
             consecutive_failures: record.failures,
             last: last.map(run_shown),
         })
+    }
+
+    /// The next look within the active hours: those outside of them are passed over.
+    fn next_look(&self, record: &JobRecord, said: &Heartbeat) -> Option<Timestamp> {
+        let schedule: Schedule = serde_json::from_str(&record.schedule).ok()?;
+        let zone = self.zone();
+        let after = |at: &Timestamp| schedule.next_after(*at, &zone);
+        let mut looks = std::iter::successors(record.next_run, after).take(AHEAD);
+        looks.find(|at| said.is_active(self.minute_of_day(*at)))
+    }
+
+    /// Minutes since midnight, by the clock of the settings.
+    fn minute_of_day(&self, at: Timestamp) -> u32 {
+        let settings = self.settings.current();
+        let here = local_time(at.0, settings.timezone.as_deref());
+        u32::try_from(here.since_midnight_ms / 60_000).unwrap_or(0)
     }
 
     /// One look.
@@ -221,9 +241,7 @@ impl Inner {
         let said = self.settings.current().heartbeat.of(agent);
         let key = SessionKey::heartbeat(agent);
         if !self.minds()?.knows_run(&key, &run.id).await? {
-            let zone = self.settings.current().timezone.clone();
-            let here = local_time(self.clock.now().0, zone.as_deref());
-            let minute = u32::try_from(here.since_midnight_ms / 60_000).unwrap_or(0);
+            let minute = self.minute_of_day(self.clock.now());
             if !run.forced && !said.is_active(minute) {
                 return Ok(Went::skipped("outside of active hours"));
             }

@@ -263,7 +263,7 @@ fn in_words(run: &Run, what: What) -> (&'static str, Value) {
             let data = json!({ "approvalId": approval, "tool": tool, "arguments": arguments });
             ("paused", data)
         }
-        What::Resumed => ("resumed", json!({})),
+        What::Resumed | What::Taken { .. } => ("resumed", json!({})),
         What::Final { text, stop, usage } => {
             let data = json!({ "text": text, "stopReason": stop, "usage": usage, "runId": run.sent.run_id, "sessionKey": run.key });
             ("final", data)
@@ -349,7 +349,8 @@ async fn ended(mut run: Run, patience: Duration) -> Result<Response, Refusal> {
             What::Thinking(_)
             | What::Restart { .. }
             | What::ToolStarted { .. }
-            | What::ToolOutput { .. } => {}
+            | What::ToolOutput { .. }
+            | What::Taken { .. } => {}
         }
     }
 }

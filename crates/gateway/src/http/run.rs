@@ -90,6 +90,8 @@ impl Run {
                 () = gateway.stopping().cancelled() => return Err(stopping()),
             };
             match event {
+                // That it was taken is known: it was sent here.
+                Ok(event) if matches!(event.what, What::Taken { .. }) => {}
                 Ok(event) if event.run_id == self.sent.run_id && event.session == self.key => {
                     return Ok(event.what.clone());
                 }

@@ -364,6 +364,7 @@ impl House for Rooms {
             approval: minutes(settings.limits.approval_minutes),
             queued: sessions.max_queued as usize,
             window: sessions.window_tokens,
+            ..TurnLimits::default()
         }
     }
 

@@ -98,6 +98,7 @@ impl Fixture {
             answers: None,
             reach: Default::default(),
             place: None,
+            if_version: None,
         }
     }
 }

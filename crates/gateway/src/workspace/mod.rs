@@ -17,6 +17,7 @@ use object_store::{
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 use crate::settings::LiveSettings;
 
@@ -50,6 +51,26 @@ pub struct File {
     /// Under `skills/`: which copy this is.
     pub skill: Option<Source>,
     version: Option<String>,
+}
+
+impl File {
+    /// How to write it so that nothing is lost that came after it was read.
+    fn unless_changed(&self) -> PutMode {
+        match self.skill {
+            // It is only looked through to: the agent has no copy of its own yet.
+            Some(Source::Global) => PutMode::Create,
+            _ => PutMode::Update(UpdateVersion {
+                e_tag: self.version.clone(),
+                version: None,
+            }),
+        }
+    }
+}
+
+/// The version of a text, as a face tells it: another text has another.
+pub(crate) fn version(text: &str) -> String {
+    let digest = Sha256::digest(text);
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// What stands at a path.
@@ -110,16 +131,26 @@ impl Workspace {
         self.list(&place).await
     }
 
-    /// Writes a whole file into the agent's own tree.
+    /// Writes a whole file into the agent's own tree; with `seen`, only over the text of which
+    /// that is the version, or, when it is empty, only where no file is.
     pub async fn write(
         &self,
         agent: &AgentId,
         path: &str,
         text: String,
+        seen: Option<&str>,
     ) -> Result<Written, ToolError> {
         let place = Place::of_file(&self.tree(agent), path)?;
         let size = text.len() as u64;
-        self.put(&place, text, PutMode::Overwrite).await?;
+        let mode = match seen {
+            None => PutMode::Overwrite,
+            Some(seen) => match self.read(&place).await? {
+                None if seen.is_empty() => PutMode::Create,
+                Some(file) if version(&file.text) == seen => file.unless_changed(),
+                found => return Err(place.not_as_seen(found.is_some(), seen)),
+            },
+        };
+        self.put(&place, text, mode).await?;
         Ok(Written {
             size,
             content_type: content_type(&place.path),
@@ -137,14 +168,7 @@ impl Workspace {
         let place = Place::of_file(&self.tree(agent), path)?;
         let file = self.read(&place).await?.ok_or_else(|| place.missing())?;
         let changed = change(&file.text)?;
-        let mode = match file.skill {
-            Some(Source::Global) => PutMode::Create,
-            _ => PutMode::Update(UpdateVersion {
-                e_tag: file.version.clone(),
-                version: None,
-            }),
-        };
-        self.put(&place, changed, mode).await?;
+        self.put(&place, changed, file.unless_changed()).await?;
         Ok(file)
     }
 
@@ -369,6 +393,20 @@ impl Place {
     fn missing(&self) -> ToolError {
         let hint = "list what is there with gsv__ReadFile on the directory";
         ToolError::not_found(format!("file not found: {}", self.asked)).hint(hint)
+    }
+
+    /// Somebody wrote or deleted it since it was looked at.
+    fn not_as_seen(&self, there: bool, seen: &str) -> ToolError {
+        let (what, hint) = match (there, seen.is_empty()) {
+            (true, true) => ("is there already", "open it, or choose another name"),
+            (true, false) => ("changed since it was read", "read it again"),
+            (false, _) => (
+                "was deleted since it was read",
+                "write it without ifVersion",
+            ),
+        };
+        ToolError::new(ErrorCode::Conflict, format!("{} {what}", self.asked))
+            .hint(format!("{hint}; nothing was written"))
     }
 
     fn refused(&self, error: impl std::fmt::Display) -> ToolError {

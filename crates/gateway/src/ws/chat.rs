@@ -5,17 +5,19 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use axum::extract::ws::Message;
-use manyhands_agent::{ChatEvent, Heard, Minds, Missed, SessionKey, TurnUsage, What, Whose};
+use manyhands_agent::{
+    ChatEvent, Heard, Kept, Mark, Minds, Missed, SessionKey, TurnUsage, What, Whose,
+};
 use manyhands_core::{AgentId, Caller, ToolError};
 use manyhands_wire::{
     ChatEventPayload, ChatGapEvent, ChatMessage, ChatSendParams, ChatSendResult, ChatState,
-    ChatStopParams, ChatStopResult, ChatToolEvent, ChatToolState, ChatUsage, ErrorShape,
-    Payload as _, SessionDeletedEvent,
+    ChatStopParams, ChatStopResult, ChatTakenEvent, ChatToolEvent, ChatToolState, ChatUsage,
+    ErrorShape, Payload as _, SessionDeletedEvent,
 };
 use tokio::sync::mpsc;
 
 use super::methods::shape;
-use super::sessions::directives;
+use super::sessions::{directives, said};
 use crate::doorman::Admitted;
 use crate::gateway::Gateway;
 use crate::minds;
@@ -115,6 +117,7 @@ pub(super) async fn send(
             session: key,
             run_id: sent.run_id.clone(),
             what: end,
+            mark: Mark::default(),
         };
         let told = told(&event).map(|told| told.encode());
         return Ok(Sent {
@@ -259,6 +262,7 @@ async fn catch_up(minds: &Minds, desk: &mut Desk<'_>, runs: &Runs) -> Vec<Run> {
             session,
             run_id,
             what,
+            mark: Mark::default(),
         };
         desk.take(&event).await;
         ended.push(run);
@@ -323,9 +327,13 @@ fn size(told: &ChatEventPayload) -> usize {
     length(&told.text) + length(&told.thinking)
 }
 
-/// Two deltas as one; of different runs only the later counts.
+/// Two deltas as one; of different replies only the later counts.
 fn join(held: ChatEventPayload, told: ChatEventPayload) -> ChatEventPayload {
-    if (&held.run_id, &held.session_key) != (&told.run_id, &told.session_key) {
+    let reply = |told: &ChatEventPayload| {
+        let run = (told.run_id.clone(), told.session_key.clone());
+        (run, told.reply)
+    };
+    if reply(&held) != reply(&told) {
         return told;
     }
     let both = |first: Option<String>, then: Option<String>| match (first, then) {
@@ -335,6 +343,8 @@ fn join(held: ChatEventPayload, told: ChatEventPayload) -> ChatEventPayload {
     ChatEventPayload {
         text: both(held.text, told.text),
         thinking: both(held.thinking, told.thinking),
+        offset: held.offset.or(told.offset),
+        thinking_offset: held.thinking_offset.or(told.thinking_offset),
         ..told
     }
 }
@@ -344,6 +354,7 @@ enum Told {
     Chat(Box<ChatEventPayload>),
     Tool(Box<ChatToolEvent>),
     Gap(ChatGapEvent),
+    Taken(Box<ChatTakenEvent>),
     Deleted(SessionDeletedEvent),
 }
 
@@ -353,6 +364,7 @@ impl Told {
             Self::Chat(told) => told.encode(),
             Self::Tool(told) => told.encode(),
             Self::Gap(told) => told.encode(),
+            Self::Taken(told) => told.encode(),
             Self::Deleted(told) => told.encode(),
         };
         Message::Text(text.into())
@@ -380,9 +392,15 @@ fn told(event: &ChatEvent) -> Option<Told> {
         let run = Some(event.run_id.clone());
         ChatEventPayload::new(run, event.session.as_str(), state)
     };
-    let said = |state, text: &String| ChatEventPayload {
-        message: Some(ChatMessage::assistant(text)),
+    let mark = &event.mark;
+    let reply = Some(mark.reply).filter(|number| *number > 0);
+    let spoken = |state, text: &String| ChatEventPayload {
+        message: Some(ChatMessage {
+            seq: mark.seq,
+            ..ChatMessage::assistant(text)
+        }),
         text: Some(text.clone()),
+        reply,
         ..chat(state)
     };
     let tool = |call_id: &String, tool: &String, state| ChatToolEvent {
@@ -397,25 +415,31 @@ fn told(event: &ChatEvent) -> Option<Told> {
         duration_ms: None,
         text: None,
         audit_call: None,
+        offset: None,
     };
     let told = match &event.what {
         What::Delta(text) => ChatEventPayload {
             text: Some(text.clone()),
+            reply,
+            offset: reply.map(|_| mark.offset),
             ..chat(ChatState::Delta)
         },
         What::Thinking(text) => ChatEventPayload {
             thinking: Some(text.clone()),
+            reply,
+            thinking_offset: reply.map(|_| mark.offset),
             ..chat(ChatState::Delta)
         },
         What::Restart { because } => ChatEventPayload {
             restart: Some(because.clone()),
+            reply,
             ..chat(ChatState::Delta)
         },
-        What::Partial(text) => said(ChatState::Partial, text),
+        What::Partial(text) => spoken(ChatState::Partial, text),
         What::Final { text, stop, usage } => ChatEventPayload {
             stop_reason: Some(stop.word().to_owned()),
             usage: Some(used(usage)),
-            ..said(ChatState::Final, text)
+            ..spoken(ChatState::Final, text)
         },
         What::Paused {
             approval,
@@ -428,6 +452,7 @@ fn told(event: &ChatEvent) -> Option<Told> {
             approval_id: Some(approval.to_string()),
             tool: Some(tool.clone()),
             arguments: Some(arguments.clone()),
+            call_id: mark.call_id.clone(),
             ..chat(ChatState::Paused)
         },
         What::Error(failure) => ChatEventPayload {
@@ -449,6 +474,7 @@ fn told(event: &ChatEvent) -> Option<Told> {
         } => {
             return Some(Told::Tool(Box::new(ChatToolEvent {
                 text: Some(text.clone()),
+                offset: reply.map(|_| mark.offset),
                 ..tool(call_id, name, ChatToolState::Output)
             })));
         }
@@ -481,6 +507,21 @@ fn told(event: &ChatEvent) -> Option<Told> {
             })));
         }
         What::Resumed => return None, // the tool's end says it
+        What::Taken { at, message, into } => {
+            let kept = Kept {
+                seq: mark.seq?,
+                at: *at,
+                message: message.clone(),
+                usage: None,
+                made: Vec::new(),
+            };
+            return Some(Told::Taken(Box::new(ChatTakenEvent {
+                run_id: event.run_id.clone(),
+                session_key: event.session.to_string(),
+                message: said(kept).pop()?,
+                into: into.clone(),
+            })));
+        }
         What::Deleted => {
             return Some(Told::Deleted(SessionDeletedEvent {
                 session_key: event.session.to_string(),
@@ -501,6 +542,7 @@ mod tests {
             session: "main".parse().unwrap(),
             run_id: run.to_owned(),
             what,
+            mark: Mark::default(),
         }
     }
 
@@ -551,5 +593,27 @@ mod tests {
         };
         assert_eq!(join(delta("r", "a"), delta("r", "b")).text.unwrap(), "ab");
         assert_eq!(join(delta("r", "a"), delta("s", "b")).text.unwrap(), "b");
+    }
+
+    #[test]
+    fn deltas_that_are_put_together_stand_where_the_first_stood() {
+        let delta = |reply: u64, offset: u64, what: What| {
+            let mut event = event("r", what);
+            event.mark.reply = reply;
+            event.mark.offset = offset;
+            match told(&event) {
+                Some(Told::Chat(told)) => *told,
+                _ => panic!("no delta"),
+            }
+        };
+        let text = |reply, offset, text: &str| delta(reply, offset, What::Delta(text.to_owned()));
+        let both = join(text(1, 4, "a"), text(1, 5, "b"));
+        assert_eq!((both.reply, both.offset), (Some(1), Some(4)));
+        let thought = delta(1, 7, What::Thinking("x".to_owned()));
+        let both = join(thought, both);
+        assert_eq!((both.offset, both.thinking_offset), (Some(4), Some(7)));
+        let next = join(both, text(2, 0, "c"));
+        assert_eq!(next.text.as_deref(), Some("c"), "of the reply before");
+        assert_eq!((next.reply, next.offset), (Some(2), Some(0)));
     }
 }

@@ -29,6 +29,7 @@ use super::watch::{self, Watches};
 use crate::doorman::Admitted;
 use crate::gateway::Gateway;
 use crate::listing;
+use crate::workspace;
 
 /// The socket that asks.
 pub(super) struct Peer<'a> {
@@ -111,21 +112,24 @@ pub(super) async fn answer(
                 .await
         }
         Method::WorkspaceRead => {
-            let params: WorkspaceReadParams = parse(params)?;
-            asked
-                .tool(
-                    "gsv__ReadFile",
-                    json!({ "path": params.path }),
-                    params.agent_id,
-                )
-                .await
+            let WorkspaceReadParams { path, agent_id } = parse(params)?;
+            let arguments = json!({ "path": path });
+            let mut read = asked.tool("gsv__ReadFile", arguments, agent_id).await?;
+            // Of what is told: a text that was cut or masked is no version of the file.
+            if let Some(version) = read["content"].as_str().map(workspace::version) {
+                read["version"] = json!(version);
+            }
+            Ok(read)
         }
         Method::WorkspaceWrite => {
             let params: WorkspaceWriteParams = parse(params)?;
+            let version = workspace::version(&params.content);
             let arguments = json!({ "path": params.path, "content": params.content });
-            asked
-                .tool("gsv__WriteFile", arguments, params.agent_id)
-                .await
+            let mut request = asked.request("gsv__WriteFile", arguments, params.agent_id)?;
+            request.if_version = params.if_version.map(Into::into);
+            let mut written = asked.invoke(request).await?.value;
+            written["version"] = json!(version);
+            Ok(written)
         }
         Method::WorkspaceDelete => {
             let params: WorkspaceDeleteParams = parse(params)?;
@@ -329,17 +333,29 @@ impl Asked<'_> {
         agent: Option<String>,
         progress: Progress,
     ) -> Result<Outcome, ErrorShape> {
-        let mut request = CallRequest::new(tool, arguments, self.asker.caller.clone());
+        let mut request = self.request(tool, arguments, agent)?;
         request.progress = progress;
+        self.invoke(request).await
+    }
+
+    fn request(
+        &self,
+        tool: &str,
+        arguments: Value,
+        agent: Option<String>,
+    ) -> Result<CallRequest, ErrorShape> {
+        let mut request = CallRequest::new(tool, arguments, self.asker.caller.clone());
         if let Some(agent) = agent {
             let parsed = agent.parse::<AgentId>();
             request.agent =
                 parsed.map_err(|e| shape(ToolError::parameter("agentId", e.to_string())))?;
         }
-        self.gateway
-            .invoke(self.asker, request)
-            .await
-            .map_err(shape)
+        Ok(request)
+    }
+
+    async fn invoke(&self, request: CallRequest) -> Result<Outcome, ErrorShape> {
+        let called = self.gateway.invoke(self.asker, request).await;
+        called.map_err(shape)
     }
 
     fn must_be_owner(&self) -> Result<(), ErrorShape> {

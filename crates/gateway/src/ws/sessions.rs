@@ -1,9 +1,10 @@
 //! Looking at sessions and changing them, as the wire says it.
 
 use manyhands_agent::{
-    Directives as Said, Kept, PictureRef, ResetPolicy, SessionKey, SessionSettings,
+    Directives as Said, Kept, PictureRef, ResetPolicy, Running, SessionKey, SessionSettings,
+    Waiting,
 };
-use manyhands_core::{ErrorCode, ToolError};
+use manyhands_core::{ApprovalId, ErrorCode, Timestamp, ToolError};
 use manyhands_llm::{Arguments, Block, Message, ModelId, ReplyBlock};
 use manyhands_store::SessionRecord;
 use manyhands_wire::{
@@ -11,8 +12,9 @@ use manyhands_wire::{
     ResetPolicyShape, SessionCompactParams, SessionCompactResult, SessionDeleteResult,
     SessionEntry, SessionGetResult, SessionHistoryParams, SessionHistoryResult, SessionPatchParams,
     SessionPatchResult, SessionPreviewParams, SessionPreviewResult, SessionResetResult,
-    SessionRewindParams, SessionRewindResult, SessionSettingsPatch, SessionSettingsShape,
-    SessionStatsResult, SessionTokens, SessionsListParams, SessionsListResult,
+    SessionRewindParams, SessionRewindResult, SessionRunning, SessionRunningCall,
+    SessionSettingsPatch, SessionSettingsShape, SessionStatsResult, SessionTokens,
+    SessionsListParams, SessionsListResult, WaitingInput,
 };
 use serde_json::Value;
 
@@ -251,9 +253,29 @@ impl Desk<'_> {
         &self,
         params: SessionHistoryParams,
     ) -> Result<SessionHistoryResult, ErrorShape> {
-        let (_, session) = self.find(&params.session_key).await?;
+        let (key, session) = self.find(&params.session_key).await?;
+        let minds = self.gateway.minds();
+        // What runs before what was said: whatever happens in between is told by events, and known
+        // by its number to whoever has it from here.
+        let (running, waiting) = match params.before {
+            Some(_) => (None, Vec::new()),
+            None => {
+                let running = minds.running(&key);
+                (running, minds.waiting(&key).await.map_err(shape)?)
+            }
+        };
+        let question = minds.question(&key).map(|(approval, _)| approval);
+        let now = self.gateway.clock.now();
+        let running = running.map(|running| running_shape(running, question, now));
+        let session = match running {
+            // The conversation may have begun anew since.
+            Some(_) => self.find(&params.session_key).await?.1,
+            None => session,
+        };
         let (messages, next_before) = self.page(&session, params.before, params.limit).await?;
         Ok(SessionHistoryResult {
+            running,
+            waiting: waiting.into_iter().map(waiting_shape).collect(),
             session_key: session.key,
             current_session_id: session.id,
             previous_session_ids: session.previous,
@@ -274,6 +296,42 @@ impl Desk<'_> {
             session_id: session.id,
             messages: said,
         })
+    }
+}
+
+fn running_shape(running: Running, question: Option<ApprovalId>, now: Timestamp) -> SessionRunning {
+    let calls = running.calls.into_iter().map(|call| {
+        let (done, waits) = (call.done, call.approval.is_some());
+        SessionRunningCall {
+            call_id: call.call_id,
+            audit_call: call.call.map(|call| call.to_string()),
+            elapsed_ms: count(now.0.saturating_sub(call.began.0)),
+            waits,
+            ok: done.as_ref().map(|done| done.ok),
+            duration_ms: done.as_ref().map(|done| done.took_ms),
+            shown: done.map(|done| done.shown),
+            output: call.output.text,
+            output_from: call.output.from,
+        }
+    });
+    SessionRunning {
+        run_id: running.run_id,
+        reply: running.reply,
+        text: running.text.text,
+        text_from: running.text.from,
+        thinking: running.thinking.text,
+        thinking_from: running.thinking.from,
+        calls: calls.collect(),
+        approval_id: question.map(|approval| approval.to_string()),
+    }
+}
+
+fn waiting_shape(waiting: Waiting) -> WaitingInput {
+    WaitingInput {
+        run_id: waiting.run_id,
+        text: waiting.text,
+        pictures: waiting.pictures as u64,
+        timestamp: waiting.at.0,
     }
 }
 
@@ -426,7 +484,7 @@ impl Change {
 }
 
 /// A message as the wire says it; each result of a tool is one of its own.
-fn said(kept: Kept) -> Vec<ChatMessage> {
+pub(super) fn said(kept: Kept) -> Vec<ChatMessage> {
     let usage = kept.usage.as_ref().map(used);
     let mut all = messages(kept);
     if let Some(last) = all.last_mut() {
@@ -437,8 +495,13 @@ fn said(kept: Kept) -> Vec<ChatMessage> {
 
 fn messages(kept: Kept) -> Vec<ChatMessage> {
     let Kept {
-        seq, at, message, ..
+        seq,
+        at,
+        message,
+        made,
+        ..
     } = kept;
+    let mut made = made.into_iter();
     let dated = |message: ChatMessage| ChatMessage {
         seq: Some(seq),
         timestamp: Some(at.0),
@@ -469,14 +532,19 @@ fn messages(kept: Kept) -> Vec<ChatMessage> {
         }
         Message::Tool { results } => results
             .into_iter()
-            .map(|result| ChatMessage {
-                tool_call_id: Some(result.id),
-                tool_name: Some(result.name),
-                is_error: Some(result.is_error),
-                ..dated(ChatMessage::new(
-                    ChatRole::ToolResult,
-                    blocks(result.content),
-                ))
+            .map(|result| {
+                let made = made.next().flatten();
+                ChatMessage {
+                    tool_call_id: Some(result.id),
+                    tool_name: Some(result.name),
+                    is_error: Some(result.is_error),
+                    duration_ms: made.map(|made| made.ms),
+                    audit_call: made.and_then(|made| made.call).map(|call| call.to_string()),
+                    ..dated(ChatMessage::new(
+                        ChatRole::ToolResult,
+                        blocks(result.content),
+                    ))
+                }
             })
             .collect(),
     }

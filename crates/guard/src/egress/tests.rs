@@ -274,7 +274,7 @@ async fn a_bomb_is_stopped_at_the_limit() {
 async fn a_body_that_does_not_end_is_given_up() {
     let server = Server::answering("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf").await;
     let quick = FetchLimits {
-        total_timeout: Some(Duration::from_millis(100)),
+        total_timeout: Some(Duration::from_secs(2)),
         ..FetchLimits::default()
     };
     let mut request = Request::get(server.url("127.0.0.1"));
@@ -334,7 +334,7 @@ async fn a_gateway_client_talks_to_its_gateway_only() {
 async fn a_plain_gateway_client_is_ready_at_once() {
     let url = Url::parse("http://127.0.0.1:1/").unwrap();
     let mut fastest = Duration::MAX;
-    for _ in 0..5 {
+    for _ in 0..50 {
         let start = tokio::time::Instant::now();
         let client = transport();
         client.client(&url).await.unwrap();

@@ -21,7 +21,7 @@ async fn bash(script: &str, yard: &Path, sandbox: Option<Sandbox>) -> Finished {
         .env("PATH", "/usr/bin:/bin")
         .env("YARD", yard)
         .cwd("/")
-        .timeout(Duration::from_secs(20))
+        .timeout(Duration::from_secs(120))
         .sandbox(sandbox);
     let supervisor = Supervisor::new(1);
     supervisor

@@ -254,6 +254,24 @@ impl Sessions {
         rows.iter().map(CallRecord::read).collect()
     }
 
+    /// Takes back what the owner was asked in a session about a tool and has not answered.
+    pub async fn withdraw_questions(
+        &self,
+        key: &str,
+        tool: &str,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let withdraw = Statement::new(
+            "UPDATE approval SET state = 'withdrawn', decided_at = $3
+             WHERE session = $1 AND tool = $2 AND state = 'pending'",
+        );
+        let withdraw = withdraw.bind(key).bind(tool).bind(now);
+        if self.sql.run(withdraw).await? > 0 {
+            self.questions.note();
+        }
+        Ok(())
+    }
+
     /// Removes what a session no longer shows: its entries before `before`. They must be in an
     /// archive by then.
     pub async fn drop_entries(&self, session_id: &str, before: i64) -> Result<u64, StoreError> {

@@ -50,6 +50,13 @@ impl Tail {
     }
 }
 
+/// Fire when all was read that a program wrote.
+#[derive(Debug, Clone, Default)]
+struct Drained {
+    stdout: CancellationToken,
+    stderr: CancellationToken,
+}
+
 /// Starts the program of `server`, which is stopped when its hub ends.
 pub(crate) fn start(
     server: &Server,
@@ -83,25 +90,27 @@ pub(crate) fn start(
         .start(start, &CancellationToken::new())
         .map_err(failed)?;
     let stderr = Tail::default();
+    let drained = Drained::default();
     if let Some(pipe) = running.stderr.take() {
+        let ended = drained.stderr.clone().drop_guard();
         let keep = stderr.clone().fill(pipe, server.bounds.stderr);
         let hub_over = hub.clone();
         // A process that escaped may hold the pipe open for ever.
         hub.tasks.spawn(async move {
+            let _ended = ended;
             tokio::select! {
                 () = keep => {}
                 () = async { hub_over.over().await; tokio::time::sleep(LAST_WORDS).await } => {}
             }
         });
     }
-    let drained = CancellationToken::new();
     if let Some(pipe) = running.stdin.take() {
         hub.tasks.spawn(write(hub.clone(), pipe, queue));
     }
     if let Some(pipe) = running.stdout.take() {
         let limit = server.bounds.message;
         hub.tasks
-            .spawn(read(hub.clone(), pipe, limit, drained.clone()));
+            .spawn(read(hub.clone(), pipe, limit, drained.stdout.clone()));
     }
     let minding = mind(hub.clone(), running, stderr.clone(), drained);
     // Whoever stops the server waits for its programs, those that were given up included.
@@ -154,20 +163,24 @@ async fn read(hub: Arc<Hub>, pipe: ChildStdout, limit: usize, drained: Cancellat
     }
     drained.cancel();
     // Whoever minds the program knows better why.
-    if timeout(LAST_WORDS, hub.over()).await.is_err() {
+    if timeout(LAST_WORDS * 2, hub.over()).await.is_err() {
         hub.end(UpstreamError::Lost("it closed its output".to_owned()));
     }
 }
 
 /// Sees the program to its end: its own, or the connection's.
-async fn mind(hub: Arc<Hub>, mut running: Running, stderr: Tail, drained: CancellationToken) {
+async fn mind(hub: Arc<Hub>, mut running: Running, stderr: Tail, drained: Drained) {
     let ended = tokio::select! {
         ended = running.wait() => Some(ended),
         () = hub.over() => None,
     };
     match ended {
         Some(ended) => {
-            let _ = timeout(LAST_WORDS, drained.cancelled()).await;
+            let all = async {
+                drained.stdout.cancelled().await;
+                drained.stderr.cancelled().await;
+            };
+            let _ = timeout(LAST_WORDS, all).await;
             let how = match ended {
                 Ok((Exit::Code(code), _)) => format!("the program ended with code {code}"),
                 Ok((Exit::Signal(signal), _)) => format!("the program was ended by {signal}"),

@@ -78,18 +78,10 @@ async fn a_program_can_be_confined() {
     for (description, seen) in [(free, true), (confined, false)] {
         let server = upstream(description);
         server.ping(&hooks()).await.unwrap();
-        assert_eq!(
-            server.stderr().contains("seen"),
-            seen,
-            "{}",
-            server.stderr()
-        );
-        assert_eq!(
-            server.stderr().contains("denied"),
-            !seen,
-            "{}",
-            server.stderr()
-        );
+        let says = |words: &str| server.stderr().contains(words);
+        until("its words", || says("seen") || says("denied")).await;
+        assert_eq!(says("seen"), seen, "{}", server.stderr());
+        assert_eq!(says("denied"), !seen, "{}", server.stderr());
         server.stop().await;
     }
 }

@@ -23,7 +23,7 @@ fn an_unknown_sender_gets_a_code_once_and_reaches_nothing() {
     stage.reads(EVE.id, "manyhands pair approve telegram");
     stage.write(EVE, "/status");
     stage.write(EVE, "hello, hello");
-    stage.scene.at_rest();
+    stage.at_rest();
     let texts = stage.texts(EVE.id);
     let code = code(&stage);
     assert_eq!(texts.len(), 1, "{texts:?}");
@@ -70,7 +70,7 @@ fn whoever_is_rejected_is_not_told_and_not_heard_until_that_is_taken_back() {
     assert_eq!(rejected.status, 200, "{}", rejected.text());
     stage.write(EVE, "hello");
     stage.call(EVE, GROUP, "hello");
-    stage.scene.at_rest();
+    stage.at_rest();
     assert_eq!(stage.texts(EVE.id).len(), 1, "only the code");
     assert_eq!(stage.texts(GROUP), Vec::<String>::new());
     assert_eq!(stage.scene.sessions(), Vec::<String>::new());
@@ -106,7 +106,7 @@ fn a_list_lets_in_by_id_and_by_handle_and_tells_nobody_else() {
     stage.write(ADA, "hello");
     stage.reads(BO.id, GOOD);
     stage.reads(ADA.id, GOOD);
-    stage.scene.at_rest();
+    stage.at_rest();
     assert_eq!(stage.texts(EVE.id), Vec::<String>::new());
     assert_eq!(stage.scene.pairs(), Vec::<serde_json::Value>::new());
 }
@@ -118,7 +118,7 @@ fn a_group_is_answered_when_somebody_known_calls_and_then_as_a_reply() {
     stage.call(EVE, GROUP, "hello");
     let called = stage.call(BO, GROUP, "hello");
     let answer = stage.reads(GROUP, GOOD);
-    stage.scene.at_rest();
+    stage.at_rest();
     assert_eq!(answer["reply_to_message"]["message_id"], called);
     assert_eq!(stage.texts(GROUP), [GOOD]);
     let session = "agent:main:telegram:group:-5";
@@ -159,7 +159,7 @@ fn groups_follow_the_settings() {
     members.call(EVE, -6, "hello");
     let called_at = members.call(EVE, GROUP, "hello");
     let answer = members.reads(GROUP, GOOD);
-    members.scene.at_rest();
+    members.at_rest();
     assert_eq!(answer["reply_to_message"]["message_id"], called_at);
     assert_eq!(
         (members.texts(GROUP).len(), members.texts(-6).len()),
@@ -169,13 +169,13 @@ fn groups_follow_the_settings() {
     all.send(EVE, -6, json!({ "text": "hello" }));
     all.send(EVE, GROUP, json!({ "text": "hello" }));
     all.reads(GROUP, GOOD);
-    all.scene.at_rest();
+    all.at_rest();
     assert_eq!(all.texts(-6), Vec::<String>::new());
     let off = Stage::new(&listed("off"), "");
     off.send(ADA, GROUP, called("hello"));
     off.write(ADA, "hello");
     off.reads(ADA.id, GOOD);
-    off.scene.at_rest();
+    off.at_rest();
     assert_eq!(off.texts(GROUP), Vec::<String>::new());
 }
 
@@ -187,7 +187,7 @@ fn what_programs_write_starts_nothing() {
     stage.send(EVE, GROUP, json!({ "text": called("hello")["text"], "entities": called("x")["entities"], "from": from }));
     stage.call(EVE, GROUP, "hello");
     stage.reads(GROUP, GOOD);
-    stage.scene.at_rest();
+    stage.at_rest();
     assert_eq!(stage.texts(GROUP).len(), 1);
 }
 
@@ -197,7 +197,7 @@ fn the_list_counts_as_it_is_now() {
     let stage = Stage::new(settings, "");
     stage.write(EVE, "hello");
     eventually("it is heard", || stage.scene.kept() == 1);
-    stage.scene.at_rest();
+    stage.at_rest();
     assert_eq!(stage.texts(EVE.id), Vec::<String>::new());
     let listed = [
         "config",

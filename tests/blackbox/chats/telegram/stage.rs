@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::aimock::server::{Aimock, Relay};
 use crate::chats::scene::{Scene, threads};
-use crate::harness::{Gateway, Home};
+use crate::harness::{Gateway, Home, eventually};
 
 /// Somebody with an account at Telegram.
 #[derive(Debug, Clone, Copy)]
@@ -173,6 +173,13 @@ impl Stage {
             "chat_instance": "1",
             "data": data,
         } }));
+    }
+
+    /// Waits until all that was written has come, is worked on and answered.
+    #[track_caller]
+    pub fn at_rest(&self) {
+        eventually("all is taken", || self.telegram.pending() == 0);
+        self.scene.at_rest();
     }
 
     /// What the bot wrote in a chat and stands there.

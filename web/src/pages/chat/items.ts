@@ -1,19 +1,32 @@
 // What a conversation is made of, as it is shown, and how it is read from the history.
 
-import type { ChatBlock, ChatMessage, ChatUsage } from '../../generated/protocol';
+import type { ChatBlock, ChatMessage, ChatUsage, SessionRunningCall } from '../../generated/protocol';
+import { NOTHING, type Growing } from './growing';
 
 /** A picture: its bytes, or where in this gateway they are. */
 export type Picture = { mimeType: string; data?: string; url?: string };
 
-export type Said = { kind: 'user'; seq: number | null; text: string; from: string; at: number | null; pictures: Picture[]; unseen: number };
+export type Said = {
+  kind: 'user';
+  seq: number | null;
+  /** By which it was sent, until it has its number. */
+  run: string;
+  text: string;
+  from: string;
+  at: number | null;
+  pictures: Picture[];
+  unseen: number;
+};
 export type Call = {
   kind: 'tool';
   id: string;
   name: string;
   args: unknown;
   state: 'running' | 'ok' | 'error';
-  /** What it printed so far. */
-  output: string;
+  /** Whether the owner is asked about it. */
+  waits: boolean;
+  /** What it printed so far, or the end of that. */
+  output: Growing;
   result: string;
   pictures: Picture[];
   ms: number | null;
@@ -27,7 +40,7 @@ export type Item = { key: number } & (
   | { kind: 'agent'; text: string; at: number | null }
   | Call
   | { kind: 'cost'; used: ChatUsage; ms: number | null }
-  | { kind: 'note'; tone: 'quiet' | 'bad'; text: string; hint: string }
+  | { kind: 'note'; tone: 'quiet' | 'bad'; text: string; hint: string; link?: { to: string; text: string } }
 );
 type Bare<T> = T extends unknown ? Omit<T, 'key'> : never;
 export type Fresh = Bare<Item>;
@@ -38,15 +51,6 @@ let made = 0;
 export function item(of: Fresh): Item {
   made += 1;
   return { ...of, key: made };
-}
-
-/** The most that is kept of what a running tool prints. */
-const LONGEST = 20_000;
-
-/** What was printed and the next piece, of which the end is kept. */
-export function printed(before: string, piece: string): string {
-  const all = before + piece;
-  return all.length > LONGEST ? all.slice(all.length - LONGEST) : all;
 }
 
 /** The last lines of a text. */
@@ -84,8 +88,32 @@ export function cost(used: ChatUsage, ms: number | null = null): Item {
   return item({ kind: 'cost', used, ms: used.durationMs ?? ms });
 }
 
-/** Messages of a session's history as they are shown. */
-export function shown(messages: ChatMessage[], session: string): Item[] {
+/** A call that nothing is known of but that it is wanted. */
+export function asked(call: { id: string; name: string; args: unknown; at: number | null }): Call & { key: number } {
+  return item({ kind: 'tool', ...call, state: 'running', waits: false, output: NOTHING, result: '', pictures: [], ms: null, began: null, call: null }) as Call & { key: number };
+}
+
+/** Says of the calls that have no result yet where they stand in the run that goes on. */
+function stand(open: Call[], running: SessionRunningCall[], now: number): void {
+  const left = [...open];
+  for (const one of running) {
+    const at = left.findIndex((call) => call.id === one.callId);
+    const call = left[at];
+    if (!call) continue;
+    left.splice(at, 1);
+    call.call = one.auditCall ?? null;
+    call.began = now - one.elapsedMs;
+    call.waits = one.waits;
+    call.output = { text: one.output ?? '', from: one.outputFrom };
+    if (one.ok === undefined || one.ok === null) continue;
+    call.state = one.ok ? 'ok' : 'error';
+    call.result = one.shown ?? '';
+    call.ms = one.durationMs ?? null;
+  }
+}
+
+/** Messages of a session's history as they are shown, with where the calls of the run stand that goes on. */
+export function shown(messages: ChatMessage[], session: string, running: SessionRunningCall[] = [], now = Date.now()): Item[] {
   const items: Item[] = [];
   const open = new Map<string, Call>();
   const take = (message: ChatMessage) => {
@@ -98,16 +126,18 @@ export function shown(messages: ChatMessage[], session: string): Item[] {
       call.state = message.isError ? 'error' : 'ok';
       call.result = unfenced(text).text;
       call.pictures = picturesOf(message.content, session).pictures;
+      call.ms = message.durationMs ?? null;
+      call.call = message.auditCall ?? null;
       return;
     }
     if (message.role === 'user') {
-      items.push(item({ kind: 'user', seq: message.seq ?? null, ...unfenced(text), at, ...picturesOf(message.content, session) }));
+      items.push(item({ kind: 'user', seq: message.seq ?? null, run: '', ...unfenced(text), at, ...picturesOf(message.content, session) }));
       return;
     }
     if (text.trim()) items.push(item({ kind: 'agent', text, at }));
     for (const block of message.content) {
       if (block.type !== 'toolCall') continue;
-      const call = item({ kind: 'tool', id: block.id, name: block.name, args: block.arguments, state: 'running', output: '', result: '', pictures: [], ms: null, began: null, at, call: null }) as Call & { key: number };
+      const call = asked({ id: block.id, name: block.name, args: block.arguments, at });
       open.set(block.id, call);
       items.push(call);
     }
@@ -116,6 +146,7 @@ export function shown(messages: ChatMessage[], session: string): Item[] {
     take(message);
     if (message.usage) items.push(cost(message.usage));
   }
+  stand([...open.values()], running, now);
   return items;
 }
 

@@ -425,6 +425,7 @@ impl House for MonthHouse {
             steps: 8,
             queued: QUEUED,
             window: 700,
+            tools: Duration::ZERO, // a tool that it has not, it never has
             ..TurnLimits::default()
         }
     }

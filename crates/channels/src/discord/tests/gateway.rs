@@ -105,7 +105,7 @@ async fn another_process_goes_on_with_the_session_that_was_noted() {
 #[tokio::test]
 async fn the_heart_beats_and_silence_breaks_the_connection() {
     let rig = Rig::new().await;
-    rig.far.beat_every(200);
+    rig.far.beat_every(1_000);
     let listening = rig.listen();
     rig.far.sessions(1, 0).await;
     rig.far.heartbeats(3).await;

@@ -365,7 +365,7 @@ impl Stage {
         let blobs = self.store.blobs().clone();
         let workspace = Workspace::new(blobs, self.settings.clone());
         let written = workspace
-            .write(&AgentId::main(), path, text.to_owned())
+            .write(&AgentId::main(), path, text.to_owned(), None)
             .await;
         written.unwrap();
     }

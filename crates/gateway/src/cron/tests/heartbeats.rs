@@ -94,6 +94,9 @@ async fn it_looks_only_in_active_hours_unless_somebody_wants_it_to() {
     night.heartbeat.active_until = "06:00".to_owned();
     let stage = stage(night).await;
     stage.write("HEARTBEAT.md", "say: hello\n").await;
+    let next = async || stage.cron.pulses(None).await.unwrap()[0].next_run_at_ms;
+    let evening = Some(super::fixture::START.0 + 8 * 3_600_000);
+    assert_eq!(next().await, evening, "the first that will happen is told");
     assert_eq!(
         beat(&stage).await,
         (RunState::Skipped, "outside of active hours".to_owned())
@@ -133,6 +136,17 @@ async fn a_busy_agent_is_left_alone() {
         .until(async || (stage.minds.busy_count() == 0).then_some(()))
         .await;
     assert_eq!(beat(&stage).await.0, RunState::Ok);
+    stage.stop().await;
+}
+
+#[tokio::test]
+async fn a_look_that_never_falls_into_the_active_hours_is_not_announced() {
+    let mut never = on();
+    never.heartbeat.active_from = "14:10".to_owned();
+    never.heartbeat.active_until = "14:20".to_owned();
+    let stage = stage(never).await;
+    let pulse = stage.cron.pulses(None).await.unwrap();
+    assert!(pulse[0].enabled && pulse[0].next_run_at_ms.is_none());
     stage.stop().await;
 }
 

@@ -454,8 +454,13 @@ async fn a_damaged_job_is_switched_off_and_stands_in_nobodys_way() {
     stage.pass(MINUTE * 10);
     stage.settled(&good).await;
     assert_eq!(stage.runs(&good).await.len(), 1);
-    let broken = stage.store.cron().get(&broken).await.unwrap().unwrap();
-    assert!(!broken.enabled && broken.next_run.is_none());
+    let broken = stage
+        .until(async || {
+            let broken = stage.store.cron().get(&broken).await.unwrap().unwrap();
+            (!broken.enabled).then_some(broken)
+        })
+        .await;
+    assert!(broken.next_run.is_none());
     stage.stop().await;
 }
 

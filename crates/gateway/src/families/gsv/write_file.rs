@@ -49,7 +49,8 @@ impl TypedTool for WriteFile {
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
         let Params { path, content } = params;
-        let written = self.0.write(&context.agent, &path, content).await?;
+        let seen = context.if_version.as_deref();
+        let written = self.0.write(&context.agent, &path, content, seen).await?;
         Outcome::of(&Output {
             path,
             size: written.size,

@@ -97,6 +97,7 @@ fn context(place: Option<Place>) -> CallContext {
         answers: None,
         reach: Reach::default(),
         place: place.map(Arc::new),
+        if_version: None,
     }
 }
 
