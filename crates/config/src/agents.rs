@@ -6,7 +6,7 @@ use manyhands_core::{AgentId, Pattern};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::settings::Policy;
+use crate::settings::{AgentPolicy, ApprovalMode};
 
 /// One agent. `main` is there without being named.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -31,9 +31,10 @@ pub struct Agent {
     pub workspace: Option<AgentId>,
     /// In which of its sessions people write to it directly; as `sessions.dm_scope` unless said.
     pub dm_scope: Option<DmScope>,
-    /// Rules of its own, asked before those of `policy`. They can refuse and ask, and never let
-    /// through what `policy` refuses or asks about.
-    pub policy: Policy,
+    /// When it asks for approval: ask, auto or read-only; as `policy.mode` unless said.
+    pub mode: Option<ApprovalMode>,
+    /// Rules of its own. They can deny and ask, and never allow what `policy` denies or asks about.
+    pub policy: AgentPolicy,
 }
 
 impl Default for Agent {
@@ -47,7 +48,8 @@ impl Default for Agent {
             reset: None,
             workspace: None,
             dm_scope: None,
-            policy: Policy::default(),
+            mode: None,
+            policy: AgentPolicy::default(),
         }
     }
 }

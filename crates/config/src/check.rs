@@ -224,7 +224,8 @@ impl<'t> Lines<'t> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::{Decision, LogFormat};
+    use crate::settings::LogFormat;
+    use manyhands_core::Decision;
 
     /// The problems of `text`, one per line: `line: message`.
     #[track_caller]

@@ -46,6 +46,7 @@ pub use cron::{AgentHeartbeat, Cron, Heartbeat, MissedPolicy};
 pub use document::default_file;
 pub use error::{ConfigError, PathError, Problem};
 pub use file::{ConfigFile, Edit};
+pub use manyhands_core::Decision;
 pub use mask::{is_secret_key, mask};
 pub use node::{Node, NodeSandbox};
 pub use oauth::{Oauth, OauthGrant, OauthRole, TokenAlgorithm, TrustedIssuer};
@@ -53,7 +54,9 @@ pub use path::KeyPath;
 pub use read::{get, is_local, masked, value_from_text};
 pub use reference::{reference, schema};
 pub use servers::{Confinement, Discovery, McpFace, McpServer, OauthSettings, ServerKind};
-pub use settings::{Decision, Limits, Log, LogFormat, Policy, Predicate, Rule, Settings, Tls};
+pub use settings::{
+    AgentPolicy, ApprovalMode, Limits, Log, LogFormat, Policy, Predicate, Rule, Settings, Tls,
+};
 pub use skills::{SkillEntry, SkillNeeds, Skills};
 pub use tools::{
     AcpSpawn, AuthProfile, EgressSettings, FileList, PowerShell, ReadFile, Rewrite, Shell,

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use manyhands_core::{AgentId, Effect, Pattern, ServerName};
+use manyhands_core::{AgentId, Decision, Effect, Pattern, ServerName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -227,31 +227,59 @@ impl Default for Limits {
     }
 }
 
-/// What is allowed, asked about and refused.
+/// What is allowed, needs approval, or is refused.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Policy {
-    /// Rules in order; the first that fits a call decides it.
+    /// When agents ask for approval where no rule matches: ask, auto or read-only. An agent's own
+    /// `mode` overrides it.
+    pub mode: ApprovalMode,
+    /// Rules in order; the first that matches a call decides it.
     pub rules: Vec<Rule>,
 }
 
-/// One rule. Every part that is given has to fit for the rule to decide a call.
+/// When an agent asks for approval, where no rule matches. What the owner calls directly, from
+/// the command line, the page or HTTP, is never asked about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ApprovalMode {
+    /// Reading is free, and so are writes in its own folders and programs inside the sandbox.
+    /// Everything outside of it, sending to people and network writes ask; after untrusted text was
+    /// read, programs ask too.
+    #[default]
+    Ask,
+    /// Asks only after untrusted text was read.
+    Auto,
+    /// Reads, and is refused everything else.
+    ReadOnly,
+}
+
+/// Rules of one agent.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct AgentPolicy {
+    /// Rules in order; the first that matches a call counts, unless `policy` is stricter.
+    pub rules: Vec<Rule>,
+}
+
+/// One rule. Every part that is given has to match for the rule to decide a call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
-    /// What happens to a call that fits.
+    /// What happens to a call that matches.
     pub decision: Decision,
     /// Tool name patterns, `*` for any run of characters.
     #[serde(default = "any_tool")]
     #[schemars(length(min = 1))]
     pub tools: Vec<Pattern>,
-    /// Fits a tool that has at least one of these effects. Empty: any.
+    /// Matches a tool that has at least one of these effects. Empty: any.
     #[serde(default)]
     pub effects: Vec<Effect>,
-    /// For calls let through by this rule: programs they start may use the network.
+    /// For calls allowed by this rule: programs they start may use the network.
     #[serde(default)]
     pub network: bool,
-    /// Caller patterns over `role:name`, such as `client:*`. Empty: any.
+    /// Caller patterns, such as `owner:*`, `client:laptop`, `guest:corp/*` or `person:telegram:42`.
+    /// Empty: any.
     #[serde(default)]
     pub callers: Vec<Pattern>,
     /// Agent name patterns. Empty: any.
@@ -260,25 +288,13 @@ pub struct Rule {
     /// Tests of arguments, by dotted argument path; a path with dots is quoted.
     #[serde(default)]
     pub when: BTreeMap<String, Predicate>,
-    /// Why, told to whoever was refused or is asked.
+    /// Why, shown with a refusal or an approval request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
 fn any_tool() -> Vec<Pattern> {
     vec![Pattern::new("*")]
-}
-
-/// What happens to a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Decision {
-    /// It runs.
-    Allow,
-    /// It waits for the owner.
-    Ask,
-    /// It is refused.
-    Deny,
 }
 
 /// A test of one argument; every part that is given has to hold.
@@ -299,6 +315,15 @@ pub struct Predicate {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-check" = "regex"))]
     pub matches: Option<String>,
+    /// The argument is a URL of one of these hosts; `*.example.com` for subdomains. A URL that
+    /// cannot be understood matches where the rule denies or asks, and not where it allows.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub host: Vec<Pattern>,
+    /// The argument is a command whose programs, by their resolved names, are among these:
+    /// `/usr/bin/git` and `env git` are `git`. Where the rule allows, all of them have to be, and a
+    /// command that cannot be understood does not match; where it denies or asks, one is enough.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub program: Vec<Pattern>,
 }
 
 /// What the gateway writes about itself.
