@@ -48,7 +48,7 @@ pub use audit::{
     CountBy, Durability, MAX_SUMMARY, Verdict, VerifyFrom,
 };
 pub use backup::{Backup, BackupSummary, Overwrite, Restore, RestoreSummary, backup, restore};
-pub use blobs::{Blobs, Disk, blob_path};
+pub use blobs::{BlobStore, Blobs, Disk, blob_path};
 pub use changes::Changes;
 pub use chats::{
     Backlog, ChatRow, Chats, InboxRow, InboxState, Lost, NewInbound, NewOutbound, OutboxRow,
