@@ -47,7 +47,9 @@ pub use audit::{
     Audit, AuditEntry, AuditFilter, AuditKind, AuditProblem, AuditRecord, AuditStatus, CallCounts,
     CountBy, Durability, MAX_SUMMARY, Verdict, VerifyFrom,
 };
-pub use backup::{Backup, BackupSummary, Overwrite, Restore, RestoreSummary, backup, restore};
+pub use backup::{
+    Backup, BackupSummary, Overwrite, Restore, RestoreSummary, Staged, backup, restore, stage,
+};
 pub use blobs::{BlobStore, Blobs, Disk, blob_path};
 pub use changes::Changes;
 pub use chats::{
