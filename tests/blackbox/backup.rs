@@ -275,3 +275,78 @@ fn restoring_asks_before_it_replaces_and_never_under_a_running_daemon() {
     assert_eq!(restored.owner, gateway.owner);
     restored.verify_audit();
 }
+
+/// A backup may come from anybody: which programs run here, and who reaches them, is not its to say.
+#[test]
+fn settings_that_decide_about_this_machine_are_taken_only_when_told() {
+    for (settings, key) in [
+        ("listen = \"127.0.0.1:0\"\n", "listen"),
+        ("allowed_hosts = [\"evil.example\"]\n", "allowed_hosts"),
+        ("[node]\nenabled = false\nsandbox = \"off\"\n", "node"),
+        (
+            "[mcpServers.evil]\ncommand = \"sh\"\nargs = [\"-c\", \"true\"]\n",
+            "mcpServers",
+        ),
+    ] {
+        let gateway = Gateway::with_config(settings);
+        gateway.write("mine.md", "mine");
+        let file = gateway.home.outside("all.backup");
+        gateway.cli(&["backup", file_text(&file)]).ok();
+        let fresh = Home::new();
+        let ran = fresh.cli(&["restore", file_text(&file)]);
+        assert_eq!(ran.code, Some(1), "{key}: {ran:?}");
+        assert!(
+            ran.stderr.contains(key) && ran.stderr.contains("--trust-settings"),
+            "{ran:?}"
+        );
+        assert!(tree(&fresh.path()).is_empty(), "{key}: nothing was made");
+        fresh
+            .cli(&["restore", "--trust-settings", file_text(&file)])
+            .ok();
+        assert_eq!(kept(&fresh), kept(&gateway.home), "{key}: the control");
+        // Where the same settings hold already, there is nothing to agree to.
+        let home = gateway.stop();
+        home.cli(&["restore", "--force", file_text(&file)]).ok();
+    }
+    let gateway = Gateway::start();
+    let file = gateway.home.outside("all.backup");
+    std::fs::write(gateway.home.path().join("config.toml"), "listn = 1\n").expect("settings");
+    manyhands_backup(&gateway, &file);
+    let fresh = Home::new();
+    let ran = fresh.cli(&["restore", file_text(&file)]);
+    assert_eq!(ran.code, Some(1), "settings that are none: {ran:?}");
+    assert!(tree(&fresh.path()).is_empty(), "nothing was made");
+}
+
+/// Takes a backup of a home whose settings the command line itself complains about.
+fn manyhands_backup(gateway: &Gateway, file: &std::path::Path) {
+    gateway.cli(&["backup", file_text(file)]);
+    assert!(file.is_file(), "the backup is there");
+}
+
+#[test]
+fn a_restore_says_what_it_found_and_revokes_tokens_when_told() {
+    let gateway = furnished();
+    let (client, _) = gateway.token(json!({ "name": "phone", "role": "client" }));
+    let file = gateway.home.outside("all.backup");
+    gateway.cli(&["backup", file_text(&file)]).ok();
+    let kept = Home::new();
+    let ran = kept.cli(&["restore", file_text(&file)]).ok();
+    assert!(ran.stderr.contains("audit log verified"), "{ran:?}");
+    assert!(ran.stderr.contains("stay valid: 2"), "{ran:?}");
+    let revoked = Home::new();
+    let ran = revoked
+        .cli(&["restore", "--revoke-tokens", file_text(&file)])
+        .ok();
+    assert!(ran.stderr.contains("no access token"), "{ran:?}");
+    let (kept, revoked) = (Gateway::on(kept), Gateway::on(revoked));
+    for (token, name) in [(&gateway.owner, "owner"), (&client, "client")] {
+        let tried = |at: &Gateway| at.call_as(token, "gsv__ReadFile", json!({})).status;
+        assert_eq!((tried(&kept), tried(&revoked)), (200, 401), "{name}");
+    }
+    assert_ne!(revoked.owner, gateway.owner);
+    assert!(
+        revoked.read("d0/file 3é.md").is_some(),
+        "the new token works"
+    );
+}

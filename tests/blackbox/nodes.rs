@@ -25,4 +25,5 @@ pub mod stage;
 mod storm;
 mod tampering;
 mod transfers;
+mod trees;
 mod watching;

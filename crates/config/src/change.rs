@@ -1,11 +1,13 @@
 //! What differs between two sets of settings.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use crate::path::KeyPath;
-use crate::read::effective;
+use crate::read::{effective, holds_local};
 use crate::settings::Settings;
-use crate::shape::{Shape, root};
+use crate::shape::{Kind, Shape, root};
 
 /// The keys that differ. Lists count as one key.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -36,6 +38,52 @@ pub fn diff(old: &Settings, new: &Settings) -> Changes {
         &mut changes,
     );
     changes
+}
+
+/// Keys that decide who reaches the gateway over the network, and what it reaches.
+const EXPOSING: [&str; 6] = [
+    "allowed_hosts",
+    "allowed_origins",
+    "egress",
+    "insecure_remote",
+    "listen",
+    "public_url",
+];
+
+/// The keys that differ and decide what this machine does: which programs and files of it are used,
+/// how they are confined, and from where it can be reached. Somebody who takes settings from
+/// elsewhere has to agree to each of them.
+pub fn machine_changes(old: &Settings, new: &Settings) -> Vec<String> {
+    let (old, new) = (effective(old), effective(new));
+    let mut keys = Vec::new();
+    of_machine(root(), &KeyPath::default(), &old, &new, &mut keys);
+    keys
+}
+
+fn of_machine(shape: &Shape, at: &KeyPath, old: &Value, new: &Value, keys: &mut Vec<String>) {
+    static NULL: Value = Value::Null;
+    if old == new {
+        return;
+    }
+    let exposing = EXPOSING.contains(&at.to_string().as_str());
+    let is_list = matches!(shape.kind, Kind::List { .. });
+    if shape.local || exposing || is_list && holds_local(shape) {
+        keys.push(at.to_string());
+        return;
+    }
+    let sides = [old, new].map(Value::as_object);
+    let names: BTreeSet<&String> = sides
+        .iter()
+        .flatten()
+        .flat_map(|side| side.keys())
+        .collect();
+    for name in names {
+        if let Some(child) = shape.child(name) {
+            let [old, new] = sides.map(|side| side.and_then(|side| side.get(name)));
+            let (old, new) = (old.unwrap_or(&NULL), new.unwrap_or(&NULL));
+            of_machine(child, &at.join(name), old, new, keys);
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -125,5 +173,25 @@ mod tests {
             &["allowed_hosts", "limits.calls_per_day", "policy.rules"],
             &[],
         );
+    }
+
+    #[test]
+    fn what_decides_about_the_machine_is_named() {
+        let check = |new: &str, keys: &[&str]| {
+            let read = |text| crate::check::check(text).unwrap().0;
+            assert_eq!(machine_changes(&read(""), &read(new)), keys, "{new}");
+            assert!(machine_changes(&read(new), &read(new)).is_empty());
+            assert_eq!(machine_changes(&read(new), &read("")), keys, "back: {new}");
+        };
+        check("", &[]);
+        check("[limits]\nresult_bytes = 2000", &[]);
+        check("[agents.x]\n[[policy.rules]]\ndecision = \"ask\"", &[]);
+        check("listen = \"0.0.0.0:7717\"", &["listen"]);
+        check("insecure_remote = true", &["insecure_remote"]);
+        check("allowed_hosts = [\"evil.example\"]", &["allowed_hosts"]);
+        check("workspace_root = \"/\"", &["workspace_root"]);
+        check("[node]\nsandbox = \"off\"", &["node"]);
+        check("[mcpServers.x]\ncommand = \"sh\"", &["mcpServers"]);
+        check(TLS, &["tls"]);
     }
 }

@@ -340,7 +340,7 @@ tools = []
                 "9: unknown key `policy.rules.1.tool`; did you mean `tools`?",
                 "10: `policy.rules.1.effects.1` must be one of `reads`, `writes`, `runs`, `sends`, `leaves`",
                 "11: unknown key `policy.rules.1.when.path.begins_with`",
-                "12: `policy.rules.1.when.url` needs at least one of `contains`, `equals`, `matches`, `starts_with`",
+                "12: `policy.rules.1.when.url` needs at least one of `contains`, `equals`, `host`, `matches`, `program`, `starts_with`",
                 "13: `policy.rules.1.when.\"a.b\".matches` is not a regular expression: unclosed group",
                 "16: `policy.rules.2.decision` must be one of `allow`, `ask`, `deny`",
                 "17: `policy.rules.2.tools` must not be empty; leave the key out to mean all",

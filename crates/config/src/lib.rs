@@ -36,7 +36,7 @@ mod write;
 
 pub use acp::{Acp, AcpAgent, AcpPermissions};
 pub use agents::{Agent, DmScope, Reset, ResetMode, Sessions, ThinkingLevel};
-pub use change::{Changes, diff};
+pub use change::{Changes, diff, machine_changes};
 pub use channels::{
     BridgeName, Channel, ChannelAccount, ChannelMode, Channels, DmPolicy, GroupPolicy, Sender,
     Transcription,

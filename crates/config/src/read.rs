@@ -46,7 +46,7 @@ pub fn is_local(path: &str) -> bool {
     holds_local(shape)
 }
 
-fn holds_local(shape: &Shape) -> bool {
+pub(crate) fn holds_local(shape: &Shape) -> bool {
     let inside = match &shape.kind {
         Kind::Map(item) | Kind::List { item, .. } => holds_local(item),
         _ => shape.keys().iter().any(|(_, child)| holds_local(child)),

@@ -27,7 +27,7 @@ pub use egress::{
     SystemLookup, is_public,
 };
 pub use jail::{
-    Entry, Jail, JailError, Kind, Meta, NewFile, PartFile, PendingFile, Version, WriteMode,
+    Entry, Jail, JailError, Kind, Meta, Missing, NewFile, PartFile, PendingFile, Version, WriteMode,
 };
 pub use live::Live;
 pub use private_file::{PrivateFileError, create_private, read_private};

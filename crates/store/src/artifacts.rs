@@ -29,6 +29,7 @@ use crate::blobs::Blobs;
 use crate::error::StoreError;
 use crate::sql::{Sql, Statement, Tx};
 
+pub(crate) use self::bytes::FOLDER;
 use self::bytes::{Written, location};
 
 /// Expired artifacts removed per transaction.
@@ -272,7 +273,7 @@ impl Artifacts {
 
     /// Removes bytes that were there before this was opened and that no record names.
     async fn tidy(&self) -> Result<(), StoreError> {
-        let folder = object_store::path::Path::from(bytes::FOLDER);
+        let folder = object_store::path::Path::from(FOLDER);
         let mut found = self.blobs.list(Some(&folder));
         while let Some(meta) = found.try_next().await? {
             let id = meta.location.filename().and_then(|name| name.parse().ok());

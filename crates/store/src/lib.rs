@@ -48,8 +48,10 @@ pub use audit::{
     Audit, AuditEntry, AuditFilter, AuditKind, AuditProblem, AuditRecord, AuditStatus, CallCounts,
     CountBy, Durability, MAX_SUMMARY, Verdict, VerifyFrom,
 };
-pub use backup::{Backup, BackupSummary, Overwrite, Restore, RestoreSummary, backup, restore};
-pub use blobs::{Blobs, Disk, blob_path};
+pub use backup::{
+    Backup, BackupSummary, Overwrite, Restore, RestoreSummary, Staged, backup, restore, stage,
+};
+pub use blobs::{BlobStore, Blobs, Disk, blob_path};
 pub use changes::Changes;
 pub use chats::{
     Backlog, ChatRow, Chats, InboxRow, InboxState, Lost, NewInbound, NewOutbound, OutboxRow,

@@ -7,11 +7,11 @@ use std::time::Duration;
 use manyhands_core::{Clock, Ids, Secret};
 
 use crate::approvals::Approvals;
-use crate::artifacts::Artifacts;
+use crate::artifacts::{Artifacts, FOLDER as ARTIFACTS};
 use crate::audit::Audit;
-use crate::blobs::{Blobs, Disk};
+use crate::blobs::{Blobs, Disk, blob_path};
 use crate::chats::Chats;
-use crate::collections::Collections;
+use crate::collections::{Collections, FOLDER as COLLECTIONS};
 use crate::connections::Connections;
 use crate::cron::Cron;
 use crate::error::StoreError;
@@ -23,6 +23,9 @@ use crate::sessions::{AgentMail, Sessions};
 use crate::sql::{Inspection, Sql, Statement, inspect};
 use crate::tokens::Tokens;
 use crate::vault::{FirstUse, Vault, VaultKey};
+
+/// Where archives of conversations are, among the blobs.
+const ARCHIVES: &str = "archives";
 
 /// Everything a home keeps. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -46,6 +49,7 @@ struct Inner {
     artifacts: Artifacts,
     collections: Collections,
     chats: Chats,
+    archives: Blobs,
     blobs: Blobs,
     vault: Vault,
     audit: Audit,
@@ -83,6 +87,8 @@ impl Store {
         let blobs = open_blobs(home)?;
         let audit = Audit::open(sql.clone(), &vault, home, clock.clone()).await?;
         let approvals = Approvals::new(sql.clone());
+        let tree = |name: &str| Ok::<_, StoreError>(blobs.scoped(&blob_path(name)?)?);
+        let (artifacts, collections) = (tree(ARTIFACTS)?, tree(COLLECTIONS)?);
         let inner = Inner {
             home: home.to_owned(),
             tokens: Tokens::new(sql.clone()),
@@ -94,9 +100,10 @@ impl Store {
             sessions: Sessions::new(sql.clone(), approvals.changes().clone()),
             mail: AgentMail::new(sql.clone()),
             approvals,
-            artifacts: Artifacts::new(sql.clone(), blobs.clone(), clock.clone(), ids.clone()),
+            artifacts: Artifacts::new(sql.clone(), artifacts, clock.clone(), ids.clone()),
             chats: Chats::new(sql.clone(), clock.clone(), ids.clone()),
-            collections: Collections::new(sql.clone(), blobs.clone(), vault.clone(), clock, ids),
+            collections: Collections::new(sql.clone(), collections, vault.clone(), clock, ids),
+            archives: tree(ARCHIVES)?,
             blobs,
             sql,
             vault,
@@ -172,6 +179,11 @@ impl Store {
         &self.inner.collections
     }
 
+    /// What was said in conversations and is no longer shown: the blobs below `archives/`.
+    pub fn archives(&self) -> &Blobs {
+        &self.inner.archives
+    }
+
     /// Bytes under a path. `artifacts/` belongs to the artifacts.
     pub fn blobs(&self) -> &Blobs {
         &self.inner.blobs
@@ -219,7 +231,7 @@ impl Store {
 fn open_blobs(home: &Path) -> Result<Blobs, StoreError> {
     let disk =
         Disk::open(&home.join(BLOBS)).map_err(|error| StoreError::io("opening blobs", &error))?;
-    let jail = disk.jail().clone();
+    let jail = disk.root().clone();
     tokio::task::spawn_blocking(move || {
         if let Err(error) = jail.sweep_temporaries() {
             tracing::warn!(%error, "half-written blobs could not be swept");

@@ -67,18 +67,93 @@ fn the_gateway_and_the_machine_cannot_be_looked_into() {
 
 #[test]
 fn the_gateway_cannot_be_traced_read_or_signalled() {
-    check("reach", 7);
+    check("reach", 9);
 }
 
 #[test]
 fn the_gateways_limits_and_priorities_cannot_be_changed() {
-    check("steer", 5);
+    check("steer", 12);
+}
+
+#[test]
+fn nothing_can_be_watched() {
+    check("watches", 7);
+}
+
+/// The nice value of a process.
+fn nice(pid: u32) -> i32 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("its state");
+    let (_, fields) = stat.rsplit_once(')').expect("a name in brackets");
+    let nice = fields.split_whitespace().nth(16).expect("a nice value");
+    nice.parse().expect("a number")
+}
+
+/// Nobody means oneself with a process, and everybody with a user.
+#[test]
+fn all_processes_of_the_user_cannot_be_slowed_at_once() {
+    let yard = Yard::new();
+    let gateway = yard.gateway.daemon.pid();
+    let before = nice(gateway);
+    for which in ["PRIO_USER", "PRIO_PGRP"] {
+        for who in ["0", "os.getuid()", "os.getpgrp()"] {
+            let script = format!(
+                "import os; os.setpriority(os.{which}, {who}, os.getpriority(os.PRIO_PROCESS, 0) + 1)"
+            );
+            let said = yard.shell(&["python3", "-c", &script].map(str::to_owned));
+            assert!(said.text.contains("PermissionError"), "{script}: {said:?}");
+            assert_eq!(nice(gateway), before, "{script}");
+        }
+    }
+    let script = "import os; os.setpgid(0, 0); os.setpriority(os.PRIO_PGRP, 0, os.nice(1) + 1); print(os.nice(0) - os.nice(0))";
+    let free = yard.freely(&["python3", "-c", script].map(str::to_owned));
+    assert_eq!(
+        (free.stdout.as_str(), free.code),
+        ("0\n", 0),
+        "control: {free:?}"
+    );
+}
+
+#[test]
+fn a_program_can_steer_itself_and_work_in_its_folder() {
+    let yard = Yard::new();
+    let niced = "import os\nbefore = os.nice(0)\nos.nice(1)\n\
+        os.setpriority(os.PRIO_PROCESS, 0, before + 2)\nprint(os.nice(0) - before)\n\
+        os.sched_setaffinity(0, os.sched_getaffinity(0))\n\
+        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))\n\
+        import resource\nresource.prlimit(0, resource.RLIMIT_NOFILE, (64, 64))";
+    let said = yard.shell(&["python3", "-c", niced].map(str::to_owned));
+    assert_eq!((said.stdout.as_str(), said.code), ("2\n", 0), "{said:?}");
+    for script in [
+        "nice -n 3 true",
+        "ionice -c 2 -n 7 true",
+        "ulimit -n 64 && true",
+        "echo mine > file && cat file && rm file",
+        "python3 -c 'import asyncio; asyncio.run(asyncio.create_subprocess_exec(\"true\"))'",
+    ] {
+        let said = yard.bash(script);
+        assert_eq!(said.code, 0, "{script}: {said:?}");
+    }
+}
+
+/// Without watches, `tail -f` looks again and again.
+#[test]
+fn a_growing_file_can_be_followed() {
+    let yard = Yard::new();
+    let said = yard.bash(
+        "echo first > log\n\
+         tail -s 0.1 -n +1 -f log > seen & tail=$!\n\
+         until grep -q first seen; do :; done\n\
+         echo second >> log\n\
+         until grep -q second seen; do :; done\n\
+         kill $tail; cat seen",
+    );
+    assert_eq!(said.stdout, "first\nsecond\n", "{said:?}");
 }
 
 /// A machine that refuses some of these to everybody proves nothing with those.
 #[test]
 fn the_kernels_wide_doors_are_shut() {
-    check("kernel", 6);
+    check("kernel", 8);
 }
 
 /// A list of what is refused has to be kept up with the kernel.

@@ -82,6 +82,10 @@ reach = {
     "write memory": lambda: answered(libc.process_vm_writev, target, None, 0, None, 0, 0),
     "take a descriptor": lambda: answered(libc.syscall, 438, os.pidfd_open(target), 0, 0),
     "compare": lambda: answered(libc.syscall, 272 if arm else 312, target, os.getpid(), 2, 0, 0),
+    "look up": lambda: os.pidfd_open(target),
+    "its futexes": lambda: answered(
+        libc.syscall, 100 if arm else 274, target, ctypes.byref(ctypes.c_void_p()), ctypes.byref(ctypes.c_size_t())
+    ),
     "ask by signal": lambda: os.kill(target, 0),
     "ask by handle": lambda: signal.pidfd_send_signal(os.pidfd_open(target), 0),
     "interrupt": lambda: os.kill(target, signal.SIGWINCH),
@@ -91,12 +95,38 @@ steer = {
     "limits": lambda: resource.prlimit(
         target, resource.RLIMIT_CORE, resource.prlimit(target, resource.RLIMIT_CORE)
     ),
+    "look at limits": lambda: resource.prlimit(target, resource.RLIMIT_CORE),
     "processors": lambda: os.sched_setaffinity(target, os.sched_getaffinity(target)),
     "priority": lambda: os.setpriority(
         os.PRIO_PROCESS, target, os.getpriority(os.PRIO_PROCESS, target)
     ),
     "scheduler": lambda: os.sched_setscheduler(target, os.SCHED_OTHER, os.sched_param(0)),
     "disk priority": lambda: done(libc.syscall(30 if arm else 251, 1, target, 2 << 13 | 4)),
+    # A user and a group without processes: freely the kernel says that there are none.
+    "priority of a user": lambda: answered(libc.setpriority, os.PRIO_USER, 54321, 19),
+    "priority of a group": lambda: answered(libc.setpriority, os.PRIO_PGRP, 4194303, 19),
+    "disk priority of a user": lambda: answered(libc.syscall, 30 if arm else 251, 3, 54321, 2 << 13 | 4),
+    "disk priority of a group": lambda: answered(libc.syscall, 30 if arm else 251, 2, 4194303, 2 << 13 | 4),
+    "deadline": lambda: answered(libc.syscall, 274 if arm else 314, target, None, 0),
+    "parameters": lambda: answered(libc.sched_setparam, target, None),
+}
+
+
+def watch(path):
+    queue = libc.inotify_init1(0)
+    done(queue)
+    done(libc.inotify_add_watch(queue, path.encode(), 0x100 | 0x200 | 0x80))
+
+
+# A watch needs no right to open, and tells the names of what is made there.
+watches = {
+    "the folder outside": lambda: watch(os.path.dirname(secret)),
+    "the secret": lambda: watch(secret),
+    "the folder above": lambda: watch(os.path.dirname(os.path.dirname(secret))),
+    "the root": lambda: watch("/"),
+    "temporary files": lambda: watch("/tmp"),
+    "settings": lambda: watch("/etc"),
+    "here": lambda: watch("."),
 }
 
 kernel = {
@@ -106,6 +136,9 @@ kernel = {
     "keyctl": lambda: answered(libc.syscall, 219 if arm else 250, 9999, 0, 0, 0, 0),
     "open_tree": lambda: answered(libc.syscall, 428, -1, b"x", 0xFFFFFFFF),
     "mount_setattr": lambda: answered(libc.syscall, 442, -1, b"x", 0xFFFFFFFF, None, 0),
+    "mq_open": lambda: answered(libc.mq_open, b"/manyhands-probe", 0),
+    "fanotify_init": lambda: answered(libc.fanotify_init, 0x200, 0),
+    "fanotify_mark": lambda: answered(libc.fanotify_mark, -1, 0, 0, -1, None),
     "name_to_handle": lambda: answered(libc.name_to_handle_at, -1, b"x", None, None, 0),
     "type into a terminal": lambda: typed(0x5412),
     "type into a console": lambda: typed(0x541C),
@@ -116,6 +149,8 @@ kernel = {
 
 # Newer than some of the kernels we run on; where they are missing they harm nobody.
 newer = {
+    "statmount": lambda: answered(libc.syscall, 457, None, None, 0, 0),
+    "listmount": lambda: answered(libc.syscall, 458, None, None, 0, 0),
     "open_tree_attr": lambda: answered(libc.syscall, 467, -1, b"x", 0xFFFFFFFF, None, 0),
     "file_setattr": lambda: answered(libc.syscall, 469, -1, b"x", None, 0, 0),
 }

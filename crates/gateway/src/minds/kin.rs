@@ -57,7 +57,8 @@ impl Child {
 
 /// All agents that agents made.
 pub(crate) struct Kin {
-    blobs: Blobs,
+    records: Blobs,
+    archive: Blobs,
     provenance: Provenance,
     known: RwLock<BTreeMap<AgentId, Child>>,
     making: Mutex<()>,
@@ -66,11 +67,15 @@ pub(crate) struct Kin {
 impl Kin {
     /// Reads the records.
     pub(crate) async fn open(store: &Store) -> Result<Self, StoreError> {
-        let blobs = store.blobs().clone();
-        let listed = blobs.list_with_delimiter(Some(&Key::from(FOLDER))).await?;
+        let blobs = store.blobs();
+        let records = blobs.scoped(&Key::from(FOLDER))?;
+        let archive = blobs.scoped(&Key::from(ARCHIVED))?;
+        let listed = records
+            .list_with_delimiter(Some(&Key::from(FOLDER)))
+            .await?;
         let mut known = BTreeMap::new();
         for object in listed.objects {
-            let bytes = blobs.get(&object.location).await?.bytes().await?;
+            let bytes = records.get(&object.location).await?.bytes().await?;
             match serde_json::from_slice::<Child>(&bytes) {
                 Ok(child) => drop(known.insert(child.id.clone(), child)),
                 Err(error) => {
@@ -79,7 +84,8 @@ impl Kin {
             }
         }
         Ok(Self {
-            blobs,
+            records,
+            archive,
             provenance: store.provenance().clone(),
             known: RwLock::new(known),
             making: Mutex::default(),
@@ -209,16 +215,16 @@ impl Kin {
     async fn archive(&self, child: &Child) -> Result<(), StoreError> {
         let text = serde_json::to_vec(child).expect("a record is plain data with text keys");
         let archived = Key::from(format!("{ARCHIVED}/{}.json", child.id));
-        self.blobs.put(&archived, text.into()).await?;
+        self.archive.put(&archived, text.into()).await?;
         let place = Key::from(format!("{FOLDER}/{}.json", child.id));
-        Ok(self.blobs.delete(&place).await?)
+        Ok(self.records.delete(&place).await?)
     }
 
     /// Keeps a new one; it is on disk when this returns.
     pub(crate) async fn add(&self, child: Child) -> Result<(), StoreError> {
         let place = Key::from(format!("{FOLDER}/{}.json", child.id));
         let text = serde_json::to_vec(&child).expect("a record is plain data with text keys");
-        self.blobs.put(&place, text.into()).await?;
+        self.records.put(&place, text.into()).await?;
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         known.insert(child.id.clone(), child);
         Ok(())

@@ -90,7 +90,8 @@ impl Library<'_> {
         let home = format!("agents/{tree}/");
         let known: BTreeMap<String, String> =
             self.memory.read_under(&home).await?.into_iter().collect();
-        let there = self.files(&home).await?;
+        let blobs = self.blobs.scoped(&Key::parse(&home).map_err(wrong)?)?;
+        let there = files(&blobs, &home).await?;
         for key in known.keys() {
             if !there.iter().any(|file| file.location.as_ref() == key) {
                 let path = key.strip_prefix(&home).unwrap_or(key);
@@ -103,7 +104,7 @@ impl Library<'_> {
             if known.get(&key) == Some(&version) {
                 continue;
             }
-            let pieces = match self.blobs.get(&file.location).await {
+            let pieces = match blobs.get(&file.location).await {
                 Ok(found) => {
                     let bytes = found.bytes().await?;
                     let text = String::from_utf8_lossy(&bytes);
@@ -119,28 +120,28 @@ impl Library<'_> {
         }
         Ok(())
     }
+}
 
-    async fn files(&self, home: &str) -> Result<Vec<ObjectMeta>, StoreError> {
-        let folder = Key::from(format!("{home}{FOLDER}"));
-        let listed = self.blobs.list_with_delimiter(Some(&folder)).await?;
-        let mut files = listed.objects;
-        files.sort_by(|a, b| b.location.cmp(&a.location));
-        let fits = |file: &ObjectMeta| {
-            file.size <= MAX_FILE && file.location.as_ref().to_ascii_lowercase().ends_with(".md")
-        };
-        files.retain(fits);
-        files.truncate(MAX_FILES);
-        match self
-            .blobs
-            .head(&Key::from(format!("{home}{MAIN_FILE}")))
-            .await
-        {
-            Ok(file) if file.size <= MAX_FILE => files.push(file),
-            Ok(_) | Err(object_store::Error::NotFound { .. }) => {}
-            Err(error) => return Err(error.into()),
-        }
-        Ok(files)
+async fn files(blobs: &Blobs, home: &str) -> Result<Vec<ObjectMeta>, StoreError> {
+    let folder = Key::from(format!("{home}{FOLDER}"));
+    let listed = blobs.list_with_delimiter(Some(&folder)).await?;
+    let mut files = listed.objects;
+    files.sort_by(|a, b| b.location.cmp(&a.location));
+    let fits = |file: &ObjectMeta| {
+        file.size <= MAX_FILE && file.location.as_ref().to_ascii_lowercase().ends_with(".md")
+    };
+    files.retain(fits);
+    files.truncate(MAX_FILES);
+    match blobs.head(&Key::from(format!("{home}{MAIN_FILE}"))).await {
+        Ok(file) if file.size <= MAX_FILE => files.push(file),
+        Ok(_) | Err(object_store::Error::NotFound { .. }) => {}
+        Err(error) => return Err(error.into()),
     }
+    Ok(files)
+}
+
+fn wrong(error: object_store::path::Error) -> StoreError {
+    object_store::Error::from(error).into()
 }
 
 fn unread(error: StoreError) -> ToolError {

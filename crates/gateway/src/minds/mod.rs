@@ -156,7 +156,7 @@ pub(crate) fn minds(
     let path: Arc<dyn Invoke> = gateway.path.clone();
     Minds::new(MindParts {
         sessions: gateway.store.sessions().clone(),
-        blobs: gateway.store.blobs().clone(),
+        blobs: gateway.store.archives().clone(),
         path,
         house: Arc::new(house),
         clock: gateway.clock.clone(),

@@ -228,16 +228,16 @@ impl Workspace {
     /// Deletes a file of the agent's own tree.
     pub async fn delete(&self, agent: &AgentId, path: &str) -> Result<(), ToolError> {
         let place = Place::of_file(&self.tree(agent), path)?;
-        let key = place.own_key()?;
-        match self.blobs.head(&key).await {
+        let (blobs, key) = (self.own(&place)?, place.own_key()?);
+        match blobs.head(&key).await {
             Ok(_) => {
-                self.blobs.delete(&key).await.map_err(|e| place.failed(e))?;
+                blobs.delete(&key).await.map_err(|e| place.failed(e))?;
                 self.clear(&key).await;
                 Ok(())
             }
             Err(object_store::Error::NotFound { .. }) => {
                 let shared = match place.global_key()? {
-                    Some(global) => self.blobs.head(&global).await.is_ok(),
+                    Some(global) => self.skills(&place)?.head(&global).await.is_ok(),
                     None => false,
                 };
                 Err(if shared {
@@ -293,7 +293,7 @@ impl Workspace {
     async fn read(&self, place: &Place) -> Result<Option<File>, ToolError> {
         let skill = place.global_key()?.is_some();
         let own = place.own_key()?;
-        if let Some(found) = self.get(place, &own).await? {
+        if let Some(found) = get(&self.own(place)?, place, &own).await? {
             return self
                 .text(place, found, &own, skill.then_some(Source::Agent))
                 .await
@@ -302,7 +302,7 @@ impl Workspace {
         let Some(global) = place.global_key()? else {
             return Ok(None);
         };
-        match self.get(place, &global).await? {
+        match get(&self.skills(place)?, place, &global).await? {
             Some(found) => self
                 .text(place, found, &global, Some(Source::Global))
                 .await
@@ -311,12 +311,16 @@ impl Workspace {
         }
     }
 
-    async fn get(&self, place: &Place, key: &Key) -> Result<Option<GetResult>, ToolError> {
-        match self.blobs.get(key).await {
-            Ok(found) => Ok(Some(found)),
-            Err(object_store::Error::NotFound { .. }) => Ok(None),
-            Err(error) => Err(place.failed(error)),
-        }
+    /// The agent's own tree, and no other.
+    fn own(&self, place: &Place) -> Result<Blobs, ToolError> {
+        let tree = Key::parse(format!("agents/{}", place.agent)).map_err(|e| place.refused(e))?;
+        self.blobs.scoped(&tree).map_err(|e| place.failed(e))
+    }
+
+    /// The skills that all agents share.
+    fn skills(&self, place: &Place) -> Result<Blobs, ToolError> {
+        let scoped = self.blobs.scoped(&Key::from(SKILLS));
+        scoped.map_err(|e| place.failed(e))
     }
 
     async fn text(
@@ -364,24 +368,24 @@ impl Workspace {
         let mut options = PutOptions::from(mode);
         let kind = AttributeValue::from(content_type(&place.path));
         options.attributes.insert(Attribute::ContentType, kind);
-        let put = self.blobs.put_opts(&key, text.into(), options).await;
+        let put = self.own(place)?.put_opts(&key, text.into(), options).await;
         put.map(drop).map_err(|e| place.failed(e))
     }
 
     async fn list(&self, place: &Place) -> Result<Found, ToolError> {
         let own = place.own_key()?;
-        let (mut files, mut directories) = self.entries(place, &own, &own).await?;
+        let (mut files, mut directories) = entries(&self.own(place)?, place, &own).await?;
         if place.path.is_root() {
             let global = Key::from(SKILLS);
-            let (some_files, some_directories) = self.entries(place, &global, &global).await?;
-            if !some_files.is_empty() || !some_directories.is_empty() {
+            let shared = entries(&self.skills(place)?, place, &global).await?;
+            if !shared.0.is_empty() || !shared.1.is_empty() {
                 directories.insert(format!("{SKILLS}/"));
             }
         } else if place.is_skill() {
             let global = Key::parse(place.path.as_str()).map_err(|e| place.refused(e))?;
-            let (more_files, more_directories) = self.entries(place, &global, &global).await?;
-            files.extend(more_files);
-            directories.extend(more_directories);
+            let shared = entries(&self.skills(place)?, place, &global).await?;
+            files.extend(shared.0);
+            directories.extend(shared.1);
         }
         let always_there = place.path.is_root() || place.path.as_str() == SKILLS;
         if files.is_empty() && directories.is_empty() && !always_there {
@@ -397,43 +401,41 @@ impl Workspace {
             taint: self.provenance.taint_below(ObjectKind::File, &below),
         })
     }
+}
 
-    /// What stands directly under `prefix`, written as paths from the workspace root.
-    async fn entries(
-        &self,
-        place: &Place,
-        prefix: &Key,
-        base: &Key,
-    ) -> Result<(BTreeSet<String>, BTreeSet<String>), ToolError> {
-        let listed = self
-            .blobs
-            .list_with_delimiter(Some(prefix))
-            .await
-            .map_err(|e| place.failed(e))?;
-        let shown = |key: &Key| {
-            let below = key
-                .as_ref()
-                .strip_prefix(base.as_ref())
-                .unwrap_or(key.as_ref());
-            let below = below.trim_start_matches('/');
-            if place.path.is_root() {
-                below.to_owned()
-            } else {
-                format!("{}/{below}", place.path.as_str())
-            }
-        };
-        let files = listed
-            .objects
-            .iter()
-            .map(|object| shown(&object.location))
-            .collect();
-        let directories = listed
-            .common_prefixes
-            .iter()
-            .map(|key| format!("{}/", shown(key)))
-            .collect();
-        Ok((files, directories))
+async fn get(blobs: &Blobs, place: &Place, key: &Key) -> Result<Option<GetResult>, ToolError> {
+    match blobs.get(key).await {
+        Ok(found) => Ok(Some(found)),
+        Err(object_store::Error::NotFound { .. }) => Ok(None),
+        Err(error) => Err(place.failed(error)),
     }
+}
+
+/// Files and directories directly under `prefix`, written as paths from the workspace root.
+async fn entries(
+    blobs: &Blobs,
+    place: &Place,
+    prefix: &Key,
+) -> Result<(BTreeSet<String>, BTreeSet<String>), ToolError> {
+    let listed = blobs.list_with_delimiter(Some(prefix)).await;
+    let listed = listed.map_err(|e| place.failed(e))?;
+    let shown = |key: &Key| {
+        let below = key
+            .as_ref()
+            .strip_prefix(prefix.as_ref())
+            .unwrap_or(key.as_ref());
+        let below = below.trim_start_matches('/');
+        if place.path.is_root() {
+            below.to_owned()
+        } else {
+            format!("{}/{below}", place.path.as_str())
+        }
+    };
+    let files = listed.objects.iter();
+    let files = files.map(|object| shown(&object.location)).collect();
+    let directories = listed.common_prefixes.iter();
+    let directories = directories.map(|key| format!("{}/", shown(key))).collect();
+    Ok((files, directories))
 }
 
 /// A path that was asked for, parsed.

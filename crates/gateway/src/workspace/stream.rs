@@ -6,7 +6,7 @@ use manyhands_core::{AgentId, ToolError};
 use object_store::path::Path as Key;
 use object_store::{Attribute, AttributeValue, MultipartUpload, ObjectMeta, PutMultipartOptions};
 
-use super::{Author, Place, Workspace, content_type};
+use super::{Author, Place, Workspace, content_type, get};
 
 /// What is written at a time: the least that every store takes as a part.
 const PART: usize = 5 * 1024 * 1024;
@@ -43,11 +43,11 @@ impl Workspace {
     pub async fn open(&self, agent: &AgentId, path: &str) -> Result<Opened, ToolError> {
         let place = Place::of_file(&self.tree(agent), path)?;
         let own = place.own_key()?;
-        let mut found = self.get(&place, &own).await?;
+        let mut found = get(&self.own(&place)?, &place, &own).await?;
         if found.is_none()
             && let Some(global) = place.global_key()?
         {
-            found = self.get(&place, &global).await?;
+            found = get(&self.skills(&place)?, &place, &global).await?;
         }
         let found = found.ok_or_else(|| place.missing())?;
         let ObjectMeta {
@@ -79,7 +79,7 @@ impl Workspace {
         let mut options = PutMultipartOptions::default();
         let kind = AttributeValue::from(kind);
         options.attributes.insert(Attribute::ContentType, kind);
-        let begun = self.blobs.put_multipart_opts(&key, options).await;
+        let begun = self.own(&place)?.put_multipart_opts(&key, options).await;
         Ok(Upload {
             workspace: self.clone(),
             author,

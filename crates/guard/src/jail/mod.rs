@@ -10,6 +10,7 @@ mod hostile;
 mod meta;
 mod part;
 mod pending;
+mod strict;
 mod sweep;
 mod write;
 
@@ -29,6 +30,7 @@ pub use error::JailError;
 pub use meta::{Entry, Kind, Meta, Version};
 pub use part::{NewFile, PartFile};
 pub use pending::PendingFile;
+pub use strict::Missing;
 pub use write::WriteMode;
 
 /// The most names one listing holds; a larger directory is an error, not a cut list.

@@ -10,7 +10,7 @@ use super::{Jail, JailError, on_disk};
 use crate::rel_path::RelPath;
 
 const NEW_FILE: u32 = 0o600;
-const NEW_DIR: u32 = 0o700;
+pub(super) const NEW_DIR: u32 = 0o700;
 
 /// What a write demands of what is there before it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -47,6 +47,7 @@ const NEVER: &[i64] = &[
     libc::SYS_userfaultfd,
     libc::SYS_perf_event_open,
     libc::SYS_fanotify_init,
+    libc::SYS_fanotify_mark,
     libc::SYS_add_key,
     libc::SYS_request_key,
     libc::SYS_keyctl,
@@ -74,6 +75,11 @@ const NEVER: &[i64] = &[
     libc::SYS_shmat,
     libc::SYS_msgget,
     libc::SYS_semget,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+    // What is mounted where, which /proc would tell if it could be read.
+    STATMOUNT,
+    LISTMOUNT,
     // Where other programs run.
     libc::SYS_migrate_pages,
     libc::SYS_move_pages,
@@ -89,6 +95,8 @@ const NEVER: &[i64] = &[
 ];
 
 const FCHMODAT2: i64 = 452;
+const STATMOUNT: i64 = 457;
+const LISTMOUNT: i64 = 458;
 
 /// The first call that was not looked at when this was written. Newer ones do not exist here.
 const FIRST_UNKNOWN: u32 = 463;
@@ -101,15 +109,27 @@ const NEVER_AS_ROOT: &[i64] = &[
     libc::SYS_fremovexattr,
 ];
 
-/// Calls that change how another process runs, and which argument says whose; 0 is oneself.
-const OF_WHOM: [(i64, u8); 6] = [
+/// Calls that look at or change how another process runs, and which argument says whose; 0 is
+/// the calling process.
+const OF_WHOM: [(i64, u8); 8] = [
     (libc::SYS_sched_setaffinity, 0),
     (libc::SYS_sched_setscheduler, 0),
     (libc::SYS_sched_setparam, 0),
     (libc::SYS_sched_setattr, 0),
+    (libc::SYS_prlimit64, 0),
+    (libc::SYS_get_robust_list, 0),
     (libc::SYS_setpriority, 1),
     (libc::SYS_ioprio_set, 1),
 ];
+
+/// Of these, the first argument says what the second means. Only one process may be meant: 0 as
+/// a user is every process of that user, the gateway among them.
+const ONE_PROCESS: [(i64, u64); 2] = [
+    (libc::SYS_setpriority, libc::PRIO_PROCESS as u64),
+    (libc::SYS_ioprio_set, IOPRIO_WHO_PROCESS),
+];
+
+const IOPRIO_WHO_PROCESS: u64 = 1;
 
 #[cfg(target_arch = "x86_64")]
 const NEVER_HERE: &[i64] = &[
@@ -187,10 +207,10 @@ fn refused(network: bool) -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendErro
         let other = SeccompCondition::new(whom, Width::Dword, Is::Ne, 0)?;
         rules.insert(call, vec![when(vec![other])?]);
     }
-    // Limits of others may be looked at, not set.
-    let of_another = SeccompCondition::new(0, Width::Dword, Is::Ne, 0)?;
-    let prlimit = when(vec![of_another, other_than_zero(2)?])?;
-    rules.insert(libc::SYS_prlimit64, vec![prlimit]);
+    for (call, one) in ONE_PROCESS {
+        let several = SeccompCondition::new(0, Width::Dword, Is::Ne, one)?;
+        rules.entry(call).or_default().push(when(vec![several])?);
+    }
     // Times by path; without one they are a descriptor's.
     let by_path = when(vec![other_than_zero(1)?])?;
     rules.insert(libc::SYS_utimensat, vec![by_path]);
@@ -251,26 +271,41 @@ fn refused(network: bool) -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendErro
     Ok(rules)
 }
 
-/// Answers some calls as a kernel does that does not have them: `clone3`, whose flags are behind a
-/// pointer where no filter can look (libc then uses `clone`), and every number that was not looked at
-/// when this was written. Also refuses the x32 calling convention, which has other numbers for the
-/// same calls and the same architecture mark, so that the other filter would not notice.
+/// Answers some calls as a kernel does that cannot serve them, so that programs do what they do
+/// there:
+///
+/// - `clone3`, whose flags are behind a pointer where no filter can look: libc then uses `clone`.
+/// - `pidfd_open`, by which any process could be waited for and, on some kernels, signalled. A
+///   program still gets descriptors of its own children from `clone`.
+/// - `inotify_add_watch`, since Landlock does not look at it: a watch needs no right to open what
+///   it watches, and would tell the names of all files that are made in the gateway's home. The
+///   answer is the one of a machine that is out of watches, for which `tail -f`, `tsc --watch` and
+///   others fall back to polling; with `EPERM`, `tail -f` would show nothing new without a word.
+/// - Every number that was not looked at when this was written.
+///
+/// Also refuses the x32 calling convention, which has other numbers for the same calls and the
+/// same architecture mark, so that the other filter would not notice.
 fn absent() -> BpfProgram {
     const LOAD: u16 = 0x20; // BPF_LD | BPF_W | BPF_ABS
     const IF_EQUAL: u16 = 0x15; // BPF_JMP | BPF_JEQ | BPF_K
     const IF_AT_LEAST: u16 = 0x35; // BPF_JMP | BPF_JGE | BPF_K
     const RETURN: u16 = 0x06; // BPF_RET | BPF_K
     const CLONE3: u32 = libc::SYS_clone3 as u32;
+    const PIDFD_OPEN: u32 = libc::SYS_pidfd_open as u32;
+    const ADD_WATCH: u32 = libc::SYS_inotify_add_watch as u32;
     const X32: u32 = 0x4000_0000;
     let step = |code, jt, jf, k| seccompiler::sock_filter { code, jt, jf, k };
     let errno = |number: i32| libc::SECCOMP_RET_ERRNO | number.unsigned_abs();
     vec![
         step(LOAD, 0, 0, 0), // the call's number
-        step(IF_EQUAL, 3, 0, CLONE3),
+        step(IF_EQUAL, 5, 0, CLONE3),
+        step(IF_EQUAL, 4, 0, PIDFD_OPEN),
+        step(IF_EQUAL, 4, 0, ADD_WATCH),
         step(IF_AT_LEAST, 1, 0, X32),
-        step(IF_AT_LEAST, 1, 2, FIRST_UNKNOWN),
+        step(IF_AT_LEAST, 1, 3, FIRST_UNKNOWN),
         step(RETURN, 0, 0, errno(libc::EPERM)),
         step(RETURN, 0, 0, errno(libc::ENOSYS)),
+        step(RETURN, 0, 0, errno(libc::ENOSPC)),
         step(RETURN, 0, 0, libc::SECCOMP_RET_ALLOW),
     ]
 }

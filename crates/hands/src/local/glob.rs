@@ -7,13 +7,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use globset::{GlobBuilder, GlobSet};
-use ignore::{DirEntry, WalkState};
-use manyhands_guard::Jail;
-use rustix::fs::stat;
+use manyhands_guard::Kind;
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
-use super::walk::{MAX_THREADS, Rules, Skipped, Tree};
+use super::walk::{MAX_THREADS, Met, Rules, Skipped, Tree};
 use super::{LocalError, LocalFiles};
 
 /// The most matches one call gives.
@@ -85,24 +83,13 @@ impl LocalFiles {
         let sieve = Arc::new(Sieve {
             pattern,
             tree: tree.clone(),
-            jail: self.root().map(|root| root.jail().clone()),
             limit,
             cancel: cancel.clone(),
             shares: std::array::from_fn(|_| Mutex::default()),
         });
         let sieving = sieve.clone();
-        let walker = tree.walker(move |entry| sieving.admits(entry));
-        walker.run(|| {
-            Box::new(|entry| {
-                if let Err(error) = entry {
-                    tree.skips.add_walk_error(&error);
-                }
-                match cancel.is_cancelled() {
-                    true => WalkState::Quit,
-                    false => WalkState::Continue,
-                }
-            })
-        });
+        let admits = Arc::new(move |met: Met<'_>| sieving.admits(met));
+        tree.walk(admits, || Box::new(|_| !cancel.is_cancelled()));
         if cancel.is_cancelled() {
             return Err(LocalError::Cancelled);
         }
@@ -178,10 +165,10 @@ impl Pattern {
     }
 
     /// Whether an entry is beyond the names the pattern begins with, or is one of them.
-    fn leads_to(&self, entry: &DirEntry) -> bool {
-        let step = entry.depth().checked_sub(1);
+    fn leads_to(&self, met: Met<'_>) -> bool {
+        let step = met.depth.checked_sub(1);
         let step = step.and_then(|at| self.steps.get(at));
-        step.is_none_or(|step| entry.file_name() == step.as_str())
+        step.is_none_or(|step| met.name() == step.as_str())
     }
 }
 
@@ -224,7 +211,6 @@ impl Newest {
 struct Sieve {
     pattern: Pattern,
     tree: Arc<Tree>,
-    jail: Option<Jail>,
     limit: usize,
     cancel: CancellationToken,
     /// A share for each thread, so that they do not wait for each other.
@@ -236,45 +222,25 @@ const SHARES: usize = MAX_THREADS;
 
 impl Sieve {
     /// Notes a file that matches, and says whether to go on into a directory.
-    fn admits(&self, entry: &DirEntry) -> bool {
-        if self.cancel.is_cancelled() || !self.pattern.leads_to(entry) {
+    fn admits(&self, met: Met<'_>) -> bool {
+        if self.cancel.is_cancelled() || !self.pattern.leads_to(met) {
             return false;
         }
-        match entry.file_type() {
-            Some(kind) if kind.is_dir() => true,
-            Some(kind) if kind.is_file() => {
-                if self.pattern.globs.is_match(self.tree.below(entry.path())) {
-                    self.note(entry);
-                }
-                false
-            }
-            _ => false,
+        if met.kind == Kind::File && self.pattern.globs.is_match(self.tree.below(met.path)) {
+            self.note(met.path);
         }
+        met.kind == Kind::Dir
     }
 
-    fn note(&self, entry: &DirEntry) {
+    fn note(&self, path: &Path) {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         thread_local!(static SHARE: usize = NEXT.fetch_add(1, Ordering::Relaxed) % SHARES);
-        let mut share = lock(&self.shares[SHARE.with(|at| *at)]);
-        let modified = match &self.jail {
-            Some(jail) => self.modified_in(jail, entry.path()),
-            None => modified(entry.path()),
-        };
         // Without a date it is gone, or beyond the jail.
-        if let Some(modified) = modified {
+        if let Some(modified) = self.tree.modified(path) {
+            let mut share = lock(&self.shares[SHARE.with(|at| *at)]);
             share.total += 1;
-            share.add(modified, entry.path(), self.limit);
+            share.add(modified, path, self.limit);
         }
-    }
-
-    fn modified_in(&self, jail: &Jail, path: &Path) -> Option<Moment> {
-        let kept = self.tree.place(path)?.kept?;
-        let found = jail.metadata(&kept).ok()??;
-        let (seconds, rest) = (
-            found.modified_ms.div_euclid(1000),
-            found.modified_ms.rem_euclid(1000),
-        );
-        Some((seconds, rest.unsigned_abs() * 1_000_000))
     }
 
     fn newest(&self) -> Newest {
@@ -288,11 +254,6 @@ impl Sieve {
         }
         all
     }
-}
-
-fn modified(path: &Path) -> Option<Moment> {
-    let stat = stat(path).ok()?;
-    Some((stat.st_mtime, stat.st_mtime_nsec))
 }
 
 fn lock(share: &Mutex<Newest>) -> MutexGuard<'_, Newest> {

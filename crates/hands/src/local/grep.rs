@@ -15,13 +15,12 @@ use globset::{Glob, GlobMatcher};
 use grep_matcher::LineTerminator;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
-use ignore::{DirEntry, ParallelVisitor, ParallelVisitorBuilder, WalkState};
+use manyhands_guard::Kind;
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
-use super::place::open_regular;
 use super::text_only::TextOnly;
-use super::walk::{Rules, Skipped, Tree, reason};
+use super::walk::{Met, Rules, Skipped, Tree, Visitor, reason};
 use super::{LocalError, LocalFiles};
 
 /// How many matches are given unless told otherwise.
@@ -128,7 +127,6 @@ impl LocalFiles {
         let tree = Arc::new(Tree::open(self, &place, rules)?);
         let first = Arc::new(First::new(limit + 1));
         let search = Search {
-            files: self,
             tree: &tree,
             matcher,
             limit,
@@ -137,12 +135,12 @@ impl LocalFiles {
             first: &first,
         };
         let still_wanted = first.clone();
-        let walker = tree.walker(move |entry| {
-            let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());
-            let included = |include: &GlobMatcher| include.is_match(entry.file_name());
-            (is_dir || include.as_ref().is_none_or(included)) && still_wanted.wants(entry.path())
+        let admits = Arc::new(move |met: Met<'_>| {
+            let included = |include: &GlobMatcher| include.is_match(met.name());
+            (met.kind == Kind::Dir || include.as_ref().is_none_or(included))
+                && still_wanted.wants(met.path)
         });
-        walker.visit(&mut &search);
+        tree.walk(admits, || search.visitor());
         if cancel.is_cancelled() {
             return Err(LocalError::Cancelled);
         }
@@ -298,7 +296,6 @@ impl First {
 }
 
 struct Search<'a> {
-    files: &'a LocalFiles,
     tree: &'a Tree,
     matcher: RegexMatcher,
     limit: usize,
@@ -307,18 +304,27 @@ struct Search<'a> {
     first: &'a First,
 }
 
-impl<'s> ParallelVisitorBuilder<'s> for &'s Search<'_> {
-    fn build(&mut self) -> Box<dyn ParallelVisitor + 's> {
+impl Search<'_> {
+    fn visitor(&self) -> Visitor<'_> {
         let searcher = SearcherBuilder::new()
             .line_terminator(LineTerminator::crlf())
             .before_context(self.context)
             .after_context(self.context)
             .heap_limit(Some(MAX_LINE))
             .build();
-        Box::new(Worker {
+        let mut worker = Worker {
             search: self,
             matcher: self.matcher.clone(),
             searcher,
+        };
+        Box::new(move |met| {
+            if self.cancel.is_cancelled() {
+                return false;
+            }
+            if met.kind == Kind::File && self.first.wants(met.path) {
+                worker.search_file(met.path);
+            }
+            true
         })
     }
 }
@@ -329,47 +335,18 @@ struct Worker<'s> {
     searcher: Searcher,
 }
 
-impl ParallelVisitor for Worker<'_> {
-    fn visit(&mut self, entry: Result<DirEntry, ignore::Error>) -> WalkState {
-        let search = self.search;
-        if search.cancel.is_cancelled() {
-            return WalkState::Quit;
-        }
-        let entry = match entry {
-            Ok(entry) => entry,
-            Err(error) => {
-                search.tree.skips.add_walk_error(&error);
-                return WalkState::Continue;
-            }
-        };
-        let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
-        if is_file && search.first.wants(entry.path()) {
-            self.search_file(entry.into_path());
-        }
-        WalkState::Continue
-    }
-}
-
 impl Worker<'_> {
-    fn search_file(&mut self, path: PathBuf) {
+    fn search_file(&mut self, path: &Path) {
         let search = self.search;
-        let opened = match search.files.root() {
-            None => open_regular(&path),
-            Some(_) => match search.tree.place(&path) {
-                Some(place) => search.files.open_file(&place),
-                None => {
-                    return search
-                        .tree
-                        .skips
-                        .add(&path, "its name cannot be opened in the jail");
-                }
-            },
-        };
+        let opened = search.tree.open_file(path);
         let (file, size) = match opened {
             Ok(opened) => opened,
-            Err(LocalError::NotFound(_) | LocalError::NotRegular(_)) => return,
-            Err(LocalError::Denied(_)) => return search.tree.skips.add(&path, "permission denied"),
-            Err(error) => return search.tree.skips.add(&path, error),
+            // Gone, or swapped for a link that leads out, which is never followed.
+            Err(
+                LocalError::NotFound(_) | LocalError::NotRegular(_) | LocalError::Outside { .. },
+            ) => return,
+            Err(LocalError::Denied(_)) => return search.tree.skips.add(path, "permission denied"),
+            Err(error) => return search.tree.skips.add(path, error),
         };
         let mut reader = TextOnly::new(file, size, search.cancel);
         let mut lines = Lines::new(search.limit, search.context);
@@ -384,13 +361,13 @@ impl Worker<'_> {
             return;
         }
         match searched {
-            Ok(()) if lines.hits > 0 => search.first.offer(lines.into_hits(path)),
+            Ok(()) if lines.hits > 0 => search.first.offer(lines.into_hits(path.to_owned())),
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::Other => {
                 let reason = format!("has a line of more than {} MiB", MAX_LINE >> 20);
-                search.tree.skips.add(&path, reason);
+                search.tree.skips.add(path, reason);
             }
-            Err(error) => search.tree.skips.add(&path, reason(&error)),
+            Err(error) => search.tree.skips.add(path, reason(&error)),
         }
     }
 }

@@ -7,9 +7,11 @@
 //! [`CancellationToken`](tokio_util::sync::CancellationToken) and ends soon after it is cancelled.
 
 mod atomic;
+mod beneath;
 mod error;
 mod glob;
 mod grep;
+mod ignored;
 mod incoming;
 mod outgoing;
 mod place;

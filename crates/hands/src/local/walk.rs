@@ -9,22 +9,26 @@
 //! out of the base were asked for. A link met on the far side of another link is not followed when
 //! it leads back inside, since what is there is met under its own name: so loops end, and a tree of
 //! links to each other does not grow without bound.
+//!
+//! Without a jail the `ignore` crate walks, by path. A jail is walked by [`Beneath`], since a path
+//! that was inside when it was checked can lead elsewhere by the time it is opened.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ignore::{DirEntry, WalkBuilder};
-use manyhands_guard::RelPath;
+use ignore::{DirEntry, WalkBuilder, WalkState};
+use manyhands_guard::Kind;
 use rustix::io::Errno;
 use serde::Serialize;
 
 use super::atomic::is_temporary;
-use super::place::Place;
+use super::beneath::Beneath;
+use super::place::{Place, open_regular};
 use super::{LocalError, LocalFiles};
 
 /// More threads than this wait for the disk and each other.
@@ -32,6 +36,8 @@ pub(super) const MAX_THREADS: usize = 12;
 
 /// How many skipped things are named.
 const MAX_SKIPPED: usize = 10;
+
+pub(super) const IGNORE_FILES: [&str; 2] = [".gitignore", ".ignore"];
 
 const VERSION_CONTROL: [&str; 4] = [".git", ".hg", ".svn", ".jj"];
 
@@ -51,22 +57,74 @@ pub(super) struct Rules {
     pub(super) follow_links: bool,
 }
 
+impl Rules {
+    /// Whether a name is passed over whatever it is: a half-written file, or version control.
+    pub(super) fn passes_over(self, name: &OsStr) -> bool {
+        name.as_bytes().first() == Some(&b'.')
+            && (is_temporary(name)
+                || !self.no_ignore && VERSION_CONTROL.iter().any(|vcs| name == *vcs))
+    }
+}
+
+/// Something a walk came to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Met<'a> {
+    /// Its walked path; [`Tree::show`] spells it for a caller.
+    pub(super) path: &'a Path,
+    /// How many names below the base it is.
+    pub(super) depth: usize,
+    /// What it is, or what the link leads to.
+    pub(super) kind: Kind,
+}
+
+impl<'a> Met<'a> {
+    /// Its last name.
+    pub(super) fn name(&self) -> &'a OsStr {
+        self.path.file_name().unwrap_or_default()
+    }
+
+    fn of(entry: &'a DirEntry) -> Self {
+        let kind = match entry.file_type() {
+            Some(kind) if kind.is_dir() => Kind::Dir,
+            Some(kind) if kind.is_file() => Kind::File,
+            _ => Kind::Other,
+        };
+        Self {
+            path: entry.path(),
+            depth: entry.depth(),
+            kind,
+        }
+    }
+}
+
+/// Decides whether a walk goes into a directory, or visits a file.
+pub(super) type Admits = Arc<dyn Fn(Met<'_>) -> bool + Send + Sync>;
+
+/// What one thread of a walk does with what it comes to; false ends the walk.
+pub(super) type Visitor<'s> = Box<dyn FnMut(Met<'_>) -> bool + Send + 's>;
+
 /// A tree to walk.
 #[derive(Debug)]
 pub(super) struct Tree {
     /// The base as it is shown.
     pub(super) shown: PathBuf,
-    /// The base without links, which is what is walked.
-    real: PathBuf,
+    /// The base as walked paths begin.
+    walked: PathBuf,
     /// Bytes of a walked path before the part below the base.
     prefix: usize,
-    /// Where links may lead; anywhere when `None`.
-    fence: Option<PathBuf>,
-    /// The jail's folder.
-    jail: Option<PathBuf>,
+    ground: Ground,
     rules: Rules,
     /// What could not be looked at.
     pub(super) skips: Skips,
+}
+
+/// How what is walked is opened.
+#[derive(Debug)]
+enum Ground {
+    /// By path; links may lead anywhere beneath the fence, or just anywhere.
+    Paths { fence: Option<PathBuf> },
+    /// By handle.
+    Jail { beneath: Beneath, folder: PathBuf },
 }
 
 impl Tree {
@@ -75,76 +133,100 @@ impl Tree {
         place: &Place,
         rules: Rules,
     ) -> Result<Self, LocalError> {
-        let failed = |error| LocalError::io(&place.path, error);
-        if let (Some(root), Some(kept)) = (files.root(), &place.kept) {
-            // The handle says whether the way there stays inside.
-            let found = root.jail().metadata(kept);
-            let found =
-                found.map_err(|error| LocalError::jailed(&place.path, root.folder(), error))?;
-            found.ok_or_else(|| LocalError::NotFound(place.path.clone()))?;
-        }
-        let real = place.path.canonicalize().map_err(failed)?;
-        let jail = files.jail().map(Path::to_owned);
-        if let Some(jail) = jail.as_ref().filter(|jail| !real.starts_with(jail)) {
-            return Err(LocalError::Outside {
-                path: place.path.clone(),
-                jail: jail.clone(),
-            });
-        }
-        let kind = fs::metadata(&real).map_err(failed)?;
-        if kind.is_dir() {
-            fs::read_dir(&real).map_err(failed)?;
-        } else if !kind.is_file() {
-            return Err(LocalError::NotRegular(place.path.clone()));
-        }
-        let fence = match rules.follow_links {
-            true => jail.clone(),
-            false => Some(real.clone()),
+        let (walked, ground) = match (files.root(), &place.kept) {
+            (Some(root), Some(kept)) => {
+                let folder = root.folder().to_owned();
+                let beneath = Beneath::open(root.jail(), kept, rules)
+                    .map_err(|error| LocalError::jailed(&place.path, &folder, error))?;
+                (place.path.clone(), Ground::Jail { beneath, folder })
+            }
+            _ => {
+                let real = by_path(place, rules)?;
+                let fence = (!rules.follow_links).then(|| real.clone());
+                (real, Ground::Paths { fence })
+            }
         };
-        let tree = Self {
+        Ok(Self {
             shown: place.path.clone(),
-            prefix: real.as_os_str().len() + usize::from(real.parent().is_some()),
-            real,
-            fence,
-            jail,
+            prefix: walked.as_os_str().len() + usize::from(walked.parent().is_some()),
+            walked,
+            ground,
             rules,
             skips: Skips::default(),
-        };
-        tree.check_ignore_files_above()?;
-        Ok(tree)
+        })
     }
 
     pub(super) fn is_file(&self) -> bool {
-        self.real.is_file()
+        match &self.ground {
+            Ground::Paths { .. } => self.walked.is_file(),
+            Ground::Jail { beneath, .. } => beneath.is_file(),
+        }
     }
 
-    /// A walker over what the rules and `admits` let through, with a thread for each core.
-    pub(super) fn walker(
+    /// Shows every file and directory that the rules and `admits` let through to the visitors,
+    /// one for each thread.
+    pub(super) fn walk<'s>(
         self: &Arc<Self>,
-        admits: impl Fn(&DirEntry) -> bool + Send + Sync + 'static,
-    ) -> ignore::WalkParallel {
+        admits: Admits,
+        visitor: impl Fn() -> Visitor<'s> + Sync,
+    ) {
         let threads =
             std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, MAX_THREADS));
+        match &self.ground {
+            Ground::Paths { .. } => self.walk_paths(threads, admits, visitor),
+            Ground::Jail { beneath, .. } => beneath.walk(self, threads, &*admits, &visitor),
+        }
+    }
+
+    fn walk_paths<'s>(
+        self: &Arc<Self>,
+        threads: usize,
+        admits: Admits,
+        visitor: impl Fn() -> Visitor<'s>,
+    ) {
         let reads = !self.rules.no_ignore;
-        let reads_above = reads && self.jail.is_none();
         let tree = self.clone();
-        WalkBuilder::new(&self.real)
+        let walker = WalkBuilder::new(&self.walked)
             .threads(threads)
             .hidden(false)
             .ignore(reads)
             .git_ignore(reads)
             .git_exclude(false)
-            .git_global(reads_above)
-            .parents(reads_above)
+            .git_global(reads)
+            .parents(reads)
             .follow_links(true)
-            .filter_entry(move |entry| tree.admits(entry) && admits(entry))
-            .build_parallel()
+            .filter_entry(move |entry| tree.admits(entry) && admits(Met::of(entry)))
+            .build_parallel();
+        walker.run(|| {
+            let mut visit = visitor();
+            Box::new(move |entry| {
+                let goes_on = match &entry {
+                    Ok(entry) => visit(Met::of(entry)),
+                    Err(error) => {
+                        self.skips.add_walk_error(error);
+                        true
+                    }
+                };
+                match goes_on {
+                    true => WalkState::Continue,
+                    false => WalkState::Quit,
+                }
+            })
+        });
     }
 
     /// The path below the base; empty for the base itself.
     pub(super) fn below<'p>(&self, path: &'p Path) -> &'p Path {
         let bytes = path.as_os_str().as_bytes();
         Path::new(OsStr::from_bytes(bytes.get(self.prefix..).unwrap_or(&[])))
+    }
+
+    /// The walked path of something below the base.
+    pub(super) fn walked(&self, below: &str) -> PathBuf {
+        match below.is_empty() {
+            true => self.walked.clone(),
+            false => self.walked.join(below),
+        }
     }
 
     /// A walked path as it is shown.
@@ -156,19 +238,25 @@ impl Tree {
         }
     }
 
-    /// A walked path, so that it is opened beneath the jail where there is one.
-    pub(super) fn place(&self, path: &Path) -> Option<Place> {
-        let kept = match &self.jail {
-            None => None,
-            Some(jail) => {
-                let below = path.strip_prefix(jail).ok()?.to_str()?;
-                Some(RelPath::parse(below).ok()?)
+    /// Opens a file that was met, and says how large it is.
+    pub(super) fn open_file(&self, path: &Path) -> Result<(File, u64), LocalError> {
+        match &self.ground {
+            Ground::Paths { .. } => open_regular(path),
+            Ground::Jail { beneath, folder } => beneath
+                .open_file(self.below(path))
+                .map_err(|error| LocalError::jailed(path, folder, error)),
+        }
+    }
+
+    /// When a file that was met last changed, as seconds and nanoseconds; `None` when it is gone.
+    pub(super) fn modified(&self, path: &Path) -> Option<(i64, u64)> {
+        match &self.ground {
+            Ground::Paths { .. } => {
+                let stat = rustix::fs::stat(path).ok()?;
+                Some((stat.st_mtime, stat.st_mtime_nsec))
             }
-        };
-        Some(Place {
-            path: path.to_owned(),
-            kept,
-        })
+            Ground::Jail { beneath, .. } => beneath.modified(self.below(path)),
+        }
     }
 
     /// What was skipped, up to `last` if given: beyond it not everything was looked at.
@@ -185,11 +273,7 @@ impl Tree {
     }
 
     fn admits(&self, entry: &DirEntry) -> bool {
-        let name = entry.file_name();
-        if name.as_bytes().first() == Some(&b'.')
-            && (is_temporary(name)
-                || !self.rules.no_ignore && VERSION_CONTROL.iter().any(|vcs| name == *vcs))
-        {
+        if self.rules.passes_over(entry.file_name()) {
             return false;
         }
         if entry.path_is_symlink() && !self.admits_link(entry.path()) {
@@ -210,10 +294,8 @@ impl Tree {
         let Ok(target) = link.canonicalize() else {
             return false;
         };
-        if self
-            .fence
-            .as_ref()
-            .is_some_and(|fence| !target.starts_with(fence))
+        if let Ground::Paths { fence: Some(fence) } = &self.ground
+            && !target.starts_with(fence)
         {
             return false;
         }
@@ -221,26 +303,30 @@ impl Tree {
             let parent = link.parent();
             parent.is_some_and(|parent| parent.canonicalize().is_ok_and(|real| real != parent))
         };
-        !(target.starts_with(&self.real) && through_link())
+        !(target.starts_with(&self.walked) && through_link())
     }
+}
 
-    fn check_ignore_files_above(&self) -> Result<(), LocalError> {
-        if self.rules.no_ignore {
-            return Ok(());
-        }
-        let levels = if self.jail.is_some() { 1 } else { usize::MAX };
-        for dir in self.real.ancestors().take(levels) {
-            if let Some(file) = blocking_ignore_file(dir) {
-                return Err(LocalError::NotRegular(file));
-            }
-        }
-        Ok(())
+/// The base without links, where paths are walked.
+fn by_path(place: &Place, rules: Rules) -> Result<PathBuf, LocalError> {
+    let failed = |error| LocalError::io(&place.path, error);
+    let real = place.path.canonicalize().map_err(failed)?;
+    let kind = fs::metadata(&real).map_err(failed)?;
+    if kind.is_dir() {
+        fs::read_dir(&real).map_err(failed)?;
+    } else if !kind.is_file() {
+        return Err(LocalError::NotRegular(place.path.clone()));
+    }
+    let blocking = real.ancestors().find_map(blocking_ignore_file);
+    match blocking.filter(|_| !rules.no_ignore) {
+        Some(file) => Err(LocalError::NotRegular(file)),
+        None => Ok(real),
     }
 }
 
 /// An ignore file that is a fifo or a device: the walker would open it and wait forever.
 fn blocking_ignore_file(dir: &Path) -> Option<PathBuf> {
-    [".gitignore", ".ignore"]
+    IGNORE_FILES
         .into_iter()
         .map(|name| dir.join(name))
         .find(|file| fs::metadata(file).is_ok_and(|meta| !meta.is_file() && !meta.is_dir()))
@@ -261,7 +347,7 @@ impl Skips {
 
     /// Notes what the walker could not read. Links that lead nowhere or in circles, and what
     /// went while we looked, are no news.
-    pub(super) fn add_walk_error(&self, error: &ignore::Error) {
+    fn add_walk_error(&self, error: &ignore::Error) {
         let (Some(path), Some(cause)) = (path_of(error), error.io_error()) else {
             return;
         };

@@ -473,6 +473,13 @@ pub struct Restore {
     /// Put what is in the home now aside, beside it.
     #[arg(long)]
     pub force: bool,
+    /// Accept settings of the backup that decide which programs and files of this machine are used,
+    /// how they are confined, or from where it can be reached.
+    #[arg(long)]
+    pub trust_settings: bool,
+    /// Revoke every access token in the backup, the owner's included.
+    #[arg(long)]
+    pub revoke_tokens: bool,
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ const SMALL: u64 = 1024 * 1024;
 /// How many places there are.
 pub(super) const PLACES: usize = 16;
 /// Where the bytes lie.
-pub(super) const FOLDER: &str = "artifacts";
+pub(crate) const FOLDER: &str = "artifacts";
 
 /// Bytes without a record. Dropped without [`Written::keep`], they go again.
 pub(super) struct Written {

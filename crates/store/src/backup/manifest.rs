@@ -10,6 +10,8 @@ use crate::hex;
 
 /// The member that lists all others.
 pub(super) const MANIFEST: &str = "manifest.json";
+/// Whose backups these are.
+pub(super) const PRODUCT: &str = "manyhands";
 /// Which form of backup this version makes and reads.
 pub(super) const FORMAT: u32 = 1;
 
@@ -35,7 +37,7 @@ impl Manifest {
     pub(super) fn new(product_version: &str, created: Timestamp, members: Vec<Member>) -> Self {
         Self {
             format: FORMAT,
-            product: "manyhands".to_owned(),
+            product: PRODUCT.to_owned(),
             product_version: product_version.to_owned(),
             created,
             members,

@@ -10,6 +10,7 @@ mod claims;
 mod hostile;
 mod manifest;
 mod restore;
+mod unpack;
 
 use std::fs::{File, Permissions};
 use std::io::{self, Read, Write};
@@ -22,7 +23,7 @@ use manyhands_core::Timestamp;
 use manyhands_guard::{Jail, JailError, Kind, RelPath};
 use tar::{Builder, EntryType, Header};
 
-pub use restore::{Restore, RestoreSummary, restore};
+pub use restore::{Restore, RestoreSummary, Staged, restore, stage};
 
 use crate::error::StoreError;
 use crate::home::{self, AUDIT_HEAD, BLOBS, DATABASE, VAULT_KEY};
@@ -31,7 +32,10 @@ use manifest::{Hashing, MANIFEST, Manifest, Member};
 
 /// Files of a home that are kept as they are, if they are there. The audit's head is
 /// not among them: it is read before the database is copied, so as not to be ahead of it.
-const PLAIN: [&str; 3] = ["config.toml", VAULT_KEY, "owner.token"];
+const PLAIN: [&str; 3] = [CONFIG, VAULT_KEY, OWNER_TOKEN];
+
+const CONFIG: &str = "config.toml";
+const OWNER_TOKEN: &str = "owner.token";
 
 /// Folders of a home that are kept with all that is in them. `host/cache` and `host/scratch` are
 /// not: they are there to be thrown away.

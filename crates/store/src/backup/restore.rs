@@ -1,24 +1,29 @@
 //! A home from a backup. Everything is unpacked beside the home and checked there;
 //! only then does it take the home's place.
+//!
+//! A backup may come from anybody, so it is checked like any other input: see [`unpack`] for the
+//! archive and [`check_foreign`] for the database. What its settings would have this machine do
+//! is for the caller to look at before [`Staged::commit`].
+//!
+//! [`unpack`]: super::unpack
 
 use std::fs::{File, Permissions};
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use flate2::read::GzDecoder;
-use manyhands_core::Timestamp;
-use manyhands_guard::{Jail, JailError, RelPath, WriteMode};
-use tar::{Archive, Entry, EntryType};
+use manyhands_core::{Clock, Ids, Secret, Timestamp};
 
-use super::manifest::{FORMAT, Hashing, MANIFEST, Manifest, Member};
-use super::{Overwrite, PLAIN, TREES};
+use super::manifest::Manifest;
+use super::unpack::unpack;
+use super::{CONFIG, OWNER_TOKEN, Overwrite};
+use crate::audit::{Verdict, VerifyFrom};
 use crate::error::StoreError;
-use crate::home::{self, AUDIT_HEAD, BLOBS, DATABASE, LOCK};
+use crate::home::{self, DATABASE, LOCK};
 use crate::lock::{Holder, HomeLock};
-
-/// A manifest larger than this is not ours.
-const MAX_MANIFEST: u64 = 512 * 1024 * 1024;
+use crate::sql::{Sql, Statement, check_foreign};
+use crate::store::Store;
 
 /// What to restore, and where to.
 #[derive(Debug, Clone)]
@@ -46,13 +51,30 @@ pub struct RestoreSummary {
     pub previous_home: Option<PathBuf>,
 }
 
-/// Restores a backup. Refused, it has changed nothing.
-pub async fn restore(what: Restore) -> Result<RestoreSummary, StoreError> {
-    let done = tokio::task::spawn_blocking(move || run(&what)).await;
-    done.map_err(|_| StoreError::Closed)?
+/// A backup that was unpacked and checked, and is not in its place yet. Dropped, it leaves
+/// nothing behind.
+#[derive(Debug)]
+pub struct Staged {
+    what: Restore,
+    unpacked: tempfile::TempDir,
+    manifest: Manifest,
+    occupied: bool,
 }
 
-fn run(what: &Restore) -> Result<RestoreSummary, StoreError> {
+/// Unpacks a backup beside the home and checks it. Refused, it has changed nothing.
+pub async fn stage(what: Restore) -> Result<Staged, StoreError> {
+    let staged = tokio::task::spawn_blocking(move || begin(what)).await;
+    let staged = staged.map_err(|_| StoreError::Closed)??;
+    check_foreign(&staged.unpacked.path().join(DATABASE)).await?;
+    Ok(staged)
+}
+
+/// Restores a backup, whatever its settings say. Refused, it has changed nothing.
+pub async fn restore(what: Restore) -> Result<RestoreSummary, StoreError> {
+    stage(what).await?.commit().await
+}
+
+fn begin(what: Restore) -> Result<Staged, StoreError> {
     if let Some(holder) = HomeLock::holder(&what.home) {
         return Err(StoreError::Locked {
             by: holder.to_string(),
@@ -66,23 +88,84 @@ fn run(what: &Restore) -> Result<RestoreSummary, StoreError> {
     }
     let file = File::open(&what.file)
         .map_err(|error| StoreError::io(format!("reading {}", what.file.display()), &error))?;
-    let folder = home::parent(&what.home);
-    if !folder.is_dir() {
-        home::private_dir(&folder)?;
-    }
+    // The folder above the home is made when all is well, and may not be there yet.
+    let above = home::parent(&what.home);
+    let folder = above.ancestors().find(|folder| folder.is_dir());
+    let folder = folder.unwrap_or(Path::new("."));
     let unpacked = tempfile::Builder::new()
         .prefix(".restore-")
         .permissions(Permissions::from_mode(0o700))
-        .tempdir_in(&folder)
+        .tempdir_in(folder)
         .map_err(|error| StoreError::io(format!("writing in {}", folder.display()), &error))?;
     let manifest = unpack(file, unpacked.path())?;
-    let previous_home = take_place(what, unpacked, occupied)?;
-    Ok(RestoreSummary {
-        members: manifest.members.len() as u64,
-        created: manifest.created,
-        product_version: manifest.product_version,
-        previous_home,
+    Ok(Staged {
+        what,
+        unpacked,
+        manifest,
+        occupied,
     })
+}
+
+impl Staged {
+    /// The settings in the backup, if it has any.
+    pub fn config(&self) -> Option<PathBuf> {
+        let file = self.unpacked.path().join(CONFIG);
+        file.is_file().then_some(file)
+    }
+
+    /// How many access tokens would be accepted after the restore.
+    pub async fn live_tokens(&self) -> Result<usize, StoreError> {
+        let sql = Sql::open(&self.unpacked.path().join(DATABASE)).await?;
+        let tokens = crate::tokens::Tokens::new(sql.clone()).list().await;
+        sql.close().await;
+        let live = tokens?.into_iter();
+        Ok(live.filter(|token| token.is_live(self.what.now)).count())
+    }
+
+    /// Revokes every token in the backup, the owner's included: the gateway makes a new one for
+    /// the owner when it starts.
+    pub async fn revoke_tokens(&self) -> Result<(), StoreError> {
+        let sql = Sql::open(&self.unpacked.path().join(DATABASE)).await?;
+        let revoke = Statement::new("UPDATE token SET revoked = $1 WHERE revoked IS NULL")
+            .bind(self.what.now);
+        let done = sql.run(revoke).await;
+        sql.close().await;
+        done?;
+        let file = self.unpacked.path().join(OWNER_TOKEN);
+        match std::fs::remove_file(&file) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(StoreError::io("removing the owner's token", &error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the audit in the backup is what was written. Needs the vault to open.
+    pub async fn verify_audit(
+        &self,
+        clock: Arc<dyn Clock>,
+        ids: Ids,
+        passphrase: Option<Secret>,
+    ) -> Result<Verdict, StoreError> {
+        let store = Store::open(self.unpacked.path(), clock, ids, passphrase).await?;
+        let verdict = store.audit().verify(VerifyFrom::Genesis).await;
+        store.close().await?;
+        verdict
+    }
+
+    /// Puts the backup in the home's place, keeping what was there.
+    pub async fn commit(self) -> Result<RestoreSummary, StoreError> {
+        let done = tokio::task::spawn_blocking(move || {
+            let previous_home = take_place(&self.what, self.unpacked, self.occupied)?;
+            Ok(RestoreSummary {
+                members: self.manifest.members.len() as u64,
+                created: self.manifest.created,
+                product_version: self.manifest.product_version,
+                previous_home,
+            })
+        });
+        done.await.map_err(|_| StoreError::Closed)?
+    }
 }
 
 /// Whether anything but a left-over lock is in the home.
@@ -101,130 +184,6 @@ fn is_occupied(home: &Path) -> Result<bool, StoreError> {
     Ok(false)
 }
 
-fn spoiled(why: impl std::fmt::Display) -> StoreError {
-    StoreError::corrupt(format!(
-        "the backup is damaged or incomplete ({why}): use another; nothing was changed"
-    ))
-}
-
-/// Unpacks into `target` and checks every byte against the manifest.
-fn unpack(file: File, target: &Path) -> Result<Manifest, StoreError> {
-    let failed = |error: &io::Error| StoreError::io(format!("writing {}", target.display()), error);
-    let jail = Jail::open(target).map_err(|error| failed(&error))?;
-    let blobs = RelPath::parse(BLOBS).map_err(spoiled)?;
-    jail.create_dirs(&blobs).map_err(write_failed)?;
-    let mut archive = Archive::new(GzDecoder::new(io::BufReader::new(file)));
-    let (mut members, mut manifest) = (Vec::new(), None);
-    for entry in archive.entries().map_err(spoiled)? {
-        let mut entry = entry.map_err(spoiled)?;
-        if manifest.is_some() {
-            return Err(spoiled("something follows the manifest"));
-        }
-        let path = member_path(&entry)?;
-        if path.as_str() == MANIFEST {
-            manifest = Some(read_manifest(&mut entry)?);
-        } else {
-            let runs = entry.header().mode().is_ok_and(|mode| mode & 0o100 != 0);
-            members.push(unpack_one(&jail, &path, entry)?);
-            if runs {
-                let file = jail.open_file(&path).map_err(write_failed)?.0;
-                file.set_permissions(Permissions::from_mode(0o700))
-                    .map_err(|e| failed(&e))?;
-            }
-        }
-    }
-    // What follows the archive holds the checksum of the whole stream.
-    let rest = io::copy(&mut archive.into_inner(), &mut io::sink());
-    rest.map_err(spoiled)?;
-    let manifest = manifest.ok_or_else(|| spoiled("it has no manifest"))?;
-    check(&manifest, members)?;
-    Ok(manifest)
-}
-
-/// Where a member goes: a plain path of a file that belongs in a home.
-fn member_path<R: Read>(entry: &Entry<'_, R>) -> Result<RelPath, StoreError> {
-    if entry.header().entry_type() != EntryType::Regular {
-        return Err(spoiled("it holds something that is not a regular file"));
-    }
-    let bytes = entry.path_bytes();
-    let text = std::str::from_utf8(&bytes).map_err(spoiled)?;
-    let path =
-        RelPath::parse(text).map_err(|error| spoiled(format!("the path {text:?} {error}")))?;
-    let first = path.components().next().unwrap_or_default();
-    let alone = path.as_str() == first;
-    let known = match alone {
-        true => [DATABASE, AUDIT_HEAD, MANIFEST].contains(&first) || PLAIN.contains(&first),
-        false => TREES.iter().any(|tree| {
-            text.strip_prefix(tree)
-                .is_some_and(|rest| rest.starts_with('/'))
-        }),
-    };
-    if path.as_str() != text || !known {
-        return Err(spoiled(format!("{text:?} does not belong in a home")));
-    }
-    Ok(path)
-}
-
-fn read_manifest(entry: &mut impl Read) -> Result<Manifest, StoreError> {
-    let mut text = Vec::new();
-    entry
-        .take(MAX_MANIFEST)
-        .read_to_end(&mut text)
-        .map_err(spoiled)?;
-    let manifest: Manifest = serde_json::from_slice(&text).map_err(spoiled)?;
-    if manifest.format != FORMAT {
-        return Err(StoreError::Schema {
-            what: format!(
-                "the backup was made by version {} in a form this version does not know: use that version",
-                manifest.product_version
-            ),
-        });
-    }
-    Ok(manifest)
-}
-
-fn unpack_one(jail: &Jail, path: &RelPath, entry: impl Read) -> Result<Member, StoreError> {
-    let mut content = Hashing::new(entry);
-    let mut pending = jail.begin_write(path).map_err(write_failed)?;
-    pending.copy_from(&mut content).map_err(write_failed)?;
-    match pending.commit(WriteMode::CreateNew) {
-        Ok(_) => Ok(content.member(path.as_str())),
-        Err(JailError::Exists) => Err(spoiled(format!("{path} is in it twice"))),
-        Err(error) => Err(write_failed(error)),
-    }
-}
-
-/// A failure while unpacking is the disk's when it is full, and else the backup's.
-fn write_failed(error: JailError) -> StoreError {
-    match error {
-        JailError::Full => StoreError::Full,
-        other => spoiled(other),
-    }
-}
-
-fn check(manifest: &Manifest, mut found: Vec<Member>) -> Result<(), StoreError> {
-    let mut claimed = manifest.members.clone();
-    claimed.sort();
-    found.sort();
-    if let Some((_, wrong)) = claimed
-        .iter()
-        .zip(&found)
-        .find(|(claim, found)| claim != found)
-    {
-        return Err(spoiled(format!(
-            "{} is not as the manifest says",
-            wrong.path
-        )));
-    }
-    if claimed.len() != found.len() {
-        return Err(spoiled("files are missing or too many"));
-    }
-    if !found.iter().any(|member| member.path == DATABASE) {
-        return Err(spoiled("it has no database"));
-    }
-    Ok(())
-}
-
 /// Puts what was unpacked in the home's place, keeping what was there.
 fn take_place(
     what: &Restore,
@@ -233,6 +192,10 @@ fn take_place(
 ) -> Result<Option<PathBuf>, StoreError> {
     let failed =
         |error: &io::Error| StoreError::io(format!("replacing {}", what.home.display()), error);
+    let above = home::parent(&what.home);
+    if !above.is_dir() {
+        home::private_dir(&above)?;
+    }
     // A daemon that starts at this moment must find the lock taken, or win.
     let lock = match what.home.is_dir() {
         true => Some(HomeLock::acquire(&what.home, &me(what.now))?),

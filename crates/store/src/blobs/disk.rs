@@ -4,6 +4,12 @@
 //! and does not wait for the disk. This one goes through the [`Jail`]: a link cannot
 //! lead outside, a reader sees the old blob or the new one, and a put that returned
 //! survives a power cut.
+//!
+//! Each agent has a tree of its own, and so has everything else at the top (see [`trees`]). A blob
+//! is opened beneath the handle of its tree, which is reached without following links: nothing
+//! that stands in one tree leads into another.
+//!
+//! [`trees`]: super::trees
 
 use std::fmt;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -15,7 +21,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::stream::{self, BoxStream};
 use futures_util::{StreamExt as _, TryStreamExt as _};
-use manyhands_guard::{Jail, JailError, Meta, RelPath, Version, WriteMode};
+use manyhands_guard::{Jail, JailError, Meta, Missing, PendingFile, RelPath, Version, WriteMode};
 use object_store::path::Path;
 use object_store::{
     Attribute, Attributes, CopyMode, CopyOptions, Error, GetOptions, GetResult, GetResultPayload,
@@ -24,8 +30,10 @@ use object_store::{
 };
 use tokio::sync::Semaphore;
 
-use super::listing::{Folders, list, list_one};
+use super::listing::{list, list_one};
+use super::trees::Place;
 use super::upload::DiskUpload;
+use super::{BlobStore, Blobs};
 
 /// Jobs on the disk at once; more wait in order.
 const JOBS: usize = 64;
@@ -34,11 +42,15 @@ const CHUNK: u64 = 256 * 1024;
 /// Deletions at once.
 const DELETIONS: usize = 16;
 
+/// How often a write begins again because somebody tidied its empty tree away.
+const TRIES: usize = 100;
+
 /// A store of blobs in one folder. Cheap to clone.
 #[derive(Clone)]
 pub struct Disk {
-    jail: Jail,
-    folders: Arc<Folders>,
+    root: Jail,
+    /// The only blobs there are; all of them where this is the root.
+    scope: RelPath,
     jobs: Arc<Semaphore>,
 }
 
@@ -58,14 +70,50 @@ impl Disk {
     /// The blobs in the folder at `root`, which must be there.
     pub fn open(root: &std::path::Path) -> std::io::Result<Self> {
         Ok(Self {
-            jail: Jail::open(root)?,
-            folders: Arc::new(Folders::open(root)?),
+            root: Jail::open(root)?,
+            scope: RelPath::root(),
             jobs: Arc::new(Semaphore::new(JOBS)),
         })
     }
 
-    pub(crate) fn jail(&self) -> &Jail {
-        &self.jail
+    /// The folder of all trees.
+    pub(crate) fn root(&self) -> &Jail {
+        &self.root
+    }
+
+    /// Where a blob is, if this store has such a blob.
+    pub(super) fn place(&self, location: &Path) -> Result<Place> {
+        let path = inside(location)?;
+        Place::of_blob(&self.scope, &path).ok_or_else(|| refusal(location, JailError::Escapes))
+    }
+
+    /// Where the blobs below `prefix` are.
+    pub(super) fn folder(&self, prefix: &Path) -> Result<Place> {
+        let path = inside(prefix)?;
+        Place::of_folder(&self.scope, &path).ok_or_else(|| refusal(prefix, JailError::Escapes))
+    }
+
+    /// What a listing without prefix begins at.
+    pub(super) fn top(&self) -> Result<Path> {
+        Path::parse(self.scope.as_str()).map_err(|error| general(Box::new(error)))
+    }
+
+    /// The tree of a place, which must be there.
+    pub(super) fn tree(&self, place: &Place) -> std::result::Result<Jail, JailError> {
+        self.root.sub_without_links(&place.tree, Missing::Refuse)
+    }
+
+    /// Begins a blob, creating its tree where it is missing.
+    pub(super) fn begin(&self, place: &Place) -> std::result::Result<PendingFile, JailError> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let tree = self.root.sub_without_links(&place.tree, Missing::Create);
+            match tree.and_then(|tree| tree.begin_write(&place.below)) {
+                Err(JailError::NotFound) if tries < TRIES => {}
+                done => return done,
+            }
+        }
     }
 
     /// Does `job` where it may block, at most so many at once.
@@ -182,9 +230,10 @@ struct Opened {
     whole: Option<Bytes>,
 }
 
-fn open(jail: &Jail, path: &RelPath, location: &Path, options: &GetOptions) -> Result<Opened> {
-    let (mut file, meta) = jail
-        .open_file(path)
+fn open(disk: &Disk, place: &Place, location: &Path, options: &GetOptions) -> Result<Opened> {
+    let (mut file, meta) = disk
+        .tree(place)
+        .and_then(|tree| tree.open_file(&place.below))
         .map_err(|error| read_refusal(location, error))?;
     let meta = object_meta(location, &meta);
     options.check_preconditions(&meta)?;
@@ -237,17 +286,33 @@ impl Disk {
     }
 
     async fn delete_one(&self, location: Path) -> Result<Path> {
-        let (disk, path) = (self.clone(), inside(&location)?);
+        let (disk, place) = (self.clone(), self.place(&location)?);
         self.job(move || {
-            let removed = disk.jail.remove_file(&path);
-            if !removed.map_err(|error| read_refusal(&location, error))? {
-                return Err(refusal(&location, JailError::NotFound));
+            let remove = || {
+                let tree = disk.tree(&place)?;
+                if !tree.remove_file(&place.below)? {
+                    return Err(JailError::NotFound);
+                }
+                tree.remove_empty_parents(&place.below)?;
+                disk.root.remove_empty_dirs(&place.tree);
+                Ok(())
+            };
+            match remove() {
+                Ok(()) => Ok(location),
+                Err(error) => Err(read_refusal(&location, error)),
             }
-            let tidied = disk.jail.remove_empty_parents(&path);
-            tidied.map_err(|error| refusal(&location, error))?;
-            Ok(location)
         })
         .await
+    }
+}
+
+impl BlobStore for Disk {
+    fn scoped(&self, prefix: &Path) -> Result<Blobs> {
+        let folder = self.folder(prefix)?;
+        Ok(Arc::new(Self {
+            scope: folder.whole(),
+            ..self.clone()
+        }))
     }
 }
 
@@ -260,10 +325,10 @@ impl ObjectStore for Disk {
         options: PutOptions,
     ) -> Result<PutResult> {
         let mode = write_mode(options.mode)?;
-        let (jail, path, location) = (self.jail.clone(), inside(location)?, location.clone());
+        let (disk, place, location) = (self.clone(), self.place(location)?, location.clone());
         self.job(move || {
             let attempt = || {
-                let mut pending = jail.begin_write(&path)?;
+                let mut pending = disk.begin(&place)?;
                 for bytes in &payload {
                     pending.write_all(bytes)?;
                 }
@@ -285,11 +350,11 @@ impl ObjectStore for Disk {
     }
 
     async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
-        let path = inside(location)?;
-        let content_type = content_type(&path);
-        let (jail, location) = (self.jail.clone(), location.clone());
+        let place = self.place(location)?;
+        let content_type = content_type(&place.below);
+        let (disk, location) = (self.clone(), location.clone());
         let opened = self
-            .job(move || open(&jail, &path, &location, &options))
+            .job(move || open(&disk, &place, &location, &options))
             .await?;
         let length = opened.range.end - opened.range.start;
         let stream = match opened.whole {
@@ -322,11 +387,15 @@ impl ObjectStore for Disk {
     }
 
     fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
-        list(self.clone(), self.folders.clone(), prefix.cloned())
+        list(self.clone(), prefix.cloned())
     }
 
     async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
-        list_one(self, prefix.cloned().unwrap_or_default()).await
+        let prefix = match prefix {
+            Some(prefix) => prefix.clone(),
+            None => self.top()?,
+        };
+        list_one(self, prefix).await
     }
 
     async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
@@ -334,13 +403,15 @@ impl ObjectStore for Disk {
             CopyMode::Overwrite => WriteMode::Overwrite,
             CopyMode::Create => WriteMode::CreateNew,
         };
-        let (source, target) = (inside(from)?, inside(to)?);
-        let (jail, from, to) = (self.jail.clone(), from.clone(), to.clone());
+        let (source, target) = (self.place(from)?, self.place(to)?);
+        let (disk, from, to) = (self.clone(), from.clone(), to.clone());
         self.job(move || {
-            let opened = jail.open_file(&source);
+            let opened = disk
+                .tree(&source)
+                .and_then(|tree| tree.open_file(&source.below));
             let (file, _) = opened.map_err(|error| read_refusal(&from, error))?;
             let attempt = || {
-                let mut pending = jail.begin_write(&target)?;
+                let mut pending = disk.begin(&target)?;
                 pending.copy_from(file)?;
                 pending.commit(mode)
             };

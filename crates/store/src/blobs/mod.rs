@@ -5,6 +5,9 @@
 mod claims;
 mod disk;
 mod listing;
+#[cfg(test)]
+mod planted;
+mod trees;
 mod upload;
 
 use std::sync::Arc;
@@ -18,7 +21,14 @@ pub use disk::Disk;
 use crate::error::{StoreError, is_full};
 
 /// Where blobs are kept.
-pub type Blobs = Arc<dyn ObjectStore>;
+pub type Blobs = Arc<dyn BlobStore>;
+
+/// A store of blobs that can be narrowed to a part of them.
+pub trait BlobStore: ObjectStore {
+    /// The same store without any blob that is not below `prefix`: every other path is refused,
+    /// however it came about. Paths stay as they are, from the root down.
+    fn scoped(&self, prefix: &Path) -> object_store::Result<Blobs>;
+}
 
 /// The path of a blob. Names are kept letter for letter; what no store could keep, or
 /// what climbs, is refused with words for a caller.

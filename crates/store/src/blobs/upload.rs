@@ -8,7 +8,7 @@ use object_store::path::Path;
 use object_store::{MultipartUpload, PutPayload, PutResult, Result, UploadPart};
 use tokio::sync::oneshot;
 
-use super::disk::{Disk, general, inside, put_result, refusal};
+use super::disk::{Disk, general, put_result, refusal};
 
 /// Parts are appended in the order they were given, whatever the order in which their
 /// futures are polled.
@@ -35,11 +35,8 @@ fn take(pending: &Mutex<Option<PendingFile>>) -> Option<PendingFile> {
 
 impl DiskUpload {
     pub(super) async fn start(disk: Disk, location: Path) -> Result<Self> {
-        let (jail, path, place) = (disk.jail().clone(), inside(&location)?, location.clone());
-        let begin = move || {
-            jail.begin_write(&path)
-                .map_err(|error| refusal(&place, error))
-        };
+        let (at, place, named) = (disk.clone(), disk.place(&location)?, location.clone());
+        let begin = move || at.begin(&place).map_err(|error| refusal(&named, error));
         let pending = disk.job(begin).await?;
         Ok(Self {
             disk,

@@ -16,7 +16,7 @@ use crate::error::StoreError;
 use crate::hex;
 use crate::sql::{Row, Statement};
 
-const FOLDER: &str = "collections";
+pub(crate) const FOLDER: &str = "collections";
 
 /// What is known of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]

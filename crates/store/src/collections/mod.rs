@@ -22,6 +22,7 @@ use manyhands_core::{AgentId, Clock, CollectionId, Ids, Timestamp};
 use tokio::sync::Mutex;
 
 pub use datastore::{DataRow, NewRow, RowQuery, Rows};
+pub(crate) use filestore::FOLDER;
 pub use filestore::StoredFile;
 pub use filter::{Filter, FilterError, Sort};
 pub use knowledge::{Document, NewDocument, Passage};

@@ -73,9 +73,9 @@ const STEPS: [(i64, &str, &str); 15] = [
     ),
 ];
 
-/// Applies what is missing in one transaction: all of it or nothing, and one wait for the disk.
-pub(super) async fn run(pool: &SqlitePool) -> Result<(), StoreError> {
-    let steps = STEPS
+/// The steps, oldest first.
+pub(super) fn steps() -> Vec<Migration> {
+    STEPS
         .into_iter()
         .map(|(version, name, text)| {
             let sql = text.into_sql_str();
@@ -87,8 +87,12 @@ pub(super) async fn run(pool: &SqlitePool) -> Result<(), StoreError> {
                 false,
             )
         })
-        .collect();
-    let migrator = Migrator::with_migrations(steps);
+        .collect()
+}
+
+/// Applies what is missing in one transaction: all of it or nothing, and one wait for the disk.
+pub(super) async fn run(pool: &SqlitePool) -> Result<(), StoreError> {
+    let migrator = Migrator::with_migrations(steps());
     let mut connection = pool.acquire().await.map_err(refusal)?;
     // The steps' own transactions become savepoints inside this one.
     let mut whole = connection.begin_with(BEGIN_WRITE).await.map_err(refusal)?;
@@ -99,7 +103,7 @@ pub(super) async fn run(pool: &SqlitePool) -> Result<(), StoreError> {
     whole.commit().await.map_err(refusal)
 }
 
-fn explain(error: MigrateError) -> StoreError {
+pub(super) fn explain(error: MigrateError) -> StoreError {
     let newest = STEPS[STEPS.len() - 1].0;
     let what = match error {
         MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => {

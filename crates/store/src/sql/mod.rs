@@ -4,6 +4,7 @@
 //! SQLite and PostgreSQL both take: `$1` placeholders, BIGINT and TEXT, `ON
 //! CONFLICT`, `RETURNING`. What only SQLite knows is in [`sqlite`].
 
+mod foreign;
 mod migrations;
 mod sqlite;
 mod statement;
@@ -15,6 +16,7 @@ use std::path::Path;
 use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
 use sqlx::{AssertSqlSafe, Row as _};
 
+pub(crate) use foreign::check_foreign;
 pub use sqlite::Inspection;
 pub(crate) use sqlite::{inspect, snapshot_into};
 pub(crate) use statement::{Param, Statement, in_groups};

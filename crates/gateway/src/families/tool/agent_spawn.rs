@@ -230,9 +230,9 @@ impl AgentSpawn {
 
     /// A file that all agents share.
     async fn shared(&self, path: &str) -> Result<Option<String>, ToolError> {
-        let blobs = &self.0.blobs;
         let failed =
             |e: object_store::Error| ToolError::new(ErrorCode::Unavailable, format!("{path}: {e}"));
+        let blobs = self.0.blobs.scoped(&Key::from(FOLDER)).map_err(failed)?;
         match blobs.get(&Key::from(path)).await {
             Ok(found) => {
                 let bytes = found.bytes().await.map_err(failed)?;
@@ -251,11 +251,9 @@ impl AgentSpawn {
         {
             files.extend(own);
         }
-        if let Ok(listed) = self
-            .0
-            .blobs
-            .list_with_delimiter(Some(&Key::from(FOLDER)))
-            .await
+        let shared = Key::from(FOLDER);
+        if let Ok(blobs) = self.0.blobs.scoped(&shared)
+            && let Ok(listed) = blobs.list_with_delimiter(Some(&shared)).await
         {
             files.extend(
                 listed

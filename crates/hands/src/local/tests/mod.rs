@@ -3,6 +3,7 @@
 mod glob;
 mod grep;
 mod jail;
+mod race;
 mod read;
 mod transfer;
 mod write;
