@@ -68,7 +68,7 @@ pub async fn path_cost() -> Result<(), Box<dyn Error>> {
         network: false,
         progress: Progress::default(),
         lineage: Default::default(),
-        tainted: false,
+        taint: manyhands_core::Taint::NONE,
         connections: Default::default(),
         answers: None,
         reach: Default::default(),

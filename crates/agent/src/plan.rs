@@ -205,7 +205,9 @@ impl Minds {
     fn plan_request(&self, task: &PlanTask, context: &CallContext) -> Result<Request, ToolError> {
         let agent = self.inner.agent(&context.agent)?;
         let shape = Shape {
+            path: &*self.inner.path,
             caller: &context.caller,
+            agent: &context.agent,
             tools: &agent.tools,
             discover: &agent.discover,
             only: None,
@@ -342,7 +344,7 @@ mod tests {
         let given = |is_error| Given {
             content: Vec::new(),
             is_error,
-            taints: false,
+            taints: manyhands_core::Taint::NONE,
             plan: None,
             made: None,
         };

@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
+use crate::authorize::{Question, Verdict};
 use crate::caller::Caller;
 use crate::catalogue::Catalogue;
 use crate::error::ToolError;
@@ -16,6 +17,7 @@ use crate::id::{AgentId, ApprovalId, CallId};
 use crate::outcome::Outcome;
 use crate::place::Place;
 use crate::spec::ToolSpec;
+use crate::taint::Taint;
 
 /// What a face asks of the path.
 #[derive(Debug, Clone)]
@@ -38,8 +40,8 @@ pub struct CallRequest {
     pub progress: Progress,
     /// Who is told when it waits and when it starts.
     pub witness: Option<Arc<dyn Witness>>,
-    /// Whether whoever asks has read what came from outside, and may be doing what that said.
-    pub tainted: bool,
+    /// Whether the request may have been shaped by text from outside.
+    pub taint: Taint,
     /// The sessions in whose turns this is asked, the first asker's first: each waits for the next.
     pub lineage: Arc<[String]>,
     /// Which connection to use, by service.
@@ -69,7 +71,7 @@ impl CallRequest {
             deadline: None,
             progress: Progress::default(),
             witness: None,
-            tainted: false,
+            taint: Taint::NONE,
             lineage: Arc::default(),
             connections: Arc::default(),
             answers: None,
@@ -96,8 +98,8 @@ pub struct CallContext {
     pub network: bool,
     /// Who is told how far it is.
     pub progress: Progress,
-    /// Whether whoever asks has read what came from outside, and may be doing what that said.
-    pub tainted: bool,
+    /// Whether the request may have been shaped by text from outside.
+    pub taint: Taint,
     /// The sessions in whose turns this is asked, the first asker's first.
     pub lineage: Arc<[String]>,
     /// Which connection to use, by service.
@@ -120,6 +122,9 @@ pub struct Reach(Option<Arc<Within>>);
 type Within = dyn Fn(&ToolSpec) -> bool + Send + Sync;
 
 impl Reach {
+    /// Everything that the caller may call.
+    pub const ANY: Self = Self(None);
+
     /// Only those for which `within` holds.
     pub fn only(within: impl Fn(&ToolSpec) -> bool + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(within)))
@@ -249,11 +254,14 @@ impl fmt::Debug for Progress {
     }
 }
 
-/// The one door to the tools: faces, agents, jobs and scripts call through it.
+/// The only way to the tools: every interface, agents, jobs and scripts call through it.
 #[async_trait]
 pub trait Invoke: Send + Sync {
     /// Takes the call down the whole path. Dropping the future cancels the call.
     async fn invoke(&self, request: CallRequest) -> Result<Outcome, ToolError>;
+    /// Whether something is allowed, as the call itself would be judged. Lists and checks
+    /// outside of a call ask this too, so that no two interfaces can disagree.
+    fn authorize(&self, question: Question<'_>) -> Verdict;
     /// All tools there are now.
     fn catalogue(&self) -> Arc<Catalogue>;
 }

@@ -6,11 +6,9 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::effects::Effect;
-use crate::id::TokenId;
 use crate::name::InvalidName;
 use crate::pattern::Pattern;
-use crate::spec::ToolSpec;
+use crate::principal::Principal;
 
 /// What a token, and so its bearer, is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -20,11 +18,11 @@ pub enum Role {
     Owner,
     /// A program that calls tools.
     Client,
-    /// A machine that lends its hands; it calls no tools.
+    /// A machine that shares its shell and files; it calls no tools.
     Node,
     /// Looks but changes nothing.
     ReadOnly,
-    /// A bridge to a chat service: it says what people write there, and calls no tools.
+    /// A bridge to a chat service: it delivers messages, and calls no tools.
     Channel,
 }
 
@@ -75,93 +73,81 @@ impl fmt::Display for Role {
     }
 }
 
-/// What a caller may do, from the gateway's own records.
+/// What a caller may do, from the gateway's own records. What follows from it is decided in one
+/// place, `path`'s `authorize`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rights {
     /// The role.
     pub role: Role,
     /// Tools it may call; `*` for all.
     pub tools: Vec<Pattern>,
+    /// Agents it may act for and talk to; `*` for all.
+    pub agents: Vec<Pattern>,
 }
 
 impl Rights {
     /// Everything.
     pub fn owner() -> Self {
+        Self::new(Role::Owner, vec![Pattern::new("*")])
+    }
+
+    /// Those of a role for some tools and every agent.
+    pub fn new(role: Role, tools: Vec<Pattern>) -> Self {
         Self {
-            role: Role::Owner,
-            tools: vec![Pattern::new("*")],
+            role,
+            tools,
+            agents: vec![Pattern::new("*")],
         }
     }
-
-    /// Whether the role and the tool patterns allow `spec`; the error says why not.
-    pub fn permit(&self, spec: &ToolSpec) -> Result<(), String> {
-        let harmless = spec.effects.only_reads();
-        match self.role {
-            Role::Node => return Err("a node token cannot call tools".to_owned()),
-            Role::Channel => return Err("a channel token cannot call tools".to_owned()),
-            Role::ReadOnly if !harmless => {
-                let done: Vec<&str> = spec.effects.iter().map(Effect::word).collect();
-                let done = if done.is_empty() {
-                    "has unknown effects".to_owned()
-                } else {
-                    done.join(", ")
-                };
-                return Err(format!(
-                    "a read-only token cannot call {}: it {done}",
-                    spec.name
-                ));
-            }
-            Role::Owner | Role::Client | Role::ReadOnly => {}
-        }
-        let named = |name: &str| self.tools.iter().any(|pattern| pattern.matches(name));
-        if named(spec.name.as_str()) || named(&spec.name.wire()) {
-            Ok(())
-        } else {
-            Err(format!(
-                "this token's tool patterns do not include {}",
-                spec.name
-            ))
-        }
-    }
-}
-
-/// Which kind of asker this is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CallerKind {
-    /// The bearer of a token.
-    Token(TokenId),
-    /// Somebody who writes in a chat, as `channel:id`.
-    Person(String),
-    /// The gateway itself, for its own upkeep.
-    Gateway,
 }
 
 /// Who asks. Made only from the gateway's own records, never from what the
 /// caller says of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
-    /// Which kind of asker.
-    pub kind: CallerKind,
-    /// What the owner calls it.
+    /// Whose rights count.
+    pub principal: Principal,
+    /// Who decided to make the call, where that is not the principal itself: an agent in a turn,
+    /// or a job.
+    pub actor: Option<Principal>,
+    /// What people are shown. Never compared: anybody in a chat chooses their own.
     pub name: String,
     /// What it may do.
     pub rights: Rights,
 }
 
 impl Caller {
-    /// The gateway itself.
-    pub fn gateway() -> Self {
+    /// Somebody who asks directly.
+    pub fn new(principal: Principal, name: impl Into<String>, rights: Rights) -> Self {
         Self {
-            kind: CallerKind::Gateway,
-            name: "gateway".to_owned(),
-            rights: Rights::owner(),
+            principal,
+            actor: None,
+            name: name.into(),
+            rights,
         }
     }
 
-    /// Whether a tool is for this caller at all, whatever their rights are.
-    pub fn may_use(&self, spec: &ToolSpec) -> bool {
-        let named = |tokens: &[Pattern]| tokens.iter().any(|token| token.matches(&self.name));
-        self.is_owner() || spec.tokens.as_deref().is_none_or(named)
+    /// The gateway itself.
+    pub fn gateway() -> Self {
+        Self::new(Principal::System, "gateway", Rights::owner())
+    }
+
+    /// The same caller, with `actor` deciding what is called.
+    #[must_use]
+    pub fn through(&self, actor: Principal) -> Self {
+        Self {
+            actor: Some(actor),
+            ..self.clone()
+        }
+    }
+
+    /// Who it is, for people who decide about it: somebody in a chat is shown with their id, so that
+    /// a name they chose cannot pass for anybody else's.
+    pub fn label(&self) -> String {
+        match self.principal.person_reference() {
+            Some(reference) => format!("{} ({reference})", self.name),
+            None => self.name.clone(),
+        }
     }
 
     /// Whether the caller may administer the gateway.
@@ -169,65 +155,13 @@ impl Caller {
         self.rights.role == Role::Owner
     }
 
-    /// A stable key for rates, budgets, approvals and the audit: `owner:laptop`.
+    /// A stable key for rates, budgets, approvals and the audit: `owner:laptop:ID`.
     pub fn key(&self) -> String {
-        match self.kind {
-            CallerKind::Gateway => "gateway".to_owned(),
-            CallerKind::Person(ref who) => format!("person:{who}"),
-            CallerKind::Token(id) => format!("{}:{}:{id}", self.rights.role, self.name),
+        match self.principal.credential() {
+            Some(credential) => {
+                format!("{}:{}:{}", self.rights.role, credential.name, credential.id)
+            }
+            None => self.principal.to_string(),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::effects::Effects;
-
-    fn spec(name: &str, effects: Effects) -> ToolSpec {
-        ToolSpec::new(name, "test").effects(effects)
-    }
-
-    fn rights(role: Role, tools: &[&str]) -> Rights {
-        Rights {
-            role,
-            tools: tools.iter().map(|t| Pattern::new(*t)).collect(),
-        }
-    }
-
-    #[test]
-    fn a_read_only_caller_calls_what_only_reads() {
-        let rights = rights(Role::ReadOnly, &["*"]);
-        assert!(rights.permit(&spec("look", Effects::READS)).is_ok());
-        assert!(rights.permit(&spec("change", Effects::WRITES)).is_err());
-        let both = Effects::READS.and(Effects::LEAVES);
-        assert!(rights.permit(&spec("fetch", both)).is_err());
-    }
-
-    #[test]
-    fn patterns_narrow_a_client_to_what_they_name() {
-        let rights = rights(Role::Client, &["gsv__*", "tool__file_read"]);
-        assert!(
-            rights
-                .permit(&spec("gsv__ReadFile", Effects::READS))
-                .is_ok()
-        );
-        assert!(
-            rights
-                .permit(&spec("tool::file_read", Effects::READS))
-                .is_ok()
-        );
-        assert!(
-            rights
-                .permit(&spec("tool::file_write", Effects::WRITES))
-                .is_err()
-        );
-    }
-
-    #[test]
-    fn a_node_calls_nothing() {
-        let look = spec("look", Effects::READS);
-        assert!(rights(Role::Node, &["*"]).permit(&look).is_err());
-        assert!(Rights::owner().permit(&look).is_ok());
     }
 }

@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::content::ContentBlock;
 use crate::error::{ErrorCode, Problem, ToolError};
 use crate::id::ArtifactId;
+use crate::taint::Taint;
 
 /// That a result was cut, and where the whole of it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,8 +29,8 @@ pub struct Outcome {
     pub cut: Option<Cut>,
     /// The result as a far MCP server gave it, for a face that hands it on whole.
     pub raw: Option<Value>,
-    /// The tool vouches that no words from outside are in it, whatever its effects suggest.
-    pub clean: bool,
+    /// What the tool knows of untrusted text in it, where its effects suggest otherwise.
+    pub taint: Option<Taint>,
 }
 
 impl Outcome {
@@ -41,11 +42,23 @@ impl Outcome {
         }
     }
 
-    /// The same, known to hold no words from outside.
+    /// The same, known to hold no untrusted text.
     #[must_use]
     pub fn clean(mut self, clean: bool) -> Self {
-        self.clean = clean;
+        self.taint = clean.then_some(Taint::NONE);
         self
+    }
+
+    /// The same, with untrusted text in it exactly if `taint` says so.
+    #[must_use]
+    pub fn tainted_by(mut self, taint: Taint) -> Self {
+        self.taint = Some(taint);
+        self
+    }
+
+    /// Whether the tool vouches that no untrusted text is in it.
+    pub fn is_clean(&self) -> bool {
+        self.taint.as_ref().is_some_and(|taint| !taint.is_tainted())
     }
 
     /// An outcome that is a typed value.

@@ -65,6 +65,17 @@ pub struct Variant {
     pub input_schema: Arc<Value>,
 }
 
+/// Who may use a tool at all, as its owner restricted it.
+#[derive(Debug, Clone, Default)]
+pub struct Audience {
+    /// Names of tokens; everybody when `None`. The owner is never left out.
+    pub tokens: Option<Arc<[Pattern]>>,
+    /// Names of agents; every agent when `None`.
+    pub agents: Option<Arc<[Pattern]>>,
+    /// The setting that restricts it, named in a refusal.
+    pub setting: Option<Arc<str>>,
+}
+
 /// What is known of a tool without calling it.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -92,9 +103,15 @@ pub struct ToolSpec {
     /// How long a call may take.
     #[serde(skip)]
     pub deadline: Duration,
-    /// The tokens that it is for, by name; all unless said. The owner's always are.
+    /// Who may use it at all, beyond their rights; everybody unless said.
     #[serde(skip)]
-    pub tokens: Option<Arc<[Pattern]>>,
+    pub audience: Audience,
+    /// Shows or changes how the gateway is set up: only the owner, and agents acting for the owner.
+    #[serde(skip)]
+    pub owner_only: bool,
+    /// On a node: whether its programs and writes stay inside a sandbox.
+    #[serde(skip)]
+    pub sandboxed: bool,
     /// The chats in which it is there.
     #[serde(skip)]
     pub chats: Where,
@@ -124,7 +141,9 @@ impl ToolSpec {
             exposure: Exposure::Direct,
             runs_on: RunsOn::Gateway,
             deadline: Duration::from_secs(60),
-            tokens: None,
+            audience: Audience::default(),
+            owner_only: false,
+            sandboxed: false,
             chats: Where::Anywhere,
             variants: Arc::default(),
             waits: false,
@@ -172,6 +191,22 @@ impl ToolSpec {
         match self.variants.iter().find(fits) {
             Some(one) => (one.description, &one.input_schema),
             None => (&self.description, &self.input_schema),
+        }
+    }
+
+    /// Restricts it to the owner, and to agents acting for the owner.
+    #[must_use]
+    pub fn owner_only(mut self) -> Self {
+        self.owner_only = true;
+        self
+    }
+
+    /// Whether what it changes stays inside the gateway's own folders or a sandbox.
+    pub fn is_contained(&self) -> bool {
+        match self.runs_on {
+            RunsOn::Gateway | RunsOn::Host => true,
+            RunsOn::Node { .. } => self.sandboxed,
+            RunsOn::Server { .. } => false,
         }
     }
 

@@ -6,6 +6,7 @@
 //! - [`http`], [`ws`] and [`mcp`] are the faces; none runs a tool by itself
 //! - [`families`] are the tools, one file each
 
+mod approvals;
 mod artifacts;
 mod chats;
 mod cron;
@@ -24,6 +25,7 @@ mod listing;
 pub mod mcp;
 mod minds;
 mod nodes;
+mod one_off;
 mod reconfigure;
 mod reference;
 mod servers;

@@ -2,7 +2,8 @@
 
 use manyhands_config::Settings;
 use manyhands_core::{
-    Caller, Catalogue, Effect, Face, Group, Pattern, RunsOn, ToolError, ToolSpec, ViewContext,
+    AgentId, Caller, Catalogue, Effect, Group, Invoke, Pattern, Question, RunsOn, ToolError,
+    ToolSpec,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -106,18 +107,24 @@ impl Surface {
         }
     }
 
-    /// What a caller is shown, in a stable order. Whoever may not go through the small surface is
-    /// shown what they may call.
+    /// What a caller is shown, in a stable order: what some call of theirs would be allowed. A caller
+    /// that may not use the small surface is shown everything they may call.
     pub fn view<'a>(
         &'a self,
+        path: &'a dyn Invoke,
         catalogue: &'a Catalogue,
         caller: &'a Caller,
     ) -> impl Iterator<Item = &'a ToolSpec> {
-        let face = Face::Program;
+        let main = AgentId::main();
+        let may = move |spec: &ToolSpec| {
+            let question = Question::available(caller, &main, spec);
+            !path.authorize(question).is_denied()
+        };
         let door = catalogue.resolve("gateway_invoke").map(|door| door.spec());
-        let through = door.is_some_and(|door| caller.rights.permit(door).is_ok());
+        let through = door.is_some_and(&may);
         catalogue
-            .view(ViewContext { caller, face })
+            .specs()
+            .filter(move |spec| may(spec))
             .filter(move |spec| match self {
                 Self::Small => !through || SMALL.contains(&spec.name.as_str()),
                 Self::All => true,
@@ -132,8 +139,13 @@ impl Surface {
 }
 
 /// What a caller may call, in a stable order.
-pub fn for_caller(catalogue: &Catalogue, caller: &Caller, surface: &Surface) -> Vec<ToolListing> {
-    let shown = surface.view(catalogue, caller);
+pub fn for_caller(
+    path: &dyn Invoke,
+    catalogue: &Catalogue,
+    caller: &Caller,
+    surface: &Surface,
+) -> Vec<ToolListing> {
+    let shown = surface.view(path, catalogue, caller);
     shown.map(ToolListing::from).collect()
 }
 
@@ -155,8 +167,8 @@ pub struct ToolList {
 }
 
 /// The list with the names of each group beside it.
-pub fn grouped(catalogue: &Catalogue, caller: &Caller, surface: &Surface) -> ToolList {
-    let tools = for_caller(catalogue, caller, surface);
+pub fn grouped(path: &dyn Invoke, caller: &Caller, surface: &Surface) -> ToolList {
+    let tools = for_caller(path, &path.catalogue(), caller, surface);
     let names = |group: Group| {
         let of_group = tools.iter().filter(|tool| tool.group == group_word(group));
         of_group.map(|tool| tool.name.clone()).collect()

@@ -7,13 +7,11 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use manyhands_core::{
-    AgentId, Answers, ApprovalId, CallId, CallRequest, Caller, Outcome, Place, Progress, Reach,
-    Tool, ToolError, ToolSpec, Witness,
+    AgentId, Answers, ApprovalId, CallId, CallRequest, Caller, Effects, Outcome, Place, Progress,
+    Question, Reach, Taint, Tool, ToolError, ToolSpec, Verdict, Witness,
 };
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
-
-use crate::policy::Verdict;
 
 /// What a call gives.
 pub type CallResult = Result<Outcome, ToolError>;
@@ -38,8 +36,8 @@ pub struct Call {
     pub progress: Progress,
     /// Who is told when it waits and when it starts.
     pub witness: Option<Arc<dyn Witness>>,
-    /// Whether whoever asks may be doing what a text from outside said.
-    pub tainted: bool,
+    /// Whether the request may have been shaped by text from outside.
+    pub taint: Taint,
     /// The sessions in whose turns this is asked.
     pub lineage: Arc<[String]>,
     /// Which connection to use, by service.
@@ -58,7 +56,7 @@ pub struct Call {
     pub cancel: CancellationToken,
     /// Found by resolve.
     pub tool: Option<Arc<dyn Tool>>,
-    /// Found by policy.
+    /// Found by authorize.
     pub verdict: Option<Verdict>,
     /// The owner's yes that lets this call through, used up when it starts.
     pub approval: Option<ApprovalId>,
@@ -78,7 +76,7 @@ impl Call {
             deadline: request.deadline,
             progress: request.progress,
             witness: request.witness,
-            tainted: request.tainted,
+            taint: request.taint,
             lineage: request.lineage,
             connections: request.connections,
             answers: request.answers,
@@ -99,6 +97,24 @@ impl Call {
         self.tool
             .as_ref()
             .ok_or_else(|| ToolError::internal("a layer ran before the tool was resolved"))
+    }
+
+    /// What authorization depends on.
+    pub(crate) fn question<'a>(&'a self, spec: &'a ToolSpec, effects: Effects) -> Question<'a> {
+        Question {
+            caller: &self.caller,
+            agent: &self.agent,
+            spec,
+            effects,
+            arguments: Some(&self.arguments),
+            taint: &self.taint,
+            reach: &self.reach,
+        }
+    }
+
+    /// The conversation that the call is made in.
+    pub(crate) fn session(&self) -> Option<&str> {
+        self.lineage.last().map(String::as_str)
     }
 
     /// The resolved tool's spec.

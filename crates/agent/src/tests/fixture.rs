@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use manyhands_core::{
     AgentId, CallContext, CallRequest, Caller, Catalogue, Effects, ErrorCode, Ids, Invoke,
-    ManualClock, Outcome, SeededEntropy, Timestamp, Tool, ToolError, ToolSpec,
+    ManualClock, Outcome, SeededEntropy, Taint, Timestamp, Tool, ToolError, ToolSpec,
 };
 use manyhands_llm::{
     Arguments, Cost, Delta, ErrorKind, Message, ModelError, Reply, ReplyBlock, Request, StopReason,
@@ -245,6 +245,15 @@ impl Invoke for Tools {
         ))
     }
 
+    fn authorize(&self, question: manyhands_core::Question<'_>) -> manyhands_core::Verdict {
+        let denied = question.caller.rights.tools.is_empty() || !question.reach.has(question.spec);
+        let decision = [
+            manyhands_core::Decision::Allow,
+            manyhands_core::Decision::Deny,
+        ][usize::from(denied)];
+        manyhands_core::Verdict::default_rule(decision, "test")
+    }
+
     fn catalogue(&self) -> Arc<Catalogue> {
         self.catalogue.lock().unwrap().clone()
     }
@@ -304,10 +313,12 @@ impl House for TestHouse {
         Ok(Arc::new(Caller::gateway()))
     }
 
-    async fn file(&self, _: &AgentId, path: &str) -> Option<String> {
+    async fn file(&self, _: &AgentId, path: &str) -> Option<(String, Taint)> {
         let files = self.files.lock().unwrap();
         let found = files.iter().find(|(name, _)| *name == path);
-        found.map(|(_, text)| (*text).to_owned())
+        // Its text says where it is from, in place of a record of that.
+        let taint = |text: &str| Taint::when(text.contains("(from the web)"), "tool:web_fetch");
+        found.map(|(_, text)| ((*text).to_owned(), taint(text)))
     }
 
     async fn skills(&self, _: &AgentId) -> Vec<SkillNote> {
@@ -352,7 +363,8 @@ pub(super) fn owner() -> Origin {
         name: "owner".to_owned(),
         trusted: true,
         depth: 0,
-        tainted: false,
+        tainted: Taint::NONE,
+        job: None,
         lineage: Vec::new(),
     }
 }

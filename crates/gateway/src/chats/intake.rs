@@ -7,7 +7,7 @@ use manyhands_agent::{
     Addressing, Correspondent, Heard as Meant, Input, Origin, SessionKey, Whose,
 };
 use manyhands_channels::{Heard, Inbound, Message};
-use manyhands_core::{Caller, ErrorCode, Place, ToolError};
+use manyhands_core::{Caller, ErrorCode, Place, Taint, ToolError};
 use manyhands_store::{InboxRow, InboxState, Promise, StoreError};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -380,7 +380,8 @@ fn origin(inbound: &Inbound, caller: &Caller) -> Origin {
         name: caller.name.clone(),
         trusted: caller.is_owner(),
         depth: 0,
-        tainted: false,
+        tainted: Taint::NONE,
+        job: None,
         lineage: Vec::new(),
     }
 }

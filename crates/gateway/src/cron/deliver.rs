@@ -17,6 +17,9 @@ pub(crate) struct Target {
     pub(crate) place: Option<Place>,
     /// On whose behalf it is told.
     pub(crate) origin: Origin,
+    /// Whether sending needs to be authorized once more: the job was changed after untrusted text was
+    /// read, and with it what its recipients get.
+    pub(crate) asks: bool,
 }
 
 /// What became of words.

@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use manyhands_agent::{End, Input, Origin, SessionKey};
+use manyhands_agent::{End, Input, Origin, SessionKey, fence};
 use manyhands_config::Heartbeat;
-use manyhands_core::{AgentId, Caller, ErrorCode, Timestamp, ToolError};
+use manyhands_core::{AgentId, Caller, ErrorCode, Taint, Timestamp, ToolError};
 use manyhands_llm::ModelId;
 use manyhands_schedule::Schedule;
 use manyhands_store::{JobKind, JobRecord, MissedRuns, RunRecord, RunState, StoreError};
@@ -261,11 +261,16 @@ impl Inner {
             model.map_err(|error| ToolError::parameter("heartbeat.model", error.to_string()))?;
         let input = Input {
             model,
-            ..Input::text(question(notes.as_deref(), todos.as_deref()))
+            ..Input::text(question(notes.as_ref(), todos.as_deref()))
         };
-        // People in chats may have written what is open.
+        // People in chats may have written what is open, and anybody with a token HEARTBEAT.md.
+        let mut tainted = Taint::when(todos.is_some(), "file:TODO.md");
+        if let Some((_, written)) = &notes {
+            tainted.absorb(written);
+        }
         let origin = Origin {
-            tainted: todos.is_some(),
+            tainted,
+            job: Some(job.record.id.clone()),
             ..job.origin.clone()
         };
         let answer = self.ask(&key, run, input, &origin).await?;
@@ -312,6 +317,7 @@ impl Inner {
             session: SessionKey::main(&job.record.agent),
             place: None,
             origin: job.origin.clone(),
+            asks: false, // the owner chose the recipient in the settings
         })
     }
 
@@ -327,14 +333,14 @@ impl Inner {
     }
 
     /// HEARTBEAT.md, when it says anything.
-    async fn notes(&self, agent: &AgentId) -> Option<String> {
-        let text = self.file(agent, "HEARTBEAT.md").await?;
-        says_something(&text).then(|| cut(&text, MAX_FILE))
+    async fn notes(&self, agent: &AgentId) -> Option<(String, Taint)> {
+        let (text, taint) = self.file(agent, "HEARTBEAT.md").await?;
+        says_something(&text).then(|| (cut(&text, MAX_FILE), taint))
     }
 
     /// The lines of TODO.md that are open.
     async fn todos(&self, agent: &AgentId) -> Option<String> {
-        let text = self.file(agent, "TODO.md").await?;
+        let (text, _) = self.file(agent, "TODO.md").await?;
         let open: Vec<&str> = text
             .lines()
             .filter(|line| line.trim_start().starts_with("- [ ] "))
@@ -342,9 +348,9 @@ impl Inner {
         (!open.is_empty()).then(|| cut(&open.join("\n"), MAX_FILE))
     }
 
-    async fn file(&self, agent: &AgentId, path: &str) -> Option<String> {
+    async fn file(&self, agent: &AgentId, path: &str) -> Option<(String, Taint)> {
         match self.workspace.find(agent, path).await {
-            Ok(Found::File(file)) => Some(file.text),
+            Ok(Found::File(file)) => Some((file.text, file.taint)),
             _ => None,
         }
     }
@@ -404,13 +410,16 @@ fn is_nothing(text: &str) -> bool {
     bare.is_empty() || bare == NOTHING
 }
 
-fn question(notes: Option<&str>, todos: Option<&str>) -> String {
+fn question(notes: Option<&(String, Taint)>, todos: Option<&str>) -> String {
     let mut text = String::from(
         "This is your heartbeat: nobody asked, it is time to look by yourself whether there is something to do.",
     );
-    if let Some(notes) = notes {
+    if let Some((notes, taint)) = notes {
         text.push_str("\n\nHEARTBEAT.md says:\n\n");
-        text.push_str(notes);
+        match taint.is_tainted() {
+            true => text.push_str(&fence::fenced("file:HEARTBEAT.md", notes)),
+            false => text.push_str(notes),
+        }
     }
     if let Some(todos) = todos {
         text.push_str("\n\nOpen in TODO.md:\n\n");

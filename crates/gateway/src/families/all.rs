@@ -66,7 +66,6 @@ impl Families {
             settings,
             nodes: &self.nodes,
             transfers: &self.transfers,
-            catalogue: all,
             minds: &minds,
             cron: &self.cron,
             chats: &self.chats,

@@ -119,8 +119,8 @@ impl Guests {
             id: stable(&token.issuer, subject),
             name: shown(name, subject),
             rights: Rights {
-                role: grant.role.into(),
-                tools: grant.tools.clone(),
+                agents: vec![Pattern::new("main")],
+                ..Rights::new(grant.role.into(), grant.tools.clone())
             },
             expires,
         })

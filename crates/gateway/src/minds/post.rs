@@ -4,7 +4,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use manyhands_agent::{Input, Minds, Missed, Origin, SessionKey, Whose};
-use manyhands_core::{AgentId, CallId, Clock, ErrorCode, Ids, Timestamp, TokenId, ToolError};
+use manyhands_core::{
+    AgentId, CallId, Clock, ErrorCode, Ids, Taint, Timestamp, TokenId, ToolError,
+};
 use manyhands_store::{AgentMail, AgentMessage, Full, StoreError};
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +26,8 @@ struct Letter {
     token: Option<TokenId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     person: Option<String>,
-    tainted: bool,
+    #[serde(default)]
+    tainted: Taint,
     text: String,
 }
 
@@ -52,7 +55,7 @@ impl Post {
         let letter = Letter {
             token: origin.token,
             person: origin.person.clone(),
-            tainted: origin.tainted,
+            tainted: origin.tainted.clone(),
             text,
         };
         let body =
@@ -116,6 +119,7 @@ impl Post {
                     trusted: false,
                     depth: 0,
                     tainted: letter.tainted,
+                    job: None,
                     lineage: Vec::new(),
                 };
                 let run = Some(format!("mail-{}", message.id));

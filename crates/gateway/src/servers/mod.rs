@@ -24,8 +24,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use manyhands_config::McpServer;
 use manyhands_core::{
-    AgentId, Caller, Catalogue, Clock, ConnectionId, ErrorCode, Ids, RunsOn, ServerName, ToolError,
-    ToolSpec,
+    Catalogue, Clock, ConnectionId, ErrorCode, Ids, RunsOn, ServerName, ToolError, ToolSpec,
 };
 use manyhands_guard::Supervisor;
 use manyhands_store::{ConnectionRecord, Pins, Store, StoreError, Vault};
@@ -204,16 +203,6 @@ impl Servers {
         self.get(name)
             .ok()
             .map(|server| server.service().to_owned())
-    }
-
-    /// Whether a tool, if it is a server's, may be used by this caller for this agent.
-    pub(crate) fn lets(&self, spec: &ToolSpec, caller: &Caller, agent: &AgentId) -> bool {
-        match &spec.runs_on {
-            RunsOn::Server { name } => self
-                .get(name)
-                .is_ok_and(|server| server.permit(caller, agent).is_ok()),
-            _ => true,
-        }
     }
 
     /// Takes the settings over: servers that are new or other than before begin, those that are

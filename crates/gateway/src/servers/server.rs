@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use manyhands_config::McpServer;
 use manyhands_core::{
-    AgentId, Answers, CallContext, Caller, ConnectionId, ErrorCode, Pattern, ServerName, Tool,
-    ToolError,
+    Answers, Audience, CallContext, ConnectionId, Effects, ErrorCode, RunsOn, ServerName, Tool,
+    ToolError, ToolSpec,
 };
 use manyhands_store::{ConnectionStatus, Pin};
 use manyhands_upstream::{
@@ -186,21 +186,26 @@ impl Server {
         tools
     }
 
-    /// Whether whoever asks may use it.
-    pub(crate) fn permit(&self, caller: &Caller, agent: &AgentId) -> Result<(), ToolError> {
-        let named = |patterns: &[Pattern], name: &str| patterns.iter().any(|one| one.matches(name));
-        let (who, key) = if !named(&self.config.agents, agent.as_str()) {
-            (format!("agent {agent}"), "agents")
-        } else if !caller.is_owner() && !named(&self.config.tokens, &caller.name) {
-            (format!("token {:?}", caller.name), "tokens")
-        } else {
-            return Ok(());
-        };
-        let message = format!("{who} may not use the server {}", self.name);
-        Err(ToolError::new(ErrorCode::Forbidden, message).hint(format!(
-            "the owner can change mcpServers.{}.{key}",
-            self.name
-        )))
+    /// Who may use it at all, by `mcpServers.NAME.tokens` and `.agents`.
+    pub(super) fn audience(&self) -> Audience {
+        Audience {
+            tokens: Some(self.config.tokens.clone().into()),
+            agents: Some(self.config.agents.clone().into()),
+            setting: Some(format!("mcpServers.{}", self.name).into()),
+        }
+    }
+
+    /// What using it directly is judged as, for what is no tool: its resources and prompts. Named
+    /// like its tools, so that a token's patterns cover both.
+    pub(crate) fn access(&self, method: &str) -> ToolSpec {
+        let mut spec = ToolSpec::new("server", "server").effects(Effects::READS);
+        let name = format!("{}__{}", self.name, method.replace('/', "_"));
+        if let Ok(name) = name.parse() {
+            spec.name = name;
+        }
+        spec.audience = self.audience();
+        spec.runs_on = RunsOn::Server { name: self.path() };
+        spec
     }
 
     /// Asks a tool, and says which account was used where there would have been others.

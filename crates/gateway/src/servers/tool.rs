@@ -46,7 +46,7 @@ impl ServerTool {
         spec.family = server.name().to_string();
         spec.group = Group::Extra;
         spec.exposure = Exposure::Discoverable;
-        spec.tokens = Some(config.tokens.clone().into());
+        spec.audience = server.audience();
         spec.effects = effects(&definition["annotations"]);
         spec.runs_on = RunsOn::Server {
             name: server.path(),
@@ -87,7 +87,6 @@ impl Tool for ServerTool {
     }
 
     async fn call(&self, arguments: Value, context: &CallContext) -> Result<Outcome, ToolError> {
-        self.server.permit(&context.caller, &context.agent)?;
         let (result, note) = self.server.call(&self.name, arguments, context).await?;
         let mut outcome = outcome(result)?;
         outcome

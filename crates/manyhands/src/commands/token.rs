@@ -17,9 +17,13 @@ pub async fn run(token: Token, ground: &Ground) -> Done {
             name,
             role,
             tools,
+            agents,
             expires,
         } => {
-            let new = json!({ "name": name, "role": role.word(), "tools": tools, "expiresInSeconds": expires });
+            let new = json!({
+                "name": name, "role": role.word(), "tools": tools, "agents": agents,
+                "expiresInSeconds": expires,
+            });
             let made = remote.expect_post("/api/tokens", &new).await?;
             output::say(text(&made["token"]));
             output::remark(format!(
@@ -34,18 +38,17 @@ pub async fn run(token: Token, ground: &Ground) -> Done {
                 .into_iter()
                 .flatten()
                 .map(|token| {
-                    let tools: Vec<String> = token["tools"]
-                        .as_array()
-                        .into_iter()
-                        .flatten()
-                        .map(text)
-                        .collect();
+                    let words = |key: &str| -> String {
+                        let all = token[key].as_array().into_iter().flatten();
+                        all.map(text).collect::<Vec<_>>().join(" ")
+                    };
                     vec![
                         text(&token["id"]),
                         text(&token["name"]),
                         text(&token["role"]),
                         text(&token["state"]),
-                        tools.join(" "),
+                        words("tools"),
+                        words("agents"),
                         text(&token["expiresAt"]),
                         text(&token["lastUsedAt"]),
                     ]
@@ -57,6 +60,7 @@ pub async fn run(token: Token, ground: &Ground) -> Done {
                     "role",
                     "state",
                     "tools",
+                    "agents",
                     "expires",
                     "last used",
                 ],

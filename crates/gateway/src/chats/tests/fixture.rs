@@ -123,6 +123,15 @@ impl Invoke for NoTools {
         Err(ToolError::internal("there are no tools"))
     }
 
+    fn authorize(&self, question: manyhands_core::Question<'_>) -> manyhands_core::Verdict {
+        let denied = question.caller.rights.tools.is_empty() || !question.reach.has(question.spec);
+        let decision = [
+            manyhands_core::Decision::Allow,
+            manyhands_core::Decision::Deny,
+        ][usize::from(denied)];
+        manyhands_core::Verdict::default_rule(decision, "test")
+    }
+
     fn catalogue(&self) -> Arc<Catalogue> {
         Arc::default()
     }
@@ -153,7 +162,7 @@ impl House for Walls {
         let caller = self.chats.caller(person, origin.place.as_ref());
         caller.map(Arc::new)
     }
-    async fn file(&self, _: &AgentId, _: &str) -> Option<String> {
+    async fn file(&self, _: &AgentId, _: &str) -> Option<(String, manyhands_core::Taint)> {
         None
     }
     async fn skills(&self, _: &AgentId) -> Vec<SkillNote> {

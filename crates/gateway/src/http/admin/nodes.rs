@@ -140,6 +140,7 @@ pub async fn enrol(
             name: id.to_string(),
             role: Role::Node,
             tools: Vec::new(),
+            agents: Vec::new(),
             lifetime: None,
         })
         .await?;

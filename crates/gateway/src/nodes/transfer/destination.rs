@@ -12,7 +12,7 @@ use super::source::named;
 use super::{Meta, hex};
 use crate::nodes::node::{FromNode, Given, Node};
 use crate::nodes::tool::failure;
-use crate::workspace::{Upload, Workspace};
+use crate::workspace::{Author, Upload, Workspace};
 
 /// Where a file goes.
 pub(super) enum Destination {
@@ -45,6 +45,7 @@ pub(super) struct WorkspaceDestination {
     workspace: Workspace,
     agent: AgentId,
     path: String,
+    author: Author,
     upload: Option<Upload>,
     /// Which file in which state has come so far.
     resume: Option<String>,
@@ -68,11 +69,17 @@ impl Destination {
         })
     }
 
-    pub(super) fn workspace(workspace: &Workspace, agent: &AgentId, path: &str) -> Self {
+    pub(super) fn workspace(
+        workspace: &Workspace,
+        agent: &AgentId,
+        path: &str,
+        author: Author,
+    ) -> Self {
         Self::Workspace(Box::new(WorkspaceDestination {
             workspace: workspace.clone(),
             agent: agent.clone(),
             path: path.to_owned(),
+            author,
             upload: None,
             resume: None,
             hasher: Sha256::new(),
@@ -244,8 +251,9 @@ impl WorkspaceDestination {
         }
         self.abandon().await;
         let mime = meta.mime.as_deref();
-        let begun = self.workspace.begin(&self.agent, &self.path, mime).await;
-        self.upload = Some(begun.map_err(|e| named("destination", e))?);
+        let author = self.author.clone();
+        let begun = self.workspace.begin(&self.agent, &self.path, mime, author);
+        self.upload = Some(begun.await.map_err(|e| named("destination", e))?);
         self.resume = resume;
         self.hasher = Sha256::new();
         (self.written, self.told) = (0, 0);

@@ -91,7 +91,7 @@ fn context(place: Option<Place>) -> CallContext {
         cancel: CancellationToken::new(),
         network: false,
         progress: Progress::default(),
-        tainted: false,
+        taint: manyhands_core::Taint::NONE,
         lineage: Arc::default(),
         connections: Arc::default(),
         answers: None,

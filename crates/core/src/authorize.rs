@@ -1,0 +1,154 @@
+//! The question "is this allowed?" and its answer. `path` answers it; everybody else asks.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::call::Reach;
+use crate::caller::Caller;
+use crate::effects::Effects;
+use crate::error::{ErrorCode, ToolError};
+use crate::id::AgentId;
+use crate::spec::ToolSpec;
+use crate::taint::Taint;
+
+/// What happens to a call.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Decision {
+    /// It runs.
+    Allow,
+    /// It needs the owner's approval.
+    Ask,
+    /// It is refused.
+    Deny,
+}
+
+/// All that a decision depends on, and nothing else.
+#[derive(Clone, Copy)]
+pub struct Question<'a> {
+    /// Who asks, and on whose decision.
+    pub caller: &'a Caller,
+    /// On whose behalf.
+    pub agent: &'a AgentId,
+    /// The tool.
+    pub spec: &'a ToolSpec,
+    /// What the call does.
+    pub effects: Effects,
+    /// The arguments, canonical; `None` asks whether the tool is available at all.
+    pub arguments: Option<&'a Value>,
+    /// Whether untrusted text may be what asks for it.
+    pub taint: &'a Taint,
+    /// The tools that the task is given.
+    pub reach: &'a Reach,
+}
+
+impl<'a> Question<'a> {
+    /// Whether a direct caller has the tool at all.
+    pub fn available(caller: &'a Caller, agent: &'a AgentId, spec: &'a ToolSpec) -> Self {
+        static ANYTHING: Reach = Reach::ANY;
+        static CLEAN: Taint = Taint::NONE;
+        Self {
+            caller,
+            agent,
+            spec,
+            effects: spec.effects,
+            arguments: None,
+            taint: &CLEAN,
+            reach: &ANYTHING,
+        }
+    }
+
+    /// The same, for a task that is given only what is within `reach`.
+    #[must_use]
+    pub fn within(mut self, reach: &'a Reach) -> Self {
+        self.reach = reach;
+        self
+    }
+}
+
+/// What decided.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RuleRef {
+    /// The rule at this place in `policy.rules`, counted from 0.
+    Rule(usize),
+    /// The rule at this place among those of an agent.
+    Agent(AgentId, usize),
+    /// No rule matched: the caller's rights, the tool's restrictions or the approval mode.
+    Default(&'static str),
+}
+
+impl fmt::Display for RuleRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rule(at) => write!(f, "policy.rules.{at}"),
+            Self::Agent(agent, at) => write!(f, "agents.{agent}.policy.rules.{at}"),
+            Self::Default(why) => write!(f, "default: {why}"),
+        }
+    }
+}
+
+/// The answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verdict {
+    /// Allow, ask or deny.
+    pub decision: Decision,
+    /// What decided.
+    pub rule: RuleRef,
+    /// Why: the owner's words beside the rule, or what is missing.
+    pub reason: Option<String>,
+    /// Whether programs that the call starts may use the network.
+    pub network: bool,
+    /// What the caller is told when it is refused.
+    pub refusal: Option<Box<ToolError>>,
+}
+
+impl Verdict {
+    /// A verdict without a rule.
+    pub fn default_rule(decision: Decision, why: &'static str) -> Self {
+        Self {
+            decision,
+            rule: RuleRef::Default(why),
+            reason: None,
+            network: false,
+            refusal: None,
+        }
+    }
+
+    /// Refused because of who asks, or what they were given.
+    pub fn forbidden(why: &'static str, message: impl Into<String>, hint: &str) -> Self {
+        let refusal = ToolError::new(ErrorCode::Forbidden, message).hint(hint);
+        Self {
+            reason: Some(refusal.message.clone()),
+            refusal: Some(Box::new(refusal)),
+            ..Self::default_rule(Decision::Deny, why)
+        }
+    }
+
+    /// Whether it is refused.
+    pub fn is_denied(&self) -> bool {
+        self.decision == Decision::Deny
+    }
+
+    /// The error of a refusal; asking and allowing go on.
+    pub fn refused(self, spec: &ToolSpec) -> Result<Self, ToolError> {
+        if !self.is_denied() {
+            return Ok(self);
+        }
+        Err(self.refusal.as_deref().cloned().unwrap_or_else(|| {
+            let why = self.reason.as_deref().map(|why| format!(": {why}"));
+            let message = format!(
+                "{} is refused by {}{}",
+                spec.name,
+                self.rule,
+                why.unwrap_or_default()
+            );
+            ToolError::new(ErrorCode::DeniedByPolicy, message)
+                .hint("the owner can see and change the rules with `manyhands policy list` and config.toml")
+        }))
+    }
+}

@@ -1,0 +1,103 @@
+//! The owner's answers to approval requests, wherever they are given: page, command line, chat,
+//! editor or HTTP.
+
+use manyhands_config::Rule;
+use manyhands_core::{ApprovalId, Caller, ErrorCode, ToolError};
+use manyhands_store::{ApprovalRecord, ApprovalScope, ApprovalState, Decision, StoreError};
+use serde_json::Value;
+
+use crate::gateway::Gateway;
+
+/// The longest message to the model.
+const MAX_MESSAGE: usize = 4_000;
+
+impl Gateway {
+    /// Answers an approval request. "Always" adds the rule that was shown to config.toml first, so that
+    /// nothing is approved for longer than is on record.
+    pub(crate) async fn decide(
+        &self,
+        caller: &Caller,
+        id: ApprovalId,
+        decision: Decision,
+        message: Option<&str>,
+    ) -> Result<ApprovalRecord, ToolError> {
+        if message.is_some_and(|message| message.len() > MAX_MESSAGE) {
+            let message = format!("must be at most {MAX_MESSAGE} bytes");
+            return Err(ToolError::parameter("message", message));
+        }
+        let approvals = self.path.approvals();
+        match decision {
+            Decision::Approve(ApprovalScope::Always) => {
+                let asked = approvals.get(id).await.map_err(refusal)?;
+                let asked = asked
+                    .ok_or_else(|| ToolError::not_found(format!("there is no approval {id}")))?;
+                self.add_rule(caller, &asked).await?;
+            }
+            Decision::Approve(ApprovalScope::Conversation) => {
+                let asked = approvals.get(id).await.map_err(refusal)?;
+                if asked.is_some_and(|asked| asked.session.is_none()) {
+                    let message = "the call was not made in a conversation";
+                    return Err(ToolError::parameter("scope", message).hint("use once or always"));
+                }
+            }
+            _ => {}
+        }
+        let decided = approvals.decide(id, decision, message, &caller.name).await;
+        let record = decided.map_err(refusal)?;
+        let what = match decision {
+            Decision::Approve(_) => "approval.approve",
+            Decision::Deny => "approval.deny",
+        };
+        let about = format!("{id} {} {}", record.tool, record.scope.word());
+        let noted = self.note(caller, what, &about).await;
+        noted.map_err(|e| ToolError::internal(e.to_string()))?;
+        Ok(record)
+    }
+
+    /// Adds the rule that a request proposes, just before the rule that asked: rules that come earlier
+    /// keep their say.
+    async fn add_rule(&self, caller: &Caller, asked: &ApprovalRecord) -> Result<(), ToolError> {
+        if asked.state != ApprovalState::Pending {
+            let message = format!("approval {} is {} already", asked.id, asked.state.word());
+            return Err(ToolError::new(ErrorCode::Conflict, message));
+        }
+        let proposal = asked.proposal.clone();
+        let proposal = proposal
+            .and_then(|rule| serde_json::from_value::<Rule>(rule).ok())
+            .ok_or_else(|| {
+                let message = "no rule was proposed for this request";
+                ToolError::parameter("scope", message).hint("approve it once")
+            })?;
+        let (list, at) = match asked.rule.rsplit_once('.') {
+            Some((list, at)) if list.ends_with("rules") => (list, at.parse::<usize>().ok()),
+            _ => ("policy.rules", None),
+        };
+        let settings = self.settings.current();
+        let mut rules = match list.strip_prefix("agents.") {
+            Some(agent) => {
+                let name = agent.trim_end_matches(".policy.rules");
+                let mut agents = settings.agents.iter();
+                let found = agents.find(|(id, _)| id.as_str() == name);
+                found.map_or_else(Vec::new, |(_, agent)| agent.policy.rules.clone())
+            }
+            None => settings.policy.rules.clone(),
+        };
+        let at = at.unwrap_or(rules.len()).min(rules.len());
+        rules.insert(at, proposal);
+        let rules = rules.iter().map(serde_json::to_value);
+        let rules: Vec<Value> = rules
+            .collect::<Result<_, _>>()
+            .map_err(|e| ToolError::internal(e.to_string()))?;
+        self.set_config(caller, list, Value::Array(rules))
+            .await
+            .map(drop)
+    }
+}
+
+fn refusal(error: StoreError) -> ToolError {
+    match error {
+        StoreError::NotFound { .. } => ToolError::not_found(error.to_string()),
+        StoreError::Settled { .. } => ToolError::new(ErrorCode::Conflict, error.to_string()),
+        other => ToolError::new(ErrorCode::Unavailable, other.to_string()),
+    }
+}

@@ -1,0 +1,614 @@
+//! What is allowed, needs approval and is refused.
+
+use super::*;
+use crate::testing;
+use crate::testing::Fixture;
+use manyhands_core::{ErrorCode, Reach, Rights, RunsOn, Taint};
+use serde_json::json;
+
+fn rules(toml_like: Value) -> Authorizer {
+    let rules: Vec<Rule> = serde_json::from_value(toml_like).unwrap();
+    Authorizer::new(&Policy {
+        rules,
+        ..Policy::default()
+    })
+    .unwrap()
+}
+
+/// What is decided about a call for the main agent.
+fn decide(
+    authorizer: &Authorizer,
+    spec: &ToolSpec,
+    caller: &Caller,
+    arguments: &Value,
+    taint: &Taint,
+) -> Verdict {
+    authorizer.authorize(Question {
+        caller,
+        agent: &AgentId::main(),
+        spec,
+        effects: spec.effects,
+        arguments: Some(arguments),
+        taint,
+        reach: &Reach::ANY,
+    })
+}
+
+#[track_caller]
+fn check(
+    engine: &Authorizer,
+    tool: &str,
+    effects: Effects,
+    caller: &Caller,
+    arguments: Value,
+    expect: (Decision, &str),
+) {
+    let spec = ToolSpec::new(tool, "test").effects(effects);
+    let verdict = decide(engine, &spec, caller, &arguments, &Taint::NONE);
+    assert_eq!(
+        (verdict.decision, verdict.rule.to_string().as_str()),
+        expect
+    );
+}
+
+#[test]
+fn after_untrusted_text_even_the_owner_is_asked_unless_a_rule_says_otherwise() {
+    let (owner, arguments) = (testing::owner(), json!({}));
+    let tainted = Taint::by("tool:web_fetch");
+    let open = rules(json!([{ "decision": "allow", "tools": ["x"] }]));
+    let none = rules(json!([]));
+    for effects in [Effects::RUNS, Effects::SENDS, Effects::default()] {
+        let spec = ToolSpec::new("x", "test").effects(effects);
+        let decision =
+            |authorizer, taint| decide(authorizer, &spec, &owner, &arguments, taint).decision;
+        assert_eq!(decision(&none, &tainted), Decision::Ask);
+        assert_eq!(decision(&none, &Taint::NONE), Decision::Allow);
+        assert_eq!(decision(&open, &tainted), Decision::Allow);
+    }
+    let writes = ToolSpec::new("x", "test").effects(Effects::WRITES);
+    let verdict = decide(&none, &writes, &owner, &arguments, &tainted);
+    assert_eq!(verdict.decision, Decision::Allow);
+}
+
+/// What an agent acting for the owner may do by itself, in each approval mode, before and
+/// after it read untrusted text.
+#[test]
+fn the_approval_mode_decides_what_an_agent_may_do_by_itself() {
+    use Decision::{Allow, Ask, Deny};
+    let on_node = |sandboxed| ToolSpec {
+        runs_on: RunsOn::Node {
+            id: "laptop".to_owned(),
+        },
+        sandboxed,
+        ..ToolSpec::new("x", "test")
+    };
+    let server = ToolSpec {
+        runs_on: RunsOn::Server {
+            name: "github".to_owned(),
+        },
+        ..ToolSpec::new("x", "test")
+    };
+    let here = ToolSpec::new("x", "test");
+    let (sends, fetches) = (
+        Effects::SENDS.and(Effects::LEAVES),
+        Effects::READS.and(Effects::LEAVES),
+    );
+    // The tool, its effects, then (clean, tainted) for ask, auto and read-only.
+    let table = [
+        (
+            here.clone(),
+            Effects::READS,
+            [(Allow, Allow), (Allow, Allow), (Allow, Allow)],
+        ),
+        (
+            here.clone(),
+            fetches,
+            [(Allow, Allow), (Allow, Allow), (Allow, Allow)],
+        ),
+        (
+            here.clone(),
+            Effects::WRITES,
+            [(Allow, Allow), (Allow, Allow), (Deny, Deny)],
+        ),
+        (
+            here.clone(),
+            Effects::RUNS,
+            [(Allow, Ask), (Allow, Ask), (Deny, Deny)],
+        ),
+        (
+            here.clone(),
+            sends,
+            [(Ask, Ask), (Allow, Ask), (Deny, Deny)],
+        ),
+        (
+            here.clone(),
+            Effects::SENDS,
+            [(Allow, Ask), (Allow, Ask), (Deny, Deny)],
+        ),
+        (
+            here,
+            Effects::default(),
+            [(Ask, Ask), (Ask, Ask), (Deny, Deny)],
+        ),
+        (
+            on_node(true),
+            Effects::READS,
+            [(Allow, Allow), (Allow, Allow), (Allow, Allow)],
+        ),
+        (
+            on_node(true),
+            Effects::RUNS,
+            [(Allow, Ask), (Allow, Ask), (Deny, Deny)],
+        ),
+        (
+            on_node(true),
+            Effects::WRITES,
+            [(Allow, Allow), (Allow, Allow), (Deny, Deny)],
+        ),
+        (
+            on_node(false),
+            Effects::READS,
+            [(Allow, Allow), (Allow, Allow), (Allow, Allow)],
+        ),
+        (
+            on_node(false),
+            Effects::RUNS,
+            [(Ask, Ask), (Allow, Ask), (Deny, Deny)],
+        ),
+        (
+            on_node(false),
+            Effects::WRITES,
+            [(Ask, Ask), (Allow, Ask), (Deny, Deny)],
+        ),
+        (
+            server.clone(),
+            fetches,
+            [(Allow, Allow), (Allow, Allow), (Allow, Allow)],
+        ),
+        (
+            server,
+            sends.and(Effects::WRITES),
+            [(Ask, Ask), (Allow, Ask), (Deny, Deny)],
+        ),
+    ];
+    let modes = [
+        ApprovalMode::Ask,
+        ApprovalMode::Auto,
+        ApprovalMode::ReadOnly,
+    ];
+    let agent = testing::owner().through(Principal::Agent(AgentId::main()));
+    for (spec, effects, expect) in table {
+        let spec = spec.effects(effects);
+        for (mode, (clean, tainted)) in modes.into_iter().zip(expect) {
+            let policy = Policy {
+                mode,
+                ..Policy::default()
+            };
+            let authorizer = Authorizer::new(&policy).unwrap();
+            let decision = |caller: &Caller, taint: &Taint| {
+                decide(&authorizer, &spec, caller, &json!({}), taint).decision
+            };
+            let about = format!("{:?} {effects:?} {mode:?}", spec.runs_on);
+            assert_eq!(decision(&agent, &Taint::NONE), clean, "{about}");
+            assert_eq!(
+                decision(&agent, &Taint::by("x")),
+                tainted,
+                "{about} tainted"
+            );
+            // What the owner calls directly is never asked about.
+            let direct = decision(&testing::owner(), &Taint::NONE);
+            assert_eq!(direct, Allow, "{about}");
+        }
+    }
+}
+
+#[test]
+fn display_names_give_no_rights() {
+    let mut spec = ToolSpec::new("x", "test").effects(Effects::READS);
+    spec.audience.tokens = Some([Pattern::new("laptop")].into());
+    let open = rules(json!([{ "decision": "deny", "callers": ["client:banned"] }]));
+    let decision =
+        |caller: &Caller| decide(&open, &spec, caller, &json!({}), &Taint::NONE).decision;
+    let person = |name: &str| {
+        let rights = Rights::new(Role::Client, vec![Pattern::new("*")]);
+        Caller::new(Principal::person("telegram:42"), name, rights)
+    };
+    assert_eq!(
+        decision(&testing::client("laptop", &["*"])),
+        Decision::Allow
+    );
+    assert_eq!(decision(&testing::client("other", &["*"])), Decision::Deny);
+    for name in ["laptop", "owner", "client:laptop", "*"] {
+        assert_eq!(decision(&person(name)), Decision::Deny, "{name}");
+    }
+    spec.audience.tokens = None;
+    let decision =
+        |caller: &Caller| decide(&open, &spec, caller, &json!({}), &Taint::NONE).decision;
+    assert_eq!(decision(&testing::client("banned", &["*"])), Decision::Deny);
+    assert_eq!(decision(&person("banned")), Decision::Allow);
+}
+
+#[test]
+fn a_list_shows_a_tool_unless_every_call_of_it_would_be_refused() {
+    let policy = rules(json!([
+        { "decision": "deny", "tools": ["hidden"] },
+        { "decision": "deny", "tools": ["partly"], "when": { "path": { "starts_with": "/etc" } } },
+        { "decision": "allow", "tools": ["narrow"], "when": { "path": { "starts_with": "/srv" } } },
+        { "decision": "deny", "tools": ["narrow"] },
+    ]));
+    let owner = testing::owner();
+    for (tool, shown) in [
+        ("hidden", false),
+        ("partly", true),
+        ("narrow", true),
+        ("x", true),
+    ] {
+        let spec = ToolSpec::new(tool, "test").effects(Effects::READS);
+        let main = AgentId::main();
+        let verdict = policy.authorize(Question::available(&owner, &main, &spec));
+        assert_eq!(!verdict.is_denied(), shown, "{tool}");
+    }
+}
+
+#[test]
+fn rules_match_hosts_and_programs_however_they_are_spelled() {
+    let policy = rules(json!([
+        { "decision": "deny", "tools": ["run"], "when": { "command": { "program": ["rm"] } } },
+        { "decision": "allow", "tools": ["run"], "when": { "command": { "program": ["git", "ls"] } } },
+        { "decision": "ask", "tools": ["run"] },
+        { "decision": "deny", "tools": ["get"], "when": { "url": { "host": ["*.evil.test", "127.0.0.1"] } } },
+        { "decision": "allow", "tools": ["get"], "when": { "url": { "host": ["good.test"] } } },
+        { "decision": "ask", "tools": ["get"] },
+    ]));
+    let client = testing::client("laptop", &["*"]);
+    for (tool, key, value, expect) in [
+        ("run", "command", "env git push", Decision::Allow),
+        ("run", "command", "/usr/bin/git log | ls", Decision::Allow),
+        ("run", "command", "git log; make", Decision::Ask),
+        ("run", "command", "git log; /bin/rm x", Decision::Deny),
+        // What cannot be understood is as good as forbidden where something is forbidden.
+        ("run", "command", "git $(echo x)", Decision::Deny),
+        ("get", "url", "https://good.test/a", Decision::Allow),
+        (
+            "get",
+            "url",
+            "https://GOOD.test:443/%2e%2e",
+            Decision::Allow,
+        ),
+        ("get", "url", "https://good.test.evil.test/", Decision::Deny),
+        ("get", "url", "http://0x7f000001/", Decision::Deny),
+        ("get", "url", "https://other.test/", Decision::Ask),
+        (
+            "get",
+            "url",
+            "https://good.test@other.test/",
+            Decision::Deny,
+        ),
+    ] {
+        let spec = ToolSpec::new(tool, "test").effects(Effects::READS);
+        let arguments = json!({ key: value });
+        let verdict = decide(&policy, &spec, &client, &arguments, &Taint::NONE);
+        assert_eq!(verdict.decision, expect, "{value}");
+    }
+}
+
+#[test]
+fn a_token_acts_only_for_the_agents_it_was_given() {
+    let none = rules(json!([]));
+    let spec = ToolSpec::new("x", "test").effects(Effects::WRITES);
+    let mut client = testing::client("laptop", &["*"]);
+    client.rights.agents = vec![Pattern::new("main")];
+    let decision = |caller: &Caller, agent: &str| {
+        let agent: AgentId = agent.parse().unwrap();
+        none.authorize(Question::available(caller, &agent, &spec))
+            .decision
+    };
+    assert_eq!(decision(&client, "main"), Decision::Allow);
+    assert_eq!(decision(&client, "researcher"), Decision::Deny);
+    assert_eq!(decision(&testing::owner(), "researcher"), Decision::Allow);
+}
+
+#[test]
+fn an_agents_own_rules_narrow_and_never_widen() {
+    let policy =
+        |rules: Value| -> Policy { serde_json::from_value(json!({ "rules": rules })).unwrap() };
+    let own_rules = |rules: Value| AgentRules {
+        rules: policy(rules).rules,
+        mode: None,
+    };
+    let house = policy(json!([
+        { "decision": "deny", "tools": ["never"] },
+        { "decision": "ask", "tools": ["asked"] },
+        { "decision": "allow", "tools": ["open"], "network": true },
+    ]));
+    let own = own_rules(json!([
+        { "decision": "allow", "tools": ["never", "asked", "first"], "network": true },
+        { "decision": "deny", "tools": ["open", "first"], "when": { "x": { "equals": 1 } } },
+        { "decision": "ask", "tools": ["open"], "reason": "mind it" },
+        { "decision": "deny", "tools": ["plain"] },
+    ]));
+    let helper: AgentId = "helper".parse().unwrap();
+    let child: AgentId = "helper-1".parse().unwrap();
+    let root = {
+        let (helper, child) = (helper.clone(), child.clone());
+        move |id: &AgentId| {
+            if *id == child {
+                helper.clone()
+            } else {
+                id.clone()
+            }
+        }
+    };
+    let agents = BTreeMap::from([(helper.clone(), own)]);
+    let engine = Authorizer::with_agents(&house, &agents, Arc::new(root)).unwrap();
+    let owner = testing::owner();
+    let mine = "agents.helper.policy.rules";
+    for (agent, tool, x, expect, rule, network) in [
+        (
+            &helper,
+            "never",
+            0,
+            Decision::Deny,
+            "policy.rules.0".to_owned(),
+            false,
+        ),
+        (
+            &helper,
+            "asked",
+            0,
+            Decision::Ask,
+            "policy.rules.1".to_owned(),
+            false,
+        ),
+        (&helper, "open", 0, Decision::Ask, format!("{mine}.2"), true),
+        (
+            &helper,
+            "open",
+            1,
+            Decision::Deny,
+            format!("{mine}.1"),
+            true,
+        ),
+        (
+            &helper,
+            "plain",
+            0,
+            Decision::Deny,
+            format!("{mine}.3"),
+            false,
+        ),
+        (
+            &child,
+            "plain",
+            0,
+            Decision::Deny,
+            format!("{mine}.3"),
+            false,
+        ),
+        (
+            &AgentId::main(),
+            "open",
+            0,
+            Decision::Allow,
+            "policy.rules.2".to_owned(),
+            true,
+        ),
+        (
+            &AgentId::main(),
+            "plain",
+            0,
+            Decision::Allow,
+            "default: the owner may call every tool".to_owned(),
+            false,
+        ),
+        (
+            &helper,
+            "first",
+            1,
+            Decision::Allow,
+            "default: the owner may call every tool".to_owned(),
+            false,
+        ),
+    ] {
+        let spec = ToolSpec::new(tool, "test").effects(Effects::RUNS);
+        let arguments = json!({ "x": x });
+        let verdict = engine.authorize(Question {
+            caller: &owner,
+            agent,
+            spec: &spec,
+            effects: Effects::RUNS,
+            arguments: Some(&arguments),
+            taint: &Taint::NONE,
+            reach: &Reach::ANY,
+        });
+        let said = (verdict.decision, verdict.rule.to_string(), verdict.network);
+        assert_eq!(said, (expect, rule, network), "{agent} {tool} {x}");
+    }
+}
+
+#[test]
+fn without_rules_the_effects_decide() {
+    let engine = rules(json!([]));
+    let owner = testing::owner();
+    let client = testing::client("laptop", &["*"]);
+    let all = "default: the owner may call every tool";
+    let fine = "default: the tool neither runs programs nor sends messages";
+    check(
+        &engine,
+        "x",
+        Effects::RUNS,
+        &owner,
+        json!({}),
+        (Decision::Allow, all),
+    );
+    check(
+        &engine,
+        "x",
+        Effects::READS,
+        &client,
+        json!({}),
+        (Decision::Allow, fine),
+    );
+    check(
+        &engine,
+        "x",
+        Effects::WRITES,
+        &client,
+        json!({}),
+        (Decision::Allow, fine),
+    );
+    check(
+        &engine,
+        "x",
+        Effects::RUNS.and(Effects::READS),
+        &client,
+        json!({}),
+        (Decision::Ask, "default: the tool runs programs"),
+    );
+    check(
+        &engine,
+        "x",
+        Effects::SENDS,
+        &client,
+        json!({}),
+        (Decision::Ask, "default: the tool sends messages"),
+    );
+    check(
+        &engine,
+        "x",
+        Effects::default(),
+        &client,
+        json!({}),
+        (
+            Decision::Ask,
+            "default: the tool does not declare what it does",
+        ),
+    );
+}
+
+#[test]
+fn the_first_fitting_rule_decides() {
+    let engine = rules(json!([
+        { "decision": "allow", "tools": ["gsv__*"], "when": { "path": { "starts_with": "memory/" } } },
+        { "decision": "ask", "tools": ["gsv__WriteFile"], "callers": ["client:*"] },
+        { "decision": "deny", "effects": ["writes", "runs"] },
+    ]));
+    let client = testing::client("laptop", &["*"]);
+    let owner = testing::owner();
+    let at = |path: &str| json!({ "path": path });
+    check(
+        &engine,
+        "gsv__WriteFile",
+        Effects::WRITES,
+        &client,
+        at("memory/a.md"),
+        (Decision::Allow, "policy.rules.0"),
+    );
+    check(
+        &engine,
+        "gsv__WriteFile",
+        Effects::WRITES,
+        &client,
+        at("SOUL.md"),
+        (Decision::Ask, "policy.rules.1"),
+    );
+    check(
+        &engine,
+        "gsv__WriteFile",
+        Effects::WRITES,
+        &owner,
+        at("SOUL.md"),
+        (Decision::Deny, "policy.rules.2"),
+    );
+    check(
+        &engine,
+        "gsv__ReadFile",
+        Effects::READS,
+        &owner,
+        at("SOUL.md"),
+        (Decision::Allow, "default: the owner may call every tool"),
+    );
+}
+
+#[test]
+fn predicates_look_at_arguments_by_path() {
+    let engine = rules(json!([
+        { "decision": "deny", "when": { "cmd.0": { "equals": "rm" }, "cwd": { "matches": "^/(etc|usr)(/|$)" } } },
+    ]));
+    let owner = testing::owner();
+    let allowed = (Decision::Allow, "default: the owner may call every tool");
+    let denied = (Decision::Deny, "policy.rules.0");
+    check(
+        &engine,
+        "x",
+        Effects::RUNS,
+        &owner,
+        json!({ "cmd": ["rm", "-r"], "cwd": "/etc" }),
+        denied,
+    );
+    check(
+        &engine,
+        "x",
+        Effects::RUNS,
+        &owner,
+        json!({ "cmd": ["ls"], "cwd": "/etc" }),
+        allowed,
+    );
+    check(
+        &engine,
+        "x",
+        Effects::RUNS,
+        &owner,
+        json!({ "cmd": ["rm"], "cwd": "/home" }),
+        allowed,
+    );
+    check(
+        &engine,
+        "x",
+        Effects::RUNS,
+        &owner,
+        json!({ "cmd": ["rm"] }),
+        allowed,
+    );
+}
+
+#[test]
+fn rules_match_aliases_too() {
+    let rule = Rule {
+        tools: vec![Pattern::new("tool__*")],
+        ..serde_json::from_value(json!({ "decision": "deny" })).unwrap()
+    };
+    let engine = Authorizer::new(&Policy {
+        rules: vec![rule],
+        ..Policy::default()
+    })
+    .unwrap();
+    check(
+        &engine,
+        "tool::shell_exec",
+        Effects::RUNS,
+        &testing::owner(),
+        json!({}),
+        (Decision::Deny, "policy.rules.0"),
+    );
+}
+
+#[tokio::test]
+async fn a_caller_without_the_right_is_refused_and_the_tool_does_not_run() {
+    let fixture = Fixture::new().await;
+    for (caller, allowed) in [
+        (testing::client("a", &["test::*"]), true),
+        (testing::client("b", &["test__count"]), true),
+        (testing::client("c", &["gsv__*"]), false),
+        (testing::caller(Role::ReadOnly, "d", &["*"]), false),
+        (testing::caller(Role::Node, "e", &["*"]), false),
+    ] {
+        let before = fixture.count();
+        let outcome = fixture.call_as(caller, "test::count", json!({})).await;
+        assert_eq!(outcome.is_ok(), allowed);
+        assert_eq!(fixture.count(), before + usize::from(allowed));
+        if let Err(error) = outcome {
+            assert_eq!(error.code, ErrorCode::Forbidden);
+        }
+    }
+}
