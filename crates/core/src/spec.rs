@@ -65,17 +65,6 @@ pub struct Variant {
     pub input_schema: Arc<Value>,
 }
 
-/// Who may use a tool at all, as its owner restricted it.
-#[derive(Debug, Clone, Default)]
-pub struct Audience {
-    /// Names of tokens; everybody when `None`. The owner is never left out.
-    pub tokens: Option<Arc<[Pattern]>>,
-    /// Names of agents; every agent when `None`.
-    pub agents: Option<Arc<[Pattern]>>,
-    /// The setting that restricts it, named in a refusal.
-    pub setting: Option<Arc<str>>,
-}
-
 /// What is known of a tool without calling it.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -103,15 +92,9 @@ pub struct ToolSpec {
     /// How long a call may take.
     #[serde(skip)]
     pub deadline: Duration,
-    /// Who may use it at all, beyond their rights; everybody unless said.
+    /// The tokens that it is for, by name; all unless said. The owner's always are.
     #[serde(skip)]
-    pub audience: Audience,
-    /// Shows or changes how the gateway is set up: only the owner, and agents acting for the owner.
-    #[serde(skip)]
-    pub owner_only: bool,
-    /// On a node: whether its programs and writes stay inside a sandbox.
-    #[serde(skip)]
-    pub sandboxed: bool,
+    pub tokens: Option<Arc<[Pattern]>>,
     /// The chats in which it is there.
     #[serde(skip)]
     pub chats: Where,
@@ -121,6 +104,10 @@ pub struct ToolSpec {
     /// It waits for turns whose calls take places of their own, so it takes none itself.
     #[serde(skip)]
     pub waits: bool,
+    /// It shows or changes how the gateway is set up: for the owner, and for tokens whose tool
+    /// patterns name it in full. `*` does not include it.
+    #[serde(skip)]
+    pub administers: bool,
 }
 
 impl ToolSpec {
@@ -141,12 +128,11 @@ impl ToolSpec {
             exposure: Exposure::Direct,
             runs_on: RunsOn::Gateway,
             deadline: Duration::from_secs(60),
-            audience: Audience::default(),
-            owner_only: false,
-            sandboxed: false,
+            tokens: None,
             chats: Where::Anywhere,
             variants: Arc::default(),
             waits: false,
+            administers: false,
         }
     }
 
@@ -171,6 +157,13 @@ impl ToolSpec {
         self
     }
 
+    /// Marks it as administration: a wildcard in a token's tool patterns does not grant it.
+    #[must_use]
+    pub fn administers(mut self) -> Self {
+        self.administers = true;
+        self
+    }
+
     /// Says in which chats it is there.
     #[must_use]
     pub fn chats(mut self, chats: Where) -> Self {
@@ -191,22 +184,6 @@ impl ToolSpec {
         match self.variants.iter().find(fits) {
             Some(one) => (one.description, &one.input_schema),
             None => (&self.description, &self.input_schema),
-        }
-    }
-
-    /// Restricts it to the owner, and to agents acting for the owner.
-    #[must_use]
-    pub fn owner_only(mut self) -> Self {
-        self.owner_only = true;
-        self
-    }
-
-    /// Whether what it changes stays inside the gateway's own folders or a sandbox.
-    pub fn is_contained(&self) -> bool {
-        match self.runs_on {
-            RunsOn::Gateway | RunsOn::Host => true,
-            RunsOn::Node { .. } => self.sandboxed,
-            RunsOn::Server { .. } => false,
         }
     }
 

@@ -66,6 +66,7 @@ impl Families {
             settings,
             nodes: &self.nodes,
             transfers: &self.transfers,
+            catalogue: all,
             minds: &minds,
             cron: &self.cron,
             chats: &self.chats,

@@ -71,7 +71,7 @@ impl People {
 pub(super) fn asker(context: &CallContext) -> Origin {
     Origin {
         depth: u32::try_from(context.lineage.len()).unwrap_or(u32::MAX),
-        tainted: context.taint.clone(),
+        tainted: context.tainted,
         lineage: context.lineage.to_vec(),
         ..origin_of(&context.caller)
     }
@@ -82,7 +82,7 @@ pub(super) fn asker(context: &CallContext) -> Origin {
 pub(super) fn principal(context: &CallContext) -> Origin {
     let asker = asker(context);
     Origin {
-        tainted: asker.taint(),
+        tainted: asker.tainted || !asker.trusted,
         trusted: true,
         ..asker
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use manyhands_core::{
-    CallContext, Catalogue, Effects, Outcome, Question, RunsOn, ToolError, ToolSpec, TypedTool,
+    CallContext, Caller, Catalogue, Effects, Outcome, RunsOn, ToolError, ToolSpec, TypedTool,
 };
 use manyhands_script::{Declared, declare};
 use schemars::JsonSchema;
@@ -138,10 +138,11 @@ impl Details {
         item: &str,
         context: &CallContext,
     ) -> Vec<&'a ToolSpec> {
+        let caller: &Caller = &context.caller;
         let may = |spec: &ToolSpec| {
-            let question = Question::available(&context.caller, &context.agent, spec);
-            let question = question.within(&context.reach);
-            self.finder.allows(question)
+            caller.rights.permit(spec).is_ok()
+                && context.reach.has(spec)
+                && self.finder.servers().lets(spec, caller, &context.agent)
         };
         if let Some(tool) = catalogue.resolve(item) {
             return Some(tool.spec())

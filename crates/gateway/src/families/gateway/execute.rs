@@ -1,13 +1,14 @@
 //! `code-execution_execute`
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use manyhands_core::{
-    CallContext, CallRequest, Catalogue, Effects, ErrorCode, Invoke, Outcome, Reach, Taint, Tool,
+    CallContext, CallRequest, Catalogue, Effects, ErrorCode, Invoke, Outcome, Reach, Tool,
     ToolError, ToolSpec, schema_of, schema_written,
 };
 use manyhands_path::Path;
@@ -157,7 +158,7 @@ impl Tool for Execute {
         let hands = Arc::new(Hands {
             path,
             scripts: self.scripts.clone(),
-            taint: Mutex::new(context.taint.clone()),
+            tainted: AtomicBool::new(context.tainted),
             context: context.clone(),
             connections: Arc::new(connections),
             patience: timeout,
@@ -179,8 +180,8 @@ struct Hands {
     path: Arc<Path>,
     scripts: Scripts,
     context: CallContext,
-    /// The untrusted text that was read before or since; what follows may be what it asks for.
-    taint: Mutex<Taint>,
+    /// Whether words from outside came in before or since; what follows may be what they ask for.
+    tainted: AtomicBool,
     connections: Arc<BTreeMap<String, String>>,
     patience: Duration,
     made: Mutex<Made>,
@@ -197,7 +198,7 @@ impl Hands {
     async fn invoke(&self, tool: &str, arguments: Value, reach: Reach) -> Result<Value, ToolError> {
         let mut request = CallRequest::new(tool, arguments, self.context.caller.clone());
         request.agent = self.context.agent.clone();
-        request.taint = self.taint();
+        request.tainted = self.tainted.load(Ordering::Acquire);
         request.place = self.context.place.clone();
         request.lineage = self.context.lineage.clone();
         request.connections = self.connections.clone();
@@ -207,24 +208,12 @@ impl Hands {
         request.whole = true;
         let effects = self.effects(tool, &request.arguments);
         let outcome = self.path.invoke(request).await;
-        // Outside of turns nothing is tainted: who runs the script wrote it before it read.
-        if !self.context.lineage.is_empty() {
-            let known = outcome
-                .as_ref()
-                .ok()
-                .and_then(|outcome| outcome.taint.clone());
-            let by_effects = || Taint::when(effects.brings_words(), format!("tool:{tool}"));
-            let read = known.unwrap_or_else(by_effects);
-            self.taint
-                .lock()
-                .expect("no panic while held")
-                .absorb(&read);
+        // Outside of turns nobody is tainted: whoever runs the script wrote it before it read.
+        let clean = outcome.as_ref().is_ok_and(|outcome| outcome.clean);
+        if !self.context.lineage.is_empty() && effects.brings_words() && !clean {
+            self.tainted.store(true, Ordering::Release);
         }
         outcome.map(|outcome| outcome.value)
-    }
-
-    fn taint(&self) -> Taint {
-        self.taint.lock().expect("no panic while held").clone()
     }
 
     fn effects(&self, tool: &str, arguments: &Value) -> Effects {

@@ -1,11 +1,9 @@
 //! `gsv__Cron`
 
-use serde_json::{Value, json};
 use std::time::Duration;
 
 use manyhands_core::{
-    AgentId, CallContext, Catalogue, Effects, Implied, Outcome, Problem, Taint, ToolError,
-    ToolSpec, TypedTool,
+    AgentId, CallContext, Effects, Outcome, Problem, ToolError, ToolSpec, TypedTool,
 };
 use manyhands_wire::{CronJob, CronRan, CronRun, CronStatusResult};
 use schemars::JsonSchema;
@@ -194,27 +192,6 @@ impl TypedTool for CronJobs {
             .waits()
     }
 
-    /// A job that is to deliver to somebody sends them messages.
-    fn implies(&self, arguments: &Value, catalogue: &Catalogue) -> Vec<Implied> {
-        let spec = ["/job/spec", "/patch/spec"];
-        let spec = spec.iter().find_map(|at| arguments.pointer(at));
-        let given = |name: &str| {
-            spec.and_then(|spec| spec.get(name))
-                .filter(|v| !v.is_null())
-        };
-        let (channel, to) = (given("channel"), given("to"));
-        if channel.is_none() && to.is_none() {
-            return Vec::new();
-        }
-        let message = json!({ "channel": channel, "to": to, "text": given("message") });
-        let tool = catalogue.resolve("gsv__Message");
-        let sends = tool.map(|tool| Implied {
-            tool: tool.clone(),
-            arguments: message,
-        });
-        sends.into_iter().collect()
-    }
-
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
         params.check()?;
         let mut origin = asker(context);
@@ -268,17 +245,8 @@ impl TypedTool for CronJobs {
                 Output::Runs { runs, count }
             }
         };
-        // What a run answered may hold untrusted text, and so may a job that was made after reading some.
-        if matches!(params.action, Action::Run | Action::Runs) {
-            return Outcome::of(&output);
-        }
-        let jobs = match &output {
-            Output::List { jobs, .. } => jobs.as_slice(),
-            Output::Job { job, .. } => std::slice::from_ref(&**job),
-            _ => &[],
-        };
-        let source = jobs.iter().find_map(|job| job.tainted_by.as_deref());
-        let taint = source.map_or(Taint::NONE, Taint::by);
-        Ok(Outcome::of(&output)?.tainted_by(taint))
+        // What a run answered may hold text from outside; the rest is ours.
+        let clean = !matches!(params.action, Action::Run | Action::Runs);
+        Ok(Outcome::of(&output)?.clean(clean))
     }
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::workspace::{Author, Source, Workspace, canonical_path};
+use crate::workspace::{Source, Workspace, canonical_path};
 
 /// Edit a file by replacing exact text. The text must stand in the file exactly once unless
 /// `replaceAll` is true. The replacement is literal. Editing a global skill writes the agent's own copy.
@@ -72,7 +72,7 @@ impl TypedTool for EditFile {
         let mut replacements = 0;
         let read = self
             .0
-            .rewrite(&context.agent, &path, &Author::of(context), |text| {
+            .rewrite(&context.agent, &path, |text| {
                 let edited =
                     manyhands_hands::replace_exact(text, &old_string, &new_string, matches)
                         .map_err(|error| refusal(&error, &path))?;
@@ -87,7 +87,6 @@ impl TypedTool for EditFile {
             resolved_path: read.skill.as_ref().map(|_| read.key.clone()),
             resolved_source: read.skill,
         })
-        .map(|outcome| outcome.tainted_by(read.taint))
     }
 }
 

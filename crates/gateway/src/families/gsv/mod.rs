@@ -15,7 +15,8 @@ mod write_file;
 
 use std::sync::Arc;
 
-use manyhands_core::{Tool, ToolSpec, Typed};
+use arc_swap::ArcSwap;
+use manyhands_core::{Catalogue, Tool, ToolSpec, Typed};
 
 use super::MindGround;
 use crate::chats::Chats;
@@ -31,6 +32,7 @@ pub(crate) struct Ground<'a> {
     pub(crate) settings: &'a LiveSettings,
     pub(crate) nodes: &'a Arc<Nodes>,
     pub(crate) transfers: &'a Transfers,
+    pub(crate) catalogue: &'a Arc<ArcSwap<Catalogue>>,
     pub(crate) minds: &'a MindGround,
     pub(crate) cron: &'a Cron,
     pub(crate) chats: &'a Chats,
@@ -43,6 +45,7 @@ pub(crate) fn tools(ground: &Ground<'_>) -> Vec<Arc<dyn Tool>> {
         settings,
         nodes,
         transfers,
+        catalogue,
         minds,
         cron,
         chats,
@@ -57,6 +60,7 @@ pub(crate) fn tools(ground: &Ground<'_>) -> Vec<Arc<dyn Tool>> {
         Arc::new(Typed::new(transfer::Transfer {
             nodes: Arc::clone(nodes),
             transfers: (*transfers).clone(),
+            catalogue: Arc::clone(catalogue),
         })),
         Arc::new(Typed::new(sessions_list::SessionsList((*minds).clone()))),
         Arc::new(Typed::new(memory_search::MemorySearch((*minds).clone()))),

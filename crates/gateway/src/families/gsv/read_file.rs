@@ -72,32 +72,21 @@ impl TypedTool for ReadFile {
         } else {
             asked
         };
-        // A file is as trusted as its author was when it was written.
-        let (output, taint) = match self.0.find(&context.agent, &path).await? {
-            Found::File(file) => {
-                let output = Output::File {
-                    path,
-                    content: file.text,
-                    size: file.size,
-                    last_modified: file.modified.map(|at| at.rfc3339()),
-                    resolved_path: file.skill.as_ref().map(|_| file.key.clone()),
-                    resolved_source: file.skill,
-                };
-                (output, file.taint)
-            }
-            Found::Directory {
+        let output = match self.0.find(&context.agent, &path).await? {
+            Found::File(file) => Output::File {
+                path,
+                content: file.text,
+                size: file.size,
+                last_modified: file.modified.map(|at| at.rfc3339()),
+                resolved_path: file.skill.as_ref().map(|_| file.key.clone()),
+                resolved_source: file.skill,
+            },
+            Found::Directory { files, directories } => Output::Directory {
+                path,
                 files,
                 directories,
-                taint,
-            } => {
-                let output = Output::Directory {
-                    path,
-                    files,
-                    directories,
-                };
-                (output, taint)
-            }
+            },
         };
-        Ok(Outcome::of(&output)?.tainted_by(taint))
+        Outcome::of(&output)
     }
 }

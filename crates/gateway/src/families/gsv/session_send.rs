@@ -92,7 +92,7 @@ impl TypedTool for SessionSend {
             End::Said(text) => {
                 output.status = "replied";
                 output.reply = Some(text);
-                return Ok(Outcome::of(&output)?.tainted_by(answer.tainted));
+                return Ok(Outcome::of(&output)?.clean(!answer.tainted));
             }
             End::Failed(error) => format!("{key} gave no answer: {error}"),
             End::Stopped => format!("{key} gave no answer: somebody stopped its turn"),

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use manyhands_core::{
-    CallContext, Catalogue, Effects, ErrorCode, Implied, Outcome, ToolError, ToolSpec, TypedTool,
+    CallContext, Caller, Catalogue, Effects, ErrorCode, Outcome, ToolError, ToolSpec, TypedTool,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 use crate::nodes::Nodes;
 use crate::nodes::transfer::{End, Transfers};
@@ -58,6 +58,7 @@ fn is_zero(count: &u32) -> bool {
 pub(super) struct Transfer {
     pub(super) nodes: Arc<Nodes>,
     pub(super) transfers: Transfers,
+    pub(super) catalogue: Arc<ArcSwap<Catalogue>>,
 }
 
 impl TypedTool for Transfer {
@@ -70,37 +71,14 @@ impl TypedTool for Transfer {
             .deadline(DEADLINE)
     }
 
-    fn canonical(&self, mut arguments: Value) -> Value {
-        for name in ["source", "destination"] {
-            if let Some(Value::String(end)) = arguments.get_mut(name)
-                && let Ok(parsed) = End::parse(name, end)
-            {
-                *end = parsed.canonical().to_string();
-            }
-        }
-        arguments
-    }
-
-    fn implies(&self, arguments: &Value, catalogue: &Catalogue) -> Vec<Implied> {
-        let end = |name: &str, way: Way| {
-            let end = End::parse(name, arguments.get(name)?.as_str()?).ok()?;
-            self.implied(&end, way, catalogue)
-        };
-        let ends = [
-            end("source", Way::Reading),
-            end("destination", Way::Writing),
-        ];
-        ends.into_iter().flatten().collect()
-    }
-
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
         let source = End::parse("source", &params.source)?;
         let destination = End::parse("destination", &params.destination)?;
         if source == destination {
             return Err(ToolError::parameter("destination", "is the source itself"));
         }
-        self.shares(&source, Way::Reading)?;
-        self.shares(&destination, Way::Writing)?;
+        self.permit(&source, Way::Reading, &context.caller)?;
+        self.permit(&destination, Way::Writing, &context.caller)?;
         let there = self.transfers.run(&source, &destination, context).await?;
         Outcome::of(&Output {
             source: params.source,
@@ -114,40 +92,28 @@ impl TypedTool for Transfer {
 }
 
 impl Transfer {
-    /// The call that reading or writing one end amounts to.
-    fn implied(&self, end: &End, way: Way, catalogue: &Catalogue) -> Option<Implied> {
-        let (names, path): (Vec<String>, &str) = match (end, way) {
-            (End::Workspace { path }, Way::Reading) => (vec!["gsv__ReadFile".to_owned()], path),
-            (End::Workspace { path }, Way::Writing) => (vec!["gsv__WriteFile".to_owned()], path),
-            (End::Node { id, path }, way) => {
-                let node = self.nodes.find(id.as_str()).ok()?; // said when it runs
-                let names = match way {
-                    Way::Reading => node.readers(),
-                    Way::Writing => node.writers(),
-                };
-                (names.to_vec(), path)
-            }
-        };
-        let mut tools = names.iter().filter_map(|name| catalogue.resolve(name));
-        let tool = tools.next()?.clone();
-        let arguments = json!({ "path": path });
-        Some(Implied { tool, arguments })
-    }
-
-    /// Whether a node shares files in that direction at all.
-    fn shares(&self, end: &End, way: Way) -> Result<(), ToolError> {
+    /// Whoever may not read or write a node's files by its own tools may not do it this way.
+    fn permit(&self, end: &End, way: Way, caller: &Caller) -> Result<(), ToolError> {
         let End::Node { id, .. } = end else {
             return Ok(());
         };
         let node = self.nodes.find(id.as_str())?;
-        let (tools, done) = match way {
-            Way::Reading => (node.readers(), "read"),
-            Way::Writing => (node.writers(), "written"),
+        let (tools, does, done) = match way {
+            Way::Reading => (node.readers(), "reads", "read"),
+            Way::Writing => (node.writers(), "writes", "written"),
         };
-        if !tools.is_empty() {
+        let catalogue = self.catalogue.load();
+        let permitted = |name: &String| {
+            let tool = catalogue.resolve(name);
+            tool.is_some_and(|tool| caller.rights.permit(tool.spec()).is_ok())
+        };
+        if tools.iter().any(permitted) {
             return Ok(());
         }
-        let message = format!("node {id} does not let its files be {done}");
+        let message = match tools.is_empty() {
+            true => format!("node {id} does not let its files be {done}"),
+            false => format!("this token may not call a tool of node {id} that {does} files"),
+        };
         Err(ToolError::new(ErrorCode::Forbidden, message))
     }
 }

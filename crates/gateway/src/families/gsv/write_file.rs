@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::workspace::{Author, Workspace, canonical_path};
+use crate::workspace::{Workspace, canonical_path};
 
 /// Write or create a file in the agent's workspace. Parent directories are created. Writing
 /// under `skills/` makes or updates the agent's own copy and leaves the global skill alone.
@@ -50,9 +50,7 @@ impl TypedTool for WriteFile {
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
         let Params { path, content } = params;
         let seen = context.if_version.as_deref();
-        let author = Author::of(context);
-        let written = self.0.write(&context.agent, &path, content, seen, &author);
-        let written = written.await?;
+        let written = self.0.write(&context.agent, &path, content, seen).await?;
         Outcome::of(&Output {
             path,
             size: written.size,

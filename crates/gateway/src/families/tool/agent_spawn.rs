@@ -1,14 +1,12 @@
 //! `tool::agent_spawn`
 
-use manyhands_store::StoreError;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use manyhands_agent::template::{self, Template};
 use manyhands_agent::{End, Input, Minds, SessionKey};
 use manyhands_core::{
-    AgentId, CallContext, Effects, ErrorCode, Outcome, RunsOn, Taint, ToolError, ToolSpec,
-    TypedTool,
+    AgentId, CallContext, Effects, ErrorCode, Outcome, RunsOn, ToolError, ToolSpec, TypedTool,
 };
 use object_store::ObjectStoreExt as _;
 use object_store::path::Path as Key;
@@ -18,7 +16,7 @@ use serde_json::json;
 
 use crate::families::ground::{MindGround, principal};
 use crate::minds::Child;
-use crate::workspace::{Author, Found};
+use crate::workspace::Found;
 
 /// How deep agents that agents made may stand.
 const MAX_DEPTH: u32 = 5;
@@ -99,7 +97,7 @@ impl TypedTool for AgentSpawn {
                     response,
                     depth: child.depth,
                 };
-                return Ok(Outcome::of(&output)?.tainted_by(answer.tainted));
+                return Ok(Outcome::of(&output)?.clean(!answer.tainted));
             }
             End::Failed(error) => format!("{} gave no answer: {error}", child.id),
             End::Stopped => format!("{} gave no answer: somebody stopped it", child.id),
@@ -129,14 +127,12 @@ impl AgentSpawn {
             return Err(ToolError::new(ErrorCode::Forbidden, message)
                 .hint("do it yourself, or say in your answer what is left to do"));
         }
-        let (template, taint) = self.template(&params.template, context).await?;
-        let author = Author::of(context).copying(&taint);
         let Template {
             model,
             thinking,
             tools,
             prompt,
-        } = template;
+        } = self.template(&params.template, context).await?;
         let tools = minds.tools_for_child(&parent, &tools, context).await?;
         let _making = kin.making().await;
         let now = self.0.post.clock.now();
@@ -167,12 +163,13 @@ impl AgentSpawn {
             prompt,
             created: now,
         };
-        let unsaved = |e: StoreError| {
-            let message = format!("failed to store the agent: {e}");
-            ToolError::new(ErrorCode::Unavailable, message)
-        };
-        kin.mark(&child.id, &author, now).await.map_err(unsaved)?;
-        kin.add(child.clone()).await.map_err(unsaved)?;
+        let kept = kin.add(child.clone()).await;
+        kept.map_err(|e| {
+            ToolError::new(
+                ErrorCode::Unavailable,
+                format!("the agent could not be kept: {e}"),
+            )
+        })?;
         Ok(child)
     }
 
@@ -194,11 +191,7 @@ impl AgentSpawn {
         Err(ToolError::new(ErrorCode::Forbidden, message))
     }
 
-    async fn template(
-        &self,
-        name: &str,
-        context: &CallContext,
-    ) -> Result<(Template, Taint), ToolError> {
+    async fn template(&self, name: &str, context: &CallContext) -> Result<Template, ToolError> {
         let legal = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-' || c == b'_';
         if name.len() > 48 || name.starts_with(['-', '_']) || !name.bytes().all(legal) {
             let message = "must be 1-48 of a-z, 0-9, - and _, starting with a letter or digit";
@@ -206,9 +199,9 @@ impl AgentSpawn {
         }
         let path = format!("{FOLDER}/{name}.md");
         let own = self.0.workspace.find(&context.agent, &path).await;
-        let (text, taint) = match own {
-            Ok(Found::File(file)) => (Some(file.text), file.taint),
-            _ => (self.shared(&path).await?, Taint::NONE),
+        let text = match own {
+            Ok(Found::File(file)) => Some(file.text),
+            _ => self.shared(&path).await?,
         };
         let built_in = template::BUILT_IN.iter().find(|(known, _)| *known == name);
         let Some(text) = text.or_else(|| built_in.map(|(_, text)| (*text).to_owned())) else {
@@ -219,13 +212,12 @@ impl AgentSpawn {
             ))
             .hint(format!("write {path} with gsv__WriteFile to make one")));
         };
-        let parsed = template::parse(&text).map_err(|why| {
+        template::parse(&text).map_err(|why| {
             ToolError::new(
                 ErrorCode::Failed,
                 format!("the template {name} cannot be used: {why}"),
             )
-        })?;
-        Ok((parsed, taint))
+        })
     }
 
     /// A file that all agents share.

@@ -11,9 +11,7 @@ use async_trait::async_trait;
 use manyhands_acp::{CommandLine, Desk, Exited, News, Permit, Question, Screen, Terminal};
 use manyhands_agent::What;
 use manyhands_config::{AcpAgent, AcpPermissions};
-use manyhands_core::{
-    ApprovalId, CallContext, CallRequest, Progress, Step, Taint, ToolError, Witness,
-};
+use manyhands_core::{ApprovalId, CallContext, CallRequest, Progress, Step, ToolError, Witness};
 use manyhands_guard::{Exit, Limits, Stdin};
 use manyhands_hands::files::{Mode, read_text, write_text};
 use manyhands_hands::shell::{Job, Started, Terms, find_program};
@@ -90,12 +88,9 @@ impl AcpDesk {
         request.approval_wait = Duration::from_secs(u64::from(minutes) * 60);
         request.lineage = self.context.lineage.clone();
         // What the agent asks is text from outside, unless its owner vouches for it.
-        request.taint = match self.permissions {
-            AcpPermissions::Allow => self.context.taint.clone(),
-            AcpPermissions::Ask | AcpPermissions::Deny => {
-                let agent = Taint::by(format!("acp:{}", self.name));
-                self.context.taint.clone().or(&agent)
-            }
+        request.tainted = match self.permissions {
+            AcpPermissions::Allow => self.context.tainted,
+            AcpPermissions::Ask | AcpPermissions::Deny => true,
         };
         request.witness = Some(Arc::new(Crier {
             context: self.context.clone(),

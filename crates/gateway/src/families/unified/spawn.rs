@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use manyhands_agent::{Answer, End, Input, Minds, Origin, SessionKey, What, json_in};
 use manyhands_core::{
-    CallContext, Effects, ErrorCode, Group, Outcome, RunsOn, Step, Taint, ToolError, ToolSpec,
-    TypedTool,
+    CallContext, Effects, ErrorCode, Group, Outcome, RunsOn, Step, ToolError, ToolSpec, TypedTool,
 };
 use manyhands_path::{check_schema, validate_against};
 use schemars::JsonSchema;
@@ -204,7 +203,7 @@ impl Errand<'_> {
         if let Ok(Err(why)) = &fits {
             let again = format!("Your answer cannot be used: {why}. {}", schema.asked());
             let answer = self.ask(key, again).await?;
-            tainted.absorb(&answer.tainted);
+            tainted |= answer.tainted;
             fits = said(answer.end).map(|text| schema.fit(&text));
         }
         let done = fits.and_then(|fits| {
@@ -251,7 +250,7 @@ impl Errand<'_> {
         &self,
         key: &SessionKey,
         done: Result<(String, Value), String>,
-        tainted: Taint,
+        tainted: bool,
     ) -> Result<Outcome, ToolError> {
         let (status, summary, output, error) = match done {
             Ok((summary, output)) => ("done", summary, output, String::new()),
@@ -274,7 +273,7 @@ impl Errand<'_> {
             output,
             error,
         };
-        Ok(Outcome::of(&envelope)?.tainted_by(tainted))
+        Ok(Outcome::of(&envelope)?.clean(!tainted))
     }
 }
 

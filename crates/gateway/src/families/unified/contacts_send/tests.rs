@@ -91,7 +91,7 @@ fn context(place: Option<Place>) -> CallContext {
         cancel: CancellationToken::new(),
         network: false,
         progress: Progress::default(),
-        taint: manyhands_core::Taint::NONE,
+        tainted: false,
         lineage: Arc::default(),
         connections: Arc::default(),
         answers: None,
