@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use manyhands_core::{Caller, ErrorCode, Taint, ToolError};
+use manyhands_core::{Caller, ErrorCode, ToolError};
 use manyhands_llm::StopReason;
 use manyhands_store::StoreError;
 
@@ -10,7 +10,7 @@ use crate::event::{ChatEvent, What};
 use crate::key::SessionKey;
 use crate::listening::{Listener, Missed, Whose};
 use crate::minds::{Inner, Minds, Sent, kept};
-use crate::outcome::{ended, taint_of};
+use crate::outcome::{ended, is_tainted};
 use crate::outside::Origin;
 use crate::turn::Input;
 
@@ -34,7 +34,7 @@ pub struct Answer {
     /// How its turn ended.
     pub end: End,
     /// Whether the turn read text from outside, which may be in its words.
-    pub tainted: Taint,
+    pub tainted: bool,
 }
 
 /// Which sessions wait for which: an asker and whom it asked.
@@ -217,7 +217,7 @@ impl Inner {
             let told = ended(&turn)?;
             Some(Answer {
                 end: End::of(&told),
-                tainted: taint_of(&turn),
+                tainted: is_tainted(&turn),
             })
         }))
     }
@@ -240,7 +240,7 @@ impl End {
 fn as_told(what: &What) -> Answer {
     Answer {
         end: End::of(what),
-        tainted: Taint::by("a turn whose end is unknown"),
+        tainted: true,
     }
 }
 

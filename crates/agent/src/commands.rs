@@ -11,7 +11,6 @@ use crate::minds::Minds;
 use crate::outside::Verdict;
 use crate::settings::SessionSettings;
 use crate::turn::{Input, size_of};
-use manyhands_store::ApprovalScope;
 
 /// How like a command a word must be for it to be meant.
 const LIKE: f64 = 0.7;
@@ -118,8 +117,7 @@ impl Command {
             Self::Model => " [PROVIDER/MODEL|default]",
             Self::Think => " [none|minimal|low|medium|high|xhigh|default]",
             Self::Compact => " [N]",
-            Self::Approve => " ID [once|conversation|always]",
-            Self::Deny => " ID [MESSAGE]",
+            Self::Approve | Self::Deny => " ID",
         }
     }
 
@@ -308,8 +306,8 @@ impl Asked<'_> {
             Command::Model => self.model(rest).await,
             Command::Think => self.think(rest).await,
             Command::Compact => self.compact(rest).await,
-            Command::Approve => self.approve(rest).await,
-            Command::Deny => self.deny(rest).await,
+            Command::Approve => self.decide(rest, Verdict::Approve).await,
+            Command::Deny => self.decide(rest, Verdict::Deny).await,
             Command::Help => Ok(help()),
         }
     }
@@ -384,7 +382,7 @@ impl Asked<'_> {
         });
         if let Some((approval, tool)) = minds.question(self.key) {
             lines.push(format!(
-                "needs approval: {tool}; /approve {approval} or /deny {approval}"
+                "waits for the owner: {tool}; /approve {approval} or /deny {approval}"
             ));
         }
         Ok(lines.join("\n"))
@@ -479,45 +477,23 @@ impl Asked<'_> {
         })
     }
 
-    async fn approve(&self, rest: &str) -> Result<String, ToolError> {
-        let (id, scope) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-        let scope = match scope.trim() {
-            "" | "once" => ApprovalScope::Once,
-            "conversation" => ApprovalScope::Conversation,
-            "always" => ApprovalScope::Always,
-            other => {
-                let message = format!("{other:?} is not how far an approval reaches");
-                return Err(ToolError::new(ErrorCode::InvalidArguments, message)
-                    .hint("/approve ID, /approve ID conversation or /approve ID always"));
-            }
-        };
-        self.decide(id, Verdict::Approve(scope)).await
-    }
-
-    async fn deny(&self, rest: &str) -> Result<String, ToolError> {
-        let (id, message) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-        let message = Some(message.trim()).filter(|message| !message.is_empty());
-        self.decide(id, Verdict::Deny(message.map(str::to_owned)))
-            .await
-    }
-
-    async fn decide(&self, id: &str, verdict: Verdict) -> Result<String, ToolError> {
+    async fn decide(&self, rest: &str, verdict: Verdict) -> Result<String, ToolError> {
         if !self.caller.is_owner() {
-            let message = "only the owner answers approval requests";
+            let message = "only the owner answers what waits for the owner";
             return Err(ToolError::new(ErrorCode::Forbidden, message));
         }
-        if id.is_empty() {
+        if rest.is_empty() || rest.contains(char::is_whitespace) {
             let error = ToolError::new(
                 ErrorCode::InvalidArguments,
-                "name one approval request by its id, so that what runs is what you saw",
+                "name one approval by its id, so that what runs is what you saw",
             );
             return Err(match self.minds.question(self.key) {
-                Some((approval, tool)) => error.hint(format!("{tool} is pending as {approval}")),
-                None => error.hint("`manyhands approvals list` shows what is pending"),
+                Some((approval, tool)) => error.hint(format!("{tool} waits here as {approval}")),
+                None => error.hint("`manyhands approvals list` shows what waits"),
             });
         }
         let house = &self.minds.inner.house;
-        house.decide(self.caller, id, verdict).await
+        house.decide(self.caller, rest, verdict).await
     }
 }
 

@@ -153,11 +153,6 @@ impl SessionKey {
         Self::of(agent, &rest)
     }
 
-    /// How the keys of somebody without a token go on, by their principal.
-    pub fn principal_prefix(principal: &str) -> String {
-        format!("principal:{}:", escaped(principal))
-    }
-
     /// How the keys of a client's token go on: no two tokens have the same.
     pub fn client_prefix(name: &str) -> String {
         format!("client:{}:", escaped(name))

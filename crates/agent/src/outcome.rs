@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use manyhands_core::{ErrorCode, Taint, Timestamp, ToolError};
+use manyhands_core::{ErrorCode, Timestamp, ToolError};
 use manyhands_llm::{ErrorKind, ModelError, StopReason};
 use manyhands_store::{StoreError, TurnEnd, TurnRecord, TurnState};
 use serde::{Deserialize, Serialize};
@@ -307,10 +307,10 @@ pub(crate) fn spent(end: &TurnEnd) -> Option<TurnUsage> {
     (usage.replies > 0).then_some(usage)
 }
 
-/// The untrusted text that a turn read; one whose record cannot be read counts as tainted.
-pub(crate) fn taint_of(turn: &TurnRecord) -> Taint {
+/// Whether a turn read text from outside; one whose record cannot be read counts as if it had.
+pub(crate) fn is_tainted(turn: &TurnRecord) -> bool {
     let work: Option<Work> = serde_json::from_str(&turn.work).ok();
-    work.map_or_else(|| Taint::by("an unreadable turn"), |work| work.tainted)
+    work.is_none_or(|work| work.tainted)
 }
 
 impl Inner {

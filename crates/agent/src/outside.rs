@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use manyhands_core::{AgentId, Caller, Place, Principal, Taint, TokenId, ToolError};
+use manyhands_core::{AgentId, Caller, Place, TokenId, ToolError};
 use manyhands_llm::{Delta, ModelError, ModelId, Models, Reply, Request};
-use manyhands_store::ApprovalScope;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
@@ -32,37 +31,15 @@ pub struct Origin {
     /// How many agents stand between the first asker and this.
     #[serde(default)]
     pub depth: u32,
-    /// Whether untrusted text may be why it was said.
-    #[serde(default)]
-    pub tainted: Taint,
-    /// The scheduled job whose run it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub job: Option<String>,
+    /// Whether it may have been said because of a text from outside, trusted as it is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tainted: bool,
     /// The sessions in whose turns it was said, the first asker's first: each waits for the next.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lineage: Vec<String>,
 }
 
 impl Origin {
-    /// Who decides what is called in its turn: the job whose run it is, else the agent.
-    pub fn actor(&self, agent: &AgentId) -> Principal {
-        match &self.job {
-            Some(job) => Principal::Job(job.clone()),
-            None => Principal::Agent(agent.clone()),
-        }
-    }
-
-    /// What taints the turn it begins: what it was said because of, or who says it.
-    pub fn taint(&self) -> Taint {
-        match self.trusted {
-            true => self.tainted.clone(),
-            false => {
-                let who = self.person.clone().unwrap_or_else(|| self.name.clone());
-                self.tainted.clone().or(&Taint::by(format!("person:{who}")))
-            }
-        }
-    }
-
     /// Whether two things were said by the same person, in the same chat if in any: an answer to
     /// one is an answer to both.
     pub fn is_same(&self, other: &Self) -> bool {
@@ -147,8 +124,8 @@ pub trait House: Send + Sync {
     fn limits(&self) -> TurnLimits;
     /// Whoever came by an origin, with the rights they have now.
     fn caller(&self, origin: &Origin) -> Result<Arc<Caller>, ToolError>;
-    /// A file of an agent's workspace, and what tainted it; `None` when it is not there.
-    async fn file(&self, agent: &AgentId, path: &str) -> Option<(String, Taint)>;
+    /// A file of an agent's workspace; `None` when it is not there.
+    async fn file(&self, agent: &AgentId, path: &str) -> Option<String>;
     /// The skills that an agent can use now.
     async fn skills(&self, agent: &AgentId) -> Vec<SkillNote>;
     /// What there is to know about here and now, in lines: machines, zone, version.
@@ -159,13 +136,13 @@ pub trait House: Send + Sync {
     fn stopping(&self) -> &CancellationToken;
 }
 
-/// The owner's answer to an approval request.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The owner's answer to a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// What was shown may run, and calls like it as far as the scope reaches.
-    Approve(ApprovalScope),
-    /// It may not; the model receives the message.
-    Deny(Option<String>),
+    /// Exactly what was shown may run, once.
+    Approve,
+    /// It may not.
+    Deny,
 }
 
 /// The user's local time.

@@ -205,9 +205,7 @@ impl Minds {
     fn plan_request(&self, task: &PlanTask, context: &CallContext) -> Result<Request, ToolError> {
         let agent = self.inner.agent(&context.agent)?;
         let shape = Shape {
-            path: &*self.inner.path,
             caller: &context.caller,
-            agent: &context.agent,
             tools: &agent.tools,
             discover: &agent.discover,
             only: None,
@@ -344,7 +342,7 @@ mod tests {
         let given = |is_error| Given {
             content: Vec::new(),
             is_error,
-            taints: manyhands_core::Taint::NONE,
+            taints: false,
             plan: None,
             made: None,
         };

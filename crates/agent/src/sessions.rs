@@ -191,18 +191,6 @@ impl Minds {
         self.inner.reset(session).await.map(|(reset, _)| reset)
     }
 
-    /// The owner trusts a conversation as it is now; whether it was tainted.
-    pub async fn trust(&self, key: &SessionKey) -> Result<bool, ToolError> {
-        let session = self.get(key).await?;
-        if !session.taint.is_tainted() {
-            return Ok(false);
-        }
-        let now = self.inner.clock.now();
-        let sessions = &self.inner.sessions;
-        let trusted = sessions.commit(&session.key, &session.id, vec![Act::Trust], now);
-        trusted.await.map(|_| true).map_err(kept)
-    }
-
     /// Leaves out all but the last messages from what a model is shown; they are archived.
     pub async fn trim(&self, key: &SessionKey, keep: usize) -> Result<Compacted, ToolError> {
         let inner = &self.inner;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use manyhands_core::{AgentId, Pattern, Taint};
+use manyhands_core::{AgentId, Pattern};
 use manyhands_llm::{ModelId, Thinking};
 use serde::{Deserialize, Serialize};
 
@@ -69,8 +69,6 @@ pub struct AgentSettings {
     pub reset: ResetPolicy,
     /// Whose limits hold for what it spends, when not its own.
     pub payer: Option<AgentId>,
-    /// The untrusted text that had been read when it was spawned.
-    pub taint: Taint,
 }
 
 impl AgentSettings {
@@ -85,7 +83,6 @@ impl AgentSettings {
             system_prompt: None,
             reset: ResetPolicy::Manual,
             payer: None,
-            taint: Taint::NONE,
         }
     }
 

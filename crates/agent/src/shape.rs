@@ -1,8 +1,8 @@
 //! Which tools a model is shown, and how a call of it is answered: one function for every face.
 
 use manyhands_core::{
-    AgentId, CallId, Caller, Catalogue, ContentBlock, Effects, ErrorCode, Exposure, Invoke,
-    Outcome, Pattern, Place, Question, Taint, ToolError, ToolSpec, content_of,
+    CallId, Caller, Catalogue, ContentBlock, Effects, ErrorCode, Exposure, Outcome, Pattern, Place,
+    ToolError, ToolSpec, content_of,
 };
 use manyhands_llm::{Block, ToolDef};
 use serde::{Deserialize, Serialize};
@@ -17,14 +17,9 @@ const MAX_RESULT: usize = 100_000;
 const MAX_PICTURES: usize = 8;
 
 /// What a toolset depends on, and nothing else.
-#[derive(Clone, Copy)]
 pub struct Shape<'a> {
-    /// Decides what is allowed.
-    pub path: &'a dyn Invoke,
     /// Whose rights count.
     pub caller: &'a Caller,
-    /// Whose tools they are.
-    pub agent: &'a AgentId,
     /// What the agent is given.
     pub tools: &'a [Pattern],
     /// What it may call without being shown it.
@@ -49,7 +44,7 @@ pub enum Reach {
 /// How a task comes by a tool. What was chosen for it by name is shown; what is only to be
 /// discovered counts before what is given.
 pub fn reach(spec: &ToolSpec, shape: &Shape<'_>) -> Reach {
-    if !is_available(spec, shape) {
+    if shape.caller.rights.permit(spec).is_err() || !is_given(spec, shape) {
         return Reach::Not;
     }
     let hidden = spec.exposure != Exposure::Direct || fits(spec, shape.discover);
@@ -87,7 +82,8 @@ pub fn chosen(
     let known = |name: &String| {
         let tool = catalogue.resolve(name)?;
         let spec = tool.spec();
-        is_available(spec, shape).then(|| spec.name.wire())
+        let permitted = shape.caller.rights.permit(spec).is_ok() && is_given(spec, shape);
+        permitted.then(|| spec.name.wire())
     };
     let mut names = Vec::new();
     let mut unknown = Vec::new();
@@ -104,13 +100,7 @@ pub fn chosen(
     }
 }
 
-/// Whether a task has a tool: its agent is given it, and some call of it would be allowed.
-fn is_available(spec: &ToolSpec, shape: &Shape<'_>) -> bool {
-    let question = Question::available(shape.caller, shape.agent, spec);
-    is_given(spec, shape) && !shape.path.authorize(question).is_denied()
-}
-
-/// Whether a task is given a tool, as far as its agent goes.
+/// Whether a task has a tool at all, as far as its agent goes.
 pub(crate) fn is_given(spec: &ToolSpec, shape: &Shape<'_>) -> bool {
     let (name, wire) = (spec.name.as_str(), spec.name.wire());
     let chosen = |only: &[String]| only.iter().any(|one| *one == name || *one == wire);
@@ -132,8 +122,8 @@ pub struct Given {
     pub content: Vec<Block>,
     /// Whether it failed.
     pub is_error: bool,
-    /// The untrusted text that is in it.
-    pub taints: Taint,
+    /// Whether text from outside is in it.
+    pub taints: bool,
     /// The plan that it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<Plan>,
@@ -155,20 +145,16 @@ pub struct Made {
 impl Given {
     /// What a tool gave.
     pub fn of(tool: &str, effects: Effects, result: Result<Outcome, ToolError>) -> Self {
-        let source = format!("tool:{tool}");
         match result {
             Ok(outcome) => Self {
                 is_error: false,
-                taints: outcome
-                    .taint
-                    .clone()
-                    .unwrap_or_else(|| Taint::when(effects.brings_words(), source)),
+                taints: effects.brings_words() && !outcome.clean,
                 plan: Plan::given_by(tool, &outcome.value),
                 content: content(tool, outcome),
                 made: None,
             },
             Err(error) => Self {
-                taints: Taint::when(error_taints(effects, error.code), source),
+                taints: error_taints(effects, error.code),
                 ..Self::error(tool, &error.text())
             },
         }
@@ -179,7 +165,7 @@ impl Given {
         Self {
             content: vec![Block::text(fence::fenced(&format!("tool:{tool}"), text))],
             is_error: true,
-            taints: Taint::NONE,
+            taints: false,
             plan: None,
             made: None,
         }
@@ -272,34 +258,18 @@ fn shortened(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use async_trait::async_trait;
-    use manyhands_core::{CallRequest, Decision, Principal, Rights, Role, Verdict};
-    use std::sync::Arc;
+    use manyhands_core::{CallerKind, Rights, Role};
 
     use super::*;
 
     fn caller(tools: &str) -> Caller {
-        let rights = Rights::new(Role::Client, vec![Pattern::new(tools)]);
-        Caller::new(Principal::System, "x", rights)
-    }
-
-    /// Allows what the caller's patterns name.
-    struct Patterns;
-
-    #[async_trait]
-    impl Invoke for Patterns {
-        async fn invoke(&self, _: CallRequest) -> Result<Outcome, ToolError> {
-            Err(ToolError::internal("nothing is called here"))
-        }
-
-        fn authorize(&self, question: Question<'_>) -> Verdict {
-            let allowed = fits(question.spec, &question.caller.rights.tools);
-            let decision = [Decision::Deny, Decision::Allow][usize::from(allowed)];
-            Verdict::default_rule(decision, "the caller's patterns")
-        }
-
-        fn catalogue(&self) -> Arc<Catalogue> {
-            Arc::default()
+        Caller {
+            kind: CallerKind::Gateway,
+            name: "x".to_owned(),
+            rights: Rights {
+                role: Role::Client,
+                tools: vec![Pattern::new(tools)],
+            },
         }
     }
 
@@ -351,11 +321,8 @@ mod tests {
         ];
         for (spec, rights, tools, discover, only, expect) in table {
             let (caller, tools, discover) = (caller(rights), all(tools), all(discover));
-            let agent = AgentId::main();
             let shape = Shape {
-                path: &Patterns,
                 caller: &caller,
-                agent: &agent,
                 tools: &tools,
                 discover: &discover,
                 only: only.as_deref(),

@@ -63,9 +63,7 @@ impl Minds {
         let only = self.inner.limits_of_asker(context).await?;
         let agent = self.inner.agent(&context.agent)?;
         let shape = Shape {
-            path: &*self.inner.path,
             caller: &context.caller,
-            agent: &context.agent,
             tools: &agent.tools,
             discover: &agent.discover,
             only: only.as_deref(),
@@ -104,9 +102,7 @@ impl Minds {
             return Ok(patterns.to_vec());
         }
         let shape = |(tools, discover)| Shape {
-            path: &*self.inner.path,
             caller: &context.caller,
-            agent: &context.agent,
             tools,
             discover,
             only: only.as_deref(),

@@ -9,7 +9,6 @@ use async_trait::async_trait;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use crate::authorize::{Question, Verdict};
 use crate::caller::Caller;
 use crate::catalogue::Catalogue;
 use crate::error::ToolError;
@@ -17,7 +16,6 @@ use crate::id::{AgentId, ApprovalId, CallId};
 use crate::outcome::Outcome;
 use crate::place::Place;
 use crate::spec::ToolSpec;
-use crate::taint::Taint;
 
 /// What a face asks of the path.
 #[derive(Debug, Clone)]
@@ -40,8 +38,8 @@ pub struct CallRequest {
     pub progress: Progress,
     /// Who is told when it waits and when it starts.
     pub witness: Option<Arc<dyn Witness>>,
-    /// Whether the request may have been shaped by text from outside.
-    pub taint: Taint,
+    /// Whether whoever asks has read what came from outside, and may be doing what that said.
+    pub tainted: bool,
     /// The sessions in whose turns this is asked, the first asker's first: each waits for the next.
     pub lineage: Arc<[String]>,
     /// Which connection to use, by service.
@@ -71,7 +69,7 @@ impl CallRequest {
             deadline: None,
             progress: Progress::default(),
             witness: None,
-            taint: Taint::NONE,
+            tainted: false,
             lineage: Arc::default(),
             connections: Arc::default(),
             answers: None,
@@ -98,8 +96,8 @@ pub struct CallContext {
     pub network: bool,
     /// Who is told how far it is.
     pub progress: Progress,
-    /// Whether the request may have been shaped by text from outside.
-    pub taint: Taint,
+    /// Whether whoever asks has read what came from outside, and may be doing what that said.
+    pub tainted: bool,
     /// The sessions in whose turns this is asked, the first asker's first.
     pub lineage: Arc<[String]>,
     /// Which connection to use, by service.
@@ -122,9 +120,6 @@ pub struct Reach(Option<Arc<Within>>);
 type Within = dyn Fn(&ToolSpec) -> bool + Send + Sync;
 
 impl Reach {
-    /// Everything that the caller may call.
-    pub const ANY: Self = Self(None);
-
     /// Only those for which `within` holds.
     pub fn only(within: impl Fn(&ToolSpec) -> bool + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(within)))
@@ -254,14 +249,11 @@ impl fmt::Debug for Progress {
     }
 }
 
-/// The only way to the tools: every interface, agents, jobs and scripts call through it.
+/// The one door to the tools: faces, agents, jobs and scripts call through it.
 #[async_trait]
 pub trait Invoke: Send + Sync {
     /// Takes the call down the whole path. Dropping the future cancels the call.
     async fn invoke(&self, request: CallRequest) -> Result<Outcome, ToolError>;
-    /// Whether something is allowed, as the call itself would be judged. Lists and checks
-    /// outside of a call ask this too, so that no two interfaces can disagree.
-    fn authorize(&self, question: Question<'_>) -> Verdict;
     /// All tools there are now.
     fn catalogue(&self) -> Arc<Catalogue>;
 }

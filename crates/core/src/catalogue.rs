@@ -5,14 +5,33 @@ use std::sync::Arc;
 
 use rpds::RedBlackTreeMapSync;
 
+use crate::caller::Caller;
 use crate::name::ToolName;
-use crate::spec::ToolSpec;
+use crate::spec::{Exposure, ToolSpec};
 use crate::tool::Tool;
 
 /// Two tools would answer to one name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("two tools would answer to the name {0}")]
 pub struct DuplicateTool(pub String);
+
+/// Which kind of asker looks at the catalogue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Face {
+    /// A model in a turn: the short list.
+    Model,
+    /// MCP clients, scripts, the command line, the page: everything allowed.
+    Program,
+}
+
+/// All that a view depends on.
+#[derive(Debug, Clone, Copy)]
+pub struct ViewContext<'a> {
+    /// Who looks.
+    pub caller: &'a Caller,
+    /// Through what.
+    pub face: Face,
+}
 
 /// What stands between the name of a shelf and that of a tool on it.
 const BETWEEN: &str = "__";
@@ -131,17 +150,23 @@ impl Catalogue {
         all.map(|tool| tool.spec())
     }
 
-    /// Names close to `name` among the tools that `visible` lets through, for "did you mean".
-    pub fn near<'a>(
-        &'a self,
-        name: &str,
-        visible: impl Fn(&ToolSpec) -> bool,
-    ) -> Option<&'a ToolName> {
+    /// What one caller may see in one context: a pure function of the two.
+    pub fn view<'a>(&'a self, context: ViewContext<'a>) -> impl Iterator<Item = &'a ToolSpec> {
+        self.specs().filter(move |spec| {
+            let listed = match context.face {
+                Face::Model => spec.exposure == Exposure::Direct,
+                Face::Program => true,
+            };
+            listed && context.caller.may_use(spec) && context.caller.rights.permit(spec).is_ok()
+        })
+    }
+
+    /// Names close to `name` in the caller's view, for "did you mean".
+    pub fn near<'a>(&'a self, name: &str, context: ViewContext<'a>) -> Option<&'a ToolName> {
         let wanted = letters(name);
-        self.specs()
+        self.view(context)
             .map(|spec| (shared_bigrams(&wanted, &letters(spec.name.as_str())), spec))
             .filter(|(score, _)| *score >= 0.5)
-            .filter(|(_, spec)| visible(spec))
             .max_by(|a, b| a.0.total_cmp(&b.0))
             .map(|(_, spec)| &spec.name)
     }
@@ -181,10 +206,11 @@ fn shared_bigrams(a: &[u8], b: &[u8]) -> f64 {
 mod tests {
     use super::*;
     use crate::call::CallContext;
+    use crate::caller::{Rights, Role};
     use crate::effects::Effects;
     use crate::error::ToolError;
     use crate::outcome::Outcome;
-    use crate::spec::Exposure;
+    use crate::pattern::Pattern;
     use async_trait::async_trait;
     use serde_json::Value;
 
@@ -213,6 +239,56 @@ mod tests {
             all.add(Arc::new(Named(spec))).unwrap();
         }
         all
+    }
+
+    #[track_caller]
+    fn check_view(role: Role, tools: &str, face: Face, expect: &[&str]) {
+        let rights = Rights {
+            role,
+            tools: vec![Pattern::new(tools)],
+        };
+        let caller = Caller {
+            rights,
+            ..Caller::gateway()
+        };
+        let all = catalogue();
+        let seen: Vec<_> = all
+            .view(ViewContext {
+                caller: &caller,
+                face,
+            })
+            .map(|spec| spec.name.as_str())
+            .collect();
+        assert_eq!(seen, expect);
+    }
+
+    #[test]
+    fn a_view_is_a_function_of_caller_and_face() {
+        check_view(
+            Role::Owner,
+            "*",
+            Face::Program,
+            &["gsv__ReadFile", "rare", "tool::file_write"],
+        );
+        check_view(
+            Role::Owner,
+            "*",
+            Face::Model,
+            &["gsv__ReadFile", "tool::file_write"],
+        );
+        check_view(
+            Role::ReadOnly,
+            "*",
+            Face::Program,
+            &["gsv__ReadFile", "rare"],
+        );
+        check_view(
+            Role::Client,
+            "tool::*",
+            Face::Program,
+            &["tool::file_write"],
+        );
+        check_view(Role::Node, "*", Face::Program, &[]);
     }
 
     #[test]
@@ -277,13 +353,14 @@ mod tests {
     #[test]
     fn a_typo_finds_its_neighbour() {
         let all = catalogue();
-        let near = |name| all.near(name, |_| true).map(ToolName::as_str);
+        let owner = Caller::gateway();
+        let context = ViewContext {
+            caller: &owner,
+            face: Face::Program,
+        };
+        let near = |name| all.near(name, context).map(ToolName::as_str);
         assert_eq!(near("gsv__readfile"), Some("gsv__ReadFile"));
         assert_eq!(near("file_write"), Some("tool::file_write"));
         assert_eq!(near("zzz"), None);
-        let hidden = all.near("file_write", |spec| {
-            spec.name.as_str() != "tool::file_write"
-        });
-        assert_eq!(hidden, None, "a suggestion never names what is hidden");
     }
 }

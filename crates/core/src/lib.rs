@@ -4,11 +4,11 @@
 //! Nothing here opens a file, a socket or a process. Time and randomness enter
 //! the whole program through [`clock`] and [`id`], so tests own both.
 
-mod authorize;
 mod call;
 mod caller;
 mod catalogue;
 mod clock;
+mod contain;
 mod content;
 mod effects;
 mod error;
@@ -17,17 +17,15 @@ mod name;
 mod outcome;
 mod pattern;
 mod place;
-mod principal;
 mod secret;
 mod spec;
-mod taint;
 mod tool;
 
-pub use authorize::{Decision, Question, RuleRef, Verdict};
 pub use call::{Answers, CallContext, CallRequest, Invoke, Progress, Reach, Step, Witness};
-pub use caller::{Caller, Rights, Role};
-pub use catalogue::{Catalogue, DuplicateTool};
+pub use caller::{Caller, CallerKind, Rights, Role};
+pub use catalogue::{Catalogue, DuplicateTool, Face, ViewContext};
 pub use clock::{Clock, ManualClock, SystemClock, Timestamp};
+pub use contain::{Panicked, contained};
 pub use content::{ContentBlock, content_of};
 pub use effects::{Effect, Effects};
 pub use error::{ErrorCode, Problem, ToolError};
@@ -39,8 +37,6 @@ pub use name::{InvalidName, ToolName};
 pub use outcome::{Cut, Envelope, Outcome};
 pub use pattern::Pattern;
 pub use place::{PeerKind, Place, Where};
-pub use principal::{Credential, Principal};
 pub use secret::Secret;
-pub use spec::{Audience, Exposure, Group, RunsOn, ToolSpec, Variant};
-pub use taint::Taint;
-pub use tool::{Forward, Implied, Tool, Typed, TypedTool, schema_of, schema_written};
+pub use spec::{Exposure, Group, RunsOn, ToolSpec, Variant};
+pub use tool::{Forward, Tool, Typed, TypedTool, schema_of, schema_written};

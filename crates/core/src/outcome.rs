@@ -7,7 +7,6 @@ use serde_json::Value;
 use crate::content::ContentBlock;
 use crate::error::{ErrorCode, Problem, ToolError};
 use crate::id::ArtifactId;
-use crate::taint::Taint;
 
 /// That a result was cut, and where the whole of it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,8 +28,8 @@ pub struct Outcome {
     pub cut: Option<Cut>,
     /// The result as a far MCP server gave it, for a face that hands it on whole.
     pub raw: Option<Value>,
-    /// What the tool knows of untrusted text in it, where its effects suggest otherwise.
-    pub taint: Option<Taint>,
+    /// The tool vouches that no words from outside are in it, whatever its effects suggest.
+    pub clean: bool,
 }
 
 impl Outcome {
@@ -42,23 +41,11 @@ impl Outcome {
         }
     }
 
-    /// The same, known to hold no untrusted text.
+    /// The same, known to hold no words from outside.
     #[must_use]
     pub fn clean(mut self, clean: bool) -> Self {
-        self.taint = clean.then_some(Taint::NONE);
+        self.clean = clean;
         self
-    }
-
-    /// The same, with untrusted text in it exactly if `taint` says so.
-    #[must_use]
-    pub fn tainted_by(mut self, taint: Taint) -> Self {
-        self.taint = Some(taint);
-        self
-    }
-
-    /// Whether the tool vouches that no untrusted text is in it.
-    pub fn is_clean(&self) -> bool {
-        self.taint.as_ref().is_some_and(|taint| !taint.is_tainted())
     }
 
     /// An outcome that is a typed value.

@@ -35,11 +35,6 @@ pub trait Tool: Send + Sync {
     fn effects_of(&self, _arguments: &Value) -> Effects {
         self.spec().effects
     }
-    /// The calls of other tools that a call with these arguments amounts to: a transfer reads one file
-    /// and writes another. Each is authorized as if it were made by itself.
-    fn implies(&self, _arguments: &Value, _catalogue: &Catalogue) -> Vec<Implied> {
-        Vec::new()
-    }
     /// How long a call with these arguments may take, where that depends on them.
     fn deadline_of(&self, _arguments: &Value) -> Duration {
         self.spec().deadline
@@ -55,14 +50,6 @@ pub trait Tool: Send + Sync {
     }
     /// Does the work. Only the path calls this.
     async fn call(&self, arguments: Value, context: &CallContext) -> Result<Outcome, ToolError>;
-}
-
-/// A call that another one amounts to.
-pub struct Implied {
-    /// The tool.
-    pub tool: Arc<dyn Tool>,
-    /// Its arguments, as far as rules could look at them.
-    pub arguments: Value,
 }
 
 /// The call that is meant by a call of a door.
@@ -97,10 +84,6 @@ pub trait TypedTool: Send + Sync + 'static {
     /// See [`Tool::effects_of`].
     fn effects_of(&self, _arguments: &Value) -> Effects {
         self.spec().effects
-    }
-    /// See [`Tool::implies`].
-    fn implies(&self, _arguments: &Value, _catalogue: &Catalogue) -> Vec<Implied> {
-        Vec::new()
     }
     /// Does the work.
     fn run(
@@ -148,10 +131,6 @@ impl<T: TypedTool> Tool for Typed<T> {
 
     fn effects_of(&self, arguments: &Value) -> Effects {
         self.tool.effects_of(arguments)
-    }
-
-    fn implies(&self, arguments: &Value, catalogue: &Catalogue) -> Vec<Implied> {
-        self.tool.implies(arguments, catalogue)
     }
 
     async fn call(&self, arguments: Value, context: &CallContext) -> Result<Outcome, ToolError> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
 use manyhands_wire::{
-    ADDITION_CANCEL, ADDITION_CHECKED, ADDITION_OUTPUT, ADDITION_SANDBOXED, ADDITION_WATCH, Auth,
+    ADDITION_CANCEL, ADDITION_CHECKED, ADDITION_OUTPUT, ADDITION_WATCH, Auth,
     CLOSE_UNAUTHENTICATED, Client, ClientMode, Code, ConnectParams, ErrorShape, Frame, HelloOk,
     PROTOCOL, Params, Response,
 };
@@ -143,10 +143,8 @@ fn greeting(options: &NodeOptions, toolbox: &Toolbox) -> ConnectParams {
             ADDITION_OUTPUT,
             ADDITION_WATCH,
         ]
-        .into_iter()
-        .chain(toolbox.is_sandboxed().then_some(ADDITION_SANDBOXED))
         .map(str::to_owned)
-        .collect(),
+        .into(),
     }
 }
 

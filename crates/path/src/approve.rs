@@ -1,14 +1,12 @@
-//! Approve: where authorization says ask, the owner sees exactly what will run.
+//! Approve: where policy says ask, the owner sees exactly what will run, once.
 //!
-//! A request is a row on disk. The caller may wait for the answer, or come back and
+//! A question is a row on disk. The caller may wait for the answer, or come back and
 //! make the same call again: the same caller with the same arguments finds its own
-//! request by fingerprint, so no client needs to know of approvals. An approval is
-//! used up by the call it allows.
+//! question by fingerprint, so no client needs to know of approvals. An approval is
+//! used up by the call it lets through.
 //!
-//! An answer reaches as far as the owner says: once; for the conversation, where calls that fit the
-//! proposed rule run without another question until the conversation is reset; or always, which adds
-//! that rule to the policy. A request belongs to the conversation it was made in. When that goes on
-//! without an answer, because somebody stopped it, the request is withdrawn.
+//! What is asked in a conversation belongs to it: another one asks for itself. When it goes on
+//! without an answer, because somebody stopped it, the question is withdrawn.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +15,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
-use manyhands_config::{Decision, Limits, Rule};
+use manyhands_config::{Decision, Limits};
 use manyhands_core::{ApprovalId, Clock, ErrorCode, Ids, Timestamp, ToolError};
 use manyhands_guard::Redactor;
 use manyhands_store::{
@@ -29,10 +27,9 @@ use tokio::sync::broadcast;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use crate::authorize::CompiledRule;
 use crate::canonical::{canonical, digest};
 use crate::layer::{Call, CallResult, Layer, Next};
-use crate::proposal::propose;
+use crate::shown::shown;
 
 /// The largest arguments that a question shows, in bytes.
 const MAX_SHOWN: usize = 64 * 1024;
@@ -61,33 +58,27 @@ impl ApprovalDesk {
         }
     }
 
-    /// Answers a request; the call that waits for it goes on at once. `message` is for the model.
+    /// Answers a question; whoever waits for it goes on at once.
     pub async fn decide(
         &self,
         id: ApprovalId,
         answer: Answer,
-        message: Option<&str>,
         by: &str,
     ) -> Result<ApprovalRecord, StoreError> {
         let record = self
             .approvals
-            .decide(id, answer, message, by, self.clock.now())
+            .decide(id, answer, by, self.clock.now())
             .await?;
         let _ = self.decided.send(id); // nobody waiting is fine
         Ok(record)
     }
 
-    /// One request as it stands now.
-    pub async fn get(&self, id: ApprovalId) -> Result<Option<ApprovalRecord>, StoreError> {
-        self.approvals.get(id, self.clock.now()).await
-    }
-
-    /// Withdraws a request that no call waits for any more.
+    /// Takes a question back for which nobody waits any more.
     async fn withdraw(&self, id: ApprovalId) {
         match self.approvals.withdraw(id, self.clock.now()).await {
             Ok(true) => drop(self.decided.send(id)), // nobody waiting is fine
             Ok(false) => {}
-            Err(error) => tracing::warn!(%id, %error, "failed to withdraw an approval request"),
+            Err(error) => tracing::warn!(%id, %error, "a question could not be withdrawn"),
         }
     }
 
@@ -131,7 +122,7 @@ pub struct Approve {
 impl Layer for Approve {
     async fn handle(&self, call: &mut Call, next: Next<'_>) -> CallResult {
         let asks = matches!(&call.verdict, Some(verdict) if verdict.decision == Decision::Ask);
-        if asks && !self.is_granted(call).await? {
+        if asks {
             call.approval = Some(self.permission(call).await?);
         }
         next.run(call).await
@@ -139,32 +130,6 @@ impl Layer for Approve {
 }
 
 impl Approve {
-    /// Whether the owner approved calls like this one for the conversation. An approval given before
-    /// untrusted text was read says nothing about what that text asks for.
-    async fn is_granted(&self, call: &Call) -> Result<bool, ToolError> {
-        let Some(session) = call.session() else {
-            return Ok(false);
-        };
-        let now = self.desk.clock.now();
-        let granted = self
-            .desk
-            .approvals
-            .granted(session, &call.caller.key(), now)
-            .await;
-        let granted = granted.map_err(|e| unavailable(&e))?;
-        let spec = call.spec()?;
-        let question = call.question(spec, call.tool()?.effects_of(&call.arguments));
-        Ok(granted.into_iter().any(|record| {
-            let covers_taint = record.tainted_by.is_some() || !call.taint.is_tainted();
-            let rule = record.proposal.map(serde_json::from_value::<Rule>);
-            let rule = rule.and_then(Result::ok);
-            let fits = rule.is_some_and(|rule| {
-                CompiledRule::new(&rule).is_ok_and(|rule| rule.matches(question))
-            });
-            covers_taint && record.agent == call.agent && fits
-        }))
-    }
-
     /// The owner's yes to exactly this call. It is used up when the call starts.
     async fn permission(&self, call: &Call) -> Result<ApprovalId, ToolError> {
         // Listening before looking: an answer between the two is not missed.
@@ -186,12 +151,7 @@ impl Approve {
             match record.state {
                 ApprovalState::Approved => return Ok(record.id),
                 ApprovalState::Denied => {
-                    let message = match &record.message {
-                        Some(said) => {
-                            format!("the owner denied this call of {}: {said}", record.tool)
-                        }
-                        None => format!("the owner denied this call of {}", record.tool),
-                    };
+                    let message = format!("the owner refused this call of {}", record.tool);
                     return Err(ToolError::new(ErrorCode::ApprovalDenied, message)
                         .hint("do not repeat it: ask the owner what they would rather have")
                         .details(json!({ "approvalId": record.id })));
@@ -202,7 +162,7 @@ impl Approve {
                         () = self.draining.cancelled() => false,
                         () = call.cancel.cancelled() => {
                             let parked = self.parking.load(Ordering::SeqCst);
-                            if call.session().is_some() && !parked {
+                            if place(call).is_some() && !parked {
                                 self.desk.withdraw(record.id).await;
                             }
                             let message = "cancelled while waiting for the owner's approval";
@@ -231,9 +191,8 @@ impl Approve {
             .unwrap_or_default();
         let caller = call.caller.key();
         let arguments = canonical(&call.arguments);
-        // The fingerprint is of what will run. All of it is shown; only values that are in the vault
-        // are masked, whatever a server's schema says of its arguments.
-        let mut shown = call.arguments.clone();
+        // The fingerprint is of what will run; what is kept and shown holds no known secret.
+        let mut shown = shown(Some(spec), &call.arguments).into_owned();
         self.redactor.load().value(&mut shown);
         let mut parts = vec![
             caller.as_str(),
@@ -241,22 +200,20 @@ impl Approve {
             spec.name.as_str(),
             &arguments,
         ];
-        parts.extend(call.session());
+        parts.extend(place(call));
         let fingerprint = digest(&parts);
         self.bound(&caller, &fingerprint, arguments.len()).await?;
         let new = NewApproval {
             id: self.desk.ids.next(),
             fingerprint,
             caller,
-            caller_name: call.caller.label(),
+            caller_name: call.caller.name.clone(),
             agent: call.agent.clone(),
-            session: call.session().map(str::to_owned),
+            session: place(call).map(str::to_owned),
             tool: spec.name.to_string(),
             arguments: shown,
             effects: call.tool()?.effects_of(&call.arguments),
             rule,
-            proposal: serde_json::to_value(propose(call, spec)).ok(),
-            taint: call.taint.clone(),
             expires: now.plus(Duration::from_secs(minutes * 60)),
         };
         self.desk
@@ -292,12 +249,17 @@ impl Approve {
             .any(|record| record.fingerprint == fingerprint);
         if !known && pending.len() >= MAX_PENDING as usize {
             let message =
-                format!("{MAX_PENDING} approval requests of this caller are pending already");
+                format!("{MAX_PENDING} of this caller's questions wait for the owner already");
             return Err(ToolError::new(ErrorCode::RateLimited, message)
-                .hint("wait for answers before requesting more"));
+                .hint("wait for answers before asking more"));
         }
         Ok(())
     }
+}
+
+/// The conversation that a call is asked in.
+fn place(call: &Call) -> Option<&str> {
+    call.lineage.last().map(String::as_str)
 }
 
 /// One call that waits, counted until it is dropped.
@@ -371,4 +333,326 @@ fn unavailable(error: &StoreError) -> ToolError {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use crate::testing::{self, Fixture};
+    use manyhands_core::{CallRequest, Invoke};
+
+    async fn ask(fixture: &Fixture, text: &str) -> Result<(), (ErrorCode, Option<ApprovalId>)> {
+        let caller = testing::client("laptop", &["*"]);
+        let outcome = fixture
+            .call_as(caller, "test::launch", json!({ "text": text }))
+            .await;
+        outcome.map(drop).map_err(|e| {
+            let id = e
+                .details
+                .and_then(|d| d["approvalId"].as_str().and_then(|id| id.parse().ok()));
+            (e.code, id)
+        })
+    }
+
+    #[tokio::test]
+    async fn an_approved_call_runs_once_when_the_caller_comes_back() {
+        let fixture = Fixture::new().await;
+        let (code, id) = ask(&fixture, "a").await.unwrap_err();
+        assert_eq!((code, fixture.count()), (ErrorCode::ApprovalRequired, 0));
+        assert_eq!(
+            ask(&fixture, "a").await.unwrap_err().1,
+            id,
+            "one question, not two"
+        );
+        fixture
+            .path
+            .approvals()
+            .decide(id.unwrap(), Answer::Approve, "owner")
+            .await
+            .unwrap();
+        assert_eq!(
+            ask(&fixture, "b").await.unwrap_err().0,
+            ErrorCode::ApprovalRequired,
+            "other arguments"
+        );
+        ask(&fixture, "a").await.unwrap();
+        assert_eq!(fixture.count(), 1);
+        assert_eq!(
+            ask(&fixture, "a").await.unwrap_err().0,
+            ErrorCode::ApprovalRequired,
+            "single use"
+        );
+        assert_eq!(fixture.count(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_refused_call_stays_refused() {
+        let fixture = Fixture::new().await;
+        let id = ask(&fixture, "a").await.unwrap_err().1.unwrap();
+        fixture
+            .path
+            .approvals()
+            .decide(id, Answer::Deny, "owner")
+            .await
+            .unwrap();
+        assert_eq!(
+            ask(&fixture, "a").await.unwrap_err().0,
+            ErrorCode::ApprovalDenied
+        );
+        assert!(
+            fixture
+                .path
+                .approvals()
+                .decide(id, Answer::Approve, "owner")
+                .await
+                .is_err(),
+            "decided is decided"
+        );
+        assert_eq!(fixture.count(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_secret_in_a_question_is_neither_kept_nor_shown() {
+        let fixture = Fixture::new().await;
+        let id = ask(&fixture, testing::SECRET).await.unwrap_err().1.unwrap();
+        let shown = fixture.path.approvals().list(None).await.unwrap().remove(0);
+        assert_eq!(shown.arguments, json!({ "text": "[redacted]" }));
+        fixture
+            .path
+            .approvals()
+            .decide(id, Answer::Approve, "owner")
+            .await
+            .unwrap();
+        let other = ask(&fixture, "[redacted]").await.unwrap_err().0;
+        assert_eq!(
+            other,
+            ErrorCode::ApprovalRequired,
+            "only the call itself is let through"
+        );
+        ask(&fixture, testing::SECRET).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_question_expires() {
+        let fixture = Fixture::new().await;
+        let id = ask(&fixture, "a").await.unwrap_err().1.unwrap();
+        fixture.clock.advance(Duration::from_secs(15 * 60 + 1));
+        assert!(
+            fixture
+                .path
+                .approvals()
+                .decide(id, Answer::Approve, "owner")
+                .await
+                .is_err()
+        );
+        let again = ask(&fixture, "a").await.unwrap_err().1.unwrap();
+        assert_ne!(again, id);
+        fixture
+            .path
+            .approvals()
+            .decide(again, Answer::Approve, "owner")
+            .await
+            .unwrap();
+        fixture.clock.advance(Duration::from_secs(15 * 60 + 1));
+        assert_eq!(
+            ask(&fixture, "a").await.unwrap_err().0,
+            ErrorCode::ApprovalRequired,
+            "a late approval is void"
+        );
+        assert_eq!(fixture.count(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_waiting_caller_goes_on_when_the_owner_agrees() {
+        let fixture = Fixture::new().await;
+        let mut request = CallRequest::new(
+            "test::launch",
+            json!({ "text": "a" }),
+            Arc::new(testing::client("laptop", &["*"])),
+        );
+        request.approval_wait = Duration::from_secs(30);
+        let desk = fixture.path.approvals();
+        let owner = async {
+            let id = loop {
+                match desk
+                    .list(Some(ApprovalState::Pending))
+                    .await
+                    .unwrap()
+                    .first()
+                {
+                    Some(record) => break record.id,
+                    None => tokio::task::yield_now().await,
+                }
+            };
+            desk.decide(id, Answer::Approve, "owner").await.unwrap();
+        };
+        let (outcome, ()) = tokio::join!(fixture.path.invoke(request), owner);
+        outcome.unwrap();
+        assert_eq!(fixture.count(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_stopping_gateway_parks_the_question_and_lets_the_caller_go() {
+        let fixture = Fixture::new().await;
+        let laptop = testing::client("laptop", &["*"]);
+        let mut request = CallRequest::new(
+            "test::launch",
+            json!({ "text": "a" }),
+            Arc::new(laptop.clone()),
+        );
+        request.approval_wait = Duration::from_secs(600);
+        let stop = async {
+            while fixture
+                .path
+                .approvals()
+                .list(Some(ApprovalState::Pending))
+                .await
+                .unwrap()
+                .is_empty()
+            {
+                tokio::task::yield_now().await;
+            }
+            fixture.path.drain(Duration::from_secs(600)).await;
+        };
+        let (outcome, ()) = tokio::join!(fixture.path.invoke(request), stop);
+        assert_eq!(outcome.unwrap_err().code, ErrorCode::ApprovalRequired);
+        let restarted = fixture.restarted();
+        let id = restarted
+            .approvals()
+            .list(Some(ApprovalState::Pending))
+            .await
+            .unwrap()[0]
+            .id;
+        restarted
+            .approvals()
+            .decide(id, Answer::Approve, "owner")
+            .await
+            .unwrap();
+        testing::call_on(&restarted, laptop, "test::launch", json!({ "text": "a" }))
+            .await
+            .unwrap();
+        assert_eq!(fixture.count(), 1);
+    }
+
+    /// The same call in the turn of a session, waited for.
+    fn in_session(session: &str) -> CallRequest {
+        let caller = Arc::new(testing::client("laptop", &["*"]));
+        let mut request = CallRequest::new("test::launch", json!({ "text": "a" }), caller);
+        request.approval_wait = Duration::from_secs(600);
+        request.lineage = [session.to_owned()].into();
+        request
+    }
+
+    /// The questions that wait, once there are so many.
+    async fn waiting(fixture: &Fixture, count: usize) -> Vec<ApprovalRecord> {
+        loop {
+            let desk = fixture.path.approvals();
+            let open = desk.list(Some(ApprovalState::Pending)).await.unwrap();
+            if open.len() == count {
+                return open;
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn two_conversations_ask_for_themselves_and_a_yes_is_for_one_of_them() {
+        let fixture = Fixture::new().await;
+        let desk = fixture.path.approvals();
+        let path = &fixture.path;
+        let first = path.invoke(in_session("agent:main:a"));
+        let second = path.invoke(in_session("agent:main:b"));
+        let owner = async {
+            let open = waiting(&fixture, 2).await;
+            let of = |session: &str| {
+                let found = open.iter().find(|q| q.session.as_deref() == Some(session));
+                found.expect("its question").id
+            };
+            let (a, b) = (of("agent:main:a"), of("agent:main:b"));
+            desk.decide(b, Answer::Deny, "owner").await.unwrap();
+            desk.decide(a, Answer::Approve, "owner").await.unwrap();
+        };
+        let (first, second, ()) = tokio::join!(first, second, owner);
+        first.unwrap();
+        assert_eq!(second.unwrap_err().code, ErrorCode::ApprovalDenied);
+        assert_eq!(fixture.count(), 1);
+        let outside = ask(&fixture, "a").await.unwrap_err().0;
+        assert_eq!(
+            outside,
+            ErrorCode::ApprovalRequired,
+            "whoever is in no conversation asks too"
+        );
+    }
+
+    #[tokio::test]
+    async fn who_is_stopped_takes_the_question_back_for_good() {
+        let fixture = Fixture::new().await;
+        let desk = fixture.path.approvals();
+        let asking = fixture.path.invoke(in_session("agent:main:a"));
+        let id = tokio::select! {
+            _ = asking => unreachable!("it waits"),
+            open = waiting(&fixture, 1) => open[0].id,
+        };
+        waiting(&fixture, 0).await; // dropping the call stopped it
+        let late = desk.decide(id, Answer::Approve, "owner").await;
+        assert!(
+            matches!(&late, Err(StoreError::Settled { state, .. }) if state == "withdrawn"),
+            "{late:?}"
+        );
+        let withdrawn = desk.list(Some(ApprovalState::Withdrawn)).await.unwrap();
+        assert_eq!(withdrawn[0].id, id);
+        let again = fixture.path.invoke(in_session("agent:main:a"));
+        let other = tokio::select! {
+            _ = again => unreachable!("it waits"),
+            open = waiting(&fixture, 1) => open[0].id,
+        };
+        assert_ne!(other, id, "the same call asks anew");
+        assert_eq!(fixture.count(), 0);
+    }
+
+    #[tokio::test]
+    async fn what_comes_back_later_finds_its_question() {
+        let fixture = Fixture::new().await;
+        let mut outside = in_session("x");
+        outside.lineage = Arc::default();
+        let id = tokio::select! {
+            _ = fixture.path.invoke(outside) => unreachable!("it waits"),
+            open = waiting(&fixture, 1) => open[0].id,
+        };
+        let stopping = tokio::select! {
+            _ = fixture.path.invoke(in_session("agent:main:a")) => unreachable!("it waits"),
+            open = async {
+                let open = waiting(&fixture, 2).await;
+                fixture.path.park();
+                open
+            } => open,
+        };
+        fixture.path.drain(Duration::from_secs(5)).await; // both calls have ended by then
+        let open = fixture
+            .restarted()
+            .approvals()
+            .list(Some(ApprovalState::Pending))
+            .await;
+        let open: Vec<_> = open.unwrap().iter().map(|one| one.id).collect();
+        assert_eq!(open.len(), 2);
+        assert!(open.contains(&id) && stopping.iter().all(|one| open.contains(&one.id)));
+    }
+
+    #[tokio::test]
+    async fn the_owner_sees_exactly_what_will_run() {
+        let fixture = Fixture::new().await;
+        let _ = ask(&fixture, "rm -rf /").await;
+        let shown = fixture
+            .path
+            .approvals()
+            .list(Some(ApprovalState::Pending))
+            .await
+            .unwrap()
+            .remove(0);
+        assert_eq!(
+            (shown.tool.as_str(), &shown.arguments),
+            ("test::launch", &json!({ "text": "rm -rf /" }))
+        );
+        assert_eq!(
+            (shown.caller_name.as_str(), shown.rule.as_str()),
+            ("laptop", "default: the tool runs programs")
+        );
+    }
+}

@@ -7,11 +7,13 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use manyhands_core::{
-    AgentId, Answers, ApprovalId, CallId, CallRequest, Caller, Effects, Outcome, Place, Progress,
-    Question, Reach, Taint, Tool, ToolError, ToolSpec, Verdict, Witness,
+    AgentId, Answers, ApprovalId, CallId, CallRequest, Caller, Outcome, Place, Progress, Reach,
+    Tool, ToolError, ToolSpec, Witness,
 };
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
+
+use crate::policy::Verdict;
 
 /// What a call gives.
 pub type CallResult = Result<Outcome, ToolError>;
@@ -36,8 +38,8 @@ pub struct Call {
     pub progress: Progress,
     /// Who is told when it waits and when it starts.
     pub witness: Option<Arc<dyn Witness>>,
-    /// Whether the request may have been shaped by text from outside.
-    pub taint: Taint,
+    /// Whether whoever asks may be doing what a text from outside said.
+    pub tainted: bool,
     /// The sessions in whose turns this is asked.
     pub lineage: Arc<[String]>,
     /// Which connection to use, by service.
@@ -56,7 +58,7 @@ pub struct Call {
     pub cancel: CancellationToken,
     /// Found by resolve.
     pub tool: Option<Arc<dyn Tool>>,
-    /// Found by authorize.
+    /// Found by policy.
     pub verdict: Option<Verdict>,
     /// The owner's yes that lets this call through, used up when it starts.
     pub approval: Option<ApprovalId>,
@@ -76,7 +78,7 @@ impl Call {
             deadline: request.deadline,
             progress: request.progress,
             witness: request.witness,
-            taint: request.taint,
+            tainted: request.tainted,
             lineage: request.lineage,
             connections: request.connections,
             answers: request.answers,
@@ -97,24 +99,6 @@ impl Call {
         self.tool
             .as_ref()
             .ok_or_else(|| ToolError::internal("a layer ran before the tool was resolved"))
-    }
-
-    /// What authorization depends on.
-    pub(crate) fn question<'a>(&'a self, spec: &'a ToolSpec, effects: Effects) -> Question<'a> {
-        Question {
-            caller: &self.caller,
-            agent: &self.agent,
-            spec,
-            effects,
-            arguments: Some(&self.arguments),
-            taint: &self.taint,
-            reach: &self.reach,
-        }
-    }
-
-    /// The conversation that the call is made in.
-    pub(crate) fn session(&self) -> Option<&str> {
-        self.lineage.last().map(String::as_str)
     }
 
     /// The resolved tool's spec.

@@ -1,7 +1,7 @@
 //! The path: every call of every tool, whoever asks, goes through this stack.
 //!
 //! ```text
-//! metrics > audit > cap > redact > resolve > available > validate > authorize
+//! metrics > audit > cap > redact > resolve > authorise > validate > policy
 //!         > approve > budget > places > started > deadline > run
 //! ```
 //!
@@ -10,19 +10,18 @@
 //! like a result. Redaction stands inside the cap: a cut could otherwise leave half a
 //! secret that no longer looks like one, and the spilled whole would hold it all.
 //!
-//! Each layer is one file. None knows a tool, none knows an interface.
+//! Each layer is one file. None knows a tool, none knows a face.
 
 mod approve;
 mod audit;
-mod authorize;
+mod authorise;
 mod budget;
 mod canonical;
 mod cap;
 mod deadline;
-mod facts;
 mod layer;
 mod metrics;
-mod proposal;
+mod policy;
 mod redact;
 mod resolve;
 mod run;
@@ -34,8 +33,8 @@ mod validate;
 mod testing;
 
 pub use approve::ApprovalDesk;
-pub use authorize::{AgentRules, Authorizer, RootOf, may_act_for};
 pub use layer::{Call, CallResult, Layer, Next};
 pub use metrics::Metrics;
+pub use policy::{AgentRules, PolicyEngine, PolicyInput, RootOf, RuleRef, Verdict};
 pub use stack::{Parts, Path};
 pub use validate::{check_schema, validate_against};

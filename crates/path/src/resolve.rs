@@ -4,16 +4,14 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
-use manyhands_core::{Catalogue, ErrorCode, Question, Tool, ToolError, ToolSpec};
+use manyhands_core::{Catalogue, ErrorCode, Face, Tool, ToolError, ViewContext};
 
-use crate::authorize::Authorizer;
 use crate::layer::{Call, CallResult, Layer, Next};
 use crate::validate::Validate;
 
 /// Finds the tool by its canonical name or alias.
 pub struct Resolve {
     pub(crate) catalogue: Arc<ArcSwap<Catalogue>>,
-    pub(crate) authorizer: Arc<ArcSwap<Authorizer>>,
     /// Checks what is said to a tool that is only a door to others.
     pub(crate) validate: Arc<Validate>,
 }
@@ -21,22 +19,16 @@ pub struct Resolve {
 #[async_trait]
 impl Layer for Resolve {
     async fn handle(&self, call: &mut Call, next: Next<'_>) -> CallResult {
-        if call.tool.is_some() {
-            return next.run(call).await; // the interface brought it
-        }
         let catalogue = self.catalogue.load_full();
-        let tool = self.find(&catalogue, call)?.clone();
+        let tool = find(&catalogue, call)?.clone();
+        within_reach(call, &tool)?;
         if !tool.is_door() {
             call.tool = Some(tool);
             return next.run(call).await;
         }
-        // The right to the door itself; that to the tool behind it is checked further on.
-        let spec = tool.spec();
-        let question = Question {
-            arguments: None,
-            ..call.question(spec, spec.effects)
-        };
-        self.authorizer.load().authorize(question).refused(spec)?;
+        // The door's own right; that of the tool behind it is looked at further on.
+        let permitted = call.caller.rights.permit(tool.spec());
+        permitted.map_err(|why| ToolError::new(ErrorCode::Forbidden, why))?;
         self.validate.check(&tool, &mut call.arguments)?;
         let meant = tool.forward(&call.arguments, &catalogue)?;
         call.asked = meant.tool;
@@ -46,44 +38,46 @@ impl Layer for Resolve {
         }
         // A program asked for all of it; a model in a turn would not bear that.
         call.whole |= call.witness.is_none();
-        let tool = self.find(&catalogue, call)?.clone();
+        let tool = find(&catalogue, call)?.clone();
+        within_reach(call, &tool)?;
         call.tool = Some(tool);
         next.run(call).await
     }
 }
 
-impl Resolve {
-    fn find<'a>(
-        &self,
-        catalogue: &'a Catalogue,
-        call: &Call,
-    ) -> Result<&'a Arc<dyn Tool>, ToolError> {
-        if let Some(tool) = catalogue.resolve(&call.asked) {
-            return Ok(tool);
-        }
-        if catalogue.is_disabled(&call.asked) {
-            let message = format!("{} tool is disabled", call.asked);
-            return Err(ToolError::new(ErrorCode::Unavailable, message)
-                .hint("the owner can switch it on in config.toml under tools"));
-        }
-        let authorizer = self.authorizer.load();
-        let visible = |spec: &ToolSpec| {
-            let question = Question::available(&call.caller, &call.agent, spec);
-            let verdict = authorizer.authorize(question.within(&call.reach));
-            !verdict.is_denied()
-        };
-        let hint = match catalogue.near(&call.asked, visible) {
-            Some(near) => format!("did you mean {near}? names are case-sensitive"),
-            None => "list the tools you may call with `manyhands tools`".to_owned(),
-        };
-        let hint = match catalogue.away(&call.asked) {
-            Some(shelf) => format!("no node or server called {shelf} is connected now; {hint}"),
-            None => hint,
-        };
-        let asked: String = call.asked.chars().take(100).collect();
-        let message = format!("there is no tool named {asked:?}");
-        Err(ToolError::new(ErrorCode::UnknownTool, message).hint(hint))
+/// Refuses what whoever calls is not given, though they may call it.
+fn within_reach(call: &Call, tool: &Arc<dyn Tool>) -> Result<(), ToolError> {
+    if call.reach.has(tool.spec()) {
+        return Ok(());
     }
+    let message = format!("{} is not among your tools", tool.spec().name);
+    Err(ToolError::new(ErrorCode::Forbidden, message).hint("use one of those you were given"))
+}
+
+fn find<'a>(catalogue: &'a Catalogue, call: &Call) -> Result<&'a Arc<dyn Tool>, ToolError> {
+    if let Some(tool) = catalogue.resolve(&call.asked) {
+        return Ok(tool);
+    }
+    if catalogue.is_disabled(&call.asked) {
+        let message = format!("{} tool is disabled", call.asked);
+        return Err(ToolError::new(ErrorCode::Unavailable, message)
+            .hint("the owner can switch it on in config.toml under tools"));
+    }
+    let context = ViewContext {
+        caller: &call.caller,
+        face: Face::Program,
+    };
+    let hint = match catalogue.near(&call.asked, context) {
+        Some(near) => format!("did you mean {near}? names are case-sensitive"),
+        None => "list the tools you may call with `manyhands tools`".to_owned(),
+    };
+    let hint = match catalogue.away(&call.asked) {
+        Some(shelf) => format!("no node or server called {shelf} is connected now; {hint}"),
+        None => hint,
+    };
+    let asked: String = call.asked.chars().take(100).collect();
+    let message = format!("there is no tool named {asked:?}");
+    Err(ToolError::new(ErrorCode::UnknownTool, message).hint(hint))
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ impl Layer for Run {
             cancel: call.cancel.clone(),
             network: call.verdict.as_ref().is_some_and(|verdict| verdict.network),
             progress: call.progress.clone(),
-            taint: call.taint.clone(),
+            tainted: call.tainted,
             lineage: call.lineage.clone(),
             connections: call.connections.clone(),
             answers: call.answers.clone(),
@@ -34,12 +34,12 @@ impl Layer for Run {
         match AssertUnwindSafe(work).catch_unwind().await {
             Ok(result) => result,
             Err(_) => {
-                tracing::error!(tool = %tool.spec().name, call = %call.id, "tool panicked");
+                tracing::error!(tool = %tool.spec().name, call = %call.id, "a tool panicked");
                 Err(ToolError::internal(format!(
                     "{}: internal error (a bug in manyhands)",
                     tool.spec().name
                 ))
-                .hint("see the gateway's log, and please report it"))
+                .hint("the gateway's log has the details; please report it"))
             }
         }
     }

@@ -1,12 +1,11 @@
-//! Arguments as the audit records them: without what a built-in tool's schema marks as secret.
+//! Arguments as they may be kept and shown: without what a tool's schema marks as secret.
 //!
-//! A parameter with `writeOnly` goes to the tool and nowhere else; the audit shows that it was
-//! there, and the names in it where it is an object. Only our own schemas are believed: a server or
-//! a node could hide by it what it was made to do. An approval request shows all arguments.
+//! A parameter with `writeOnly` goes to the tool and nowhere else. The audit and questions to
+//! the owner show that it was there, and the names in it where it is an object.
 
 use std::borrow::Cow;
 
-use manyhands_core::{RunsOn, ToolSpec};
+use manyhands_core::ToolSpec;
 use serde_json::{Map, Value};
 
 /// What stands where something secret was.
@@ -14,9 +13,7 @@ const MASK: &str = "[redacted]";
 
 /// `arguments` without the values of secret parameters.
 pub(crate) fn shown<'a>(spec: Option<&ToolSpec>, arguments: &'a Value) -> Cow<'a, Value> {
-    let own = |spec: &&ToolSpec| matches!(spec.runs_on, RunsOn::Gateway | RunsOn::Host);
-    let own = spec.filter(own);
-    let Some(properties) = own.and_then(|spec| spec.input_schema.get("properties")) else {
+    let Some(properties) = spec.and_then(|spec| spec.input_schema.get("properties")) else {
         return Cow::Borrowed(arguments);
     };
     let (Some(properties), Some(given)) = (properties.as_object(), arguments.as_object()) else {
@@ -77,17 +74,6 @@ mod tests {
         ] {
             assert_eq!(*shown(Some(&spec), &given), expect);
             assert_eq!(*shown(None, &given), given);
-            let foreign = ToolSpec {
-                runs_on: RunsOn::Server {
-                    name: "s".to_owned(),
-                },
-                ..spec.clone()
-            };
-            assert_eq!(
-                *shown(Some(&foreign), &given),
-                given,
-                "a server hides nothing"
-            );
         }
     }
 }

@@ -7,10 +7,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use manyhands_config::{Limits, Policy};
-use manyhands_core::{
-    CallRequest, Catalogue, Clock, ErrorCode, Ids, Invoke, Outcome, Question, Tool, ToolError,
-    Verdict,
-};
+use manyhands_core::{CallRequest, Catalogue, Clock, ErrorCode, Ids, Invoke, Outcome, ToolError};
 use manyhands_guard::Redactor;
 use manyhands_store::Store;
 use tokio::time::timeout;
@@ -19,12 +16,13 @@ use tokio_util::task::TaskTracker;
 
 use crate::approve::{ApprovalDesk, Approve};
 use crate::audit::{Audit, Started};
-use crate::authorize::{Authorize, Authorizer, Available};
+use crate::authorise::Authorise;
 use crate::budget::{Budget, Places};
 use crate::cap::Cap;
 use crate::deadline::Deadline;
 use crate::layer::{Call, CallResult, Layer, Next};
 use crate::metrics::{Measure, Metrics};
+use crate::policy::{PolicyEngine, PolicyLayer};
 use crate::redact::Redact;
 use crate::resolve::Resolve;
 use crate::run::Run;
@@ -54,7 +52,7 @@ pub struct Path {
     catalogue: Arc<ArcSwap<Catalogue>>,
     ids: Ids,
     limits: Arc<ArcSwap<Limits>>,
-    authorizer: Arc<ArcSwap<Authorizer>>,
+    engine: Arc<ArcSwap<PolicyEngine>>,
     metrics: Arc<Metrics>,
     desk: ApprovalDesk,
     running: TaskTracker,
@@ -76,7 +74,7 @@ impl Path {
             policy,
         } = parts;
         let limits = Arc::new(ArcSwap::from_pointee(limits));
-        let authorizer = Arc::new(ArcSwap::from_pointee(Authorizer::new(&policy)?));
+        let engine = Arc::new(ArcSwap::from_pointee(PolicyEngine::new(&policy)?));
         let metrics = Arc::new(Metrics::default());
         let desk = ApprovalDesk::new(store.approvals().clone(), clock.clone(), ids.clone());
         let (draining, stopping) = (CancellationToken::new(), CancellationToken::new());
@@ -102,16 +100,12 @@ impl Path {
             }),
             Arc::new(Resolve {
                 catalogue: catalogue.clone(),
-                authorizer: authorizer.clone(),
                 validate: validate.clone(),
             }),
-            Arc::new(Available {
-                authorizer: authorizer.clone(),
-            }),
+            Arc::new(Authorise),
             validate,
-            Arc::new(Authorize {
-                authorizer: authorizer.clone(),
-                catalogue: catalogue.clone(),
+            Arc::new(PolicyLayer {
+                engine: engine.clone(),
             }),
             Arc::new(Approve {
                 desk: desk.clone(),
@@ -143,7 +137,7 @@ impl Path {
             catalogue,
             ids,
             limits,
-            authorizer,
+            engine,
             metrics,
             desk,
             running: TaskTracker::new(),
@@ -154,8 +148,8 @@ impl Path {
     }
 
     /// Takes new limits and rules from the next call on.
-    pub fn reconfigure(&self, limits: Limits, authorizer: Authorizer) {
-        self.authorizer.store(Arc::new(authorizer));
+    pub fn reconfigure(&self, limits: Limits, rules: PolicyEngine) {
+        self.engine.store(Arc::new(rules));
         self.limits.store(Arc::new(limits));
     }
 
@@ -169,9 +163,9 @@ impl Path {
         &self.desk
     }
 
-    /// The snapshot that decisions are made from now.
-    pub fn authorizer(&self) -> Arc<Authorizer> {
-        self.authorizer.load_full()
+    /// The rules in force.
+    pub fn policy(&self) -> Arc<PolicyEngine> {
+        self.engine.load_full()
     }
 
     /// From here on whoever goes away does so because the gateway stops: their questions stay, for
@@ -192,22 +186,9 @@ impl Path {
     }
 }
 
-impl Path {
-    /// Takes a call of a tool that is not in the catalogue down the whole path: an interface whose
-    /// arguments are no JSON, such as an upload, is judged by the spec it gives.
-    pub async fn invoke_with(
-        &self,
-        tool: Arc<dyn Tool>,
-        request: CallRequest,
-    ) -> Result<Outcome, ToolError> {
-        self.take(request, Some(tool)).await
-    }
-
-    async fn take(
-        &self,
-        request: CallRequest,
-        tool: Option<Arc<dyn Tool>>,
-    ) -> Result<Outcome, ToolError> {
+#[async_trait]
+impl Invoke for Path {
+    async fn invoke(&self, request: CallRequest) -> Result<Outcome, ToolError> {
         if self.running.is_closed() {
             return Err(
                 ToolError::new(ErrorCode::Unavailable, "the gateway is stopping")
@@ -219,7 +200,6 @@ impl Path {
         let going_away = cancel.clone().drop_guard();
         let id = request.id.unwrap_or_else(|| self.ids.next());
         let mut call = Call::new(id, request, cancel);
-        call.tool = tool;
         let layers = self.layers.clone();
         // A task of its own: the call is recorded to its end whoever stops listening.
         let work = self.running.spawn(async move {
@@ -229,17 +209,6 @@ impl Path {
         let result = work.await;
         going_away.disarm();
         result.unwrap_or_else(|e| Err(ToolError::internal(format!("the path broke: {e}"))))
-    }
-}
-
-#[async_trait]
-impl Invoke for Path {
-    async fn invoke(&self, request: CallRequest) -> Result<Outcome, ToolError> {
-        self.take(request, None).await
-    }
-
-    fn authorize(&self, question: Question<'_>) -> Verdict {
-        self.authorizer.load().authorize(question)
     }
 
     fn catalogue(&self) -> Arc<Catalogue> {
@@ -276,7 +245,7 @@ mod tests {
             "rules": [{ "decision": "deny", "tools": ["test::echo"], "reason": "quiet hours" }],
         }))
         .unwrap();
-        let rules = Authorizer::new(&policy).unwrap();
+        let rules = PolicyEngine::new(&policy).unwrap();
         fixture.path.reconfigure(Limits::default(), rules);
         let error = fixture.call("test::echo", text).await.unwrap_err();
         assert_eq!(error.code, ErrorCode::DeniedByPolicy);

@@ -8,9 +8,9 @@ use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use manyhands_config::{Limits, Policy};
 use manyhands_core::{
-    ArtifactId, CallContext, CallRequest, Caller, Catalogue, Credential, Effects, ErrorCode, Ids,
-    Invoke, ManualClock, Outcome, Pattern, Principal, Rights, Role, Secret, SeededEntropy, Step,
-    Timestamp, TokenId, Tool, ToolError, ToolSpec,
+    ArtifactId, CallContext, CallRequest, Caller, CallerKind, Catalogue, Effects, ErrorCode, Ids,
+    Invoke, ManualClock, Outcome, Pattern, Rights, Role, Secret, SeededEntropy, Step, Timestamp,
+    TokenId, Tool, ToolError, ToolSpec,
 };
 use manyhands_guard::Redactor;
 use manyhands_store::{AuditEntry, AuditFilter, AuditKind, AuditRecord, Durability, Store};
@@ -27,18 +27,14 @@ pub(crate) fn caller(role: Role, name: &str, tools: &[&str]) -> Caller {
     let mut bytes = [0_u8; 16];
     let kept = name.len().min(16);
     bytes[..kept].copy_from_slice(&name.as_bytes()[..kept]);
-    let credential = Credential {
-        id: TokenId(uuid::Uuid::from_bytes(bytes)),
-        name: name.into(),
-    };
-    let principal = match role {
-        Role::Owner => Principal::Owner(credential),
-        Role::Client | Role::ReadOnly => Principal::Token(credential),
-        Role::Node => Principal::Node(credential),
-        Role::Channel => Principal::Bridge(credential),
-    };
-    let tools = tools.iter().map(|tool| Pattern::new(*tool)).collect();
-    Caller::new(principal, name, Rights::new(role, tools))
+    Caller {
+        kind: CallerKind::Token(TokenId(uuid::Uuid::from_bytes(bytes))),
+        name: name.to_owned(),
+        rights: Rights {
+            role,
+            tools: tools.iter().map(|tool| Pattern::new(*tool)).collect(),
+        },
+    }
 }
 
 pub(crate) fn client(name: &str, tools: &[&str]) -> Caller {
@@ -243,7 +239,7 @@ impl TestTool {
                 "type": "object",
                 "additionalProperties": false,
                 "required": ["text"],
-                "properties": { "command": { "type": "string" }, "text": { "type": "string" } },
+                "properties": { "text": { "type": "string" } },
             }));
         }
         if matches!(act, Act::Print) {

@@ -1,5 +1,5 @@
 use manyhands_core::{
-    Caller, Credential, ErrorCode, Ids, OsEntropy, Pattern, Principal, Rights, Role, ToolError,
+    Caller, CallerKind, ErrorCode, Ids, OsEntropy, Pattern, Rights, Role, ToolError,
 };
 use manyhands_llm::{ErrorKind, Message, Thinking};
 use std::sync::Arc;
@@ -7,7 +7,6 @@ use std::sync::Arc;
 use super::*;
 use crate::outside::Verdict;
 use crate::{CommandReply, Heard, Input, What};
-use manyhands_store::ApprovalScope;
 
 const LONG: &str = "A long answer that goes on and on. A long answer that goes on and on. A long answer that goes on and on. A long answer that goes on and on.";
 
@@ -15,12 +14,14 @@ fn somebody() -> Caller {
     let clock = Arc::new(manyhands_core::ManualClock::at(manyhands_core::Timestamp(
         1,
     )));
-    let credential = Credential {
-        id: Ids::new(clock, Arc::new(OsEntropy)).next(),
-        name: "bot".into(),
-    };
-    let rights = Rights::new(Role::Client, vec![Pattern::new("*")]);
-    Caller::new(Principal::Token(credential), "bot", rights)
+    Caller {
+        kind: CallerKind::Token(Ids::new(clock, Arc::new(OsEntropy)).next()),
+        name: "bot".to_owned(),
+        rights: Rights {
+            role: Role::Client,
+            tools: vec![Pattern::new("*")],
+        },
+    }
 }
 
 impl Fixture {
@@ -277,30 +278,18 @@ async fn only_the_owner_answers_what_waits_and_names_it() {
     let refused = fixture.command_of("/approve a1", &somebody()).await;
     assert_eq!(
         refused.error.as_deref(),
-        Some("only the owner answers approval requests")
+        Some("only the owner answers what waits for the owner")
     );
-    for unnamed in ["/approve", "/deny", "/approve a1 forever"] {
+    for unnamed in ["/approve", "/deny", "/approve a1 a2"] {
         assert!(fixture.command(unnamed).await.error.is_some(), "{unnamed}");
     }
     assert!(fixture.house.decided.lock().unwrap().is_empty());
     Fixture::done(fixture.command("/approve a1").await);
     Fixture::done(fixture.command("/deny a2").await);
-    Fixture::done(fixture.command("/approve a3 conversation").await);
-    Fixture::done(fixture.command("/approve a4 always").await);
-    Fixture::done(fixture.command("/deny a5 use the test server").await);
     let decided = fixture.house.decided.lock().unwrap().clone();
     let expected = [
-        ("a1".to_owned(), Verdict::Approve(ApprovalScope::Once)),
-        ("a2".to_owned(), Verdict::Deny(None)),
-        (
-            "a3".to_owned(),
-            Verdict::Approve(ApprovalScope::Conversation),
-        ),
-        ("a4".to_owned(), Verdict::Approve(ApprovalScope::Always)),
-        (
-            "a5".to_owned(),
-            Verdict::Deny(Some("use the test server".to_owned())),
-        ),
+        ("a1".to_owned(), Verdict::Approve),
+        ("a2".to_owned(), Verdict::Deny),
     ];
     assert_eq!(decided, expected);
 }

@@ -90,15 +90,6 @@ impl Invoke for Body {
         Ok(Outcome::value(json!({ "done": true })))
     }
 
-    fn authorize(&self, question: manyhands_core::Question<'_>) -> manyhands_core::Verdict {
-        let denied = question.caller.rights.tools.is_empty() || !question.reach.has(question.spec);
-        let decision = [
-            manyhands_core::Decision::Allow,
-            manyhands_core::Decision::Deny,
-        ][usize::from(denied)];
-        manyhands_core::Verdict::default_rule(decision, "test")
-    }
-
     fn catalogue(&self) -> Arc<Catalogue> {
         self.catalogue.clone()
     }
@@ -171,7 +162,7 @@ impl House for PlainHouse {
     fn caller(&self, _: &Origin) -> Result<Arc<Caller>, ToolError> {
         Ok(Arc::new(Caller::gateway()))
     }
-    async fn file(&self, _: &AgentId, _: &str) -> Option<(String, manyhands_core::Taint)> {
+    async fn file(&self, _: &AgentId, _: &str) -> Option<String> {
         None
     }
     async fn skills(&self, _: &AgentId) -> Vec<SkillNote> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use manyhands_core::{
     AgentId, CallContext, CallRequest, Caller, Catalogue, Effects, ErrorCode, Ids, Invoke,
-    ManualClock, Outcome, SeededEntropy, Taint, Timestamp, Tool, ToolError, ToolSpec,
+    ManualClock, Outcome, SeededEntropy, Timestamp, Tool, ToolError, ToolSpec,
 };
 use manyhands_llm::{
     Arguments, Cost, Delta, ErrorKind, Message, ModelError, Reply, ReplyBlock, Request, StopReason,
@@ -36,6 +36,8 @@ pub(super) enum Line {
     Fails(ErrorKind),
     /// Thinks until it is stopped.
     Hangs,
+    /// Panics.
+    Panics,
 }
 
 /// A model that follows its lines, and remembers what it was asked.
@@ -102,6 +104,7 @@ impl Think for Actor {
                 calls.into_iter().enumerate().map(call).collect()
             }
             Some(Line::Fails(kind)) => return Err(failed(kind)),
+            Some(Line::Panics) => panics(),
             Some(Line::Hangs) => {
                 self.hanging.notify_one();
                 cancel.cancelled().await;
@@ -132,6 +135,11 @@ impl Think for Actor {
     }
 }
 
+/// Panics without a word on the terminal.
+fn panics() -> ! {
+    std::panic::resume_unwind(Box::new("as told, with a secret-detail"))
+}
+
 pub(super) struct Named(pub(super) ToolSpec);
 
 #[async_trait]
@@ -146,7 +154,7 @@ impl Tool for Named {
 }
 
 /// Tools that note what was asked of them: `look`, `act` and `run`, which prints, answer, `wait` waits until it
-/// is let go, `meet` waits until two of it run, `ask` needs the owner.
+/// is let go, `meet` waits until two of it run, `ask` needs the owner. Asked for `panics`, all of them do.
 pub(super) struct Tools {
     catalogue: Mutex<Arc<Catalogue>>,
     pub(super) calls: Mutex<Vec<CallRequest>>,
@@ -224,6 +232,9 @@ impl Invoke for Tools {
             witness.starts().await?;
         }
         self.calls.lock().unwrap().push(request.clone());
+        if request.arguments["panics"] == true {
+            panics();
+        }
         match request.tool.as_str() {
             "wait" => {
                 self.waiting.notify_one();
@@ -243,15 +254,6 @@ impl Invoke for Tools {
         Ok(Outcome::value(
             json!({ "did": request.tool, "with": request.arguments }),
         ))
-    }
-
-    fn authorize(&self, question: manyhands_core::Question<'_>) -> manyhands_core::Verdict {
-        let denied = question.caller.rights.tools.is_empty() || !question.reach.has(question.spec);
-        let decision = [
-            manyhands_core::Decision::Allow,
-            manyhands_core::Decision::Deny,
-        ][usize::from(denied)];
-        manyhands_core::Verdict::default_rule(decision, "test")
     }
 
     fn catalogue(&self) -> Arc<Catalogue> {
@@ -313,12 +315,10 @@ impl House for TestHouse {
         Ok(Arc::new(Caller::gateway()))
     }
 
-    async fn file(&self, _: &AgentId, path: &str) -> Option<(String, Taint)> {
+    async fn file(&self, _: &AgentId, path: &str) -> Option<String> {
         let files = self.files.lock().unwrap();
         let found = files.iter().find(|(name, _)| *name == path);
-        // Its text says where it is from, in place of a record of that.
-        let taint = |text: &str| Taint::when(text.contains("(from the web)"), "tool:web_fetch");
-        found.map(|(_, text)| ((*text).to_owned(), taint(text)))
+        found.map(|(_, text)| (*text).to_owned())
     }
 
     async fn skills(&self, _: &AgentId) -> Vec<SkillNote> {
@@ -363,8 +363,7 @@ pub(super) fn owner() -> Origin {
         name: "owner".to_owned(),
         trusted: true,
         depth: 0,
-        tainted: Taint::NONE,
-        job: None,
+        tainted: false,
         lineage: Vec::new(),
     }
 }

@@ -123,8 +123,6 @@ async fn a_tool_that_stays_away_is_asked_about_no_more_and_the_turn_goes_on() {
             arguments: serde_json::json!({}),
             effects: Effects::RUNS,
             rule: "test".to_owned(),
-            proposal: None,
-            taint: manyhands_core::Taint::NONE,
             expires: Timestamp(i64::MAX),
         };
         approvals.open_or_find(&new, now).await.unwrap();

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use manyhands_core::{CallContext, Caller, ErrorCode, Pattern, Progress, Taint};
+use manyhands_core::{CallContext, Caller, ErrorCode, Pattern, Progress};
 use manyhands_llm::{OutputSchema, Request};
 use manyhands_store::TurnState;
 use serde_json::json;
@@ -80,7 +80,7 @@ async fn a_call_carries_the_sessions_that_wait_for_it() {
     let mut fixture = Fixture::new(lines).await;
     let origin = Origin {
         lineage: vec!["agent:main:first".to_owned()],
-        tainted: Taint::by("tool:x"),
+        tainted: true,
         ..owner()
     };
     fixture.send_as("r1", Input::text("go"), &origin).await;
@@ -88,7 +88,7 @@ async fn a_call_carries_the_sessions_that_wait_for_it() {
     let call = fixture.tools.calls.lock().unwrap()[0].clone();
     assert_eq!(&*call.lineage, ["agent:main:first", "agent:main:main"]);
     assert!(
-        call.taint.is_tainted(),
+        call.tainted,
         "what may have come from outside is remembered"
     );
 }
@@ -111,7 +111,7 @@ async fn an_answer_is_that_of_its_own_turn_also_when_it_became_part_of_another()
     let two = second.answer(&mut ignore).await.unwrap();
     assert_eq!(one.end, End::Said("to both".to_owned()));
     assert_eq!(one, two);
-    assert!(one.tainted.is_tainted(), "a program's words are in it");
+    assert!(one.tainted, "a program's words are in it");
     let mut third = ask("three").await.unwrap();
     let three = third.answer(&mut ignore).await.unwrap();
     assert!(matches!(three.end, End::Failed(_)), "{three:?}");
@@ -162,7 +162,7 @@ fn context(lineage: &[&str]) -> CallContext {
         cancel: CancellationToken::new(),
         network: false,
         progress: Progress::default(),
-        taint: Taint::NONE,
+        tainted: false,
         lineage: lineage.iter().map(|key| (*key).to_owned()).collect(),
         connections: Default::default(),
         answers: None,
@@ -220,9 +220,7 @@ async fn a_view_is_a_pure_function_of_its_shape() {
     let only = names(&["look", "wait"]);
     let view = |caller, tools, only| -> Vec<String> {
         let shape = Shape {
-            path: &*fixture.tools,
             caller,
-            agent: &agent.id,
             tools,
             discover: &[],
             only,
@@ -241,9 +239,7 @@ async fn a_view_is_a_pure_function_of_its_shape() {
     assert_eq!(view(&owner, &some, Some(&only)), ["look"]);
     assert_eq!(view(&nobody, &agent.tools, None), Vec::<String>::new());
     let shape = Shape {
-        path: &*fixture.tools,
         caller: &owner,
-        agent: &agent.id,
         tools: &some,
         discover: &[],
         only: None,

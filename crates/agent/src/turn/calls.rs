@@ -48,7 +48,7 @@ impl Turn {
             })?;
             for one in done {
                 let one = one?;
-                self.work.tainted.absorb(&one.taints);
+                self.work.tainted |= one.taints;
                 Plan::go_on(&mut self.work.plan, &one);
                 given.push(one);
             }
@@ -146,7 +146,7 @@ impl Turn {
         request.progress = self.progress(place);
         request.agent = self.session.agent.clone();
         request.approval_wait = self.limits.approval;
-        request.taint = self.work.tainted.clone();
+        request.tainted = self.work.tainted;
         request.lineage = self.lineage();
         request.reach = self.reach();
         request.place = self.origin.place.clone().map(Arc::new);
@@ -194,14 +194,11 @@ impl Turn {
     /// The tools that the task has, also by way of those that lead to others.
     fn reach(&self) -> Reach {
         let (caller, agent) = (self.caller.clone(), self.agent.clone());
-        let (path, id) = (self.minds.path.clone(), self.session.agent.clone());
         let only = self.shape().only.map(<[String]>::to_vec);
         let place = self.origin.place.clone();
         Reach::only(move |spec| {
             let shape = Shape {
-                path: &*path,
                 caller: &caller,
-                agent: &id,
                 tools: &agent.tools,
                 discover: &agent.discover,
                 only: only.as_deref(),
@@ -253,12 +250,10 @@ impl Turn {
         let results = calls.into_iter().zip(given).map(result).collect();
         let message = Message::Tool { results };
         self.work.step = step + 1;
-        let mut acts = vec![
+        let acts = vec![
             self.append_results(&message, &made),
             self.moved(TurnState::Running, None),
         ];
-        // With the text itself: the next turn of the conversation reads it too.
-        acts.extend(self.newly_tainted());
         self.commit(acts).await?;
         self.keep_results(message, made);
         Ok(())

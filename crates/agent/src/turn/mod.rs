@@ -12,7 +12,7 @@ pub(crate) use room::{Room, place_to_cut_last, size_of};
 
 use std::sync::Arc;
 
-use manyhands_core::{Caller, Taint, ToolError};
+use manyhands_core::{Caller, ToolError};
 use manyhands_llm::{Block, Message, StopReason};
 use manyhands_store::{Act, SessionRecord, StoreError, TurnRecord, TurnState};
 use serde::{Deserialize, Serialize};
@@ -74,8 +74,8 @@ pub(crate) struct Work {
     pub(crate) step: i64,
     /// What they used up.
     pub(crate) usage: TurnUsage,
-    /// The untrusted text that was read first.
-    pub(crate) tainted: Taint,
+    /// Whether text from outside was read.
+    pub(crate) tainted: bool,
     /// Runs whose inputs became part of this turn.
     pub(crate) merged: Vec<String>,
     /// The last call and how often it was made in a row.
@@ -150,7 +150,6 @@ impl Turn {
         let settings = serde_json::from_str(&session.settings).unwrap_or_default();
         let agent = minds.agent(&session.agent)?;
         let caller = minds.house.caller(&origin)?;
-        let caller = Arc::new(caller.through(origin.actor(&session.agent)));
         let sessions = &minds.sessions;
         let conversation = match minds.recent.take(&session) {
             Some(held) => held,
@@ -212,15 +211,12 @@ impl Turn {
         self.close_open_calls("it was interrupted before this message came")
             .await?;
         let (input, origin) = (self.input.clone(), self.origin.clone());
-        self.work.tainted.absorb(&origin.taint());
-        self.work.tainted.absorb(&self.session.taint);
-        self.work.tainted.absorb(&self.agent.taint);
+        self.work.tainted |= !origin.trusted || origin.tainted;
         let message = as_message(&input, &origin);
-        let mut acts = vec![
+        let acts = vec![
             self.moved(TurnState::Running, None),
             self.append(kind::USER, &message),
         ];
-        acts.extend(self.newly_tainted());
         let begun = self.commit(acts).await;
         begun.map_err(|halt| match halt {
             Halt::Stopped => Halt::Again,
@@ -231,12 +227,6 @@ impl Turn {
         self.record.state = TurnState::Running;
         self.record.started = self.record.started.or(Some(self.session.updated));
         Ok(())
-    }
-
-    /// The conversation becomes tainted with the turn: what was read stays in it.
-    fn newly_tainted(&self) -> Option<Act> {
-        let newly = self.work.tainted.is_tainted() && !self.session.taint.is_tainted();
-        newly.then(|| Act::Taint(self.work.tainted.clone()))
     }
 
     /// Takes in what the same person said meanwhile.

@@ -55,11 +55,10 @@ impl Turn {
         }
     }
 
-    async fn request(&mut self) -> Request {
-        let (key, minds) = (self.key(), self.minds.clone());
-        let taint = &mut self.work.tainted;
-        let built = prompt::build(&*minds.house, &key, &self.agent, &self.settings, taint);
-        let mut system = built.await;
+    async fn request(&self) -> Request {
+        let key = self.key();
+        let house = &*self.minds.house;
+        let mut system = prompt::build(house, &key, &self.agent, &self.settings).await;
         let last = self.work.step >= i64::from(self.limits.steps);
         if let Some(plan) = &self.work.plan {
             system.push(SystemPart::changing(plan.shown()));
@@ -101,9 +100,7 @@ impl Turn {
     /// What decides which tools the turn has.
     pub(super) fn shape(&self) -> Shape<'_> {
         Shape {
-            path: &*self.minds.path,
             caller: &self.caller,
-            agent: &self.session.agent,
             tools: &self.agent.tools,
             discover: &self.agent.discover,
             only: self.input.tools.as_deref(),
@@ -120,7 +117,6 @@ impl Turn {
         usage.cost_micros += reply.cost.micro_dollars().unwrap_or(0);
         let message = reply.message();
         let mut acts = vec![self.append(kind::ASSISTANT, &message), self.spent(&reply)];
-        acts.extend(self.newly_tainted());
         let asked: Vec<CallRecord> = reply
             .calls()
             .zip(0..)

@@ -4,12 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use manyhands_core::{AgentId, ApprovalId, ErrorCode, Question, ToolError, Witness};
+use manyhands_core::{ApprovalId, ErrorCode, ToolError, Witness};
 use manyhands_store::{Act, CallState, TurnState};
 use serde_json::Value;
 
 use crate::event::What;
-use crate::key::SessionKey;
 use crate::minds::Inner;
 use crate::outside::Origin;
 
@@ -62,19 +61,15 @@ impl CallWitness {
         }
     }
 
-    /// The caller may have lost the right while the call waited.
+    /// Whoever asked may have lost their rights while it waited.
     fn may_still(&self) -> Result<(), ToolError> {
         let caller = self.minds.house.caller(&self.origin)?;
-        let key: Result<SessionKey, _> = self.session.0.parse();
-        let agent = key.map_or_else(|_| AgentId::main(), |key| key.agent().clone());
-        let caller = caller.through(self.origin.actor(&agent));
         let catalogue = self.minds.path.catalogue();
-        let Some(tool) = catalogue.resolve(&self.tool) else {
-            return Ok(());
+        let permitted = match catalogue.resolve(&self.tool) {
+            Some(tool) => caller.rights.permit(tool.spec()),
+            None => Ok(()),
         };
-        let question = Question::available(&caller, &agent, tool.spec());
-        let verdict = self.minds.path.authorize(question);
-        verdict.refused(tool.spec()).map(drop)
+        permitted.map_err(|why| ToolError::new(ErrorCode::Forbidden, why))
     }
 
     fn turn(&self, state: TurnState) -> Act {
@@ -91,7 +86,7 @@ impl CallWitness {
 impl Witness for CallWitness {
     async fn waits(&self, approval: ApprovalId) {
         if let Err(error) = self.commit(vec![self.turn(TurnState::Waiting)]).await {
-            tracing::warn!(%error, "failed to persist turn state `waiting`");
+            tracing::warn!(%error, "that a turn waits could not be kept");
         }
         let what = What::Paused {
             approval,

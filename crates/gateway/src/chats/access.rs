@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use manyhands_agent::Addressing;
 use manyhands_config::{Channel, DmPolicy, DmScope, GroupPolicy, Settings};
-use manyhands_core::{Caller, Pattern, Place, Principal, Rights, Role};
+use manyhands_core::{Caller, CallerKind, Pattern, Place, Rights, Role};
 use manyhands_store::{SenderRow, SenderState};
 
 /// The name under which the owner's own senders are linked.
@@ -141,12 +141,10 @@ pub(crate) fn caller(settings: &Settings, known: &Known, place: &Place) -> Optio
         return None;
     }
     let name = place.sender_name.as_deref().unwrap_or(sender).to_owned();
-    let principal = Principal::Person {
-        channel: place.channel.clone(),
-        id: sender.to_owned(),
-    };
+    let kind = CallerKind::Person(format!("{}:{sender}", place.channel));
     if is_owner(settings, known, &place.channel, sender) {
-        return Some(Caller::new(principal, name, Rights::owner()));
+        let rights = Rights::owner();
+        return Some(Caller { kind, name, rights });
     }
     let handle = place.sender_handle.as_deref();
     let mut senders = channel.senders.iter();
@@ -155,12 +153,11 @@ pub(crate) fn caller(settings: &Settings, known: &Known, place: &Place) -> Optio
         Some((_, own)) => own.tools.clone(),
         None => channel.tools.clone(),
     };
-    // Which agent answers a chat is decided by the channel's settings, not by who writes.
-    Some(Caller::new(
-        principal,
-        name,
-        Rights::new(Role::Client, tools),
-    ))
+    let rights = Rights {
+        role: Role::Client,
+        tools,
+    };
+    Some(Caller { kind, name, rights })
 }
 
 #[cfg(test)]

@@ -12,10 +12,8 @@ use super::{Chats, unkept};
 /// How much of the arguments is shown; the whole is on the page and the command line.
 const SHOWN: usize = 3_000;
 /// How the data of our buttons begins.
-const ONCE: &str = "approve:";
-const CONVERSATION: &str = "conversation:";
-const ALWAYS: &str = "always:";
-const DENY: &str = "deny:";
+const YES: &str = "approve:";
+const NO: &str = "deny:";
 
 impl Chats {
     /// Asks the owner whether a call may run: where they write, or where the turn is.
@@ -48,15 +46,12 @@ impl Chats {
             true => String::new(),
             false => format!(" for {}", who(&promise.place)),
         };
-        let mut text = format!("**`{tool}`{who} needs your approval**\n```json\n{shown}\n```");
-        text.push_str(&self.about(approval).await);
+        let mut text = format!("**May I run `{tool}`{who}?**\n```json\n{shown}\n```");
         let channel = self.channel(&place.channel, &place.account);
         let buttons = match channel.is_some_and(|channel| channel.abilities().buttons) {
             true => buttons(approval),
             false => {
-                text.push_str(&format!(
-                    "\n/approve {approval}\n/approve {approval} conversation\n/approve {approval} always\n/deny {approval}"
-                ));
+                text.push_str(&format!("\n/approve {approval}\n/deny {approval}"));
                 Vec::new()
             }
         };
@@ -67,24 +62,6 @@ impl Chats {
         };
         let rows = self.rows(words)?;
         self.put(&rows).await.map(drop)
-    }
-
-    /// What the owner should know before deciding: what was read before, and what "always" would add.
-    async fn about(&self, approval: ApprovalId) -> String {
-        let now = self.0.clock.now();
-        let Ok(Some(asked)) = self.0.store.approvals().get(approval, now).await else {
-            return String::new();
-        };
-        let mut text = String::new();
-        if let Some(source) = &asked.tainted_by {
-            text.push_str(&format!(
-                "\nRequested after reading untrusted text: {source}"
-            ));
-        }
-        if let Some(rule) = &asked.proposal {
-            text.push_str(&format!("\nAlways allow would add the rule: `{rule}`"));
-        }
-        text
     }
 
     /// Where the owner writes directly, the latest known first.
@@ -118,19 +95,10 @@ impl Chats {
         let Some(caller) = super::caller_of(&settings, &known, &inbound.place) else {
             return ignored("they may not speak");
         };
-        let commands = [
-            (ONCE, "/approve", ""),
-            (CONVERSATION, "/approve", " conversation"),
-            (ALWAYS, "/approve", " always"),
-            (DENY, "/deny", ""),
-        ];
-        let mut commands = commands.iter();
-        let command = commands.find_map(|(prefix, command, scope)| {
-            let id = data.strip_prefix(prefix)?;
-            Some(format!("{command} {id}{scope}"))
-        });
-        let Some(command) = command else {
-            return ignored("the button is not ours");
+        let command = match (data.strip_prefix(YES), data.strip_prefix(NO)) {
+            (Some(id), _) => format!("/approve {id}"),
+            (_, Some(id)) => format!("/deny {id}"),
+            _ => return ignored("the button is not ours"),
         };
         let minds = self.minds()?;
         let key = SessionKey::main(&super::agent_for(&settings, &inbound.place));
@@ -178,20 +146,10 @@ fn buttons(approval: ApprovalId) -> Vec<Vec<Button>> {
         data,
         refuses,
     };
-    vec![
-        vec![
-            button("Allow once", format!("{ONCE}{approval}"), false),
-            button("Deny", format!("{DENY}{approval}"), true),
-        ],
-        vec![
-            button(
-                "Allow in this conversation",
-                format!("{CONVERSATION}{approval}"),
-                false,
-            ),
-            button("Always allow", format!("{ALWAYS}{approval}"), false),
-        ],
-    ]
+    vec![vec![
+        button("Approve", format!("{YES}{approval}"), false),
+        button("Deny", format!("{NO}{approval}"), true),
+    ]]
 }
 
 fn who(place: &Place) -> String {

@@ -122,7 +122,6 @@ impl Gateway {
             name: channel.to_owned(),
             role: Role::Channel,
             tools: Vec::new(),
-            agents: Vec::new(),
             lifetime: None,
         };
         let made = self.doorman.create(new).await;

@@ -17,9 +17,6 @@ pub(crate) struct Target {
     pub(crate) place: Option<Place>,
     /// On whose behalf it is told.
     pub(crate) origin: Origin,
-    /// Whether sending needs to be authorized once more: the job was changed after untrusted text was
-    /// read, and with it what its recipients get.
-    pub(crate) asks: bool,
 }
 
 /// What became of words.

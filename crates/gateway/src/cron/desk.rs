@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use manyhands_agent::Origin;
-use manyhands_core::{AgentId, Caller, ErrorCode, Taint, Timestamp, ToolError};
-use manyhands_path::may_act_for;
+use manyhands_core::{AgentId, Caller, ErrorCode, Timestamp, ToolError};
 use manyhands_schedule::Schedule;
 use manyhands_store::{JobCounts, JobFilter, JobKind, JobRecord, MissedRuns, RunRecord, RunState};
 use manyhands_wire::{CronJob, CronRan, CronRun, CronStatusResult};
@@ -219,56 +218,12 @@ impl Cron {
                 return Err(ToolError::parameter("patch.schedule", message));
             }
         }
-        // Who changes what a job does answers for it from then on, with what they had read.
-        let mut origin: Origin = serde_json::from_str(&record.origin)
-            .map_err(|error| ToolError::internal(format!("the job is damaged: {error}")))?;
-        origin.tainted = origin.tainted.or(&asker.origin.taint());
-        record.origin = json(&origin)?;
         record.updated = Timestamp(now.0.max(seen.0 + 1));
         let updated = inner.records.update(&record, seen, rescheduled).await;
         updated.map_err(kept)?;
         self.look();
         let now = inner.job_of(asker, id).await?;
         Ok(shown(&now, &zone))
-    }
-
-    /// Jobs that were added or changed after untrusted text was read: id and source.
-    pub(crate) async fn tainted(&self) -> Result<Vec<(String, String)>, ToolError> {
-        let filter = JobFilter {
-            agent: None,
-            maker: None,
-            disabled: true,
-        };
-        let (jobs, _) = self
-            .inner
-            .records
-            .list(filter, u32::MAX, 0)
-            .await
-            .map_err(kept)?;
-        let tainted = |job: JobRecord| {
-            let origin: Origin = serde_json::from_str(&job.origin).ok()?;
-            Some((job.id, origin.tainted.source()?.to_owned()))
-        };
-        Ok(jobs.into_iter().filter_map(tainted).collect())
-    }
-
-    /// The owner trusts a job as it is now; whether it was tainted.
-    pub(crate) async fn trust(&self, id: &str) -> Result<bool, ToolError> {
-        let inner = &self.inner;
-        let missing = || ToolError::not_found(format!("there is no job {id:?}"));
-        let found = inner.records.get(id).await.map_err(kept)?;
-        let mut record = found.ok_or_else(missing)?;
-        let mut origin: Origin = serde_json::from_str(&record.origin)
-            .map_err(|error| ToolError::internal(format!("the job is damaged: {error}")))?;
-        if !origin.tainted.is_tainted() {
-            return Ok(false);
-        }
-        origin.tainted = Taint::NONE;
-        record.origin = json(&origin)?;
-        let seen = record.updated;
-        record.updated = Timestamp(inner.clock.now().0.max(seen.0 + 1));
-        let updated = inner.records.update(&record, seen, false).await;
-        updated.map(|()| true).map_err(kept)
     }
 
     /// Removes a job with its runs. A run that goes on finishes its turn.
@@ -446,12 +401,6 @@ impl Inner {
             return asker.agent.clone();
         };
         match named.parse::<AgentId>() {
-            Ok(agent) if !may_act_for(asker.caller, &agent) => {
-                wrong.add(
-                    "agentId",
-                    format!("this token may not act for the agent {agent}"),
-                );
-            }
             Ok(agent) if self.knows_agent(&agent) => return agent,
             Ok(agent) => wrong.add("agentId", format!("there is no agent {agent}")),
             Err(error) => wrong.add("agentId", error.to_string()),

@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use manyhands_agent::{End, Input, Origin, SessionKey, fence};
+use manyhands_agent::{End, Input, Origin, SessionKey};
 use manyhands_config::Heartbeat;
-use manyhands_core::{AgentId, Caller, ErrorCode, Taint, Timestamp, ToolError};
+use manyhands_core::{AgentId, Caller, ErrorCode, Timestamp, ToolError};
 use manyhands_llm::ModelId;
 use manyhands_schedule::Schedule;
 use manyhands_store::{JobKind, JobRecord, MissedRuns, RunRecord, RunState, StoreError};
@@ -261,16 +261,11 @@ impl Inner {
             model.map_err(|error| ToolError::parameter("heartbeat.model", error.to_string()))?;
         let input = Input {
             model,
-            ..Input::text(question(notes.as_ref(), todos.as_deref()))
+            ..Input::text(question(notes.as_deref(), todos.as_deref()))
         };
-        // People in chats may have written what is open, and anybody with a token HEARTBEAT.md.
-        let mut tainted = Taint::when(todos.is_some(), "file:TODO.md");
-        if let Some((_, written)) = &notes {
-            tainted.absorb(written);
-        }
+        // People in chats may have written what is open.
         let origin = Origin {
-            tainted,
-            job: Some(job.record.id.clone()),
+            tainted: todos.is_some(),
             ..job.origin.clone()
         };
         let answer = self.ask(&key, run, input, &origin).await?;
@@ -317,7 +312,6 @@ impl Inner {
             session: SessionKey::main(&job.record.agent),
             place: None,
             origin: job.origin.clone(),
-            asks: false, // the owner chose the recipient in the settings
         })
     }
 
@@ -333,14 +327,14 @@ impl Inner {
     }
 
     /// HEARTBEAT.md, when it says anything.
-    async fn notes(&self, agent: &AgentId) -> Option<(String, Taint)> {
-        let (text, taint) = self.file(agent, "HEARTBEAT.md").await?;
-        says_something(&text).then(|| (cut(&text, MAX_FILE), taint))
+    async fn notes(&self, agent: &AgentId) -> Option<String> {
+        let text = self.file(agent, "HEARTBEAT.md").await?;
+        says_something(&text).then(|| cut(&text, MAX_FILE))
     }
 
     /// The lines of TODO.md that are open.
     async fn todos(&self, agent: &AgentId) -> Option<String> {
-        let (text, _) = self.file(agent, "TODO.md").await?;
+        let text = self.file(agent, "TODO.md").await?;
         let open: Vec<&str> = text
             .lines()
             .filter(|line| line.trim_start().starts_with("- [ ] "))
@@ -348,9 +342,9 @@ impl Inner {
         (!open.is_empty()).then(|| cut(&open.join("\n"), MAX_FILE))
     }
 
-    async fn file(&self, agent: &AgentId, path: &str) -> Option<(String, Taint)> {
+    async fn file(&self, agent: &AgentId, path: &str) -> Option<String> {
         match self.workspace.find(agent, path).await {
-            Ok(Found::File(file)) => Some((file.text, file.taint)),
+            Ok(Found::File(file)) => Some(file.text),
             _ => None,
         }
     }
@@ -410,16 +404,13 @@ fn is_nothing(text: &str) -> bool {
     bare.is_empty() || bare == NOTHING
 }
 
-fn question(notes: Option<&(String, Taint)>, todos: Option<&str>) -> String {
+fn question(notes: Option<&str>, todos: Option<&str>) -> String {
     let mut text = String::from(
         "This is your heartbeat: nobody asked, it is time to look by yourself whether there is something to do.",
     );
-    if let Some((notes, taint)) = notes {
+    if let Some(notes) = notes {
         text.push_str("\n\nHEARTBEAT.md says:\n\n");
-        match taint.is_tainted() {
-            true => text.push_str(&fence::fenced("file:HEARTBEAT.md", notes)),
-            false => text.push_str(notes),
-        }
+        text.push_str(notes);
     }
     if let Some(todos) = todos {
         text.push_str("\n\nOpen in TODO.md:\n\n");

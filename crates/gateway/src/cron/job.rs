@@ -348,10 +348,8 @@ pub(super) fn shown(record: &JobRecord, user: &TimeZone) -> CronJob {
     let origin: Option<Origin> = serde_json::from_str(&record.origin).ok();
     let json = |text: &str| serde_json::from_str(text).unwrap_or_default();
     let running = record.running.as_ref();
-    let taint = origin.as_ref().map(Origin::taint);
     CronJob {
         id: record.id.clone(),
-        tainted_by: taint.and_then(|taint| taint.source().map(str::to_owned)),
         agent_id: record.agent.to_string(),
         name: record.name.clone(),
         description: record.description.clone(),

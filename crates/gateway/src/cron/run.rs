@@ -1,11 +1,10 @@
 //! One run of a job: its turn, its words to a chat, its end.
 
-use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
 
 use manyhands_agent::{Answer, End, Input, Origin, SessionKey};
-use manyhands_core::{CallRequest, ErrorCode, Timestamp, ToolError};
+use manyhands_core::{ErrorCode, Timestamp, ToolError, contained};
 use manyhands_store::{JobKind, RunEnd, RunRecord, RunState, StoreError};
 
 use super::deliver::{Delivered, Target};
@@ -67,11 +66,17 @@ impl Inner {
     /// Does what a job says, and puts its end on record. Done again after a crash, it goes on with
     /// the same turn. `lineage` are the sessions that wait for it.
     pub(super) async fn perform(self: &Arc<Self>, job: &Job, run: RunRecord, lineage: &[String]) {
-        let went = match job.record.kind {
-            JobKind::Job => self.work(job, &run, lineage).await,
-            JobKind::Heartbeat => self.beat(job, &run).await,
-        };
-        let went = match went {
+        let work = contained(async {
+            match job.record.kind {
+                JobKind::Job => self.work(job, &run, lineage).await,
+                JobKind::Heartbeat => self.beat(job, &run).await,
+            }
+        });
+        let went = match work.await.unwrap_or_else(|panicked| {
+            let (job, reason) = (&job.record.id, &panicked.reason);
+            tracing::error!(job, reason, "internal error: a job panicked");
+            Ok(Went::failed(panicked.to_string()))
+        }) {
             Ok(went) => went,
             // It is still on record as running, and goes on after the next start.
             Err(_) if self.stopping.is_cancelled() => return,
@@ -137,7 +142,6 @@ impl Inner {
         let agent = &job.record.agent;
         let origin = Origin {
             place: None, // what it says goes where the job says
-            job: Some(job.record.id.clone()),
             lineage: Vec::new(),
             ..job.origin.clone()
         };
@@ -147,7 +151,7 @@ impl Inner {
         }
         // Whoever gives a task wants it followed; whatever it may come from is remembered.
         let origin = Origin {
-            tainted: origin.taint(),
+            tainted: origin.tainted || !origin.trusted,
             trusted: true,
             ..origin
         };
@@ -263,7 +267,6 @@ impl Inner {
             session,
             place: job.origin.place.clone(),
             origin: origin.clone(),
-            asks: job.record.updated != job.record.created && origin.tainted.is_tainted(),
         }
     }
 
@@ -307,39 +310,9 @@ impl Inner {
         if text.trim().is_empty() {
             return Ok(("not delivered: nothing was said".to_owned(), true));
         }
-        if target.asks && (target.channel.is_some() || target.to.is_some()) {
-            return self.send_with_approval(&target, text, key).await;
-        }
         match self.deliver().deliver(target, text, key).await {
             Ok(Delivered::To(chat)) => Ok((format!("delivered to {chat}"), true)),
             Ok(Delivered::NoChat) => Ok(("not delivered: no chat".to_owned(), false)),
-            Err(error) if self.stopping.is_cancelled() => Err(error),
-            Err(error) => Ok((format!("not delivered: {}", error.text()), false)),
-        }
-    }
-}
-
-impl Inner {
-    /// Sends an answer as the call of `gsv__Message` that it amounts to.
-    async fn send_with_approval(
-        &self,
-        target: &Target,
-        text: &str,
-        key: &str,
-    ) -> Result<(String, bool), ToolError> {
-        let minds = self.minds()?;
-        let agent = target.session.agent();
-        let caller = minds.caller(&target.origin)?;
-        let caller = Arc::new(caller.through(target.origin.actor(agent)));
-        let arguments = json!({ "text": text, "channel": target.channel, "to": target.to });
-        let mut request = CallRequest::new("gsv__Message", arguments, caller);
-        request.id = key.parse().ok(); // performed again after a crash, it is the same message
-        request.agent = agent.clone();
-        request.taint = target.origin.tainted.clone();
-        let minutes = self.settings.current().limits.approval_minutes;
-        request.approval_wait = Duration::from_secs(u64::from(minutes) * 60);
-        match minds.path().invoke(request).await {
-            Ok(_) => Ok(("delivered with approval".to_owned(), true)),
             Err(error) if self.stopping.is_cancelled() => Err(error),
             Err(error) => Ok((format!("not delivered: {}", error.text()), false)),
         }

@@ -285,7 +285,6 @@ fn tell_progress(request_id: String, outbox: mpsc::Sender<Message>) -> Progress 
 /// The tools somebody may call; a node may call none.
 pub(super) fn tools(gateway: &Gateway, asker: &Admitted) -> ToolsListResult {
     let tools = listing::for_caller(
-        &*gateway.path,
         &gateway.path.catalogue(),
         &asker.caller,
         &listing::Surface::All,

@@ -1,7 +1,7 @@
 //! `tool.request`: a call in the name of a session, whose end everybody there hears.
 
 use manyhands_agent::{SessionKey, What};
-use manyhands_core::{CallId, CallRequest, ErrorCode, Invoke as _, Question, ToolError};
+use manyhands_core::{CallId, CallRequest, ErrorCode, Invoke as _, ToolError};
 use manyhands_wire::{ErrorShape, ToolRequestParams};
 use serde_json::Value;
 use tokio::time::Instant;
@@ -38,9 +38,8 @@ pub(super) fn requested(
         let message = format!("there is no tool {:?}", params.tool);
         return Err(shape(ToolError::new(ErrorCode::UnknownTool, message)));
     };
-    let question = Question::available(&asker.caller, key.agent(), tool.spec());
-    let verdict = gateway.path.authorize(question);
-    verdict.refused(tool.spec()).map_err(shape)?;
+    let permitted = asker.caller.rights.permit(tool.spec());
+    permitted.map_err(|why| shape(ToolError::new(ErrorCode::Forbidden, why)))?;
     Ok(Requested { key, params })
 }
 

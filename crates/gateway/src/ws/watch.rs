@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use axum::extract::ws::Message;
 use manyhands_config::Decision;
-use manyhands_core::{AgentId, CallRequest, ErrorCode, Invoke as _, Question, ToolError};
+use manyhands_core::{AgentId, CallRequest, ErrorCode, Invoke as _, ToolError};
 use manyhands_guard::{RedactStream, Redactor};
+use manyhands_path::PolicyInput;
 use manyhands_wire::{ErrorShape, Payload, ProcessOutputEvent, ProcessWatchParams};
 use serde_json::{Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
@@ -127,13 +128,23 @@ impl Look {
             let message = format!("there is no tool {} any more", self.tool);
             ToolError::new(ErrorCode::UnknownTool, message)
         })?;
-        let main = AgentId::main();
-        let verdict = gateway.path.authorize(Question {
-            arguments: Some(&self.arguments),
+        let permitted = asker.caller.rights.permit(tool.spec());
+        permitted.map_err(|why| ToolError::new(ErrorCode::Forbidden, why))?;
+        let verdict = gateway.path.policy().decide(PolicyInput {
+            spec: tool.spec(),
+            caller: &asker.caller,
+            agent: &AgentId::main(),
+            arguments: &self.arguments,
             effects: tool.effects_of(&self.arguments),
-            ..Question::available(&asker.caller, &main, tool.spec())
+            tainted: false,
         });
-        verdict.refused(tool.spec()).map(|verdict| verdict.decision)
+        match verdict.decision {
+            Decision::Deny => {
+                let message = format!("{} is refused by {}", self.tool, verdict.rule);
+                Err(ToolError::new(ErrorCode::DeniedByPolicy, message))
+            }
+            decided => Ok(decided),
+        }
     }
 }
 

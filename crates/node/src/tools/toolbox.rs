@@ -164,11 +164,6 @@ impl Toolbox {
         }
     }
 
-    /// Whether programs and writes stay inside a sandbox.
-    pub fn is_sandboxed(&self) -> bool {
-        self.inner.mode != SandboxMode::Off
-    }
-
     /// Where relative paths start.
     pub fn workspace(&self) -> &Path {
         self.inner.files.workspace()

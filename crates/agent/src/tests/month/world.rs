@@ -280,15 +280,6 @@ impl Invoke for Day {
         Ok(Outcome::value(json!({ "did": deed })))
     }
 
-    fn authorize(&self, question: manyhands_core::Question<'_>) -> manyhands_core::Verdict {
-        let denied = question.caller.rights.tools.is_empty() || !question.reach.has(question.spec);
-        let decision = [
-            manyhands_core::Decision::Allow,
-            manyhands_core::Decision::Deny,
-        ][usize::from(denied)];
-        manyhands_core::Verdict::default_rule(decision, "test")
-    }
-
     fn catalogue(&self) -> Arc<Catalogue> {
         self.catalogue.clone()
     }
@@ -443,7 +434,7 @@ impl House for MonthHouse {
         Ok(Arc::new(Caller::gateway()))
     }
 
-    async fn file(&self, _: &AgentId, _: &str) -> Option<(String, manyhands_core::Taint)> {
+    async fn file(&self, _: &AgentId, _: &str) -> Option<String> {
         None
     }
 

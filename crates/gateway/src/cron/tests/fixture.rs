@@ -11,7 +11,7 @@ use manyhands_agent::{
 use manyhands_config::Settings;
 use manyhands_core::{
     AgentId, CallRequest, Caller, Catalogue, Clock, ErrorCode, Ids, Invoke, ManualClock, OsEntropy,
-    Outcome, Taint, Timestamp, ToolError,
+    Outcome, Timestamp, ToolError,
 };
 use manyhands_llm::{
     Block, Cost, Delta, ErrorKind, Message, ModelError, Reply, ReplyBlock, Request, StopReason,
@@ -26,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 use crate::cron::{Asker, Cron, CronParts, Deliver, Delivered, JobInput, Target};
 use crate::minds::Kin;
 use crate::settings::LiveSettings;
-use crate::workspace::{Author, Workspace};
+use crate::workspace::Workspace;
 
 /// 2026-11-15 13:00 in UTC, a Sunday.
 pub(super) const START: Timestamp = Timestamp(1_794_747_600_000);
@@ -109,15 +109,6 @@ impl Invoke for NoTools {
         Err(ToolError::internal("there are no tools"))
     }
 
-    fn authorize(&self, question: manyhands_core::Question<'_>) -> manyhands_core::Verdict {
-        let denied = question.caller.rights.tools.is_empty() || !question.reach.has(question.spec);
-        let decision = [
-            manyhands_core::Decision::Allow,
-            manyhands_core::Decision::Deny,
-        ][usize::from(denied)];
-        manyhands_core::Verdict::default_rule(decision, "test")
-    }
-
     fn catalogue(&self) -> Arc<Catalogue> {
         Arc::default()
     }
@@ -156,7 +147,7 @@ impl House for TestHouse {
             _ => Ok(Arc::new(Caller::gateway())),
         }
     }
-    async fn file(&self, _: &AgentId, _: &str) -> Option<(String, manyhands_core::Taint)> {
+    async fn file(&self, _: &AgentId, _: &str) -> Option<String> {
         None
     }
     async fn skills(&self, _: &AgentId) -> Vec<SkillNote> {
@@ -371,20 +362,12 @@ impl Stage {
     }
 
     pub(super) async fn write(&self, path: &str, text: &str) {
-        self.write_after(path, text, Taint::NONE).await;
-    }
-
-    /// The same, by somebody who had read untrusted text.
-    pub(super) async fn write_after(&self, path: &str, text: &str, taint: Taint) {
-        let clock: Arc<dyn Clock> = self.clock.clone();
-        let workspace = Workspace::new(&self.store, clock, self.settings.clone());
-        let author = Author {
-            name: "agent:main".to_owned(),
-            taint,
-        };
-        let main = AgentId::main();
-        let written = workspace.write(&main, path, text.to_owned(), None, &author);
-        written.await.unwrap();
+        let blobs = self.store.blobs().clone();
+        let workspace = Workspace::new(blobs, self.settings.clone());
+        let written = workspace
+            .write(&AgentId::main(), path, text.to_owned(), None)
+            .await;
+        written.unwrap();
     }
 }
 
@@ -414,8 +397,8 @@ pub(super) async fn put_together(
     let cron = Cron::new(CronParts {
         records: store.cron().clone(),
         minds: lock,
-        kin: Arc::new(Kin::open(store).await.unwrap()),
-        workspace: Workspace::new(store, clock.clone(), settings.clone()),
+        kin: Arc::new(Kin::open(store.blobs().clone()).await.unwrap()),
+        workspace: Workspace::new(store.blobs().clone(), settings.clone()),
         settings: settings.clone(),
         clock,
         ids,
