@@ -68,7 +68,7 @@ pub async fn path_cost() -> Result<(), Box<dyn Error>> {
         network: false,
         progress: Progress::default(),
         lineage: Default::default(),
-        taint: manyhands_core::Taint::NONE,
+        tainted: false,
         connections: Default::default(),
         answers: None,
         reach: Default::default(),

@@ -40,46 +40,8 @@ const MAX_REQUESTS: usize = 32;
 const EVENTS: usize = 64;
 /// How many updates may wait for it before what a tool prints is left out.
 const MAX_UNREAD: usize = 16;
-/// The answers that an editor offers, by their option ids.
-const ANSWERS: [(&str, &str, PermissionOptionKind, Answer); 4] = [
-    (
-        "allow",
-        "Allow once",
-        PermissionOptionKind::AllowOnce,
-        Answer::Once,
-    ),
-    (
-        "conversation",
-        "Allow in this conversation",
-        PermissionOptionKind::AllowAlways,
-        Answer::Conversation,
-    ),
-    (
-        "always",
-        "Always allow",
-        PermissionOptionKind::AllowAlways,
-        Answer::Always,
-    ),
-    (
-        "reject",
-        "Deny",
-        PermissionOptionKind::RejectOnce,
-        Answer::Deny,
-    ),
-];
-
-/// The answer to an approval request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
-    /// This call may run.
-    Once,
-    /// So may calls like it, until the conversation is reset.
-    Conversation,
-    /// So may calls like it from now on.
-    Always,
-    /// It may not run.
-    Deny,
-}
+const ALLOW: &str = "allow";
+const REJECT: &str = "reject";
 
 /// Something a person can type after a slash.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -154,8 +116,8 @@ pub trait House: Send + Sync + 'static {
     ) -> Result<Sent, String>;
     /// Stops what runs in a session.
     async fn stop(&self, session: &str);
-    /// Answers an approval request.
-    async fn decide(&self, approval: &str, answer: Answer) -> Result<(), String>;
+    /// Answers what the owner was asked.
+    async fn decide(&self, approval: &str, allow: bool) -> Result<(), String>;
 }
 
 /// Serves an editor at the other end of two pipes until it closes its end. `cwd` is where the
@@ -406,30 +368,28 @@ impl Desk {
         call: ToolCallUpdate,
         open: CancellationToken,
     ) {
-        let options = ANSWERS.map(|(id, name, kind, _)| PermissionOption::new(id, name, kind));
-        let options = options.to_vec();
+        let options = vec![
+            PermissionOption::new(ALLOW, "Let it run", PermissionOptionKind::AllowOnce),
+            PermissionOption::new(REJECT, "Do not", PermissionOptionKind::RejectOnce),
+        ];
         let question = RequestPermissionRequest::new(session.clone(), call, options);
         let answered = tokio::select! {
             answered = line.0.send_request(question).block_task() => answered,
             () = open.cancelled() => return,
         };
-        let answer = match answered.map(|answer| answer.outcome) {
-            Ok(RequestPermissionOutcome::Selected(chosen)) => {
-                let chosen = chosen.option_id.to_string();
-                let known = ANSWERS.iter().find(|(id, ..)| *id == chosen);
-                known.map_or(Answer::Deny, |(.., answer)| *answer)
-            }
+        let allow = match answered.map(|answer| answer.outcome) {
+            Ok(RequestPermissionOutcome::Selected(chosen)) => chosen.option_id.to_string() == ALLOW,
             Ok(_) => return, // the turn was called off
             Err(error) => {
-                let ways = format!("/approve {approval} allows it, /deny {approval} does not");
-                let note = format!("\n\n[needs your approval: {ways}]\n\n");
+                let ways = format!("/approve {approval} lets it run, /deny {approval} does not");
+                let note = format!("\n\n[it waits for your approval: {ways}]\n\n");
                 tracing::warn!(error = error.message, "the editor cannot be asked");
                 let _ = line.tell(session, words(note));
                 return;
             }
         };
-        if let Err(why) = self.house.decide(&approval, answer).await {
-            tracing::warn!(why, "failed to answer an approval request");
+        if let Err(why) = self.house.decide(&approval, allow).await {
+            tracing::warn!(why, "the answer was not taken");
             let _ = line.tell(session, words(format!("\n\n[{why}]\n\n")));
         }
     }

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
 use manyhands_core::{
-    Caller, Clock, Credential, ErrorCode, Ids, Pattern, Principal, Rights, Role, Secret, Timestamp,
-    TokenId, ToolError,
+    Caller, CallerKind, Clock, ErrorCode, Ids, Pattern, Rights, Role, Secret, Timestamp, TokenId,
+    ToolError,
 };
 use manyhands_guard::{LoginThrottle, canonical};
 use manyhands_store::{NodeRecord, StoreError, TokenRecord, Tokens, mint_token, parse_token};
@@ -42,8 +42,6 @@ pub struct NewToken {
     pub role: Role,
     /// Which tools it may call.
     pub tools: Vec<Pattern>,
-    /// Which agents it may act for and talk to.
-    pub agents: Vec<Pattern>,
     /// How long it lives; for ever when not said.
     pub lifetime: Option<Duration>,
 }
@@ -191,7 +189,6 @@ impl Doorman {
             name: new.name,
             role: new.role,
             tools: new.tools,
-            agents: new.agents,
             hash: minted.hash,
             created: now,
             expires: new.lifetime.map(|lifetime| now.plus(lifetime)),
@@ -210,7 +207,6 @@ impl Doorman {
             name: name.to_owned(),
             role,
             tools: Vec::new(),
-            agents: Vec::new(),
             hash: minted.hash,
             created: self.clock.now(),
             expires: None,
@@ -244,20 +240,13 @@ impl Doorman {
             name: guest.name,
             role: guest.rights.role,
             tools: guest.rights.tools,
-            agents: guest.rights.agents,
             hash: self.ids.random(), // nobody holds a text for it
             created: now,
             expires: Some(known_until.map_or(guest.expires, |until| until.max(guest.expires))),
             revoked: None,
             last_used: Some(now),
         });
-        let mut caller = Caller::clone(&fresh.caller);
-        if let Some(credential) = caller.principal.credential() {
-            // Named by another issuer: never to be taken for a token of the owner's making.
-            caller.principal = Principal::Guest(credential.clone());
-        }
         let fresh = Known {
-            caller: Arc::new(caller),
             revoked: before.map_or(fresh.revoked.clone(), |before| before.revoked.clone()),
             ..fresh
         };
@@ -384,22 +373,14 @@ impl Known {
 
 impl From<TokenRecord> for Known {
     fn from(record: TokenRecord) -> Self {
-        let credential = Credential {
-            id: record.id,
-            name: record.name.as_str().into(),
-        };
-        let principal = match record.role {
-            Role::Owner => Principal::Owner(credential),
-            Role::Client | Role::ReadOnly => Principal::Token(credential),
-            Role::Node => Principal::Node(credential),
-            Role::Channel => Principal::Bridge(credential),
-        };
-        let rights = Rights {
-            role: record.role,
-            tools: record.tools.clone(),
-            agents: record.agents.clone(),
-        };
-        let caller = Arc::new(Caller::new(principal, record.name.clone(), rights));
+        let caller = Arc::new(Caller {
+            kind: CallerKind::Token(record.id),
+            name: record.name.clone(),
+            rights: Rights {
+                role: record.role,
+                tools: record.tools.clone(),
+            },
+        });
         Self {
             record,
             passing: false,

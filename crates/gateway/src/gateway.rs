@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path as FilePath, PathBuf};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -199,9 +199,11 @@ impl Gateway {
             ids.clone(),
         );
         let nodes = Arc::new(nodes.await?);
+        let web = Web::new(&live, host.clone(), store.vault().clone());
         let servers = Servers::open(ServersParts {
             store: &store,
             host: host.clone(),
+            web: web.clone(),
             clock: clock.clone(),
             ids: ids.clone(),
             settings: live.clone(),
@@ -209,9 +211,9 @@ impl Gateway {
             nodes: nodes.clone(),
         });
         let servers = servers.await?;
-        let workspace = Workspace::new(&store, clock.clone(), live.clone());
+        let workspace = Workspace::new(store.blobs().clone(), live.clone());
         let minds: Arc<OnceLock<Minds>> = Arc::default();
-        let kin = Arc::new(Kin::open(&store).await?);
+        let kin = Arc::new(Kin::open(store.blobs().clone()).await?);
         let thinkers = Thinkers::open(&settings, &store, &kin, clock.clone(), ids.clone()).await?;
         let thinkers = Arc::new(thinkers);
         let post = Post {
@@ -235,7 +237,6 @@ impl Gateway {
         });
         let shelf = Shelf::new(&store, live.clone(), redactor.clone(), clock.clone());
         let resources = Resources::new(store.collections().clone(), live.clone(), redactor.clone());
-        let late_path: Arc<OnceLock<Weak<Path>>> = Arc::default();
         let finder = Finder::new(FinderParts {
             catalogue: catalogue.clone(),
             servers: servers.clone(),
@@ -245,16 +246,14 @@ impl Gateway {
             settings: live.clone(),
             clock: clock.clone(),
             vectors: settings.discovery.vectors.clone().or(vectors),
-            path: late_path.clone(),
         });
         let scripts = Scripts {
             pool: host.scripts(clock.clone()),
             shelf: shelf.clone(),
             catalogue: catalogue.clone(),
-            path: late_path.clone(),
+            path: Arc::default(),
         };
         let people = People::new(host.state().jail(), clock.clone(), ids.clone());
-        let web = Web::new(&live, host.clone(), store.vault().clone());
         let chats = Chats::open(ChatsParts {
             store: &store,
             settings: live.clone(),
@@ -303,7 +302,7 @@ impl Gateway {
         .map_err(|e| StartError::Policy(e.to_string()))?;
         path.reconfigure(settings.limits, rules);
         let path = Arc::new(path);
-        let _ = late_path.set(Arc::downgrade(&path)); // set here and nowhere else
+        let _ = families.scripts.path.set(Arc::downgrade(&path)); // set here and nowhere else
         let gateway = Arc::new(Self {
             store,
             path,

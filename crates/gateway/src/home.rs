@@ -34,18 +34,13 @@ pub(crate) async fn owner_token(
     if !doorman.knows(id) {
         // The database is new but the owner's token is not: it goes on being theirs.
         let NewToken {
-            name,
-            role,
-            tools,
-            agents,
-            ..
+            name, role, tools, ..
         } = owner();
         let record = TokenRecord {
             id,
             name,
             role,
             tools,
-            agents,
             hash,
             created: clock.now(),
             expires: None,
@@ -62,7 +57,6 @@ fn owner() -> NewToken {
         name: "owner".to_owned(),
         role: Role::Owner,
         tools: vec![Pattern::new("*")],
-        agents: vec![Pattern::new("*")],
         lifetime: None,
     }
 }

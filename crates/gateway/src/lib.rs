@@ -6,7 +6,6 @@
 //! - [`http`], [`ws`] and [`mcp`] are the faces; none runs a tool by itself
 //! - [`families`] are the tools, one file each
 
-mod approvals;
 mod artifacts;
 mod chats;
 mod cron;
@@ -25,7 +24,6 @@ mod listing;
 pub mod mcp;
 mod minds;
 mod nodes;
-mod one_off;
 mod reconfigure;
 mod reference;
 mod servers;

@@ -2,8 +2,7 @@
 
 use manyhands_config::Settings;
 use manyhands_core::{
-    AgentId, Caller, Catalogue, Effect, Group, Invoke, Pattern, Question, RunsOn, ToolError,
-    ToolSpec,
+    Caller, Catalogue, Effect, Face, Group, Pattern, RunsOn, ToolError, ToolSpec, ViewContext,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -107,24 +106,18 @@ impl Surface {
         }
     }
 
-    /// What a caller is shown, in a stable order: what some call of theirs would be allowed. A caller
-    /// that may not use the small surface is shown everything they may call.
+    /// What a caller is shown, in a stable order. Whoever may not go through the small surface is
+    /// shown what they may call.
     pub fn view<'a>(
         &'a self,
-        path: &'a dyn Invoke,
         catalogue: &'a Catalogue,
         caller: &'a Caller,
     ) -> impl Iterator<Item = &'a ToolSpec> {
-        let main = AgentId::main();
-        let may = move |spec: &ToolSpec| {
-            let question = Question::available(caller, &main, spec);
-            !path.authorize(question).is_denied()
-        };
+        let face = Face::Program;
         let door = catalogue.resolve("gateway_invoke").map(|door| door.spec());
-        let through = door.is_some_and(&may);
+        let through = door.is_some_and(|door| caller.rights.permit(door).is_ok());
         catalogue
-            .specs()
-            .filter(move |spec| may(spec))
+            .view(ViewContext { caller, face })
             .filter(move |spec| match self {
                 Self::Small => !through || SMALL.contains(&spec.name.as_str()),
                 Self::All => true,
@@ -139,13 +132,8 @@ impl Surface {
 }
 
 /// What a caller may call, in a stable order.
-pub fn for_caller(
-    path: &dyn Invoke,
-    catalogue: &Catalogue,
-    caller: &Caller,
-    surface: &Surface,
-) -> Vec<ToolListing> {
-    let shown = surface.view(path, catalogue, caller);
+pub fn for_caller(catalogue: &Catalogue, caller: &Caller, surface: &Surface) -> Vec<ToolListing> {
+    let shown = surface.view(catalogue, caller);
     shown.map(ToolListing::from).collect()
 }
 
@@ -167,8 +155,8 @@ pub struct ToolList {
 }
 
 /// The list with the names of each group beside it.
-pub fn grouped(path: &dyn Invoke, caller: &Caller, surface: &Surface) -> ToolList {
-    let tools = for_caller(path, &path.catalogue(), caller, surface);
+pub fn grouped(catalogue: &Catalogue, caller: &Caller, surface: &Surface) -> ToolList {
+    let tools = for_caller(catalogue, caller, surface);
     let names = |group: Group| {
         let of_group = tools.iter().filter(|tool| tool.group == group_word(group));
         of_group.map(|tool| tool.name.clone()).collect()

@@ -1,36 +1,28 @@
 //! New settings: written into config.toml or found there, and taken over by everything that they concern.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use manyhands_config::{Changes, ConfigError, Settings, diff};
-use manyhands_core::{AgentId, Caller, ErrorCode, ToolError};
-use manyhands_path::{AgentRules, Authorizer, RootOf};
+use manyhands_core::{Caller, ErrorCode, ToolError};
+use manyhands_path::{AgentRules, PolicyEngine, RootOf};
 use serde_json::Value;
 
 use crate::folders::keep_roots_apart;
 use crate::gateway::Gateway;
 use crate::minds::Kin;
 
-/// What decisions are made from: the owner's rules and those of agents. A spawned agent is bound by the
-/// rules and the mode of the agent that it goes back to.
-pub(crate) fn rules(settings: &Settings, kin: &Arc<Kin>) -> Result<Authorizer, String> {
+/// The owner's rules and those of agents; whoever an agent made is bound by that agent's.
+pub(crate) fn rules(settings: &Settings, kin: &Arc<Kin>) -> Result<PolicyEngine, String> {
     let own = settings.agents.iter();
-    let own: BTreeMap<AgentId, AgentRules> = own
-        .map(|(agent, said)| {
-            let rules = AgentRules {
-                rules: said.policy.rules.clone(),
-                mode: said.mode,
-            };
-            (agent.clone(), rules)
-        })
+    let own: AgentRules = own
+        .map(|(agent, said)| (agent.clone(), said.policy.clone()))
         .collect();
     let (kin, named) = (kin.clone(), own.clone());
     let root_of: RootOf = Arc::new(move |agent| match named.contains_key(agent) {
         true => agent.clone(),
         false => kin.place(agent).1,
     });
-    Authorizer::with_agents(&settings.policy, &own, root_of).map_err(|e| e.to_string())
+    PolicyEngine::with_agents(&settings.policy, &own, root_of).map_err(|e| e.to_string())
 }
 
 impl Gateway {
@@ -111,10 +103,6 @@ impl Gateway {
             let built_in = self.families.catalogue(&self.settings, &self.catalogue);
             self.catalogue.rcu(|all| all.with_built_in(&built_in));
             self.nodes.note_change();
-        }
-        let of_rules = |key: &String| key.starts_with("policy.") || key.starts_with("agents.");
-        if changes.keys.iter().any(of_rules) {
-            self.nodes.note_change(); // lists show what would be allowed
         }
         self.families.web.reconfigure();
         self.cron().look();

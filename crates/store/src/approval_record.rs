@@ -1,6 +1,6 @@
 //! A question to the owner, as a record and as a row.
 
-use manyhands_core::{AgentId, ApprovalId, CallId, Effects, Taint, Timestamp};
+use manyhands_core::{AgentId, ApprovalId, CallId, Effects, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -50,32 +50,6 @@ impl ApprovalState {
     }
 }
 
-/// How far an approval reaches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum ApprovalScope {
-    /// The one call that was shown.
-    #[default]
-    Once,
-    /// Calls like it in the same conversation, until that is reset.
-    Conversation,
-    /// Calls like it from now on: the proposed rule was added to the policy.
-    Always,
-}
-
-impl ApprovalScope {
-    const ALL: [Self; 3] = [Self::Once, Self::Conversation, Self::Always];
-
-    /// The word used in records and listings.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Once => "once",
-            Self::Conversation => "conversation",
-            Self::Always => "always",
-        }
-    }
-}
-
 /// A question to put to the owner.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewApproval {
@@ -99,10 +73,6 @@ pub struct NewApproval {
     pub effects: Effects,
     /// Which rule asked.
     pub rule: String,
-    /// The rule that would allow calls like this one, as JSON.
-    pub proposal: Option<Value>,
-    /// The untrusted text that was read before.
-    pub taint: Taint,
     /// When the question, and any answer, stops being good.
     pub expires: Timestamp,
 }
@@ -142,22 +112,13 @@ pub struct ApprovalRecord {
     pub decided_by: Option<String>,
     /// When.
     pub decided_at: Option<Timestamp>,
-    /// The call that used the approval.
+    /// The one call that used the yes.
     pub used_by_call: Option<CallId>,
-    /// The rule that would allow calls like this one; "always" adds it to the policy.
-    pub proposal: Option<Value>,
-    /// The untrusted text that was read before the call was requested.
-    pub tainted_by: Option<String>,
-    /// How far the approval reaches.
-    pub scope: ApprovalScope,
-    /// What the owner said with the answer; the model receives it.
-    pub message: Option<String>,
 }
 
 pub(crate) const COLUMNS: &str =
     "SELECT id, caller, caller_name, agent, session, tool, arguments, fingerprint, effects, rule,
-            created, expires, state, decided_by, decided_at, used_by_call, proposal, taint, scope,
-            message
+            created, expires, state, decided_by, decided_at, used_by_call
      FROM approval";
 
 /// The record in a row, as it stands at `now`.
@@ -176,7 +137,6 @@ pub(crate) fn record(row: &Row, now: Timestamp) -> Result<ApprovalRecord, StoreE
         _ => stored,
     };
     let call = row.text_or_null("used_by_call")?;
-    let (proposal, scope) = (row.text_or_null("proposal")?, row.text("scope")?);
     Ok(ApprovalRecord {
         id,
         caller: row.text("caller")?,
@@ -196,14 +156,5 @@ pub(crate) fn record(row: &Row, now: Timestamp) -> Result<ApprovalRecord, StoreE
         used_by_call: call
             .map(|call| call.parse().map_err(|_| damaged()))
             .transpose()?,
-        proposal: proposal
-            .map(|rule| serde_json::from_str(&rule).map_err(|_| damaged()))
-            .transpose()?,
-        tainted_by: row.text_or_null("taint")?,
-        scope: ApprovalScope::ALL
-            .into_iter()
-            .find(|one| one.word() == scope)
-            .ok_or_else(damaged)?,
-        message: row.text_or_null("message")?,
     })
 }

@@ -6,9 +6,7 @@
 
 use manyhands_core::{ApprovalId, CallId, Timestamp};
 
-use crate::approval_record::{
-    ApprovalRecord, ApprovalScope, ApprovalState, COLUMNS, NewApproval, record,
-};
+use crate::approval_record::{ApprovalRecord, ApprovalState, COLUMNS, NewApproval, record};
 use crate::changes::Changes;
 use crate::columns::effects_text;
 use crate::error::StoreError;
@@ -17,8 +15,8 @@ use crate::sql::{Sql, Statement, Tx};
 /// The owner's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
-    /// Yes, and how far it reaches.
-    Approve(ApprovalScope),
+    /// Yes, once.
+    Approve,
     /// No.
     Deny,
 }
@@ -71,8 +69,8 @@ impl Approvals {
             .await?;
         let insert = Statement::new(
             "INSERT INTO approval (id, caller, caller_name, agent, session, tool, arguments,
-                                   fingerprint, effects, rule, created, expires, state, proposal, taint)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 'pending', $13, $14)
+                                   fingerprint, effects, rule, created, expires, state)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 'pending')
              ON CONFLICT (fingerprint) WHERE state IN ('pending', 'approved', 'denied') DO NOTHING",
         )
         .bind(new.id.to_string())
@@ -86,9 +84,7 @@ impl Approvals {
         .bind(effects_text(new.effects))
         .bind(new.rule.as_str())
         .bind(now)
-        .bind(new.expires)
-        .bind(new.proposal.as_ref().map(ToString::to_string))
-        .bind(new.taint.source().map(str::to_owned));
+        .bind(new.expires);
         let put = tx.run(insert).await?;
         let select = Statement::new(COLUMNS)
             .then_with(" WHERE fingerprint = ", new.fingerprint.as_str())
@@ -108,25 +104,22 @@ impl Approvals {
         &self,
         id: ApprovalId,
         decision: Decision,
-        message: Option<&str>,
         by: &str,
         now: Timestamp,
     ) -> Result<ApprovalRecord, StoreError> {
-        let (state, scope) = match decision {
-            Decision::Approve(scope) => (ApprovalState::Approved, scope),
-            Decision::Deny => (ApprovalState::Denied, ApprovalScope::Once),
+        let state = match decision {
+            Decision::Approve => ApprovalState::Approved,
+            Decision::Deny => ApprovalState::Denied,
         };
         let mut tx = self.sql.begin().await?;
         let update = Statement::new(
-            "UPDATE approval SET state = $1, decided_by = $2, decided_at = $3, scope = $5, message = $6
+            "UPDATE approval SET state = $1, decided_by = $2, decided_at = $3
              WHERE id = $4 AND state = 'pending' AND expires > $3",
         )
         .bind(state.word())
         .bind(by)
         .bind(now)
-        .bind(id.to_string())
-        .bind(scope.word())
-        .bind(message.map(str::to_owned));
+        .bind(id.to_string());
         let changed = tx.run(update).await?;
         let found = find(&mut tx, id, now).await?;
         if changed == 0 {
@@ -141,22 +134,8 @@ impl Approvals {
         Ok(found)
     }
 
-    /// What the owner approved for a whole conversation of this caller.
-    pub async fn granted(
-        &self,
-        session: &str,
-        caller: &str,
-        now: Timestamp,
-    ) -> Result<Vec<ApprovalRecord>, StoreError> {
-        let select = Statement::new(COLUMNS)
-            .then_with(" WHERE session = ", session)
-            .then_with(" AND caller = ", caller)
-            .then(" AND scope = 'conversation' AND state IN ('approved', 'used')");
-        let rows = self.sql.all(select).await?;
-        rows.iter().map(|row| record(row, now)).collect()
-    }
-
-    /// Withdraws a pending question; whether there was one.
+    /// Takes a question back that nobody has answered: nobody waits for it any more. Whether there
+    /// was one.
     pub async fn withdraw(&self, id: ApprovalId, now: Timestamp) -> Result<bool, StoreError> {
         let update = Statement::new(
             "UPDATE approval SET state = 'withdrawn', decided_at = $2
@@ -296,8 +275,6 @@ mod tests {
             arguments: json!({ "command": "ls 'a b'", "n": 1.5, "ü": null }),
             fingerprint: fingerprint.to_owned(),
             effects: Effects::RUNS.and(Effects::WRITES),
-            proposal: None,
-            taint: manyhands_core::Taint::NONE,
             rule: "shell asks".to_owned(),
             expires: LATER,
         }
@@ -362,13 +339,7 @@ mod tests {
             "pending"
         );
         approvals
-            .decide(
-                asked.id,
-                Decision::Approve(ApprovalScope::Once),
-                None,
-                "owner",
-                NOW,
-            )
+            .decide(asked.id, Decision::Approve, "owner", NOW)
             .await
             .unwrap();
         let mut tasks = tokio::task::JoinSet::new();
@@ -395,7 +366,7 @@ mod tests {
         let approvals = opened(&home).await;
         let asked = approvals.open_or_find(&question("f"), NOW).await.unwrap();
         let denied = approvals
-            .decide(asked.id, Decision::Deny, None, "anna", NOW)
+            .decide(asked.id, Decision::Deny, "anna", NOW)
             .await
             .unwrap();
         assert_eq!(
@@ -403,13 +374,7 @@ mod tests {
             (ApprovalState::Denied, Some("anna"))
         );
         let error = approvals
-            .decide(
-                asked.id,
-                Decision::Approve(ApprovalScope::Once),
-                None,
-                "bert",
-                NOW,
-            )
+            .decide(asked.id, Decision::Approve, "bert", NOW)
             .await
             .unwrap_err();
         assert_eq!(
@@ -423,7 +388,7 @@ mod tests {
         let again = approvals.open_or_find(&question("f"), NOW).await.unwrap();
         assert_eq!(again, denied, "a no holds until it expires");
         let missing = approvals
-            .decide(ids().next(), Decision::Deny, None, "anna", NOW)
+            .decide(ids().next(), Decision::Deny, "anna", NOW)
             .await;
         assert!(matches!(missing, Err(StoreError::NotFound { .. })));
     }
@@ -435,23 +400,11 @@ mod tests {
         let stale = approvals.open_or_find(&question("f"), NOW).await.unwrap();
         let agreed = approvals.open_or_find(&question("g"), NOW).await.unwrap();
         approvals
-            .decide(
-                agreed.id,
-                Decision::Approve(ApprovalScope::Once),
-                None,
-                "owner",
-                NOW,
-            )
+            .decide(agreed.id, Decision::Approve, "owner", NOW)
             .await
             .unwrap();
         let late = approvals
-            .decide(
-                stale.id,
-                Decision::Approve(ApprovalScope::Once),
-                None,
-                "owner",
-                LATER,
-            )
+            .decide(stale.id, Decision::Approve, "owner", LATER)
             .await;
         assert!(matches!(late, Err(StoreError::Settled { state, .. }) if state == "expired"));
         assert!(
@@ -494,13 +447,7 @@ mod tests {
         let id = first.unwrap().id;
         assert!(approvals.withdraw(id, Timestamp(2)).await.unwrap());
         assert!(!approvals.withdraw(id, Timestamp(2)).await.unwrap());
-        let late = approvals.decide(
-            id,
-            Decision::Approve(ApprovalScope::Once),
-            None,
-            "o",
-            Timestamp(3),
-        );
+        let late = approvals.decide(id, Decision::Approve, "o", Timestamp(3));
         let late = late.await;
         assert!(matches!(late, Err(StoreError::Settled { state, .. }) if state == "withdrawn"));
         assert_eq!(approvals.pending(Timestamp(3)).await.unwrap().0, 0);
@@ -511,13 +458,7 @@ mod tests {
         assert_eq!(second.id, anew.id);
         assert_eq!(second.session.as_deref(), Some("agent:main:main"));
         approvals
-            .decide(
-                second.id,
-                Decision::Approve(ApprovalScope::Once),
-                None,
-                "o",
-                Timestamp(5),
-            )
+            .decide(second.id, Decision::Approve, "o", Timestamp(5))
             .await
             .unwrap();
         assert!(

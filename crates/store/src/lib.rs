@@ -30,7 +30,6 @@ mod lock;
 mod memory;
 mod nodes;
 mod pins;
-mod provenance;
 mod sessions;
 mod sql;
 mod store;
@@ -40,7 +39,7 @@ mod token_text;
 mod tokens;
 mod vault;
 
-pub use approval_record::{ApprovalRecord, ApprovalScope, ApprovalState, NewApproval};
+pub use approval_record::{ApprovalRecord, ApprovalState, NewApproval};
 pub use approvals::{ApprovalFilter, Approvals, Decision};
 pub use artifact_record::{ArtifactFilter, ArtifactRecord, Bucket, ChatRecord, NewArtifact, Room};
 pub use artifacts::Artifacts;
@@ -69,7 +68,6 @@ pub use lock::{Holder, HomeLock};
 pub use memory::{Behind, Mark, Memory, MemoryScope, Piece, PieceSource, Recalled, Unread};
 pub use nodes::{NodeNews, NodeRecord, Nodes};
 pub use pins::{Pin, Pins, Said};
-pub use provenance::{ObjectKind, Provenance, TaintMark};
 pub use sessions::{
     Act, AgentMail, AgentMessage, CallRecord, CallState, Deleted, Entry, Full, SessionRecord,
     Sessions, Taken, TurnEnd, TurnRecord, TurnState, Usage, UsageRow, archive_folder,

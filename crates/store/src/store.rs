@@ -18,7 +18,6 @@ use crate::error::StoreError;
 use crate::home::{self, BLOBS, DATABASE};
 use crate::nodes::Nodes;
 use crate::pins::Pins;
-use crate::provenance::Provenance;
 use crate::sessions::{AgentMail, Sessions};
 use crate::sql::{Inspection, Sql, Statement, inspect};
 use crate::tokens::Tokens;
@@ -37,7 +36,6 @@ struct Inner {
     tokens: Tokens,
     nodes: Nodes,
     pins: Pins,
-    provenance: Provenance,
     connections: Connections,
     cron: Cron,
     sessions: Sessions,
@@ -88,7 +86,6 @@ impl Store {
             tokens: Tokens::new(sql.clone()),
             nodes: Nodes::new(sql.clone()),
             pins: Pins::new(sql.clone()),
-            provenance: Provenance::open(sql.clone()).await?,
             connections: Connections::new(sql.clone()),
             cron: Cron::new(sql.clone()),
             sessions: Sessions::new(sql.clone(), approvals.changes().clone()),
@@ -125,11 +122,6 @@ impl Store {
     /// What the tools of MCP servers said of themselves.
     pub fn pins(&self) -> &Pins {
         &self.inner.pins
-    }
-
-    /// What untrusted text had an influence on.
-    pub fn provenance(&self) -> &Provenance {
-        &self.inner.provenance
     }
 
     /// Chats: what was heard, and what is to be said.

@@ -22,8 +22,6 @@ pub struct TokenRecord {
     pub role: Role,
     /// The tools it may call.
     pub tools: Vec<Pattern>,
-    /// The agents it may act for and talk to. The owner's tokens act for all.
-    pub agents: Vec<Pattern>,
     /// The hash of its text.
     #[serde(skip)]
     pub hash: TokenHash,
@@ -56,7 +54,7 @@ pub struct Tokens {
 }
 
 const COLUMNS: &str =
-    "SELECT id, name, role, tools, agents, hash, created, expires, revoked, last_used FROM token";
+    "SELECT id, name, role, tools, hash, created, expires, revoked, last_used FROM token";
 
 impl Tokens {
     pub(crate) fn new(sql: Sql) -> Self {
@@ -67,11 +65,9 @@ impl Tokens {
     pub async fn insert(&self, token: &TokenRecord) -> Result<(), StoreError> {
         let tools = serde_json::to_string(&token.tools)
             .map_err(|error| StoreError::invalid(format!("the tool patterns: {error}")))?;
-        let agents = serde_json::to_string(&token.agents)
-            .map_err(|error| StoreError::invalid(format!("the agent patterns: {error}")))?;
         let insert = Statement::new(
-            "INSERT INTO token (id, name, role, tools, hash, created, expires, revoked, last_used, agents)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+            "INSERT INTO token (id, name, role, tools, hash, created, expires, revoked, last_used)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
         )
         .bind(token.id.to_string())
         .bind(token.name.as_str())
@@ -81,8 +77,7 @@ impl Tokens {
         .bind(token.created)
         .bind(token.expires)
         .bind(token.revoked)
-        .bind(token.last_used)
-        .bind(agents);
+        .bind(token.last_used);
         match self.sql.run(insert).await {
             Err(StoreError::Exists { .. }) => Err(StoreError::Exists {
                 what: format!("token {}", token.id),
@@ -142,13 +137,12 @@ fn record(row: &Row) -> Result<TokenRecord, StoreError> {
         ))
     };
     let role = row.text("role")?;
-    let (tools, agents) = (row.text("tools")?, row.text("agents")?);
+    let tools = row.text("tools")?;
     Ok(TokenRecord {
         id,
         name: row.text("name")?,
         role: serde_json::from_value(role.into()).map_err(|_| damaged())?,
         tools: serde_json::from_str(&tools).map_err(|_| damaged())?,
-        agents: serde_json::from_str(&agents).map_err(|_| damaged())?,
         hash: hex::decode(&row.text("hash")?).ok_or_else(damaged)?,
         created: Timestamp(row.int("created")?),
         expires: row.int_or_null("expires")?.map(Timestamp),
@@ -170,7 +164,6 @@ mod tests {
             name: name.to_owned(),
             role: Role::ReadOnly,
             tools: vec![Pattern::new("gsv__*"), Pattern::new("it's \"odd\"")],
-            agents: vec![Pattern::new("main")],
             hash: minted.hash,
             created: Timestamp(10),
             expires: Some(Timestamp(100)),

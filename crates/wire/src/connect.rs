@@ -21,10 +21,6 @@ pub const ADDITION_CHECKED: &str = "transfer.checked";
 /// An addition: a node tells what a call prints, by `tool.output`, where `tool.invoke` asks for it.
 pub const ADDITION_OUTPUT: &str = "tool.output";
 
-/// An addition: the node runs programs and writes files only inside a sandbox. An agent then uses it
-/// without asking, as it does the gateway's own machine.
-pub const ADDITION_SANDBOXED: &str = "node.sandboxed";
-
 /// How long a socket may take to send `connect`.
 pub const CONNECT_WITHIN: Duration = Duration::from_secs(15);
 

@@ -66,9 +66,6 @@ pub struct CronListResult {
 pub struct CronJob {
     /// Its id.
     pub id: String,
-    /// The untrusted text that was read before it was added or changed, until the owner trusts it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tainted_by: Option<String>,
     /// The agent that owns it.
     pub agent_id: String,
     /// Its name.

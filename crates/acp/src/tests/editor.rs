@@ -1,13 +1,12 @@
 //! The end that serves an agent to an editor.
 
 use super::*;
-use crate::agent::Answer;
 
 /// A house with one agent that answers with what it was told.
 #[derive(Default)]
 struct Echo {
     stopped: Notify,
-    decided: Mutex<Vec<(String, Answer)>>,
+    decided: Mutex<Vec<(String, bool)>>,
     answered: Notify,
     /// A tool has printed all it has to.
     printed: Notify,
@@ -113,11 +112,11 @@ impl House for Echo {
         self.stopped.notify_one();
     }
 
-    async fn decide(&self, approval: &str, answer: Answer) -> Result<(), String> {
+    async fn decide(&self, approval: &str, allow: bool) -> Result<(), String> {
         self.decided
             .lock()
             .unwrap()
-            .push((approval.to_owned(), answer));
+            .push((approval.to_owned(), allow));
         self.answered.notify_one();
         Ok(())
     }
@@ -301,10 +300,7 @@ async fn the_owner_is_asked_at_the_editor() {
         );
     })
     .await;
-    assert_eq!(
-        *house.decided.lock().unwrap(),
-        [("a1".to_owned(), Answer::Once)]
-    );
+    assert_eq!(*house.decided.lock().unwrap(), [("a1".to_owned(), true)]);
 }
 
 #[tokio::test]

@@ -3,14 +3,13 @@
 
 mod entries;
 
-use manyhands_path::Path;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use manyhands_core::{AgentId, Caller, Catalogue, Clock, Invoke, Question, Reach, ToolError};
+use manyhands_core::{AgentId, Caller, Catalogue, Clock, Reach, ToolError};
 use manyhands_discovery::{Answer, Entry, Index, Kind, Query};
 use tokio::time::Instant;
 
@@ -41,8 +40,6 @@ pub(crate) struct FinderParts {
     pub(crate) clock: Arc<dyn Clock>,
     /// Where word vectors are, if anywhere.
     pub(crate) vectors: Option<PathBuf>,
-    /// Decides what may be found; there once the gateway is put together.
-    pub(crate) path: Arc<OnceLock<Weak<Path>>>,
 }
 
 /// Finds what fits a request.
@@ -96,12 +93,6 @@ impl Finder {
         self.parts.catalogue.load_full()
     }
 
-    /// Whether what is asked would be allowed; nothing while the gateway starts or stops.
-    pub(crate) fn allows(&self, question: Question<'_>) -> bool {
-        let path = self.parts.path.get().and_then(Weak::upgrade);
-        path.is_some_and(|path| !path.authorize(question).is_denied())
-    }
-
     /// The MCP servers and accounts.
     pub(crate) fn servers(&self) -> &Arc<Servers> {
         &self.parts.servers
@@ -142,8 +133,9 @@ impl Finder {
             this.index.upsert(&format!("skills:{owner}"), own);
             let may = |entry: &Entry| match entry.kind {
                 Kind::Tool => all.resolve(&entry.key).is_some_and(|tool| {
-                    let question = Question::available(&caller, &owner, tool.spec());
-                    this.allows(question.within(&reach))
+                    caller.rights.permit(tool.spec()).is_ok()
+                        && reach.has(tool.spec())
+                        && this.parts.servers.lets(tool.spec(), &caller, &owner)
                 }),
                 _ => allowed.contains(&entry.key),
             };

@@ -119,8 +119,8 @@ impl Guests {
             id: stable(&token.issuer, subject),
             name: shown(name, subject),
             rights: Rights {
-                agents: vec![Pattern::new("main")],
-                ..Rights::new(grant.role.into(), grant.tools.clone())
+                role: grant.role.into(),
+                tools: grant.tools.clone(),
             },
             expires,
         })

@@ -126,7 +126,6 @@ pub async fn login(
         name,
         role: Role::Owner,
         tools: vec![Pattern::new("*")],
-        agents: vec![Pattern::new("*")],
         lifetime: Some(LASTS),
     });
     let (record, token) = made.await?;

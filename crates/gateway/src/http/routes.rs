@@ -14,7 +14,7 @@ use tower::Layer as _;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use super::admin::{
-    approvals, artifacts, audit, config, nodes, policy, resources, secrets, tokens, trust,
+    approvals, artifacts, audit, config, nodes, policy, resources, secrets, tokens,
 };
 use super::asker::Asker;
 use super::openapi::{Access, Operation, document};
@@ -146,16 +146,6 @@ fn table() -> Vec<Route> {
         )
         .request::<policy::Explain>()
         .by(policy::explain),
-        op(
-            "get",
-            "/api/trust",
-            Owner,
-            "What was written or changed after untrusted text was read",
-        )
-        .by(trust::list),
-        op("post", "/api/trust", Owner, "Trust one of them as it is")
-            .request::<trust::Trust>()
-            .by(trust::trust),
         op("get", "/api/secrets", Owner, "The names of all secrets").by(secrets::list),
         op("put", "/api/secrets/{*name}", Owner, "Store a secret")
             .request::<secrets::Put>()

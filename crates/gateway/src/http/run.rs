@@ -135,7 +135,7 @@ impl Run {
         let pending = pending.map_err(|e| Refusal::from(e).0)?;
         let ours = pending.into_iter().find(|question| {
             question.agent == *self.key.agent()
-                && question.caller == self.asker.caller.key()
+                && question.caller_name == self.asker.caller.name
                 && asked(&question.tool)
         });
         Ok(ours

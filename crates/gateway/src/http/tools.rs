@@ -8,7 +8,7 @@ use axum::extract::rejection::BytesRejection;
 use axum::extract::{Path as UrlPath, Query, State};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderName, HeaderValue, StatusCode};
-use manyhands_core::{AgentId, CallId, CallRequest, ErrorCode, ToolError};
+use manyhands_core::{AgentId, CallId, CallRequest, ErrorCode, Invoke, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -55,7 +55,8 @@ pub async fn list(
         Some("default") => Surface::named(&settings, None)?,
         named => Surface::named(&settings, named)?,
     };
-    answer(listing::grouped(&*gateway.path, &admitted.caller, &surface))
+    let catalogue = gateway.path.catalogue();
+    answer(listing::grouped(&catalogue, &admitted.caller, &surface))
 }
 
 /// Calls a tool.

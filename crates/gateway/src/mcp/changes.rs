@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use futures_util::Stream;
 use futures_util::stream::unfold;
-use manyhands_core::{Caller, ErrorCode, Invoke, Principal, Rights, ToolError, ToolSpec};
+use manyhands_core::{Caller, Catalogue, ErrorCode, Invoke, Rights, ToolError, ToolSpec};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{Instant, sleep_until};
 
@@ -32,10 +32,9 @@ const MAX_LOOKS: usize = 64;
 pub(super) struct View(u64);
 
 impl View {
-    fn of(path: &dyn Invoke, caller: &Caller, surface: &Surface) -> Self {
+    fn of(catalogue: &Catalogue, caller: &Caller, surface: &Surface) -> Self {
         let mut hasher = DefaultHasher::new();
-        let catalogue = path.catalogue();
-        for spec in surface.view(path, &catalogue, caller) {
+        for spec in surface.view(catalogue, caller) {
             shown(spec, &mut hasher);
         }
         Self(hasher.finish())
@@ -79,8 +78,8 @@ pub(super) struct Audience {
     pub(super) gateway: Arc<Gateway>,
     changes: watch::Receiver<u64>,
     places: Arc<Semaphore>,
-    /// The last look of each principal with the rights it had: connections of one token share it.
-    looks: Mutex<Vec<(Principal, Rights, Surface, Look)>>,
+    /// Those with the same rights see the same of a surface, so one looks for all.
+    looks: Mutex<Vec<(Rights, Surface, Look)>>,
 }
 
 impl Audience {
@@ -106,21 +105,20 @@ impl Audience {
     fn look(&self, caller: &Caller, surface: &Surface, good_for: Duration) -> Look {
         let mut looks = self.looks.lock().expect("no panic while held");
         let (change, now) = (self.change(), Instant::now());
-        let same = looks.iter().position(|(who, rights, of, _)| {
-            *who == caller.principal && *rights == caller.rights && of == surface
-        });
-        let last = same.map(|at| looks.swap_remove(at).3);
+        let same = looks
+            .iter()
+            .position(|(rights, of, _)| *rights == caller.rights && of == surface);
+        let last = same.map(|at| looks.swap_remove(at).2);
         let holds = |last: &Look| last.change == change || now < last.at + good_for;
         let look = last.filter(holds).unwrap_or_else(|| Look {
-            view: View::of(&*self.gateway.path, caller, surface),
+            view: View::of(&self.gateway.path.catalogue(), caller, surface),
             change,
             at: now,
         });
         if looks.len() >= MAX_LOOKS {
             looks.clear();
         }
-        let who = (caller.principal.clone(), caller.rights.clone());
-        looks.push((who.0, who.1, surface.clone(), look));
+        looks.push((caller.rights.clone(), surface.clone(), look));
         look
     }
 
@@ -190,9 +188,7 @@ impl Follower {
 mod tests {
     use super::*;
     use async_trait::async_trait;
-    use manyhands_core::{
-        CallContext, CallRequest, Catalogue, Effects, Outcome, Pattern, Question, Tool, Verdict,
-    };
+    use manyhands_core::{CallContext, Effects, Outcome, Pattern, Tool};
     use serde_json::{Value, json};
 
     struct Named(ToolSpec);
@@ -208,25 +204,6 @@ mod tests {
         }
     }
 
-    /// A catalogue under the default rules.
-    struct Shown(Arc<Catalogue>);
-
-    #[async_trait]
-    impl Invoke for Shown {
-        async fn invoke(&self, _: CallRequest) -> Result<Outcome, ToolError> {
-            Err(ToolError::internal("nothing is called here"))
-        }
-
-        fn authorize(&self, question: Question<'_>) -> Verdict {
-            let rules = manyhands_path::Authorizer::new(&Default::default());
-            rules.unwrap().authorize(question)
-        }
-
-        fn catalogue(&self) -> Arc<Catalogue> {
-            self.0.clone()
-        }
-    }
-
     fn view(specs: Vec<ToolSpec>, tools: &str) -> View {
         let mut caller = Caller::gateway();
         caller.rights.tools = vec![Pattern::new(tools)];
@@ -234,7 +211,7 @@ mod tests {
         for spec in specs {
             all.add(Arc::new(Named(spec))).unwrap();
         }
-        View::of(&Shown(Arc::new(all)), &caller, &Surface::All)
+        View::of(&all, &caller, &Surface::All)
     }
 
     fn tool(name: &str) -> ToolSpec {

@@ -299,12 +299,7 @@ impl Hands for Here {
         let asker = Self::asker(&context.extensions)?;
         let surface = self.surface(&context.extensions)?;
         let catalogue = self.gateway().path.catalogue();
-        Ok(listing::for_caller(
-            &*self.gateway().path,
-            &catalogue,
-            &asker.caller,
-            &surface,
-        ))
+        Ok(listing::for_caller(&catalogue, &asker.caller, &surface))
     }
 
     async fn call(

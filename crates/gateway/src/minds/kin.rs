@@ -7,13 +7,11 @@ use std::time::Duration;
 use manyhands_agent::{AgentSettings, Minds, ResetPolicy, SessionKey};
 use manyhands_core::{AgentId, ErrorCode, Pattern, Timestamp, ToolError};
 use manyhands_llm::{ModelId, Thinking};
-use manyhands_store::{Blobs, ObjectKind, Provenance, Store, StoreError, TaintMark};
+use manyhands_store::{Blobs, StoreError};
 use object_store::ObjectStoreExt as _;
 use object_store::path::Path as Key;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Mutex, MutexGuard};
-
-use crate::workspace::Author;
 
 /// Where they are on record: apart from their workspaces, so that none changes its own.
 const FOLDER: &str = "kin";
@@ -58,15 +56,13 @@ impl Child {
 /// All agents that agents made.
 pub(crate) struct Kin {
     blobs: Blobs,
-    provenance: Provenance,
     known: RwLock<BTreeMap<AgentId, Child>>,
     making: Mutex<()>,
 }
 
 impl Kin {
     /// Reads the records.
-    pub(crate) async fn open(store: &Store) -> Result<Self, StoreError> {
-        let blobs = store.blobs().clone();
+    pub(crate) async fn open(blobs: Blobs) -> Result<Self, StoreError> {
         let listed = blobs.list_with_delimiter(Some(&Key::from(FOLDER))).await?;
         let mut known = BTreeMap::new();
         for object in listed.objects {
@@ -80,7 +76,6 @@ impl Kin {
         }
         Ok(Self {
             blobs,
-            provenance: store.provenance().clone(),
             known: RwLock::new(known),
             making: Mutex::default(),
         })
@@ -92,31 +87,7 @@ impl Kin {
 
     /// How such an agent is set.
     pub(crate) fn settings(&self, id: &AgentId) -> Option<AgentSettings> {
-        let settings = self.with(|known| known.get(id).map(Child::settings))?;
-        Some(AgentSettings {
-            taint: self.provenance.taint(ObjectKind::Agent, id.as_str()),
-            ..settings
-        })
-    }
-
-    /// Notes, before an agent is on record, that it was spawned after untrusted text was read.
-    pub(crate) async fn mark(
-        &self,
-        id: &AgentId,
-        author: &Author,
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
-        let Some(source) = author.taint.source() else {
-            return Ok(());
-        };
-        let mark = TaintMark {
-            kind: ObjectKind::Agent,
-            id: id.to_string(),
-            author: author.name.clone(),
-            source: source.to_owned(),
-            at: now,
-        };
-        self.provenance.mark(mark).await
+        self.with(|known| known.get(id).map(Child::settings))
     }
 
     /// Their names.
@@ -294,7 +265,7 @@ mod tests {
         assert!(minds.get(&gone).await.is_err());
         let record = Key::from("archives/kin/old.json");
         assert!(gateway.store.blobs().head(&record).await.is_ok());
-        let again = Kin::open(&gateway.store).await.unwrap();
+        let again = Kin::open(gateway.store.blobs().clone()).await.unwrap();
         assert_eq!(again.names(), kin.names(), "also after a start");
         gateway.close().await.unwrap();
     }

@@ -4,10 +4,9 @@
 //! Nobody has to tell when such a file is written: before a search the list of files is held
 //! against what was read of them, and only what changed is read.
 
-use crate::minds::part_of;
 use std::collections::BTreeMap;
 
-use manyhands_agent::{Minds, Recollection};
+use manyhands_agent::{Minds, Recollection, SessionKey};
 use manyhands_core::{AgentId, Caller, Role, Timestamp, ToolError};
 use manyhands_store::{Blobs, Mark, Memory, MemoryScope, Piece, PieceSource, StoreError};
 use object_store::path::Path as Key;
@@ -53,7 +52,7 @@ pub(crate) fn scope(
         }),
         _ => {
             let agent = agent.unwrap_or(&main);
-            let own = part_of(caller);
+            let own = SessionKey::client_prefix(&caller.name);
             Ok(MemoryScope::Sessions {
                 agent: agent.clone(),
                 prefix: format!("agent:{agent}:{own}"),

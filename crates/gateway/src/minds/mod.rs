@@ -22,11 +22,10 @@ use manyhands_agent::{
 };
 use manyhands_config::{Reset, ResetMode, Settings};
 use manyhands_core::{
-    AgentId, ApprovalId, Caller, Clock, ErrorCode, Ids, Invoke, Principal, Role, Secret, Taint,
+    AgentId, ApprovalId, Caller, CallerKind, Clock, ErrorCode, Ids, Invoke, Role, Secret,
     Timestamp, ToolError,
 };
 use manyhands_llm::{Caps, MemoryBudget, ModelId, Models, Outside, Scope, Secrets};
-use manyhands_path::may_act_for;
 use manyhands_store::{Decision, Store, StoreError, Vault};
 use manyhands_wire::ExecEvent;
 use tokio_util::sync::CancellationToken;
@@ -172,17 +171,19 @@ pub(crate) fn origin(asker: &Admitted) -> Origin {
 /// Whoever calls, as a turn remembers them.
 pub(crate) fn origin_of(caller: &Caller) -> Origin {
     Origin {
-        token: caller.principal.token(),
-        person: caller.principal.person_reference(),
+        token: match caller.kind {
+            CallerKind::Token(token) => Some(token),
+            CallerKind::Person(_) | CallerKind::Gateway => None,
+        },
+        person: match &caller.kind {
+            CallerKind::Person(who) => Some(who.clone()),
+            CallerKind::Token(_) | CallerKind::Gateway => None,
+        },
         place: None,
         name: caller.name.clone(),
         trusted: caller.is_owner(),
         depth: 0,
-        tainted: Taint::NONE,
-        job: match &caller.actor {
-            Some(Principal::Job(job)) => Some(job.clone()),
-            _ => None,
-        },
+        tainted: false,
         lineage: Vec::new(),
     }
 }
@@ -197,12 +198,6 @@ pub(crate) fn session_key(
     let wrong = |e: InvalidKey| ToolError::parameter("sessionKey", e.to_string());
     let said = SessionKey::parse_for(agent, text).map_err(wrong)?;
     let refused = |message: String| Err(ToolError::new(ErrorCode::Forbidden, message));
-    if !may_act_for(caller, said.agent()) {
-        return refused(format!(
-            "this token may not talk to the agent {}",
-            said.agent()
-        ));
-    }
     match caller.rights.role {
         Role::Owner => Ok(said),
         Role::Client => {
@@ -226,13 +221,9 @@ pub(crate) fn session_key(
     }
 }
 
-/// How the keys of a caller's own sessions go on after the agent. By who they are, never by what they
-/// call themselves: a name in a chat opens nobody else's conversations.
-pub(crate) fn part_of(caller: &Caller) -> String {
-    match caller.principal.credential() {
-        Some(credential) => SessionKey::client_prefix(&credential.name),
-        None => SessionKey::principal_prefix(&caller.principal.to_string()),
-    }
+/// How the keys of a client's sessions go on after the agent.
+fn part_of(client: &Caller) -> String {
+    SessionKey::client_prefix(&client.name)
 }
 
 /// How the keys of the sessions go on that somebody sees who talks to agents; `None` for the owner,
@@ -271,8 +262,7 @@ pub(crate) fn announcement(news: &News) -> Option<(SessionKey, String, Input, Or
         name: news.node.to_string(),
         trusted: false,
         depth: 0,
-        tainted: Taint::by(format!("node:{}", news.node)),
-        job: None,
+        tainted: false,
         lineage: Vec::new(),
     };
     Some((
@@ -320,20 +310,26 @@ impl House for Rooms {
         let gone = || ToolError::new(ErrorCode::Unavailable, "the gateway is stopping");
         let gateway = self.gateway.upgrade().ok_or_else(gone)?;
         if !caller.is_owner() {
-            let message = "only the owner answers approval requests";
+            let message = "only the owner answers what waits for the owner";
             return Err(ToolError::new(ErrorCode::Forbidden, message));
         }
         let id: ApprovalId = approval.parse().map_err(|_| {
-            ToolError::new(ErrorCode::InvalidArguments, "invalid approval id")
-                .hint("`manyhands approvals list` shows what is pending")
+            ToolError::new(ErrorCode::InvalidArguments, "that is no id of an approval")
+                .hint("`manyhands approvals list` shows what waits")
         })?;
-        let (decision, message, word) = match verdict {
-            Verdict::Approve(scope) => (Decision::Approve(scope), None, "approved"),
-            Verdict::Deny(message) => (Decision::Deny, message, "denied"),
+        let (decision, what, word) = match verdict {
+            Verdict::Approve => (Decision::Approve, "approval.approve", "approved"),
+            Verdict::Deny => (Decision::Deny, "approval.deny", "denied"),
         };
-        let record = gateway
-            .decide(caller, id, decision, message.as_deref())
-            .await?;
+        let decided = gateway.path.approvals().decide(id, decision, &caller.name);
+        let record = decided.await.map_err(|error| match error {
+            StoreError::NotFound { .. } => ToolError::not_found(error.to_string()),
+            StoreError::Settled { .. } => ToolError::new(ErrorCode::Conflict, error.to_string()),
+            other => ToolError::new(ErrorCode::Unavailable, other.to_string()),
+        })?;
+        let about = format!("{id} {}", record.tool);
+        let noted = gateway.note(caller, what, &about).await;
+        noted.map_err(|e| ToolError::internal(e.to_string()))?;
         Ok(format!("{word}: {}", record.tool))
     }
 
@@ -354,7 +350,6 @@ impl House for Rooms {
             system_prompt: said.system_prompt,
             reset: policy(said.reset.unwrap_or(settings.sessions.reset)),
             payer: None,
-            taint: Taint::NONE,
         })
     }
 
@@ -389,9 +384,9 @@ impl House for Rooms {
         }
     }
 
-    async fn file(&self, agent: &AgentId, path: &str) -> Option<(String, Taint)> {
+    async fn file(&self, agent: &AgentId, path: &str) -> Option<String> {
         match self.workspace.find(agent, path).await {
-            Ok(Found::File(file)) => Some((file.text, file.taint)),
+            Ok(Found::File(file)) => Some(file.text),
             _ => None,
         }
     }
@@ -472,7 +467,7 @@ pub(crate) fn local_time(at_ms: i64, zone: Option<&str>) -> LocalTime {
 
 #[cfg(test)]
 mod tests {
-    use manyhands_core::{Credential, Rights};
+    use manyhands_core::Rights;
 
     use super::*;
 
@@ -496,13 +491,13 @@ mod tests {
 
     #[test]
     fn a_client_has_the_sessions_under_its_name_and_no_others() {
-        let of = |role: Role, name: &str| {
-            let credential = Credential {
-                id: "0192f0c1-2345-7890-abcd-ef0123456789".parse().unwrap(),
-                name: name.into(),
-            };
-            let rights = Rights::new(role, Vec::new());
-            Caller::new(Principal::Token(credential), name, rights)
+        let of = |role: Role, name: &str| Caller {
+            kind: CallerKind::Gateway,
+            name: name.to_owned(),
+            rights: Rights {
+                role,
+                tools: Vec::new(),
+            },
         };
         let agent = AgentId::main();
         let key = |caller: &Caller, text: &str| session_key(caller, &agent, text);

@@ -4,9 +4,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use manyhands_agent::{Input, Minds, Missed, Origin, SessionKey, Whose};
-use manyhands_core::{
-    AgentId, CallId, Clock, ErrorCode, Ids, Taint, Timestamp, TokenId, ToolError,
-};
+use manyhands_core::{AgentId, CallId, Clock, ErrorCode, Ids, Timestamp, TokenId, ToolError};
 use manyhands_store::{AgentMail, AgentMessage, Full, StoreError};
 use serde::{Deserialize, Serialize};
 
@@ -26,8 +24,7 @@ struct Letter {
     token: Option<TokenId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     person: Option<String>,
-    #[serde(default)]
-    tainted: Taint,
+    tainted: bool,
     text: String,
 }
 
@@ -55,7 +52,7 @@ impl Post {
         let letter = Letter {
             token: origin.token,
             person: origin.person.clone(),
-            tainted: origin.tainted.clone(),
+            tainted: origin.tainted,
             text,
         };
         let body =
@@ -119,7 +116,6 @@ impl Post {
                     trusted: false,
                     depth: 0,
                     tainted: letter.tainted,
-                    job: None,
                     lineage: Vec::new(),
                 };
                 let run = Some(format!("mail-{}", message.id));

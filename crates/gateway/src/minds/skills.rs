@@ -3,7 +3,7 @@
 
 use manyhands_agent::{SkillNote, skill};
 use manyhands_config::{KeyPath, Skills};
-use manyhands_core::{AgentId, Caller, Invoke as _, Question, ToolError};
+use manyhands_core::{AgentId, Caller, ErrorCode, Invoke as _, ToolError};
 use manyhands_wire::{CAPABILITIES, SkillNeedsShape, SkillNode, SkillStatus, SkillsStatusResult};
 use serde_json::json;
 
@@ -73,14 +73,6 @@ fn seen(path: String, file: File, said: &Skills, nodes: &[Able]) -> Seen {
     if !enabled {
         reasons.push("it is switched off under skills.entries".to_owned());
     }
-    // Its text would become an instruction.
-    let untrusted = file.taint.is_tainted();
-    if untrusted {
-        reasons.push(format!(
-            "it was written after reading untrusted text ({}); trust it with `manyhands trust accept file {}`",
-            file.taint, file.key
-        ));
-    }
     let unmet = !always && !needs.is_empty() && hosts.is_empty();
     if unmet {
         let unknown: Vec<&str> = needs
@@ -102,7 +94,7 @@ fn seen(path: String, file: File, said: &Skills, nodes: &[Able]) -> Seen {
             description: skill.description,
             location: file.key,
             always,
-            eligible: enabled && !unmet && !untrusted,
+            eligible: enabled && !unmet,
             eligible_hosts: hosts,
             reasons,
             requirements: SkillNeedsShape {
@@ -136,9 +128,8 @@ impl Gateway {
     async fn skills(&self, caller: &Caller, agent: &AgentId) -> Result<Vec<Seen>, ToolError> {
         self.minds().agent(agent)?;
         if let Some(reads) = self.path.catalogue().resolve("gsv__ReadFile") {
-            let spec = reads.spec();
-            let question = Question::available(caller, agent, spec);
-            self.path.authorize(question).refused(spec)?;
+            let refused = |why| ToolError::new(ErrorCode::Forbidden, why);
+            caller.rights.permit(reads.spec()).map_err(refused)?;
         }
         let settings = self.settings.current();
         let nodes = self.nodes.abilities();

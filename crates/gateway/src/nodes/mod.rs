@@ -33,7 +33,6 @@ pub(crate) use origins::{News, Origins};
 use crate::doorman::Admitted;
 use node::About;
 use tool::NodeTool;
-pub(crate) use tool::plain_path;
 
 /// How many nodes may be connected.
 const MAX_NODES: usize = 20_000;
@@ -199,7 +198,6 @@ impl Nodes {
             checked: offer.checked,
             prints: offer.prints,
             watched: offer.watched,
-            sandboxed: offer.sandboxed,
             readers: offer.able_to(&id, "filesystem.read"),
             writers: offer.able_to(&id, "filesystem.write"),
         };

@@ -47,8 +47,6 @@ pub(crate) struct About {
     pub(crate) prints: bool,
     /// Whether it tells what programs in its background print.
     pub(crate) watched: bool,
-    /// Whether its programs and writes stay inside a sandbox, as its owner started it.
-    pub(crate) sandboxed: bool,
     /// Its tools that read files.
     pub(crate) readers: Box<[String]>,
     /// Its tools that write files.
@@ -103,11 +101,6 @@ impl Node {
 
     pub(crate) fn id(&self) -> &NodeId {
         &self.about.id
-    }
-
-    /// Whether its programs and writes stay inside a sandbox.
-    pub(crate) fn is_sandboxed(&self) -> bool {
-        self.about.sandboxed
     }
 
     /// Whether it knows hashes, offsets and windows of transfers.

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use manyhands_core::{NodeId, ToolError, ToolName};
 use manyhands_wire::{
-    ADDITION_CANCEL, ADDITION_CHECKED, ADDITION_OUTPUT, ADDITION_SANDBOXED, ADDITION_WATCH,
-    CAPABILITIES, ConnectParams, NodeRuntime, ToolDefinition,
+    ADDITION_CANCEL, ADDITION_CHECKED, ADDITION_OUTPUT, ADDITION_WATCH, CAPABILITIES,
+    ConnectParams, NodeRuntime, ToolDefinition,
 };
 use serde_json::Value;
 
@@ -27,8 +27,6 @@ pub(crate) struct Offer {
     pub(super) checked: bool,
     pub(super) prints: bool,
     pub(super) watched: bool,
-    /// Whether it says that its programs and writes stay inside a sandbox.
-    pub(super) sandboxed: bool,
 }
 
 /// A tool that is offered.
@@ -83,7 +81,6 @@ impl Offer {
             checked: knows(ADDITION_CHECKED),
             prints: knows(ADDITION_OUTPUT),
             watched: knows(ADDITION_WATCH),
-            sandboxed: knows(ADDITION_SANDBOXED),
             capabilities: runtime.host_capabilities,
             tools,
         })

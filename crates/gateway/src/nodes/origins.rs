@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Mutex;
 
-use manyhands_core::{CallContext, NodeId, TokenId};
+use manyhands_core::{CallContext, CallerKind, NodeId, TokenId};
 
 /// How many calls are remembered.
 const KEPT: usize = 8_192;
@@ -38,7 +38,10 @@ impl Origins {
             caller: context.caller.key(),
             agent: context.agent.to_string(),
             session: context.lineage.last().cloned(),
-            token: context.caller.principal.token(),
+            token: match context.caller.kind {
+                CallerKind::Token(token) => Some(token),
+                CallerKind::Person(_) | CallerKind::Gateway => None,
+            },
         };
         let call = context.call.to_string();
         let mut recent = self.recent.lock().expect("no panic while held");

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use axum::extract::ws::Message;
 use manyhands_core::{
-    AgentId, CallContext, CallId, Caller, Credential, Principal, Progress, Rights, SystemClock,
+    AgentId, CallContext, CallId, Caller, CallerKind, Progress, Rights, SystemClock,
 };
 use manyhands_store::Store;
 use manyhands_wire::{ExecEvent, Frame, NodeExecEventParams, ToolResultParams};
@@ -68,19 +68,14 @@ impl Fixture {
 
     fn guest(&self, role: Role, name: &str) -> Admitted {
         let token = self.ids.next();
-        let credential = Credential {
-            id: token,
-            name: name.into(),
+        let caller = Caller {
+            kind: CallerKind::Token(token),
+            name: name.to_owned(),
+            rights: Rights {
+                role,
+                ..Rights::owner()
+            },
         };
-        let principal = match role {
-            Role::Node => Principal::Node(credential),
-            _ => Principal::Token(credential),
-        };
-        let rights = Rights {
-            role,
-            ..Rights::owner()
-        };
-        let caller = Caller::new(principal, name, rights);
         Admitted {
             caller: Arc::new(caller),
             token,
@@ -97,7 +92,7 @@ impl Fixture {
             cancel: CancellationToken::new(),
             network: false,
             progress: Progress::default(),
-            taint: manyhands_core::Taint::NONE,
+            tainted: false,
             lineage: Arc::default(),
             connections: Default::default(),
             answers: None,

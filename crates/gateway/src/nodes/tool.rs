@@ -47,7 +47,6 @@ impl NodeTool {
         spec.group = Group::Extra;
         spec.description = definition.description.clone();
         spec.input_schema = definition.schema.clone();
-        spec.sandboxed = node.is_sandboxed();
         Self {
             spec,
             name: name.to_owned(),
@@ -56,25 +55,6 @@ impl NodeTool {
             node: node.clone(),
             origins: origins.clone(),
         }
-    }
-}
-
-/// A path of a node without `.`, doubled slashes and, where it is absolute, `..`: one spelling for
-/// one file. What a `..` behind a symbolic link would have meant is what the shorter path says.
-pub(crate) fn plain_path(path: &str) -> String {
-    let absolute = path.starts_with('/');
-    let mut parts: Vec<&str> = Vec::new();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." if absolute => drop(parts.pop()),
-            other => parts.push(other),
-        }
-    }
-    match (absolute, parts.is_empty()) {
-        (true, _) => format!("/{}", parts.join("/")),
-        (false, true) => path.to_owned(),
-        (false, false) => parts.join("/"),
     }
 }
 
@@ -101,16 +81,6 @@ fn effects(capabilities: &[String]) -> Effects {
 impl Tool for NodeTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
-    }
-
-    /// The node is sent the spelling that rules have seen.
-    fn canonical(&self, mut arguments: Value) -> Value {
-        for name in ["path", "workdir"] {
-            if let Some(Value::String(path)) = arguments.get_mut(name) {
-                *path = plain_path(path);
-            }
-        }
-        arguments
     }
 
     /// The call's own `timeout` (milliseconds) decides, where it runs programs.
@@ -176,23 +146,6 @@ mod tests {
         assert!(of(&["filesystem.write"]).has(Effect::Writes));
         assert!(of(&["shell.exec"]).has(Effect::Runs));
         assert!(of(&["filesystem.read", "shell.exec"]).has(Effect::Runs));
-    }
-
-    #[test]
-    fn a_path_has_one_spelling() {
-        for (path, plain) in [
-            ("/etc/passwd", "/etc/passwd"),
-            ("//etc/./passwd", "/etc/passwd"),
-            ("/home/../etc/passwd", "/etc/passwd"),
-            ("/../../etc", "/etc"),
-            ("/", "/"),
-            ("./notes//a.md", "notes/a.md"),
-            ("a/../b", "a/../b"),
-            (".", "."),
-            ("", ""),
-        ] {
-            assert_eq!(plain_path(path), plain, "{path}");
-        }
     }
 
     #[test]

@@ -4,12 +4,11 @@
 mod stream;
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use manyhands_config::Settings;
-use manyhands_core::{AgentId, CallContext, Caller, Clock, ErrorCode, Taint, Timestamp, ToolError};
+use manyhands_core::{AgentId, ErrorCode, Timestamp, ToolError};
 use manyhands_guard::RelPath;
-use manyhands_store::{Blobs, ObjectKind, Provenance, Store, StoreError, TaintMark};
+use manyhands_store::{Blobs, StoreError};
 use object_store::path::Path as Key;
 use object_store::{
     Attribute, AttributeValue, GetResult, ObjectMeta, ObjectStoreExt, PutMode, PutOptions,
@@ -51,8 +50,6 @@ pub struct File {
     pub key: String,
     /// Under `skills/`: which copy this is.
     pub skill: Option<Source>,
-    /// The untrusted text that was read before it was written.
-    pub taint: Taint,
     version: Option<String>,
 }
 
@@ -87,43 +84,7 @@ pub enum Found {
         files: Vec<String>,
         /// Directories in it, as paths from the workspace root, each ending in "/".
         directories: Vec<String>,
-        /// The untrusted text that was read before any of its files was written.
-        taint: Taint,
     },
-}
-
-/// Who writes a file, and what they have read.
-#[derive(Debug, Clone)]
-pub struct Author {
-    /// Who, as the owner is shown it.
-    pub name: String,
-    /// The untrusted text that was read before. Whoever is not the owner is untrusted themselves.
-    pub taint: Taint,
-}
-
-impl Author {
-    /// Whoever makes a call.
-    pub fn of(context: &CallContext) -> Self {
-        let Caller {
-            principal, actor, ..
-        } = &*context.caller;
-        let name = match actor {
-            Some(actor) => format!("{actor} for {principal}"),
-            None => principal.to_string(),
-        };
-        let stranger = Taint::when(!context.caller.is_owner(), principal.to_string());
-        Self {
-            name,
-            taint: context.taint.clone().or(&stranger),
-        }
-    }
-
-    /// The same author, of something that was copied from elsewhere.
-    #[must_use]
-    pub fn copying(mut self, from: &Taint) -> Self {
-        self.taint.absorb(from);
-        self
-    }
 }
 
 /// What a write did.
@@ -145,20 +106,13 @@ pub(crate) fn tree_of(settings: &Settings, agent: &AgentId) -> AgentId {
 #[derive(Clone)]
 pub struct Workspace {
     blobs: Blobs,
-    provenance: Provenance,
-    clock: Arc<dyn Clock>,
     settings: LiveSettings,
 }
 
 impl Workspace {
-    /// The workspaces of a store.
-    pub fn new(store: &Store, clock: Arc<dyn Clock>, settings: LiveSettings) -> Self {
-        Self {
-            blobs: store.blobs().clone(),
-            provenance: store.provenance().clone(),
-            clock,
-            settings,
-        }
+    /// Workspaces kept in `blobs`.
+    pub fn new(blobs: Blobs, settings: LiveSettings) -> Self {
+        Self { blobs, settings }
     }
 
     /// Whose tree an agent works in.
@@ -185,7 +139,6 @@ impl Workspace {
         path: &str,
         text: String,
         seen: Option<&str>,
-        author: &Author,
     ) -> Result<Written, ToolError> {
         let place = Place::of_file(&self.tree(agent), path)?;
         let size = text.len() as u64;
@@ -197,9 +150,7 @@ impl Workspace {
                 found => return Err(place.not_as_seen(found.is_some(), seen)),
             },
         };
-        self.mark(&place, author).await?;
         self.put(&place, text, mode).await?;
-        self.unmark(&place, author).await;
         Ok(Written {
             size,
             content_type: content_type(&place.path),
@@ -212,15 +163,11 @@ impl Workspace {
         &self,
         agent: &AgentId,
         path: &str,
-        author: &Author,
         change: impl FnOnce(&str) -> Result<String, ToolError> + Send,
     ) -> Result<File, ToolError> {
         let place = Place::of_file(&self.tree(agent), path)?;
         let file = self.read(&place).await?.ok_or_else(|| place.missing())?;
         let changed = change(&file.text)?;
-        // What was not replaced stays what it was: an edit by somebody trusted clears nothing.
-        let author = author.clone().copying(&file.taint);
-        self.mark(&place, &author).await?;
         self.put(&place, changed, file.unless_changed()).await?;
         Ok(file)
     }
@@ -230,11 +177,7 @@ impl Workspace {
         let place = Place::of_file(&self.tree(agent), path)?;
         let key = place.own_key()?;
         match self.blobs.head(&key).await {
-            Ok(_) => {
-                self.blobs.delete(&key).await.map_err(|e| place.failed(e))?;
-                self.clear(&key).await;
-                Ok(())
-            }
+            Ok(_) => self.blobs.delete(&key).await.map_err(|e| place.failed(e)),
             Err(object_store::Error::NotFound { .. }) => {
                 let shared = match place.global_key()? {
                     Some(global) => self.blobs.head(&global).await.is_ok(),
@@ -249,44 +192,6 @@ impl Workspace {
                 })
             }
             Err(error) => Err(place.failed(error)),
-        }
-    }
-
-    /// The untrusted text that was read before a file was written.
-    pub fn taint_of(&self, agent: &AgentId, path: &str) -> Taint {
-        let key = Place::of_file(&self.tree(agent), path).and_then(|place| place.own_key());
-        key.map_or(Taint::NONE, |key| {
-            self.provenance.taint(ObjectKind::File, key.as_ref())
-        })
-    }
-
-    /// Notes, before a file is written, that its author had read untrusted text.
-    async fn mark(&self, place: &Place, author: &Author) -> Result<(), ToolError> {
-        let Some(source) = author.taint.source() else {
-            return Ok(());
-        };
-        let mark = TaintMark {
-            kind: ObjectKind::File,
-            id: place.own_key()?.to_string(),
-            author: author.name.clone(),
-            source: source.to_owned(),
-            at: self.clock.now(),
-        };
-        let marked = self.provenance.mark(mark).await;
-        marked.map_err(|e| ToolError::new(ErrorCode::Failed, format!("{}: {e}", place.asked)))
-    }
-
-    /// A file that was written whole by somebody trusted is as trusted as they are.
-    async fn unmark(&self, place: &Place, author: &Author) {
-        if let (false, Ok(key)) = (author.taint.is_tainted(), place.own_key()) {
-            self.clear(&key).await;
-        }
-    }
-
-    async fn clear(&self, key: &Key) {
-        // A mark that stays too long is asked about once more; the write itself is done.
-        if let Err(error) = self.provenance.clear(ObjectKind::File, key.as_ref()).await {
-            tracing::warn!(file = %key, %error, "failed to clear the provenance of a file");
         }
     }
 
@@ -354,7 +259,6 @@ impl Workspace {
             modified: Some(Timestamp(last_modified.timestamp_millis())),
             key: key.to_string(),
             skill,
-            taint: self.provenance.taint(ObjectKind::File, key.as_ref()),
             version: e_tag,
         })
     }
@@ -387,14 +291,9 @@ impl Workspace {
         if files.is_empty() && directories.is_empty() && !always_there {
             return Err(place.missing());
         }
-        let below = match place.path.is_root() {
-            true => format!("agents/{}/", place.agent),
-            false => format!("{own}/"),
-        };
         Ok(Found::Directory {
             files: files.into_iter().collect(),
             directories: directories.into_iter().collect(),
-            taint: self.provenance.taint_below(ObjectKind::File, &below),
         })
     }
 

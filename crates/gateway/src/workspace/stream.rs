@@ -6,7 +6,7 @@ use manyhands_core::{AgentId, ToolError};
 use object_store::path::Path as Key;
 use object_store::{Attribute, AttributeValue, MultipartUpload, ObjectMeta, PutMultipartOptions};
 
-use super::{Author, Place, Workspace, content_type};
+use super::{Place, Workspace, content_type};
 
 /// What is written at a time: the least that every store takes as a part.
 const PART: usize = 5 * 1024 * 1024;
@@ -31,8 +31,6 @@ impl Opened {
 
 /// A file that is being written. Nobody sees it before it is finished.
 pub struct Upload {
-    workspace: Workspace,
-    author: Author,
     upload: Box<dyn MultipartUpload>,
     part: BytesMut,
     place: Place,
@@ -71,7 +69,6 @@ impl Workspace {
         agent: &AgentId,
         path: &str,
         mime: Option<&str>,
-        author: Author,
     ) -> Result<Upload, ToolError> {
         let place = Place::of_file(&self.tree(agent), path)?;
         let key: Key = place.own_key()?;
@@ -81,8 +78,6 @@ impl Workspace {
         options.attributes.insert(Attribute::ContentType, kind);
         let begun = self.blobs.put_multipart_opts(&key, options).await;
         Ok(Upload {
-            workspace: self.clone(),
-            author,
             upload: begun.map_err(|e| place.failed(e))?,
             part: BytesMut::new(),
             place,
@@ -111,11 +106,8 @@ impl Upload {
         if !self.part.is_empty() {
             self.put_part().await?;
         }
-        self.workspace.mark(&self.place, &self.author).await?;
         let finished = self.upload.complete().await;
-        finished.map_err(|e| self.place.failed(e))?;
-        self.workspace.unmark(&self.place, &self.author).await;
-        Ok(())
+        finished.map(drop).map_err(|e| self.place.failed(e))
     }
 
     /// Throws away what has come.

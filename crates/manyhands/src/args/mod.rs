@@ -147,9 +147,6 @@ pub enum Command {
     /// See and answer what waits for your approval.
     #[command(subcommand)]
     Approvals(Approvals),
-    /// Show what was written after reading untrusted text, and trust it.
-    #[command(subcommand)]
-    Trust(Trust),
     /// Look at the audit and verify it.
     #[command(subcommand)]
     Audit(Audit),
@@ -268,9 +265,6 @@ pub enum Token {
         /// Tools it may call, such as gsv__*; all when not given. May be repeated.
         #[arg(long, value_name = "PATTERN")]
         tools: Vec<String>,
-        /// Agents it may act for and talk to; main when not given. May be repeated.
-        #[arg(long, value_name = "PATTERN")]
-        agents: Vec<String>,
         /// How long it lives: 90s, 45m, 12h, 30d.
         #[arg(long, value_name = "DURATION", value_parser = duration)]
         expires: Option<u64>,
@@ -347,49 +341,6 @@ pub enum Policy {
 }
 
 #[derive(Subcommand)]
-pub enum Trust {
-    /// List files, agents, jobs and conversations that are not trusted, with who wrote them and after
-    /// reading what.
-    List {
-        /// As JSON.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Trust one of them as it is now.
-    Accept {
-        /// What kind of object it is.
-        #[arg(value_enum)]
-        kind: TrustKind,
-        /// Which one, as `trust list` shows it.
-        id: String,
-    },
-}
-
-#[derive(Clone, Copy, clap::ValueEnum)]
-pub enum TrustKind {
-    /// A file of a workspace.
-    File,
-    /// A spawned agent.
-    Agent,
-    /// A scheduled job.
-    Job,
-    /// A conversation.
-    Session,
-}
-
-impl TrustKind {
-    /// The word of the API.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::File => "file",
-            Self::Agent => "agent",
-            Self::Job => "job",
-            Self::Session => "session",
-        }
-    }
-}
-
-#[derive(Subcommand)]
 pub enum Approvals {
     /// Show what waits, with exactly what would run.
     List {
@@ -400,24 +351,15 @@ pub enum Approvals {
         #[arg(long)]
         json: bool,
     },
-    /// Allow a call: once, for its conversation, or always.
+    /// Let one call through, once.
     Approve {
         /// The approval's id.
         id: String,
-        /// Also calls like it, until the conversation is reset.
-        #[arg(long, conflicts_with = "always")]
-        conversation: bool,
-        /// Also calls like it from now on: adds the rule that `approvals list` shows to the policy.
-        #[arg(long)]
-        always: bool,
     },
-    /// Deny a call.
+    /// Refuse one call.
     Deny {
         /// The approval's id.
         id: String,
-        /// What the model is told.
-        #[arg(long, short)]
-        message: Option<String>,
     },
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use manyhands_acp::{Answer, Command, House, Listed, Page, Sent, Told, serve};
+use manyhands_acp::{Command, House, Listed, Page, Sent, Told, serve};
 use manyhands_core::{AgentId, Envelope, ErrorCode, Timestamp, ToolError};
 use manyhands_gateway::slash_commands;
 use manyhands_wire::{
@@ -273,16 +273,11 @@ impl House for There {
         }
     }
 
-    async fn decide(&self, approval: &str, answer: Answer) -> Result<(), String> {
-        let (decision, scope) = match answer {
-            Answer::Once => ("approve", "once"),
-            Answer::Conversation => ("approve", "conversation"),
-            Answer::Always => ("approve", "always"),
-            Answer::Deny => ("deny", "once"),
-        };
+    async fn decide(&self, approval: &str, allow: bool) -> Result<(), String> {
+        let decision = if allow { "approve" } else { "deny" };
         let path = format!("/api/approvals/{}", segment(approval));
         let remote = self.ground.remote().map_err(|e| e.0)?;
-        let decision = json!({ "decision": decision, "scope": scope });
+        let decision = json!({ "decision": decision });
         let decided = remote.expect_post(&path, &decision).await;
         decided.map(drop).map_err(|e| e.0)
     }

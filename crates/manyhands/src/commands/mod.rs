@@ -31,7 +31,6 @@ mod sessions;
 mod skills;
 mod token;
 mod tools;
-mod trust;
 mod up;
 mod usage;
 
@@ -74,7 +73,6 @@ pub async fn run(command: Command, ground: &Ground) -> Done {
         Command::Secret(secret) => secret::run(secret, ground).await,
         Command::Policy(policy) => policy::run(policy, ground).await,
         Command::Approvals(approvals) => approvals::run(approvals, ground).await,
-        Command::Trust(trust) => trust::run(trust, ground).await,
         Command::Audit(audit) => audit::run(audit, ground).await,
         Command::Artifact(artifact) => artifact::run(artifact, ground).await,
         Command::Resource(resource) => resource::run(resource, ground).await,

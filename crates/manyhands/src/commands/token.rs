@@ -17,13 +17,9 @@ pub async fn run(token: Token, ground: &Ground) -> Done {
             name,
             role,
             tools,
-            agents,
             expires,
         } => {
-            let new = json!({
-                "name": name, "role": role.word(), "tools": tools, "agents": agents,
-                "expiresInSeconds": expires,
-            });
+            let new = json!({ "name": name, "role": role.word(), "tools": tools, "expiresInSeconds": expires });
             let made = remote.expect_post("/api/tokens", &new).await?;
             output::say(text(&made["token"]));
             output::remark(format!(
@@ -38,17 +34,18 @@ pub async fn run(token: Token, ground: &Ground) -> Done {
                 .into_iter()
                 .flatten()
                 .map(|token| {
-                    let words = |key: &str| -> String {
-                        let all = token[key].as_array().into_iter().flatten();
-                        all.map(text).collect::<Vec<_>>().join(" ")
-                    };
+                    let tools: Vec<String> = token["tools"]
+                        .as_array()
+                        .into_iter()
+                        .flatten()
+                        .map(text)
+                        .collect();
                     vec![
                         text(&token["id"]),
                         text(&token["name"]),
                         text(&token["role"]),
                         text(&token["state"]),
-                        words("tools"),
-                        words("agents"),
+                        tools.join(" "),
                         text(&token["expiresAt"]),
                         text(&token["lastUsedAt"]),
                     ]
@@ -60,7 +57,6 @@ pub async fn run(token: Token, ground: &Ground) -> Done {
                     "role",
                     "state",
                     "tools",
-                    "agents",
                     "expires",
                     "last used",
                 ],

@@ -250,8 +250,6 @@ mod tests {
             fingerprint: key.to_owned(),
             effects: Effects::RUNS,
             rule: "shell asks".to_owned(),
-            proposal: None,
-            taint: manyhands_core::Taint::NONE,
             expires: Timestamp(9_000),
         };
         let asked = store.approvals().open_or_find(&question, NOW).await;

@@ -26,7 +26,7 @@ use manyhands_core::{AgentId, Timestamp};
 use crate::changes::Changes;
 use crate::error::StoreError;
 use crate::memory::{Memory, News};
-use crate::sql::{Row, Sql, Statement};
+use crate::sql::{Sql, Statement};
 use record::{CALL_COLUMNS, ENTRY_COLUMNS, SESSION_COLUMNS, TURN_COLUMNS};
 
 /// What became of an input.
@@ -73,23 +73,6 @@ impl Sessions {
         let select = Statement::new(SESSION_COLUMNS).then_with(" WHERE key = ", key);
         let row = self.sql.one(select).await?;
         row.as_ref().map(SessionRecord::read).transpose()
-    }
-
-    /// Conversations in which untrusted text was read: key, source and when they last changed, the
-    /// latest first.
-    pub async fn tainted(
-        &self,
-        limit: u32,
-    ) -> Result<Vec<(String, String, Timestamp)>, StoreError> {
-        let select =
-            Statement::new("SELECT key, taint, updated FROM session WHERE taint IS NOT NULL")
-                .then_with(" ORDER BY updated DESC LIMIT ", i64::from(limit));
-        let rows = self.sql.all(select).await?;
-        let one = |row: &Row| {
-            let at = Timestamp(row.int("updated")?);
-            Ok((row.text("key")?, row.text("taint")?, at))
-        };
-        rows.iter().map(one).collect()
     }
 
     /// Keeps a new session; one that is there already stays as it is.

@@ -2,12 +2,12 @@
 
 use std::str::FromStr;
 
-use manyhands_core::{AgentId, Taint, Timestamp};
+use manyhands_core::{AgentId, Timestamp};
 
 use crate::error::StoreError;
 use crate::sql::{Row, Statement};
 
-pub(super) const SESSION_COLUMNS: &str = "SELECT key, id, agent, label, settings, previous, peer, floor, next_seq, input_tokens, output_tokens, cost_micros, created, updated, last_active, last_reset, taint FROM session";
+pub(super) const SESSION_COLUMNS: &str = "SELECT key, id, agent, label, settings, previous, peer, floor, next_seq, input_tokens, output_tokens, cost_micros, created, updated, last_active, last_reset FROM session";
 pub(super) const ENTRY_COLUMNS: &str = "SELECT seq, turn, kind, body, at FROM session_entry";
 pub(super) const TURN_COLUMNS: &str = "SELECT id, session_key, run_id, state, input, origin, work, outcome, created, started, ended FROM turn";
 pub(super) const CALL_COLUMNS: &str =
@@ -48,8 +48,6 @@ pub struct SessionRecord {
     pub last_active: Timestamp,
     /// When it was last reset.
     pub last_reset: Option<Timestamp>,
-    /// The untrusted text that was read in it first, since it was last reset.
-    pub taint: Taint,
 }
 
 impl SessionRecord {
@@ -72,7 +70,6 @@ impl SessionRecord {
             updated: now,
             last_active: now,
             last_reset: None,
-            taint: Taint::NONE,
         }
     }
 
@@ -97,7 +94,6 @@ impl SessionRecord {
             updated: Timestamp(row.int("updated")?),
             last_active: Timestamp(row.int("last_active")?),
             last_reset: row.int_or_null("last_reset")?.map(Timestamp),
-            taint: row.text_or_null("taint")?.map_or(Taint::NONE, Taint::by),
         })
     }
 
@@ -108,8 +104,8 @@ impl SessionRecord {
     pub(super) fn insert(&self) -> Result<Statement, StoreError> {
         Ok(Statement::new(
             "INSERT INTO session (key, id, agent, label, settings, previous, peer, floor, next_seq,
-                 input_tokens, output_tokens, cost_micros, created, updated, last_active, last_reset, taint)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
+                 input_tokens, output_tokens, cost_micros, created, updated, last_active, last_reset)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
              ON CONFLICT (key) DO NOTHING",
         )
         .bind(self.key.as_str())
@@ -127,8 +123,7 @@ impl SessionRecord {
         .bind(self.created)
         .bind(self.updated)
         .bind(self.last_active)
-        .bind(self.last_reset)
-        .bind(self.taint.source().map(str::to_owned)))
+        .bind(self.last_reset))
     }
 
     /// Everything but key, agent and time of making.
@@ -136,7 +131,7 @@ impl SessionRecord {
         Ok(Statement::new(
             "UPDATE session SET id = $2, label = $3, settings = $4, previous = $5, peer = $6,
                  floor = $7, next_seq = $8, input_tokens = $9, output_tokens = $10,
-                 cost_micros = $11, updated = $12, last_active = $13, last_reset = $14, taint = $15
+                 cost_micros = $11, updated = $12, last_active = $13, last_reset = $14
              WHERE key = $1",
         )
         .bind(self.key.as_str())
@@ -152,8 +147,7 @@ impl SessionRecord {
         .bind(self.cost_micros)
         .bind(self.updated)
         .bind(self.last_active)
-        .bind(self.last_reset)
-        .bind(self.taint.source().map(str::to_owned)))
+        .bind(self.last_reset))
     }
 }
 

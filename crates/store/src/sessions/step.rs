@@ -1,6 +1,6 @@
 //! One step of a conversation: everything it changes, in one transaction.
 
-use manyhands_core::{Taint, Timestamp};
+use manyhands_core::Timestamp;
 
 use super::Sessions;
 use super::record::{CallRecord, CallState, SESSION_COLUMNS, SessionRecord, TurnState};
@@ -58,10 +58,6 @@ pub enum Act {
     TakeBack(i64),
     /// Only if the next entry is this one: nothing was said since somebody looked.
     Unmoved(i64),
-    /// Untrusted text was read. The first source stays.
-    Taint(Taint),
-    /// The owner trusts the conversation as it is now.
-    Trust,
     /// Changes what is set, and the label; refused as changed when they are no longer what they were.
     Settings {
         /// The settings and the label as they were read.
@@ -194,26 +190,11 @@ impl Act {
                 session.label = before.label;
                 session.next_seq = session.next_seq.max(before.next_seq);
                 if session.id == before.id {
-                    session.taint = before.taint;
                     session.floor = session.floor.max(before.floor);
                     session.input_tokens = before.input_tokens;
                     session.output_tokens = before.output_tokens;
                     session.cost_micros = before.cost_micros;
-                    return Ok(());
                 }
-                session.taint = Taint::NONE;
-                // What was approved for the conversation ends with it.
-                let end = Statement::new("UPDATE approval SET scope = 'once'")
-                    .then_with(" WHERE session = ", session.key.as_str())
-                    .then(" AND scope = 'conversation'");
-                tx.run(end).await.map(drop)
-            }
-            Self::Taint(taint) => {
-                session.taint.absorb(&taint);
-                Ok(())
-            }
-            Self::Trust => {
-                session.taint = Taint::NONE;
                 Ok(())
             }
             Self::Settings {

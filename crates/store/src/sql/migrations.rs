@@ -11,7 +11,7 @@ use super::sqlite::{BEGIN_WRITE, refusal};
 use crate::error::StoreError;
 
 /// Steps are appended and never edited once released.
-const STEPS: [(i64, &str, &str); 15] = [
+const STEPS: [(i64, &str, &str); 14] = [
     (
         1,
         "records",
@@ -65,11 +65,6 @@ const STEPS: [(i64, &str, &str); 15] = [
         14,
         "session_gone",
         include_str!("../../migrations/0014_session_gone.sql"),
-    ),
-    (
-        15,
-        "authorization",
-        include_str!("../../migrations/0015_authorization.sql"),
     ),
 ];
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::{Path, State};
 use manyhands_agent::{Reach, Shape, reach};
 use manyhands_config::{DmScope, Reset, Rule, Settings, ThinkingLevel};
-use manyhands_core::{AgentId, Invoke as _, Pattern, Principal, ToolError};
+use manyhands_core::{AgentId, Invoke as _, Pattern, ToolError};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -101,11 +101,8 @@ pub async fn show(
     let id: AgentId = id.parse().map_err(wrong)?;
     let agent = gateway.minds().agent(&id)?;
     let settings = gateway.settings.current();
-    let caller = owner.caller.through(Principal::Agent(id.clone()));
     let shape = Shape {
-        path: &*gateway.path,
-        caller: &caller,
-        agent: &agent.id,
+        caller: &owner.caller,
         tools: &agent.tools,
         discover: &agent.discover,
         only: None,

@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use manyhands_core::{ApprovalId, Effects, Timestamp, ToolError};
-use manyhands_store::{ApprovalRecord, ApprovalScope, ApprovalState, Decision};
+use manyhands_store::{ApprovalRecord, ApprovalState, Decision};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -29,14 +29,8 @@ pub struct Which {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Decide {
-    /// Whether it may run.
+    /// `approve` lets exactly the shown call through, once.
     decision: Word,
-    /// How far an approval reaches: `once` unless said; `conversation` covers calls like it until the
-    /// conversation is reset; `always` adds the proposed rule to the policy.
-    #[serde(default)]
-    scope: ApprovalScope,
-    /// What the model is told with a denial.
-    message: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -76,14 +70,6 @@ pub struct Approval {
     decided_by: Option<String>,
     /// When.
     decided_at: Option<String>,
-    /// The rule that `always` would add, as it would stand in `policy.rules`.
-    proposed_rule: Option<Value>,
-    /// The untrusted text that was read before the call was requested.
-    tainted_by: Option<String>,
-    /// How far the approval reaches.
-    scope: ApprovalScope,
-    /// What the owner said with the answer.
-    message: Option<String>,
 }
 
 /// Questions to the owner.
@@ -116,10 +102,6 @@ impl From<ApprovalRecord> for Approval {
             expires_at: record.expires.rfc3339(),
             decided_by: record.decided_by,
             decided_at: record.decided_at.map(Timestamp::rfc3339),
-            proposed_rule: record.proposal,
-            tainted_by: record.tainted_by,
-            scope: record.scope,
-            message: record.message,
         }
     }
 }
@@ -144,10 +126,9 @@ pub async fn decide(
     Path(id): Path<String>,
     decision: Result<Json<Decide>, JsonRejection>,
 ) -> Answer<ApprovalDecided> {
-    let given = body(decision)?;
-    let decision = match given.decision {
-        Word::Approve => Decision::Approve(given.scope),
-        Word::Deny => Decision::Deny,
+    let (answer_given, what) = match body(decision)?.decision {
+        Word::Approve => (Decision::Approve, "approval.approve"),
+        Word::Deny => (Decision::Deny, "approval.deny"),
     };
     let id: ApprovalId = id.parse().map_err(|_| {
         Refusal(ToolError::parameter(
@@ -155,8 +136,14 @@ pub async fn decide(
             "must be the id of an approval, from `manyhands approvals list`",
         ))
     })?;
-    let message = given.message.as_deref();
-    let record = gateway.decide(&owner.caller, id, decision, message).await?;
+    let record = gateway
+        .path
+        .approvals()
+        .decide(id, answer_given, &owner.caller.name)
+        .await?;
+    gateway
+        .note(&owner.caller, what, &format!("{id} {}", record.tool))
+        .await?;
     answer(ApprovalDecided {
         approval: record.into(),
     })

@@ -1,21 +1,18 @@
 //! Artifacts over HTTP: listed, shown, taken, given and removed; bytes are streamed both ways.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, Request, State};
 use axum::response::{IntoResponse, Response};
-use futures_util::{FutureExt as _, TryStreamExt as _};
+use futures_util::TryStreamExt as _;
 use http::{HeaderValue, header};
-use manyhands_core::{
-    AgentId, ArtifactId, CallContext, CallRequest, Caller, ErrorCode, Outcome, ToolError,
-};
+use manyhands_core::{AgentId, ArtifactId, Caller, ErrorCode, Invoke as _, ToolError};
 use manyhands_store::{ArtifactFilter, ArtifactRecord, StoreError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use super::query;
 use crate::artifacts::{KeptFile, Reader, check_name, failure, mime_by_name};
@@ -107,10 +104,7 @@ pub async fn list(
     answer(ArtifactList { artifacts })
 }
 
-/// The tool by whose rights and rules artifacts are stored and removed here.
-const WRITES: &str = "gateway_write_artifact";
-
-/// Stores what is sent as an artifact.
+/// Keeps what is sent as an artifact.
 pub async fn put(
     State(gateway): State<Arc<Gateway>>,
     Asker(admitted): Asker,
@@ -119,6 +113,7 @@ pub async fn put(
 ) -> Answer<KeptFile> {
     let new = query(new)?;
     not_a_node(&admitted.caller)?;
+    may_write(&gateway, &admitted.caller)?;
     check_name(&new.name, "name")?;
     let shelf = gateway.shelf();
     let said = request.headers().get(header::CONTENT_LENGTH);
@@ -130,38 +125,35 @@ pub async fn put(
         );
         return Err(Refusal(ToolError::new(ErrorCode::TooLarge, message)));
     }
+    let reader = Reader {
+        agent: new.agent.as_deref().map_or(Ok(AgentId::main()), agent)?,
+        caller: admitted.caller.clone(),
+        call: gateway.ids.next(),
+    };
+    let bucket = shelf.bucket(new.chat.as_deref(), None, &reader).await?;
     let mime = match new.kind {
         Some(kind) => media_type(kind)?,
         None => mime_by_name(&new.name)
             .unwrap_or("application/octet-stream")
             .to_owned(),
     };
-    let arguments = json!({ "name": new.name, "type": mime, "chat": new.chat, "bytes": said });
-    let mut call = CallRequest::new(WRITES, arguments, admitted.caller.clone());
-    call.agent = new.agent.as_deref().map_or(Ok(AgentId::main()), agent)?;
-    call.deadline = Some(UPLOAD);
-    let body = request.into_body().into_data_stream();
-    let stored = Arc::new(OnceLock::new());
-    let (shelf, file) = (shelf.clone(), stored.clone());
-    let work = move |context: CallContext| {
-        let work = async move {
-            let reader = Reader::from(&context);
-            let bucket = shelf.bucket(new.chat.as_deref(), None, &reader).await?;
-            let broken = |e: axum::Error| StoreError::Invalid {
-                what: format!("the upload broke off: {e}"),
-            };
-            let body = body.map_err(broken);
-            let stored = shelf.keep(&new.name, &mime, bucket, &reader, body).await;
-            let stored = stored.map_err(|e| failure(&e))?;
-            let outcome = Outcome::value(json!({ "id": stored.id }));
-            let _ = file.set(shelf.said(stored)); // the work is done once
-            Ok(outcome)
-        };
-        work.boxed()
+    let broken = |e: axum::Error| StoreError::Invalid {
+        what: format!("the upload broke off: {e}"),
     };
-    gateway.invoke_once(&admitted, call, work).await?;
-    let stored = Arc::into_inner(stored).and_then(OnceLock::into_inner);
-    answer(stored.ok_or_else(|| ToolError::internal("the upload left no record"))?)
+    let body = request.into_body().into_data_stream().map_err(broken);
+    let kept = shelf.keep(&new.name, &mime, bucket, &reader, body);
+    let kept = tokio::time::timeout(UPLOAD, kept).await.map_err(|_| {
+        Refusal(ToolError::new(
+            ErrorCode::DeadlineExceeded,
+            "the upload took too long",
+        ))
+    })?;
+    let kept = kept.map_err(|e| Refusal(failure(&e)))?;
+    let about = format!("{} {}", kept.id, kept.name);
+    gateway
+        .note(&admitted.caller, "artifact.put", &about)
+        .await?;
+    answer(shelf.said(kept))
 }
 
 /// Streams an artifact to whoever made the call behind it, or to the owner.
@@ -221,19 +213,13 @@ pub async fn remove(
     Asker(admitted): Asker,
     Path(id): Path<String>,
 ) -> Answer<ArtifactRemoved> {
+    may_write(&gateway, &admitted.caller)?;
     let record = find(&gateway, &admitted.caller, &id).await?;
-    let arguments = json!({ "remove": record.id, "name": record.name });
-    let mut call = CallRequest::new(WRITES, arguments, admitted.caller.clone());
-    call.agent = record.agent.clone();
-    let (artifacts, id) = (gateway.store.artifacts().clone(), record.id);
-    let work = move |_: CallContext| {
-        let work = async move {
-            artifacts.delete(id).await.map_err(|e| failure(&e))?;
-            Ok(Outcome::value(json!({ "removed": id })))
-        };
-        work.boxed()
-    };
-    gateway.invoke_once(&admitted, call, work).await?;
+    gateway.store.artifacts().delete(record.id).await?;
+    let about = format!("{} {}", record.id, record.name);
+    gateway
+        .note(&admitted.caller, "artifact.remove", &about)
+        .await?;
     answer(ArtifactRemoved {
         id: record.id,
         removed: true,
@@ -274,6 +260,16 @@ async fn find(gateway: &Gateway, caller: &Caller, id: &str) -> Result<ArtifactRe
     let found = gateway.store.artifacts().get(id).await?;
     let own = found.filter(|record| caller.is_owner() || record.caller == caller.key());
     own.ok_or_else(|| Refusal(ToolError::not_found(format!("there is no artifact {id}"))))
+}
+
+/// Whoever gives or removes artifacts here must have the right to write them with the tool.
+fn may_write(gateway: &Gateway, caller: &Caller) -> Result<(), Refusal> {
+    let catalogue = gateway.path.catalogue();
+    let permitted = match catalogue.resolve("gateway_write_artifact") {
+        Some(tool) => caller.rights.permit(tool.spec()),
+        None => Ok(()),
+    };
+    permitted.map_err(|why| Refusal(ToolError::new(ErrorCode::Forbidden, why)))
 }
 
 fn not_a_node(caller: &Caller) -> Result<(), Refusal> {

@@ -26,7 +26,6 @@ pub mod servers;
 pub mod sessions;
 pub mod skills;
 pub mod tokens;
-pub mod trust;
 
 use axum::Json;
 use axum::extract::Query;

@@ -140,7 +140,6 @@ pub async fn enrol(
             name: id.to_string(),
             role: Role::Node,
             tools: Vec::new(),
-            agents: Vec::new(),
             lifetime: None,
         })
         .await?;

@@ -7,9 +7,9 @@ use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
 use manyhands_config::{Decision, Rule};
 use manyhands_core::{
-    AgentId, Caller, Credential, ErrorCode, Invoke, Pattern, Principal, Question, Rights, Role,
-    Taint, ToolError,
+    AgentId, Caller, CallerKind, ErrorCode, Invoke, Pattern, Rights, Role, ToolError,
 };
+use manyhands_path::PolicyInput;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -21,7 +21,7 @@ use crate::http::refusal::{Answer, Refusal, answer};
 
 /// A call to judge without making it.
 #[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[serde(deny_unknown_fields)]
 pub struct Explain {
     /// The tool.
     tool: String,
@@ -34,12 +34,6 @@ pub struct Explain {
     name: Option<String>,
     /// On whose behalf; `main` when not said.
     agent: Option<String>,
-    /// Whether the agent decides on the call in a turn, instead of the token's bearer directly.
-    #[serde(default)]
-    by_agent: bool,
-    /// Whether untrusted text was read before.
-    #[serde(default)]
-    tainted: bool,
 }
 
 /// Rules.
@@ -86,29 +80,22 @@ pub async fn explain(
     })?;
     let agent = call.agent.as_deref().unwrap_or("main").parse::<AgentId>();
     let agent = agent.map_err(|e| Refusal(ToolError::parameter("agent", e.to_string())))?;
-    let role = call.role.unwrap_or(Role::Owner);
-    let name = call.name.unwrap_or_else(|| owner.caller.name.clone());
-    let credential = Credential {
-        id: owner.token,
-        name: name.as_str().into(),
+    let caller = Caller {
+        kind: CallerKind::Token(owner.token),
+        name: call.name.unwrap_or_else(|| owner.caller.name.clone()),
+        rights: Rights {
+            role: call.role.unwrap_or(Role::Owner),
+            tools: vec![Pattern::new("*")],
+        },
     };
-    let principal = match role {
-        Role::Owner => Principal::Owner(credential),
-        Role::Client | Role::ReadOnly => Principal::Token(credential),
-        Role::Node => Principal::Node(credential),
-        Role::Channel => Principal::Bridge(credential),
-    };
-    let mut caller = Caller::new(principal, name, Rights::new(role, vec![Pattern::new("*")]));
-    if call.by_agent {
-        caller.actor = Some(Principal::Agent(agent.clone()));
-    }
     let arguments = tool.canonical(call.arguments);
-    let taint = Taint::when(call.tainted, "what policy explain assumes");
-    let verdict = gateway.path.authorize(Question {
+    let verdict = gateway.path.policy().decide(PolicyInput {
+        spec: tool.spec(),
+        caller: &caller,
+        agent: &agent,
+        arguments: &arguments,
         effects: tool.effects_of(&arguments),
-        arguments: Some(&arguments),
-        taint: &taint,
-        ..Question::available(&caller, &agent, tool.spec())
+        tainted: false,
     });
     answer(Judged {
         tool: tool.spec().name.to_string(),

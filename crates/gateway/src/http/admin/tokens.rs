@@ -31,9 +31,6 @@ pub struct Create {
     /// Which tools it may call; all when not said.
     #[serde(default)]
     tools: Vec<Pattern>,
-    /// Which agents it may act for and talk to; `main` when not said, all for an owner.
-    #[serde(default)]
-    agents: Vec<Pattern>,
     /// How many seconds it lives; for ever when not said.
     expires_in_seconds: Option<u64>,
 }
@@ -50,8 +47,6 @@ pub struct Token {
     role: Role,
     /// Which tools it may call.
     tools: Vec<Pattern>,
-    /// Which agents it may act for and talk to.
-    agents: Vec<Pattern>,
     /// When it was made.
     created_at: String,
     /// When it ends; never where it is null.
@@ -111,7 +106,6 @@ impl Token {
             name: record.name,
             role: record.role,
             tools: record.tools,
-            agents: record.agents,
             created_at: record.created.rfc3339(),
             expires_at: record.expires.map(Timestamp::rfc3339),
             revoked_at: record.revoked.map(Timestamp::rfc3339),
@@ -167,11 +161,6 @@ pub async fn create(
     } else {
         new.tools
     };
-    let agents = match (new.agents.is_empty(), new.role) {
-        (false, _) => new.agents,
-        (true, Role::Owner) => vec![Pattern::new("*")],
-        (true, _) => vec![Pattern::new("main")],
-    };
     let about = format!("{} token {:?}", new.role, new.name);
     let (record, text) = gateway
         .doorman
@@ -179,7 +168,6 @@ pub async fn create(
             name: new.name,
             role: new.role,
             tools,
-            agents,
             lifetime: new.expires_in_seconds.map(Duration::from_secs),
         })
         .await?;

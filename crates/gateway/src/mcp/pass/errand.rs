@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use http::StatusCode;
 use manyhands_core::{
-    AgentId, Answers, CallRequest, Envelope, ErrorCode, Invoke, Progress, Question, ToolError,
+    AgentId, Answers, CallRequest, Envelope, ErrorCode, Invoke, Progress, ToolError,
 };
 use manyhands_upstream::Hooks;
 use serde_json::{Map, Value, json};
@@ -85,13 +85,10 @@ impl Errand {
             self.gateway.servers.refresh(name).await.map_err(fault)?;
             offer = self.server.offer();
         }
-        let (catalogue, main) = (self.gateway.path.catalogue(), AgentId::main());
+        let catalogue = self.gateway.path.catalogue();
         let may = |name: &str| {
             let tool = catalogue.resolve(name);
-            tool.is_some_and(|tool| {
-                let question = Question::available(&self.asker.caller, &main, tool.spec());
-                !self.gateway.path.authorize(question).is_denied()
-            })
+            tool.is_some_and(|tool| self.asker.caller.rights.permit(tool.spec()).is_ok())
         };
         let offered = offer.0.values().filter(|one| may(one.name.as_str()));
         let tools: Vec<&Value> = offered.map(|one| &one.definition).collect();
@@ -145,10 +142,6 @@ impl Errand {
     ) -> Result<Value, Fault> {
         let service = self.server.service();
         let agent = AgentId::main();
-        let access = self.server.access(method);
-        let question = Question::available(&self.asker.caller, &agent, &access);
-        let verdict = self.gateway.path.authorize(question);
-        verdict.refused(&access).map_err(fault)?;
         let account = self
             .gateway
             .servers

@@ -27,7 +27,7 @@ use axum::extract::rejection::BytesRejection;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get};
 use http::{HeaderMap, StatusCode};
-use manyhands_core::{AgentId, Caller, ErrorCode, Invoke, Pattern, Question, ToolError};
+use manyhands_core::{AgentId, ErrorCode, ToolError};
 use serde_json::Value;
 
 use errand::Errand;
@@ -96,15 +96,12 @@ impl Pass {
 
     /// Whoever asks, and the server they ask for.
     fn errand(&self, server: &str, asker: Admitted) -> Result<Errand, ToolError> {
+        if asker.caller.rights.role.only_serves() {
+            let message = "a node's token does not use servers";
+            return Err(ToolError::new(ErrorCode::Forbidden, message));
+        }
         let server = self.gateway.servers.get(server)?;
-        let access = server.access("connect");
-        let main = AgentId::main();
-        // Whether the caller has any business with the server; tools, resources and prompts are
-        // judged one by one.
-        let mut caller = Caller::clone(&asker.caller);
-        caller.rights.tools = vec![Pattern::new("*")];
-        let question = Question::available(&caller, &main, &access);
-        self.gateway.path.authorize(question).refused(&access)?;
+        server.permit(&asker.caller, &AgentId::main())?;
         Ok(Errand {
             gateway: self.gateway.clone(),
             server,

@@ -12,7 +12,7 @@ use super::source::named;
 use super::{Meta, hex};
 use crate::nodes::node::{FromNode, Given, Node};
 use crate::nodes::tool::failure;
-use crate::workspace::{Author, Upload, Workspace};
+use crate::workspace::{Upload, Workspace};
 
 /// Where a file goes.
 pub(super) enum Destination {
@@ -45,7 +45,6 @@ pub(super) struct WorkspaceDestination {
     workspace: Workspace,
     agent: AgentId,
     path: String,
-    author: Author,
     upload: Option<Upload>,
     /// Which file in which state has come so far.
     resume: Option<String>,
@@ -69,17 +68,11 @@ impl Destination {
         })
     }
 
-    pub(super) fn workspace(
-        workspace: &Workspace,
-        agent: &AgentId,
-        path: &str,
-        author: Author,
-    ) -> Self {
+    pub(super) fn workspace(workspace: &Workspace, agent: &AgentId, path: &str) -> Self {
         Self::Workspace(Box::new(WorkspaceDestination {
             workspace: workspace.clone(),
             agent: agent.clone(),
             path: path.to_owned(),
-            author,
             upload: None,
             resume: None,
             hasher: Sha256::new(),
@@ -251,9 +244,8 @@ impl WorkspaceDestination {
         }
         self.abandon().await;
         let mime = meta.mime.as_deref();
-        let author = self.author.clone();
-        let begun = self.workspace.begin(&self.agent, &self.path, mime, author);
-        self.upload = Some(begun.await.map_err(|e| named("destination", e))?);
+        let begun = self.workspace.begin(&self.agent, &self.path, mime).await;
+        self.upload = Some(begun.map_err(|e| named("destination", e))?);
         self.resume = resume;
         self.hasher = Sha256::new();
         (self.written, self.told) = (0, 0);

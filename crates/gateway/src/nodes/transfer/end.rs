@@ -3,9 +3,6 @@
 use std::fmt;
 
 use manyhands_core::{NodeId, ToolError};
-use manyhands_guard::RelPath;
-
-use crate::nodes::plain_path;
 
 /// One end of a transfer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,21 +43,6 @@ impl End {
             .parse()
             .map_err(|e| wrong(&format!("does not begin with a node: {e}")))?;
         Ok(Self::Node { id, path })
-    }
-}
-
-impl End {
-    /// The one spelling of an end, so that rules see the file that will be used.
-    pub(crate) fn canonical(self) -> Self {
-        match self {
-            Self::Workspace { path } => Self::Workspace {
-                path: RelPath::parse(&path).map_or(path, |path| path.as_str().to_owned()),
-            },
-            Self::Node { id, path } => Self::Node {
-                id,
-                path: plain_path(&path),
-            },
-        }
     }
 }
 

@@ -13,14 +13,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use manyhands_core::{AgentId, CallContext, ErrorCode, Progress, Step, Taint, ToolError};
+use manyhands_core::{AgentId, CallContext, ErrorCode, Progress, Step, ToolError};
 use manyhands_wire::WINDOW;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout};
 
 use super::Nodes;
-use crate::workspace::{Author, Workspace};
+use crate::workspace::Workspace;
 use destination::{Destination, WorkspaceDestination};
 use source::{Piece, Source};
 
@@ -88,19 +88,6 @@ impl Transfers {
         }
     }
 
-    /// Who writes the file at its destination: with what they have read, and what the file is. A file
-    /// of a node is text from outside, unless the owner copies it by hand.
-    fn author(&self, from: &End, context: &CallContext) -> Author {
-        let author = Author::of(context);
-        match from {
-            End::Workspace { path } => {
-                author.copying(&self.workspace.taint_of(&context.agent, path))
-            }
-            End::Node { .. } if context.caller.actor.is_none() => author,
-            End::Node { .. } => author.copying(&Taint::by(from.to_string())),
-        }
-    }
-
     /// Carries a file from one end to the other, and answers when it is there.
     pub(crate) async fn run(
         &self,
@@ -117,7 +104,6 @@ impl Transfers {
             from,
             to,
             agent: &context.agent,
-            author: self.author(from, context),
             progress: &context.progress,
         };
         tokio::select! {
@@ -137,7 +123,6 @@ struct Trip<'a> {
     from: &'a End,
     to: &'a End,
     agent: &'a AgentId,
-    author: Author,
     progress: &'a Progress,
 }
 
@@ -233,8 +218,7 @@ impl Trip<'_> {
             }
             End::Workspace { path } => {
                 let workspace = &self.all.workspace;
-                let author = self.author.clone();
-                Ok(Destination::workspace(workspace, self.agent, path, author))
+                Ok(Destination::workspace(workspace, self.agent, path))
             }
         }
     }

@@ -200,7 +200,7 @@ fn print(session: &str, run: &str, end: &Result<End, Failure>) -> ExitCode {
 /// What to do about a turn that waits for the owner.
 fn waits(session: &str, asked: &Asked) -> String {
     format!(
-        "{} needs your approval; it will run with exactly this: {}\nhint: `manyhands approvals approve {id}` allows it, `manyhands approvals deny {id}` does not; the turn goes on by itself, and `manyhands sessions show {session}` has its answer",
+        "{} waits for your approval; it will run with exactly this: {}\nhint: `manyhands approvals approve {id}` lets it run, `manyhands approvals deny {id}` does not; the turn goes on by itself, and `manyhands sessions show {session}` has its answer",
         asked.tool,
         asked.arguments,
         id = asked.approval,

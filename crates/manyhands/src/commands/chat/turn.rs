@@ -385,7 +385,7 @@ impl Turn<'_> {
         };
         let arguments = serde_json::to_string_pretty(&asked.arguments).unwrap_or_default();
         self.screen.ask(&format!(
-            "{} needs your approval. It will run with exactly this:\n{arguments}\nallow it? [y]es once, [c]onversation, [a]lways, [n]o or a message why not: ",
+            "{} waits for your approval. It will run with exactly this:\n{arguments}\nlet it run? [y/n] ",
             asked.tool
         ));
         self.question = Some(Question::new());
@@ -409,31 +409,28 @@ impl Turn<'_> {
         let asked = self.asked.front()?.clone();
         let decision = match answer.as_deref().map(str::trim) {
             None => return Some(End::Waits(asked)),
-            Some("y" | "Y" | "yes") => json!({ "decision": "approve" }),
-            Some("c" | "conversation") => {
-                json!({ "decision": "approve", "scope": "conversation" })
-            }
-            Some("a" | "always") => json!({ "decision": "approve", "scope": "always" }),
-            Some("n" | "N" | "no") => json!({ "decision": "deny" }),
-            // More than a letter is a reason, which the model receives.
-            Some(why) if why.contains(' ') => json!({ "decision": "deny", "message": why }),
+            Some("y" | "Y" | "yes") => "approve",
+            Some("n" | "N" | "no") => "deny",
             Some(_) => {
-                self.screen.ask("type y, c, a or n: ");
+                self.screen.ask("y lets it run, n does not: ");
                 self.question = Some(Question::new());
                 return None;
             }
         };
-        if let Err(failure) = self.post(&asked.approval, &decision).await {
+        if let Err(failure) = self.post(&asked.approval, decision).await {
             self.screen.remark(&format!("error: {}", failure.0));
         }
         self.answered();
         None
     }
 
-    async fn post(&self, approval: &str, decision: &Value) -> Result<(), Failure> {
+    async fn post(&self, approval: &str, decision: &str) -> Result<(), Failure> {
         let path = format!("/api/approvals/{}", segment(approval));
         let remote = self.ground.remote()?;
-        remote.expect_post(&path, decision).await.map(drop)
+        remote
+            .expect_post(&path, &json!({ "decision": decision }))
+            .await?;
+        Ok(())
     }
 }
 
