@@ -351,6 +351,14 @@ fn a_role_decides_what_a_token_may_do() {
             "client for nothing",
             make("none", "client", json!(["tool::*"])),
         ),
+        (
+            "client for settings",
+            make("settings", "client", json!(["gsv__ConfigGet"])),
+        ),
+        (
+            "client for all of gsv",
+            make("gsv", "client", json!(["gsv__*"])),
+        ),
         ("read-only", make("reader", "read-only", json!([]))),
         (
             "read-only for settings",
@@ -370,10 +378,12 @@ fn a_role_decides_what_a_token_may_do() {
         ("gsv__DeleteFile", json!({ "path": "b.md" })),
     ];
     let allowed = [
-        ("client", [true; 5]),
+        ("client", [true, false, true, true, true]),
         ("client for reading", [true, false, false, false, false]),
         ("client for nothing", [false; 5]),
-        ("read-only", [true, true, false, false, false]),
+        ("client for settings", [false, true, false, false, false]),
+        ("client for all of gsv", [true, false, true, true, true]),
+        ("read-only", [true, false, false, false, false]),
         ("read-only for settings", [false, true, false, false, false]),
         ("node", [false; 5]),
         ("owner", [true; 5]),

@@ -4,6 +4,7 @@ mod accounts;
 mod everyday;
 mod hostile;
 mod inspector;
+mod moved;
 mod openapi;
 mod pass;
 mod pins;

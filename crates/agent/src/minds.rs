@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use manyhands_core::{AgentId, ApprovalId, Clock, ErrorCode, Ids, Invoke, Timestamp, ToolError};
+use manyhands_core::{
+    AgentId, ApprovalId, Clock, ErrorCode, Ids, Invoke, Panicked, Timestamp, ToolError, contained,
+};
 use manyhands_store::{Blobs, SessionRecord, Sessions, StoreError, Taken, TurnRecord, TurnState};
 use tokio::sync::Notify;
 use tokio::sync::futures::OwnedNotified;
@@ -21,7 +23,7 @@ use crate::outside::{House, Origin};
 use crate::recent::Recent;
 use crate::running::Running;
 use crate::settings::AgentSettings;
-use crate::turn::{Halt, Input, Turn};
+use crate::turn::{Halt, Input, Turn, Work};
 
 /// What the minds are built from.
 pub struct MindParts {
@@ -110,6 +112,22 @@ impl Drop for Hold {
     fn drop(&mut self) {
         if self.inner.free(&self.key) || self.took_over {
             self.inner.wake(&self.key); // whatever came meanwhile, or was left by who worked on it
+        }
+    }
+}
+
+/// A session that is being worked on, until this is dropped: by its work's end, or by a panic.
+struct Slot {
+    inner: Arc<Inner>,
+    key: String,
+    /// Whether the session is free already, and may be somebody else's by now.
+    freed: bool,
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        if !self.freed {
+            self.inner.free(&self.key);
         }
     }
 }
@@ -262,7 +280,8 @@ impl Minds {
 
 impl Inner {
     fn busy(&self) -> MutexGuard<'_, HashMap<String, Busy>> {
-        self.busy.lock().expect("no panic while held")
+        // A panic while it was held leaves every entry whole.
+        self.busy.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn tell(&self, key: &str, run_id: &str, what: What) {
@@ -394,7 +413,11 @@ impl Inner {
 
     /// Nobody works on the session any more; whether something came meanwhile.
     fn free(&self, key: &str) -> bool {
-        let Some(freed) = self.busy().remove(key) else {
+        Self::release(&mut self.busy(), key)
+    }
+
+    fn release(busy: &mut HashMap<String, Busy>, key: &str) -> bool {
+        let Some(freed) = busy.remove(key) else {
             return false;
         };
         freed.freed.notify_waiters();
@@ -434,25 +457,33 @@ impl Inner {
 
     /// Works on a session until nothing waits in it.
     async fn work(self: Arc<Self>, key: &str) {
+        let mut slot = Slot {
+            inner: self.clone(),
+            key: key.to_owned(),
+            freed: false,
+        };
         loop {
             let wanted = self.busy().get(key).is_none_or(|busy| busy.wanted);
             if wanted {
-                self.free(key); // whoever wants it sees to what waits
-                return;
+                return; // whoever wants it sees to what waits
             }
             let next = self.next(key).await;
             if let Some(record) = next
                 && !self.house.stopping().is_cancelled()
             {
-                self.one_turn(key, record).await;
-                continue;
+                match self.one_turn(key, record).await {
+                    true => continue,
+                    // It is still the first in line: taken up at once it would fail at once.
+                    false => return,
+                }
             }
             let mut busy = self.busy();
             let there = busy.get_mut(key);
             let again = there.is_some_and(|there| std::mem::take(&mut there.again) || there.wanted);
             if !again || self.house.stopping().is_cancelled() {
-                drop(busy);
-                self.free(key);
+                // While it is still locked: what comes now finds it free, and wakes somebody.
+                Self::release(&mut busy, key);
+                slot.freed = true;
                 return;
             }
         }
@@ -468,18 +499,49 @@ impl Inner {
         }
     }
 
-    async fn one_turn(self: &Arc<Self>, key: &str, record: TurnRecord) {
+    /// Works on one turn; whether the next may begin.
+    async fn one_turn(self: &Arc<Self>, key: &str, record: TurnRecord) -> bool {
         // Who stops it before it has begun means it too.
         let stop = self.busy().get_mut(key).map(|busy| {
             busy.running = Some(Running::of(&record.run_id));
             busy.stop.clone()
         });
         let stop = stop.unwrap_or_default();
-        self.play(key, record, stop).await;
+        let played = contained(self.play(key, record.clone(), stop)).await;
+        let settled = match played {
+            Ok(()) => true,
+            Err(panicked) => {
+                let ending = contained(self.turn_panicked(key, &record, &panicked)).await;
+                ending.unwrap_or(false)
+            }
+        };
         if let Some(busy) = self.busy().get_mut(key) {
             busy.stop = CancellationToken::new();
             busy.running = None;
         }
+        settled
+    }
+
+    /// Ends a turn whose work panicked: it is not tried again, since it would panic again. Whoever
+    /// waits for it, and for what it took in, is told; whether its end is on disk.
+    async fn turn_panicked(&self, key: &str, record: &TurnRecord, panicked: &Panicked) -> bool {
+        let (turn, reason) = (&record.id, &panicked.reason);
+        tracing::error!(
+            session = key,
+            turn,
+            reason,
+            "internal error: a turn panicked"
+        );
+        let kept = self.sessions.turn(&record.id).await.ok().flatten();
+        let work = kept.and_then(|kept| serde_json::from_str::<Work>(&kept.work).ok());
+        let work = work.unwrap_or_default();
+        let mut why = Failure::new(FailureKind::Other, panicked.to_string());
+        let calls = self.sessions.calls(&record.id, work.step).await;
+        why.acted = work.step > 0 || calls.is_ok_and(|calls| !calls.is_empty());
+        for run in &work.merged {
+            self.tell(key, run, What::Error(why.clone()));
+        }
+        self.give_up(key, record, why).await
     }
 
     async fn play(self: &Arc<Self>, key: &str, record: TurnRecord, stop: CancellationToken) {
@@ -487,7 +549,8 @@ impl Inner {
         let session = match self.session_of(key).await {
             Ok(session) => session,
             Err(error) => {
-                return self.give_up(key, &record, Failure::from(&error)).await;
+                self.give_up(key, &record, Failure::from(&error)).await;
+                return;
             }
         };
         match Turn::take_up(self, session, record.clone(), stop).await {
@@ -500,7 +563,9 @@ impl Inner {
                 turn.end(halt).await;
                 turn.leave();
             }
-            Err(error) => self.give_up(key, &record, Failure::from(&error)).await,
+            Err(error) => {
+                self.give_up(key, &record, Failure::from(&error)).await;
+            }
         }
     }
 
@@ -538,17 +603,19 @@ impl Inner {
         Ok(runs)
     }
 
-    /// Ends a turn that cannot even be taken up, so that the next one gets its place.
-    async fn give_up(&self, key: &str, record: &TurnRecord, why: Failure) {
+    /// Ends a turn that cannot even be taken up, so that the next one gets its place; whether its end
+    /// is on disk.
+    async fn give_up(&self, key: &str, record: &TurnRecord, why: Failure) -> bool {
         let outcome = Outcome::failed(&why, TurnUsage::default()).json();
         let ended = self
             .sessions
             .fail_turn(&record.id, &outcome, self.clock.now())
             .await;
-        if let Err(error) = ended {
+        if let Err(error) = &ended {
             tracing::error!(session = key, %error, "a turn could not be ended");
         }
         self.tell(key, &record.run_id, What::Error(why));
+        ended.is_ok()
     }
 
     pub(crate) fn now(&self) -> Timestamp {

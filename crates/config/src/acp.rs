@@ -14,7 +14,7 @@ use crate::servers::Confinement;
 pub struct Acp {
     /// Agents that speak the Agent Client Protocol on standard input and output, by a name of your
     /// choice. Which programs run is decided here, so these are set in the file.
-    #[schemars(extend("x-local" = true))]
+    #[schemars(extend("x-local" = true, "x-mask" = "names"))]
     pub agents: BTreeMap<String, AcpAgent>,
 }
 
@@ -29,6 +29,7 @@ pub struct AcpAgent {
     pub command: String,
     /// Its arguments.
     #[serde(default)]
+    #[schemars(extend("x-mask" = "args"))]
     pub args: Vec<String>,
     /// Its environment; a value may be `vault:NAME`. It has `PATH`, `HOME`, `PWD`, `TMPDIR`, the
     /// words for language and time, and what is named here.

@@ -163,6 +163,7 @@ pub struct Sessions {
     pub dm_scope: DmScope,
     /// Who is who: a name, and the senders that are this person, such as `telegram:42`. What
     /// `owner` writes directly goes into the main session.
+    #[schemars(extend("x-mask" = "names"))]
     pub identity_links: BTreeMap<String, Vec<String>>,
     /// Days that sessions of sub-agents, and agents that agents made, are kept after the last
     /// word to them; then they are archived.

@@ -25,7 +25,7 @@ pub struct Channels {
     pub whatsapp: Channel,
     /// Other services by a name of your choice, each carried over the socket by a program of yours, a
     /// bridge. `manyhands channel bridge NAME` makes one.
-    #[schemars(with = "BTreeMap<String, Channel>")]
+    #[schemars(with = "BTreeMap<String, Channel>", extend("x-mask" = "names"))]
     pub bridges: BTreeMap<BridgeName, Channel>,
     /// Turning voice messages into text.
     pub transcription: Transcription,
@@ -81,6 +81,7 @@ pub struct Channel {
     /// any run of characters.
     pub tools: Vec<Pattern>,
     /// Tools of single people, by id or `@handle`, in place of `tools`.
+    #[schemars(extend("x-mask" = "names"))]
     pub senders: BTreeMap<String, Sender>,
     /// The agent that answers.
     #[schemars(with = "String")]
@@ -91,6 +92,7 @@ pub struct Channel {
     /// Show an answer while it is being written, where the platform can change messages.
     pub stream: bool,
     /// Accounts by a name of your choice; most have one, called `default`.
+    #[schemars(extend("x-mask" = "names"))]
     pub accounts: BTreeMap<String, ChannelAccount>,
 }
 

@@ -47,7 +47,7 @@ pub use document::default_file;
 pub use error::{ConfigError, PathError, Problem};
 pub use file::{ConfigFile, Edit};
 pub use manyhands_core::Decision;
-pub use mask::{is_secret_key, mask};
+pub use mask::{is_secret_key, mask, masked_text};
 pub use node::{Node, NodeSandbox};
 pub use oauth::{Oauth, OauthGrant, OauthRole, TokenAlgorithm, TrustedIssuer};
 pub use path::KeyPath;

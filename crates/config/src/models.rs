@@ -19,14 +19,15 @@ pub struct ModelSettings {
     pub max_output_tokens: u32,
     /// Who serves models, by a name of your choice. Where a key is sent is decided here, so these
     /// are set in the file.
-    #[schemars(extend("x-local" = true))]
+    #[schemars(extend("x-local" = true, "x-mask" = "names"))]
     pub providers: BTreeMap<String, ProviderSettings>,
     /// Makers of your own, which the page and `manyhands models add` offer beside those that the
     /// program knows, or in the place of one of the same name. They say where a key is sent, so
     /// these are set in the file.
-    #[schemars(extend("x-local" = true))]
+    #[schemars(extend("x-local" = true, "x-mask" = "names"))]
     pub makers: BTreeMap<String, MakerSettings>,
     /// What models cost, by `provider/model` or model name. Goes before the built-in list.
+    #[schemars(extend("x-mask" = "names"))]
     pub prices: BTreeMap<String, Price>,
     /// What may be spent. A call that could go over is refused before it is made.
     pub limits: ModelLimits,

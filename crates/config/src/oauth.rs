@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 #[serde(default, deny_unknown_fields)]
 pub struct Oauth {
     /// The authorization servers, by a name of your choice: a bearer is known as `NAME/SUBJECT`.
+    #[schemars(extend("x-mask" = "names"))]
     pub issuers: BTreeMap<String, TrustedIssuer>,
     /// What tokens must be made for; the address of `/mcp` unless said.
     pub audience: Option<String>,

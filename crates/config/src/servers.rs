@@ -19,6 +19,7 @@ pub struct McpServer {
     /// The program to start.
     pub command: Option<String>,
     /// Its arguments.
+    #[schemars(extend("x-mask" = "args"))]
     pub args: Vec<String>,
     /// Its environment. A value may hold `${NAME}`: a credential of the connection that is used,
     /// else a secret of the vault.
@@ -34,6 +35,8 @@ pub struct McpServer {
     pub headers: BTreeMap<String, String>,
     /// The OpenAPI document of an HTTP service, a file or an address: each operation becomes a
     /// tool of the server `dynamic/NAME`. `url` says where the service is when the document does not.
+    /// Hosts are accepted together with the tools, and a document that names others later is held until you
+    /// accept it. Private addresses have to be in `egress.allow_private`.
     pub openapi: Option<String>,
     /// Whether it is used.
     pub enabled: bool,
@@ -42,8 +45,10 @@ pub struct McpServer {
     /// Of those, the tools that are not.
     pub hide: Vec<Pattern>,
     /// Other names for tools: theirs, then ours.
+    #[schemars(extend("x-mask" = "names"))]
     pub rename: BTreeMap<String, String>,
     /// Other descriptions for tools, by their names there.
+    #[schemars(extend("x-mask" = "names"))]
     pub descriptions: BTreeMap<String, String>,
     /// Seconds a call may take. What somebody needs to answer a question of the server does not count.
     #[schemars(range(min = 1, max = 3600))]
@@ -61,6 +66,7 @@ pub struct McpServer {
     /// Agents for which it may be used, by name.
     pub agents: Vec<Pattern>,
     /// Tokens by which it may be used, by name; the owner's always may.
+    #[schemars(extend("x-mask" = "names"))]
     pub tokens: Vec<Pattern>,
     /// Whether tools that appear after the first time wait for your word, as changed ones do.
     pub hold_new: bool,
@@ -144,6 +150,7 @@ pub struct McpFace {
     /// `mcp.profiles`. A client asks for another with `/mcp?profile=NAME`.
     pub profile: String,
     /// Profiles by name: the tools each shows, by pattern.
+    #[schemars(extend("x-mask" = "names"))]
     pub profiles: BTreeMap<String, Vec<Pattern>>,
 }
 

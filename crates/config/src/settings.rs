@@ -73,7 +73,7 @@ pub struct Settings {
     /// The models that agents think with.
     pub models: ModelSettings,
     /// Agents by name: 1-64 of a-z, 0-9, - and _.
-    #[schemars(with = "BTreeMap<String, Agent>")]
+    #[schemars(with = "BTreeMap<String, Agent>", extend("x-mask" = "names"))]
     pub agents: BTreeMap<AgentId, Agent>,
     /// Agents that others made, for `acp_spawn`.
     pub acp: Acp,
@@ -86,7 +86,7 @@ pub struct Settings {
     /// MCP servers by a name of your choice: 1-32 of A-Z, a-z, 0-9, - and _. Which programs run and where
     /// credentials are sent is decided here, so these are set in the file.
     #[serde(rename = "mcpServers")]
-    #[schemars(with = "BTreeMap<String, McpServer>", extend("x-local" = true))]
+    #[schemars(with = "BTreeMap<String, McpServer>", extend("x-local" = true, "x-mask" = "names"))]
     pub mcp_servers: BTreeMap<ServerName, McpServer>,
     /// What MCP clients are shown.
     pub mcp: McpFace,

@@ -22,10 +22,31 @@ pub(crate) struct Shape {
     pub check: Option<String>,
     /// Marked `x-secret` in the schema.
     pub secret: bool,
+    /// What `x-mask` in the schema says about secrets at this place.
+    pub mask: Option<Mask>,
     /// Marked `x-restart` in the schema.
     pub restart: bool,
     /// Marked `x-local` in the schema.
     pub local: bool,
+}
+
+/// How secrets are looked for where nothing is secret as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mask {
+    /// The keys, or the items, are names that the owner chose: a server may be called `token`.
+    Names,
+    /// The arguments of a program: what follows `--token` is secret.
+    Args,
+}
+
+impl Mask {
+    fn of(word: &str) -> Self {
+        match word {
+            "names" => Self::Names,
+            "args" => Self::Args,
+            _ => unreachable!("the schema names a mask that does not exist: {word}"),
+        }
+    }
 }
 
 /// The kinds of value.
@@ -71,6 +92,7 @@ impl Shape {
             default: schema.get("default").filter(|d| !d.is_null()).cloned(),
             check: schema["x-check"].as_str().map(str::to_owned),
             secret: flag("x-secret"),
+            mask: schema["x-mask"].as_str().map(Mask::of),
             restart: flag("x-restart"),
             local: flag("x-local"),
         }

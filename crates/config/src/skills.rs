@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 #[serde(default, deny_unknown_fields)]
 pub struct Skills {
     /// What is said of a skill, by its name, its folder or the whole path of its file.
+    #[schemars(extend("x-mask" = "names"))]
     pub entries: BTreeMap<String, SkillEntry>,
 }
 

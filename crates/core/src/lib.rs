@@ -9,6 +9,7 @@ mod call;
 mod caller;
 mod catalogue;
 mod clock;
+mod contain;
 mod content;
 mod effects;
 mod error;
@@ -28,6 +29,7 @@ pub use call::{Answers, CallContext, CallRequest, Invoke, Progress, Reach, Step,
 pub use caller::{Caller, Rights, Role};
 pub use catalogue::{Catalogue, DuplicateTool};
 pub use clock::{Clock, ManualClock, SystemClock, Timestamp};
+pub use contain::{Panicked, contained};
 pub use content::{ContentBlock, content_of};
 pub use effects::{Effect, Effects};
 pub use error::{ErrorCode, Problem, ToolError};

@@ -106,9 +106,6 @@ pub struct ToolSpec {
     /// Who may use it at all, beyond their rights; everybody unless said.
     #[serde(skip)]
     pub audience: Audience,
-    /// Shows or changes how the gateway is set up: only the owner, and agents acting for the owner.
-    #[serde(skip)]
-    pub owner_only: bool,
     /// On a node: whether its programs and writes stay inside a sandbox.
     #[serde(skip)]
     pub sandboxed: bool,
@@ -121,6 +118,10 @@ pub struct ToolSpec {
     /// It waits for turns whose calls take places of their own, so it takes none itself.
     #[serde(skip)]
     pub waits: bool,
+    /// It shows or changes how the gateway is set up: for the owner, and for tokens whose tool
+    /// patterns name it in full. `*` does not include it.
+    #[serde(skip)]
+    pub administers: bool,
 }
 
 impl ToolSpec {
@@ -142,11 +143,11 @@ impl ToolSpec {
             runs_on: RunsOn::Gateway,
             deadline: Duration::from_secs(60),
             audience: Audience::default(),
-            owner_only: false,
             sandboxed: false,
             chats: Where::Anywhere,
             variants: Arc::default(),
             waits: false,
+            administers: false,
         }
     }
 
@@ -171,6 +172,13 @@ impl ToolSpec {
         self
     }
 
+    /// Marks it as administration: a wildcard in a token's tool patterns does not grant it.
+    #[must_use]
+    pub fn administers(mut self) -> Self {
+        self.administers = true;
+        self
+    }
+
     /// Says in which chats it is there.
     #[must_use]
     pub fn chats(mut self, chats: Where) -> Self {
@@ -192,13 +200,6 @@ impl ToolSpec {
             Some(one) => (one.description, &one.input_schema),
             None => (&self.description, &self.input_schema),
         }
-    }
-
-    /// Restricts it to the owner, and to agents acting for the owner.
-    #[must_use]
-    pub fn owner_only(mut self) -> Self {
-        self.owner_only = true;
-        self
     }
 
     /// Whether what it changes stays inside the gateway's own folders or a sandbox.

@@ -199,9 +199,11 @@ impl Gateway {
             ids.clone(),
         );
         let nodes = Arc::new(nodes.await?);
+        let web = Web::new(&live, host.clone(), store.vault().clone());
         let servers = Servers::open(ServersParts {
             store: &store,
             host: host.clone(),
+            web: web.clone(),
             clock: clock.clone(),
             ids: ids.clone(),
             settings: live.clone(),
@@ -254,7 +256,6 @@ impl Gateway {
             path: late_path.clone(),
         };
         let people = People::new(host.state().jail(), clock.clone(), ids.clone());
-        let web = Web::new(&live, host.clone(), store.vault().clone());
         let chats = Chats::open(ChatsParts {
             store: &store,
             settings: live.clone(),

@@ -11,7 +11,7 @@ use manyhands_core::{ErrorCode, Progress, ToolError};
 use manyhands_guard::{Live, Redactor};
 use manyhands_wire::{Params, Payload, ToolInvokeEvent, ToolOutputEvent, ToolResultParams};
 use serde_json::{Value, json};
-use tokio::task::JoinSet;
+use tokio::task::{Id, JoinSet};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::memory::Memory;
@@ -27,8 +27,10 @@ const MAX_ANSWER: usize = 15 * 1024 * 1024;
 /// The calls of one connection. Dropped, it cancels them: whoever asked has been told that the
 /// node is gone.
 pub(crate) struct Calls {
-    tasks: JoinSet<String>,
+    tasks: JoinSet<()>,
     running: HashMap<String, CancellationToken>,
+    /// Which call a task is for.
+    of_task: HashMap<Id, String>,
     all: CancellationToken,
     _cancel_all: DropGuard,
 }
@@ -39,6 +41,7 @@ impl Calls {
         Self {
             tasks: JoinSet::new(),
             running: HashMap::new(),
+            of_task: HashMap::new(),
             _cancel_all: all.clone().drop_guard(),
             all,
         }
@@ -67,8 +70,10 @@ impl Calls {
         }
         let cancel = self.all.child_token();
         self.running.insert(ask.call_id.clone(), cancel.clone());
-        self.tasks
-            .spawn(run(ask, node.clone(), outgoing.clone(), cancel));
+        let call_id = ask.call_id.clone();
+        let work = run(ask, node.clone(), outgoing.clone(), cancel);
+        let task = self.tasks.spawn(work).id();
+        self.of_task.insert(task, call_id);
         Ok(())
     }
 
@@ -81,22 +86,19 @@ impl Calls {
 
     /// Waits for a call to end; for ever when none runs.
     pub(crate) async fn ended(&mut self) {
-        match self.tasks.join_next().await {
-            Some(Ok(call_id)) => {
-                self.running.remove(&call_id);
-            }
-            Some(Err(_)) => {}
+        let task = match self.tasks.join_next_with_id().await {
+            Some(Ok((task, ()))) => task,
+            // Its place is free whatever became of it.
+            Some(Err(error)) => error.id(),
             None => std::future::pending().await,
+        };
+        if let Some(call_id) = self.of_task.remove(&task) {
+            self.running.remove(&call_id);
         }
     }
 }
 
-async fn run(
-    ask: ToolInvokeEvent,
-    node: Arc<Node>,
-    outgoing: Outgoing,
-    cancel: CancellationToken,
-) -> String {
+async fn run(ask: ToolInvokeEvent, node: Arc<Node>, outgoing: Outgoing, cancel: CancellationToken) {
     let since = node.toolbox.clock().monotonic();
     let watched = ask.output == Some(true);
     let live = watched.then(|| Arc::new(Live::new(&Redactor::default())));
@@ -130,8 +132,7 @@ async fn run(
     });
     node.log.info("call", about);
     // A connection that has ended takes no answer, and nobody waits for one.
-    let _ = outgoing.text(answer(ask.call_id.clone(), outcome)).await;
-    ask.call_id
+    let _ = outgoing.text(answer(ask.call_id, outcome)).await;
 }
 
 fn answer(call_id: String, outcome: Result<Value, ToolError>) -> String {

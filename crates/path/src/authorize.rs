@@ -149,6 +149,16 @@ fn names(patterns: &[Pattern], spec: &ToolSpec) -> bool {
     named(patterns, spec.name.as_str()) || named(patterns, &spec.name.wire())
 }
 
+fn is_named_in_full(patterns: &[Pattern], spec: &ToolSpec) -> bool {
+    let (name, wire) = (
+        Pattern::new(spec.name.as_str()),
+        Pattern::new(spec.name.wire()),
+    );
+    patterns
+        .iter()
+        .any(|pattern| *pattern == name || *pattern == wire)
+}
+
 /// The refusal, where the caller has no right to the tool whatever the arguments are.
 fn refused_by_rights(question: Question<'_>) -> Option<Verdict> {
     let Question {
@@ -174,14 +184,15 @@ fn refused_by_rights(question: Question<'_>) -> Option<Verdict> {
         }
         Role::Owner | Role::Client | Role::ReadOnly => {}
     }
+    if spec.administers && !caller.is_owner() && !is_named_in_full(&caller.rights.tools, spec) {
+        let message = format!("{tool} is administration: it shows how the gateway is set up");
+        let hint = "it is for the owner, and for tokens whose tool patterns name it in full";
+        return Some(Verdict::forbidden("administration", message, hint));
+    }
     if !names(&caller.rights.tools, spec) {
         let message = format!("this token's tool patterns do not include {tool}");
         let hint = "ask the owner for a token that includes this tool: `manyhands token create --tools PATTERN`";
         return Some(Verdict::forbidden("tools", message, hint));
-    }
-    if spec.owner_only && !caller.is_owner() {
-        let message = format!("{tool} is for the owner only: it shows how the gateway is set up");
-        return Some(Verdict::forbidden("owner only", message, "ask the owner"));
     }
     if !may_act_for(caller, agent) {
         let message = format!("this token may not act for the agent {agent}");

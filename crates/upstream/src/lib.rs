@@ -38,7 +38,7 @@ pub use error::{RpcError, UpstreamError};
 pub use headers::{decoded, expected};
 pub use hooks::{Ask, Hooks, all_capabilities};
 pub use news::News;
-pub use pin::{difference, fingerprint};
+pub use pin::{REQUEST, difference, fingerprint};
 pub use server::{
     Bounds, Credentials, Dialect, Ground, NoCredentials, Server, Timeouts, Transport,
 };

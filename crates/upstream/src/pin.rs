@@ -4,17 +4,22 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use similar::TextDiff;
 
-/// What a model is shown of a tool.
-const SHOWN: [&str; 6] = [
+/// Where a definition that was made from an OpenAPI document holds the request that it stands for. MCP
+/// servers have no such key; what they say under this name is left out before it gets here.
+pub const REQUEST: &str = "httpRequest";
+
+/// What is accepted of a tool: what a model is shown, and where its requests go.
+const SHOWN: [&str; 7] = [
     "name",
     "title",
     "description",
     "inputSchema",
     "outputSchema",
     "annotations",
+    REQUEST,
 ];
 
-/// A short name for what a model is shown of a tool: SHA-256, as hexadecimal digits. The order
+/// A short name for what is accepted of a tool: SHA-256, as hexadecimal digits. The order
 /// of keys and the way numbers and letters are escaped do not matter; all else does.
 pub fn fingerprint(tool: &Value) -> String {
     let mut text = String::new();
@@ -23,8 +28,8 @@ pub fn fingerprint(tool: &Value) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// How a tool's definition differs from what it was, as lines with `-` and `+`; empty when a
-/// model is shown the same.
+/// How a tool's definition differs from what it was, as lines with `-` and `+`; empty when
+/// there is nothing new to accept.
 pub fn difference(old: &Value, new: &Value) -> String {
     let (old, new) = (readable(old), readable(new));
     let diff = TextDiff::from_lines(&old, &new);
@@ -135,6 +140,7 @@ mod tests {
             ("inputSchema", json!({ "type": "object" })),
             ("outputSchema", json!({ "type": "object" })),
             ("annotations", json!({ "readOnlyHint": false })),
+            (REQUEST, json!({ "server": "https://other.example/" })),
         ] {
             let mut other = tool();
             other[key] = value;

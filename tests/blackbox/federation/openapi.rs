@@ -76,7 +76,7 @@ fn each_operation_of_a_document_is_a_tool() {
     let gateway = gateway(
         home,
         &format!(
-            "[mcpServers.pets]\nopenapi = {:?}\n",
+            "[egress]\nallow_private = [\"127.0.0.1/32\"]\n[mcpServers.pets]\nopenapi = {:?}\n",
             file.display().to_string()
         ),
         &["pets"],

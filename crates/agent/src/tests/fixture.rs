@@ -36,6 +36,8 @@ pub(super) enum Line {
     Fails(ErrorKind),
     /// Thinks until it is stopped.
     Hangs,
+    /// Panics.
+    Panics,
 }
 
 /// A model that follows its lines, and remembers what it was asked.
@@ -102,6 +104,7 @@ impl Think for Actor {
                 calls.into_iter().enumerate().map(call).collect()
             }
             Some(Line::Fails(kind)) => return Err(failed(kind)),
+            Some(Line::Panics) => panics(),
             Some(Line::Hangs) => {
                 self.hanging.notify_one();
                 cancel.cancelled().await;
@@ -132,6 +135,11 @@ impl Think for Actor {
     }
 }
 
+/// Panics without a word on the terminal.
+fn panics() -> ! {
+    std::panic::resume_unwind(Box::new("as told, with a secret-detail"))
+}
+
 pub(super) struct Named(pub(super) ToolSpec);
 
 #[async_trait]
@@ -146,7 +154,7 @@ impl Tool for Named {
 }
 
 /// Tools that note what was asked of them: `look`, `act` and `run`, which prints, answer, `wait` waits until it
-/// is let go, `meet` waits until two of it run, `ask` needs the owner.
+/// is let go, `meet` waits until two of it run, `ask` needs the owner. Asked for `panics`, all of them do.
 pub(super) struct Tools {
     catalogue: Mutex<Arc<Catalogue>>,
     pub(super) calls: Mutex<Vec<CallRequest>>,
@@ -224,6 +232,9 @@ impl Invoke for Tools {
             witness.starts().await?;
         }
         self.calls.lock().unwrap().push(request.clone());
+        if request.arguments["panics"] == true {
+            panics();
+        }
         match request.tool.as_str() {
             "wait" => {
                 self.waiting.notify_one();

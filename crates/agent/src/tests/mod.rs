@@ -8,6 +8,7 @@ mod fixture;
 mod memory;
 mod month;
 mod outcomes;
+mod panics;
 mod recovery;
 mod rewind;
 mod room;

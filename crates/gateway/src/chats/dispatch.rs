@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt as _;
 use manyhands_channels::{Abilities, Channel, Outgoing, Say, SendError, Standing};
-use manyhands_core::{ArtifactId, Timestamp};
+use manyhands_core::{ArtifactId, Timestamp, contained};
 use manyhands_store::{OutboxRow, OutboxState, SendEnd};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -28,6 +28,19 @@ const ACCOUNT_WAIT: Duration = Duration::from_secs(60);
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
 /// How many chats a pace is remembered of.
 const MAX_PACES: usize = 10_000;
+
+/// A chat to which something is on its way, until this is dropped: also by a panic.
+struct Sending {
+    lane: String,
+    done: mpsc::Sender<String>,
+}
+
+impl Drop for Sending {
+    fn drop(&mut self) {
+        // There is room for all that are on their way; nobody listens once the account is let go.
+        let _ = self.done.try_send(std::mem::take(&mut self.lane));
+    }
+}
 
 /// When one may speak again: to anybody, and in each chat.
 #[derive(Default)]
@@ -133,10 +146,17 @@ impl Chats {
                 let (this, channel) = (self.clone(), channel.clone());
                 let (pace, done) = (pace.clone(), done.clone());
                 // It is sent to its end even if the account is let go meanwhile.
+                let lane = row.lane.clone();
+                let sending = Sending { lane, done };
                 self.0.tasks.spawn(async move {
-                    let lane = row.lane.clone();
-                    this.send_one(&channel, row, &pace).await;
-                    let _ = done.send(lane).await; // nobody waits when the account is let go
+                    let _sending = sending;
+                    let sent = contained(this.send_one(&channel, &row, &pace)).await;
+                    if let Err(panicked) = sent {
+                        let (message, reason) = (&row.id, &panicked.reason);
+                        tracing::error!(message, reason, "internal error: sending panicked");
+                        let why = panicked.to_string();
+                        this.ended(&row, &SendEnd::Failed { why }).await;
+                    }
                 });
             }
             tokio::select! {
@@ -158,10 +178,10 @@ impl Chats {
         }
     }
 
-    async fn send_one(&self, channel: &Arc<dyn Channel>, row: OutboxRow, pace: &Pace) {
+    async fn send_one(&self, channel: &Arc<dyn Channel>, row: &OutboxRow, pace: &Pace) {
         let Ok(message) = serde_json::from_str::<Outgoing>(&row.body) else {
             let why = "the message is damaged".to_owned();
-            return self.ended(&row, &SendEnd::Failed { why }).await;
+            return self.ended(row, &SendEnd::Failed { why }).await;
         };
         let can = channel.abilities();
         let wait = pace.take(&row.lane, message.to.is_shared(), can);
@@ -171,7 +191,7 @@ impl Chats {
         }
         let file = match self.file_of(&message).await {
             Ok(file) => file,
-            Err(why) => return self.ended(&row, &SendEnd::Failed { why }).await,
+            Err(why) => return self.ended(row, &SendEnd::Failed { why }).await,
         };
         match self.0.records.sending(&row.id).await {
             Ok(true) => {}
@@ -181,16 +201,16 @@ impl Chats {
                 return tokio::time::sleep(WAITS.0).await;
             }
         }
-        let mut sent = channel.send(&row.id, &message, file.clone()).await;
-        if let Err(SendError::Never(_)) = &sent
-            && let Some(fresh) = without_edit(&message)
-        {
-            // What was to be changed is gone: it is said anew.
-            sent = channel.send(&row.id, &fresh, file).await;
-        }
+        let sent = contained(deliver(channel, &row.id, &message, file)).await;
+        let sent = sent.unwrap_or_else(|panicked| {
+            let (message, reason) = (&row.id, &panicked.reason);
+            tracing::error!(message, reason, "internal error: a channel panicked");
+            // It may have left before that.
+            Err(SendError::Unknown(panicked.to_string()))
+        });
         pace.arrived(&row.lane, message.to.is_shared(), can);
-        let end = self.end_of(channel, &row, &message, sent);
-        self.ended(&row, &end).await;
+        let end = self.end_of(channel, row, &message, sent);
+        self.ended(row, &end).await;
     }
 
     /// What an attempt means for the message.
@@ -299,6 +319,23 @@ impl Chats {
         }
         Ok(Some(all.freeze()))
     }
+}
+
+/// Hands a message over to the platform.
+async fn deliver(
+    channel: &Arc<dyn Channel>,
+    id: &str,
+    message: &Outgoing,
+    file: Option<Bytes>,
+) -> Result<manyhands_channels::Delivered, SendError> {
+    let sent = channel.send(id, message, file.clone()).await;
+    if let Err(SendError::Never(_)) = &sent
+        && let Some(fresh) = without_edit(message)
+    {
+        // The message that this one changes is gone: it is sent as a new one.
+        return channel.send(id, &fresh, file).await;
+    }
+    sent
 }
 
 /// A message that changes another, as one of its own.

@@ -1,35 +1,27 @@
 //! What was heard becomes a command, a decision or a turn; each event once, in order in its chat.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use manyhands_agent::{
     Addressing, Correspondent, Heard as Meant, Input, Origin, SessionKey, Whose,
 };
 use manyhands_channels::{Heard, Inbound, Message};
-use manyhands_core::{Caller, ErrorCode, Place, Taint, ToolError};
+use manyhands_core::{Caller, ErrorCode, Place, Taint, ToolError, contained};
 use manyhands_store::{InboxRow, InboxState, Promise, StoreError};
-use tokio::sync::mpsc;
-use tokio::time::Instant;
 
 use super::access::{Reception, reception};
 use super::say::Words;
 use super::{Chats, agent_for, unkept};
 
-/// How many chats are worked on at once.
-const AT_ONCE: usize = 64;
 /// How many chats are known ahead of those that are worked on.
 const AHEAD: usize = 512;
 /// How many events of one chat are worked on before others have their turn.
 const STINT: usize = 16;
-/// How many chats may wait without taking a place.
-const MAX_RESTING: usize = 1_000;
 /// How often an event is tried before it is laid aside.
 const ATTEMPTS: i64 = 8;
 /// The wait between two attempts.
-const BETWEEN: Duration = Duration::from_secs(2);
-/// How long without news before the inbox is looked at anyway.
-const LOOK_AGAIN: Duration = Duration::from_secs(30);
+pub(super) const BETWEEN: Duration = Duration::from_secs(2);
 
 /// What became of an event.
 pub(super) enum End {
@@ -45,16 +37,11 @@ impl Chats {
     /// Works on what was heard, as long as the gateway runs. A chat whose events cannot be worked on
     /// holds up nobody else: while it waits it takes no place.
     pub(super) async fn work_on_inbox(self) {
-        let (done, mut ended) = mpsc::channel::<(String, Option<Duration>)>(AT_ONCE);
-        let mut busy: HashSet<String> = HashSet::new();
-        let mut resting: HashMap<String, Instant> = HashMap::new();
+        let lanes = &self.0.lanes;
         let mut waiting: VecDeque<InboxRow> = VecDeque::new();
         loop {
-            let now = Instant::now();
-            resting.retain(|_, until| *until > now);
-            if waiting.is_empty() && busy.len() < AT_ONCE {
-                let not: Vec<String> = busy.iter().chain(resting.keys()).cloned().collect();
-                let heads = self.0.records.heads(&not, AHEAD).await;
+            if waiting.is_empty() && lanes.has_room() {
+                let heads = self.0.records.heads(&lanes.not_now(), AHEAD).await;
                 waiting = heads.map_or_else(
                     |error| {
                         tracing::warn!(%error, "the inbox could not be read");
@@ -63,36 +50,25 @@ impl Chats {
                     VecDeque::from,
                 );
             }
-            while busy.len() < AT_ONCE
+            while lanes.has_room()
                 && let Some(head) = waiting.pop_front()
             {
-                busy.insert(head.lane.clone());
-                let (this, done) = (self.clone(), done.clone());
-                let full = resting.len() >= MAX_RESTING;
+                let Some(lane) = lanes.enter(&head.lane) else {
+                    continue;
+                };
+                let (this, crowded) = (self.clone(), lanes.is_crowded());
                 self.0.tasks.spawn(async move {
-                    let lane = head.lane.clone();
                     let mut rest = this.work_on_chat(head).await;
-                    if full && let Some(rest) = rest.take() {
+                    if crowded && let Some(rest) = rest.take() {
                         this.pause(rest).await;
                     }
-                    let _ = done.send((lane, rest)).await; // nobody waits when the gateway stops
+                    lane.leave(rest);
                 });
             }
-            let wake = resting.values().min().copied();
-            let wake = wake.unwrap_or(now + LOOK_AGAIN).min(now + LOOK_AGAIN);
             tokio::select! {
-                first = ended.recv() => {
-                    let mut next = first;
-                    while let Some((lane, rest)) = next {
-                        busy.remove(&lane);
-                        if let Some(rest) = rest {
-                            resting.insert(lane, Instant::now() + rest);
-                        }
-                        next = ended.try_recv().ok();
-                    }
-                }
-                () = self.0.heard.notified(), if busy.len() < AT_ONCE => {}
-                () = tokio::time::sleep_until(wake) => {}
+                () = lanes.left() => {}
+                () = self.0.heard.notified(), if lanes.has_room() => {}
+                () = tokio::time::sleep_until(lanes.wake()) => {}
             }
         }
     }
@@ -115,7 +91,11 @@ impl Chats {
             }
             let end = tokio::select! {
                 () = self.0.stopping.cancelled() => return None,
-                end = self.take(&row) => end,
+                end = contained(self.take(&row)) => end.unwrap_or_else(|panicked| {
+                    let (event, reason) = (&row.id, &panicked.reason);
+                    tracing::error!(event, reason, "internal error: an incoming message panicked");
+                    End::Again(panicked.to_string())
+                }),
             };
             let kept = match end {
                 End::Settled(state, why) => {

@@ -14,6 +14,7 @@ mod courier;
 mod dispatch;
 mod ear;
 mod intake;
+mod lanes;
 mod live;
 mod login;
 mod media;
@@ -40,7 +41,9 @@ use arc_swap::ArcSwap;
 use manyhands_agent::Minds;
 use manyhands_channels::{Channel, ChannelError, Inbound, Me, Standing};
 use manyhands_config::{ChannelAccount, EgressSettings, Settings};
-use manyhands_core::{Caller, Clock, ErrorCode, Ids, PeerKind, Place, Timestamp, ToolError};
+use manyhands_core::{
+    Caller, Clock, ErrorCode, Ids, PeerKind, Place, Timestamp, ToolError, contained,
+};
 use manyhands_store::{Chats as Records, OutboxRow, Store, StoreError};
 use tokio::sync::{Notify, mpsc, watch};
 use tokio_util::sync::CancellationToken;
@@ -53,6 +56,7 @@ use crate::web::Web;
 use access::Known;
 use accounts::Making;
 use ear::AccountEar;
+use lanes::Lanes;
 use live::Lives;
 
 /// What an account notes when its owner stopped it.
@@ -99,6 +103,8 @@ struct Inner {
     heard: Notify,
     /// Something in the outbox changed.
     outbox: watch::Sender<u64>,
+    /// The chats of the inbox that are worked on.
+    lanes: Lanes,
     lives: Lives,
     /// Who spoke, to be noted in the files of contacts.
     seen: mpsc::Sender<Inbound>,
@@ -208,6 +214,21 @@ impl Line {
     }
 }
 
+/// Does work that goes on as long as the gateway runs. Where it panics it is begun anew, after a wait
+/// that grows.
+async fn again<F: Future<Output = ()>>(work: impl Fn() -> F) {
+    let mut wait = Duration::from_secs(1);
+    while let Err(panicked) = contained(work()).await {
+        let reason = &panicked.reason;
+        tracing::error!(
+            reason,
+            "internal error: the work of chats panicked and is restarted"
+        );
+        tokio::time::sleep(wait).await;
+        wait = (wait * 2).min(LONGEST_WAIT);
+    }
+}
+
 /// What could not be kept.
 pub(crate) fn unkept(error: &StoreError) -> ToolError {
     let code = match error {
@@ -239,6 +260,7 @@ impl Chats {
             known: ArcSwap::from_pointee(known),
             heard: Notify::new(),
             outbox: watch::Sender::new(0),
+            lanes: Lanes::default(),
             lives: Lives::default(),
             seen,
             unseen: Mutex::new(Some(unseen)),
@@ -261,8 +283,8 @@ impl Chats {
         if let Some(unseen) = unseen {
             self.spawn(|this| async move { this.note_people(unseen).await });
         }
-        self.spawn(|this| async move { this.work_on_inbox().await });
-        self.spawn(|this| async move { this.keep_promises().await });
+        self.spawn(|this| async move { again(|| this.clone().work_on_inbox()).await });
+        self.spawn(|this| async move { again(|| this.clone().keep_promises()).await });
         self.take_over().await;
         Ok(())
     }
@@ -369,7 +391,9 @@ impl Chats {
         }
         self.0.records.changes().note();
         for ((channel, account), line) in begun {
-            self.spawn(|this| async move { this.run_line(&channel, &account, &line).await });
+            self.spawn(|this| async move {
+                again(|| this.run_line(&channel, &account, &line)).await;
+            });
         }
     }
 
@@ -399,6 +423,9 @@ impl Chats {
         let stopped = line.stop.clone();
         let work = async {
             let made = loop {
+                if let Some(made) = line.channel.get() {
+                    break made.clone(); // it was made before its work panicked
+                }
                 match self.make(channel, account, &line.said).await {
                     Ok(made) if line.came_to(Stage::Made) => break made,
                     Err(why) if line.came_to(Stage::Lacking) => {
@@ -451,7 +478,17 @@ impl Chats {
         };
         let mut wait = Duration::from_secs(1);
         loop {
-            let ended = made.listen(&ear, &line.stop).await;
+            let ended = contained(made.listen(&ear, &line.stop)).await;
+            let ended = ended.unwrap_or_else(|panicked| {
+                let reason = &panicked.reason;
+                tracing::error!(
+                    channel,
+                    account,
+                    reason,
+                    "internal error: a channel panicked"
+                );
+                Err(ChannelError::Broken(panicked.to_string()))
+            });
             if line.stop.is_cancelled() {
                 return;
             }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use manyhands_agent::{Answer, End, Input, Origin, SessionKey};
-use manyhands_core::{CallRequest, ErrorCode, Timestamp, ToolError};
+use manyhands_core::{CallRequest, ErrorCode, Timestamp, ToolError, contained};
 use manyhands_store::{JobKind, RunEnd, RunRecord, RunState, StoreError};
 
 use super::deliver::{Delivered, Target};
@@ -67,11 +67,17 @@ impl Inner {
     /// Does what a job says, and puts its end on record. Done again after a crash, it goes on with
     /// the same turn. `lineage` are the sessions that wait for it.
     pub(super) async fn perform(self: &Arc<Self>, job: &Job, run: RunRecord, lineage: &[String]) {
-        let went = match job.record.kind {
-            JobKind::Job => self.work(job, &run, lineage).await,
-            JobKind::Heartbeat => self.beat(job, &run).await,
-        };
-        let went = match went {
+        let work = contained(async {
+            match job.record.kind {
+                JobKind::Job => self.work(job, &run, lineage).await,
+                JobKind::Heartbeat => self.beat(job, &run).await,
+            }
+        });
+        let went = match work.await.unwrap_or_else(|panicked| {
+            let (job, reason) = (&job.record.id, &panicked.reason);
+            tracing::error!(job, reason, "internal error: a job panicked");
+            Ok(Went::failed(panicked.to_string()))
+        }) {
             Ok(went) => went,
             // It is still on record as running, and goes on after the next start.
             Err(_) if self.stopping.is_cancelled() => return,

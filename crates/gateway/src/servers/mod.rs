@@ -7,6 +7,7 @@
 pub mod address;
 mod call;
 mod connections;
+mod imported;
 mod launch;
 mod naming;
 pub(crate) mod oauth;
@@ -25,6 +26,7 @@ use arc_swap::ArcSwap;
 use manyhands_config::McpServer;
 use manyhands_core::{
     Catalogue, Clock, ConnectionId, ErrorCode, Ids, RunsOn, ServerName, ToolError, ToolSpec,
+    contained,
 };
 use manyhands_guard::Supervisor;
 use manyhands_store::{ConnectionRecord, Pins, Store, StoreError, Vault};
@@ -43,6 +45,7 @@ use oauth::{Oauth, OauthParts};
 use crate::host::{Host, KEEPER_COMMAND};
 use crate::nodes::Nodes;
 use crate::settings::LiveSettings;
+use crate::web::Web;
 
 /// How many programs of servers run at once.
 const MAX_PROGRAMS: usize = 256;
@@ -50,6 +53,8 @@ const MAX_PROGRAMS: usize = 256;
 const MAX_LOOKS: usize = 4;
 /// How long a server that said its tools changed is left alone before it is asked.
 const SETTLE: Duration = Duration::from_millis(200);
+/// The longest wait after a look that panicked.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// What servers stand on.
 pub struct Ground {
@@ -61,6 +66,8 @@ pub struct Ground {
     home: PathBuf,
     clock: Arc<dyn Clock>,
     upstream: UpstreamGround,
+    /// How requests to services leave, where a document says where they are.
+    web: Web,
     /// Told of every connection that is opened.
     opened: mpsc::Sender<Opened>,
 }
@@ -85,6 +92,7 @@ pub struct Servers {
 pub(crate) struct ServersParts<'a> {
     pub(crate) store: &'a Store,
     pub(crate) host: Host,
+    pub(crate) web: Web,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Ids,
     pub(crate) settings: LiveSettings,
@@ -98,6 +106,7 @@ impl Servers {
         let ServersParts {
             store,
             host,
+            web,
             clock,
             ids,
             settings,
@@ -119,6 +128,7 @@ impl Servers {
             pins: store.pins().clone(),
             vault: store.vault().clone(),
             host,
+            web,
             home: store.home().to_owned(),
             upstream: UpstreamGround {
                 supervisor: Supervisor::new(MAX_PROGRAMS)
@@ -244,6 +254,7 @@ impl Servers {
             });
             let unknown = pins.is_empty();
             let server = Server::new(name.clone(), config, pins, self.ground.clone());
+            let unknown = unknown || server.lacks_requests();
             self.servers
                 .write()
                 .expect("no panic while held")
@@ -289,28 +300,16 @@ impl Servers {
     /// Looks at the tools of a server whenever it was connected to, and whenever it says that they
     /// changed.
     async fn follow(self: Arc<Self>, mut opened: mpsc::Receiver<Opened>) {
-        while let Some((name, mut news)) = opened.recv().await {
+        while let Some((name, news)) = opened.recv().await {
             let this = self.clone();
             self.tasks.spawn(async move {
-                let follow = async {
-                    loop {
-                        tokio::time::sleep(SETTLE).await;
-                        while news.try_recv().is_ok() {} // one look serves for all that was told
-                        if let Err(error) = this.refresh(name.as_str()).await {
-                            tracing::warn!(server = %name, %error, "the tools of a server could not be read");
-                        }
-                        while !matches!(
-                            news.recv().await,
-                            Ok(News::Tools) | Err(RecvError::Lagged(_) | RecvError::Closed)
-                        ) {}
-                        if news.is_closed() {
-                            return;
-                        }
-                    }
+                let look = || {
+                    let (this, name) = (this.clone(), name.clone());
+                    async move { this.refresh(name.as_str()).await.map(drop) }
                 };
                 tokio::select! {
                     () = this.stopping.cancelled() => {}
-                    () = follow => {}
+                    () = keep_up(&name, news, look) => {}
                 }
             });
         }
@@ -404,5 +403,83 @@ impl Servers {
         }
         self.tasks.wait().await;
         self.ground.oauth.rest().await;
+    }
+}
+
+/// Looks at once and whenever a server says that its tools changed, as long as it is connected. A look
+/// that panics is tried again, after a wait that grows.
+async fn keep_up<F>(name: &ServerName, mut news: broadcast::Receiver<News>, look: impl Fn() -> F)
+where
+    F: Future<Output = Result<(), ToolError>>,
+{
+    let mut wait = SETTLE;
+    loop {
+        tokio::time::sleep(wait).await;
+        while news.try_recv().is_ok() {} // one look serves for all that was told
+        match contained(look()).await {
+            Ok(looked) => {
+                if let Err(error) = looked {
+                    tracing::warn!(server = %name, %error, "failed to list the tools of a server");
+                }
+                wait = SETTLE;
+            }
+            Err(panicked) if wait < LONGEST_WAIT => {
+                let reason = &panicked.reason;
+                tracing::error!(server = %name, reason, "internal error: listing tools panicked; will retry");
+                wait = (wait * 2).min(LONGEST_WAIT);
+                continue;
+            }
+            // It panics every time. The next change of its tools is another chance.
+            Err(_) => wait = SETTLE,
+        }
+        while !matches!(
+            news.recv().await,
+            Ok(News::Tools) | Err(RecvError::Lagged(_) | RecvError::Closed)
+        ) {}
+        if news.is_closed() {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    /// Follows a server through two changes, with a look that panics so many times at first; how often
+    /// it was looked at.
+    async fn looks(panics: usize) -> usize {
+        let (tell, news) = broadcast::channel(8);
+        let (note, mut looked) = mpsc::channel(8);
+        let before = AtomicUsize::new(0);
+        let follower = tokio::spawn(async move {
+            let look = || {
+                let (note, before) = (note.clone(), before.fetch_add(1, Ordering::SeqCst));
+                async move {
+                    note.send(()).await.unwrap();
+                    if before < panics {
+                        std::panic::resume_unwind(Box::new("as planned"));
+                    }
+                    Ok(())
+                }
+            };
+            keep_up(&"s".parse().unwrap(), news, look).await;
+        });
+        for _ in 0..=panics {
+            looked.recv().await.unwrap();
+        }
+        tell.send(News::Tools).unwrap();
+        looked.recv().await.unwrap();
+        drop(tell);
+        follower.await.unwrap();
+        panics + 2 + usize::from(looked.recv().await.is_some())
+    }
+
+    #[tokio::test]
+    async fn a_server_is_followed_on_after_a_look_that_panicked() {
+        assert_eq!(looks(2).await, 4);
+        assert_eq!(looks(0).await, 2, "control");
     }
 }

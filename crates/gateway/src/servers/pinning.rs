@@ -4,17 +4,36 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use manyhands_store::{Pin, Said};
-use manyhands_upstream::{fingerprint, suspicious};
+use manyhands_upstream::{REQUEST, fingerprint, suspicious};
 use serde_json::Value;
 
 /// How many tools of one server are kept on record.
 const MAX_PINS: usize = 20_000;
 
-/// Holds what a server lists now against what is on record. The first list of a server is taken on;
-/// later a changed definition is held beside the one that was taken on, and so is a new tool where
-/// the owner wants that. What hides letters from whoever reads it is held from the start.
-pub(super) fn settle(known: &[Pin], listed: &[Value], hold_new: bool) -> Vec<Pin> {
+/// When a tool that is new waits for the owner.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct NewTools<'a> {
+    /// Always, after the first list.
+    pub(super) hold: bool,
+    /// In the first list, when its requests go anywhere but here.
+    pub(super) server: Option<&'a str>,
+}
+
+/// Compares what a server lists now with what is on record. The first list of a server is accepted;
+/// later a changed definition is held beside the one that was accepted, and so is a new tool where
+/// the owner wants that. What hides letters from whoever reads it is held from the start, and so is a
+/// tool that sends its requests, and with them the connection's credentials, to a place that
+/// nobody accepted.
+pub(super) fn settle(known: &[Pin], listed: &[Value], new: NewTools<'_>) -> Vec<Pin> {
     let first = known.is_empty();
+    let places: BTreeSet<String> = match first {
+        true => new.server.map(str::to_owned).into_iter().collect(),
+        false => known.iter().filter_map(accepted_place).collect(),
+    };
+    let elsewhere = |definition: &Value| {
+        let place = definition[REQUEST]["server"].as_str();
+        place.is_some_and(|place| !places.contains(place))
+    };
     let mut names = BTreeSet::new();
     let mut pins = Vec::new();
     for definition in listed {
@@ -29,7 +48,11 @@ pub(super) fn settle(known: &[Pin], listed: &[Value], hold_new: bool) -> Vec<Pin
         let (taken, held) = match before.and_then(|pin| pin.taken.clone()) {
             Some(taken) if taken.hash == says.hash => (Some(says), None),
             Some(taken) => (Some(taken), Some(says)),
-            None if (hold_new && !first) || before.is_some() || hides(definition) => {
+            None if (new.hold && !first)
+                || before.is_some()
+                || hides(definition)
+                || elsewhere(definition) =>
+            {
                 (None, Some(says))
             }
             None => (Some(says), None),
@@ -55,6 +78,12 @@ pub(super) fn settle(known: &[Pin], listed: &[Value], hold_new: bool) -> Vec<Pin
     pins.extend(gone);
     pins.truncate(MAX_PINS);
     pins
+}
+
+/// Where the requests of a tool go, as the owner accepted it.
+fn accepted_place(pin: &Pin) -> Option<String> {
+    let definition: Value = serde_json::from_str(&pin.taken.as_ref()?.definition).ok()?;
+    Some(definition[REQUEST]["server"].as_str()?.to_owned())
 }
 
 /// What the owner takes on.
@@ -107,6 +136,15 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    const ANY: NewTools<'_> = NewTools {
+        hold: false,
+        server: None,
+    };
+    const HOLD: NewTools<'_> = NewTools {
+        hold: true,
+        server: None,
+    };
+
     fn tool(name: &str, description: &str) -> Value {
         json!({ "name": name, "description": description, "inputSchema": { "type": "object" } })
     }
@@ -132,12 +170,12 @@ mod tests {
 
     #[test]
     fn the_first_list_is_taken_on_and_a_change_is_held() {
-        let first = settle(&[], &[tool("a", "old"), tool("b", "old")], false);
+        let first = settle(&[], &[tool("a", "old"), tool("b", "old")], ANY);
         assert_eq!(
             shown(&first),
             [("a", Some("old"), false), ("b", Some("old"), false)]
         );
-        let mut second = settle(&first, &[tool("a", "new"), tool("b", "old")], false);
+        let mut second = settle(&first, &[tool("a", "new"), tool("b", "old")], ANY);
         assert_eq!(
             shown(&second),
             [("a", Some("old"), true), ("b", Some("old"), false)]
@@ -160,42 +198,88 @@ mod tests {
         assert_eq!(accept(&mut second, &wanted), [""; 0]);
         assert_eq!(accept(&mut second, &Wanted::default()), ["a"]);
         assert_eq!(shown(&second)[0], ("a", Some("new"), false));
-        let back = settle(&second, &[tool("a", "new")], false);
+        let back = settle(&second, &[tool("a", "new")], ANY);
         assert_eq!(shown(&back)[0], ("a", Some("new"), false));
     }
 
     #[test]
     fn a_tool_that_went_and_comes_back_changed_is_held() {
-        let first = settle(&[], &[tool("a", "old"), tool("b", "old")], false);
-        let without = settle(&first, &[tool("b", "old")], false);
+        let first = settle(&[], &[tool("a", "old"), tool("b", "old")], ANY);
+        let without = settle(&first, &[tool("b", "old")], ANY);
         assert!(without.iter().any(|pin| pin.name == "a" && !pin.present));
-        let back = settle(&without, &[tool("a", "new"), tool("b", "old")], false);
+        let back = settle(&without, &[tool("a", "new"), tool("b", "old")], ANY);
         assert_eq!(shown(&back)[0], ("a", Some("old"), true));
-        let same = settle(&without, &[tool("a", "old"), tool("b", "old")], false);
+        let same = settle(&without, &[tool("a", "old"), tool("b", "old")], ANY);
         assert_eq!(shown(&same)[0], ("a", Some("old"), false));
     }
 
     #[test]
     fn new_tools_wait_only_where_the_owner_wants_that() {
-        let first = settle(&[], &[tool("a", "old")], true);
+        let first = settle(&[], &[tool("a", "old")], HOLD);
         assert_eq!(shown(&first), [("a", Some("old"), false)]);
         let both = [tool("a", "old"), tool("b", "old")];
-        assert_eq!(shown(&settle(&first, &both, true))[1], ("b", None, true));
+        assert_eq!(shown(&settle(&first, &both, HOLD))[1], ("b", None, true));
         assert_eq!(
-            shown(&settle(&first, &both, false))[1],
+            shown(&settle(&first, &both, ANY))[1],
             ("b", Some("old"), false)
         );
-        let held = settle(&first, &both, true);
-        assert_eq!(shown(&settle(&held, &both, false))[1], ("b", None, true));
+        let held = settle(&first, &both, HOLD);
+        assert_eq!(shown(&settle(&held, &both, ANY))[1], ("b", None, true));
     }
 
     #[test]
     fn hidden_letters_are_held_from_the_start() {
         let hidden = tool("a", "adds\u{202e} numbers");
-        assert_eq!(shown(&settle(&[], &[hidden], false)), [("a", None, true)]);
+        assert_eq!(shown(&settle(&[], &[hidden], ANY)), [("a", None, true)]);
         assert_eq!(
-            shown(&settle(&[], &[tool("a", "old")], false))[0].1,
+            shown(&settle(&[], &[tool("a", "old")], ANY))[0].1,
             Some("old")
         );
+    }
+
+    #[test]
+    fn a_tool_that_calls_elsewhere_is_held_new_or_changed() {
+        let calls = |name: &str, server: &str| {
+            let mut tool = tool(name, "old");
+            tool[REQUEST] = json!({ "server": server, "method": "GET" });
+            tool
+        };
+        let (home, evil) = ("https://api.example/v1", "https://evil.example/v1");
+        let new = NewTools {
+            server: Some(home),
+            ..ANY
+        };
+        // The first list: only what calls the service itself is accepted by itself.
+        let first = settle(&[], &[calls("a", home), calls("b", evil)], new);
+        assert_eq!(
+            shown(&first),
+            [("a", Some("old"), false), ("b", None, true)]
+        );
+        // Later: the same tool elsewhere, and a new one elsewhere, whatever the document calls home.
+        let moved = NewTools {
+            server: Some(evil),
+            ..ANY
+        };
+        let later = settle(&first, &[calls("a", evil), calls("c", evil)], moved);
+        assert_eq!(shown(&later), [("a", Some("old"), true), ("c", None, true)]);
+        let kept = later[0].taken.as_ref().unwrap();
+        assert!(kept.definition.contains(home) && !kept.definition.contains(evil));
+        // Control: a new tool at a place that was accepted is there at once.
+        let same = settle(&first, &[calls("a", home), calls("d", home)], new);
+        assert_eq!(shown(&same)[1], ("d", Some("old"), false));
+        // Another base path, port or scheme of the same host is another place.
+        for other in [
+            "https://api.example/v2",
+            "https://api.example:8443/v1",
+            "http://api.example/v1",
+        ] {
+            let listed = [calls("a", home), calls("e", other)];
+            assert_eq!(shown(&settle(&first, &listed, new))[1], ("e", None, true));
+        }
+        // What was accepted once is a place for others, too.
+        let mut accepted = later.clone();
+        assert_eq!(accept(&mut accepted, &Wanted::default()), ["a", "c"]);
+        let after = settle(&accepted, &[calls("a", evil), calls("f", evil)], moved);
+        assert_eq!(shown(&after)[1], ("f", Some("old"), false));
     }
 }

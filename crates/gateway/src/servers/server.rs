@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use manyhands_config::McpServer;
@@ -12,18 +13,18 @@ use manyhands_core::{
 };
 use manyhands_store::{ConnectionStatus, Pin};
 use manyhands_upstream::{
-    Ask, Credentials, Era, Hooks, News, Peer, Private, Server as Described, Speak, Status,
+    Ask, Credentials, Era, Hooks, News, Peer, Private, REQUEST, Server as Described, Speak, Status,
     Upstream, UpstreamError, all_capabilities,
 };
 use serde_json::{Map, Value};
+use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::{OnceCell, broadcast};
 
 use super::call::{Asker, failure, hooks};
 use super::launch;
 use super::offer::Offer;
-use super::openapi::Service;
-use super::pinning::{self, Wanted};
+use super::openapi::Request;
+use super::pinning::{self, NewTools, Wanted};
 use super::tool::ServerTool;
 use super::{Choice, Ground};
 
@@ -70,6 +71,18 @@ impl Line {
 /// Lines of single conversations, by the conversation and the account.
 type Lines = BTreeMap<(String, Option<ConnectionId>), Arc<Line>>;
 
+/// Forgets when it is dropped that a resource is followed.
+struct Forget<'a>(&'a Server, &'a str);
+
+impl Drop for Forget<'_> {
+    fn drop(&mut self) {
+        let followed = self.0.followed.lock();
+        followed
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(self.1);
+    }
+}
+
 /// One server that the owner named.
 pub struct Server {
     name: ServerName,
@@ -81,7 +94,8 @@ pub struct Server {
     lines: Mutex<Lines>,
     /// How many follow each resource on the line of all.
     followed: Mutex<BTreeMap<String, usize>>,
-    service: OnceCell<Service>,
+    /// Whether its document was read since the gateway started, for a server that is one.
+    pub(super) looked: AtomicBool,
     /// What is on record of its tools.
     pins: Mutex<Arc<Vec<Pin>>>,
     offer: Mutex<Arc<Offer>>,
@@ -112,7 +126,7 @@ impl Server {
             open: Mutex::default(),
             lines: Mutex::default(),
             followed: Mutex::default(),
-            service: OnceCell::new(),
+            looked: AtomicBool::default(),
             pins: Mutex::new(Arc::new(pins)),
             problem: Mutex::default(),
             looking: tokio::sync::Mutex::default(),
@@ -122,6 +136,10 @@ impl Server {
     /// Its name.
     pub fn name(&self) -> &ServerName {
         &self.name
+    }
+
+    pub(super) fn ground(&self) -> &Ground {
+        &self.ground
     }
 
     /// What the owner wrote of it.
@@ -208,17 +226,26 @@ impl Server {
         spec
     }
 
-    /// Asks a tool, and says which account was used where there would have been others.
+    /// Asks a tool, and says which account was used where there would have been others. `request` is
+    /// what was accepted of a tool of an OpenAPI document.
     pub(super) async fn call(
         &self,
         tool: &str,
+        request: Option<&Request>,
         arguments: Value,
         context: &CallContext,
     ) -> Result<(Value, Option<String>), ToolError> {
         let service = self.service();
         let wanted = context.connections.get(service).map(String::as_str);
         let choice = self.ground.desk.choose(service, &context.agent, wanted)?;
-        let result = self.ask(tool, arguments, context, choice.as_ref()).await;
+        let result = match self.config.openapi {
+            // What is seldom needed and large stands behind a pointer, so that a call stays small.
+            Some(_) => {
+                let calling = self.call_operation(request, &arguments, context, choice.as_ref());
+                Box::pin(calling).await
+            }
+            None => self.ask(tool, arguments, context, choice.as_ref()).await,
+        };
         if let Some(choice) = &choice {
             Box::pin(self.mark(choice, &result)).await;
         }
@@ -241,10 +268,6 @@ impl Server {
         choice: Option<&Choice>,
     ) -> Result<Value, ToolError> {
         let timeout = Duration::from_secs(self.config.timeout);
-        if self.config.openapi.is_some() {
-            // What is seldom needed and large stands behind a pointer, so that a call stays small.
-            return Box::pin(self.ask_service(tool, &arguments, context, choice)).await;
-        }
         let account = choice.map(|choice| choice.id);
         let hooks = hooks(context, timeout);
         let mut params = match &context.answers {
@@ -256,26 +279,6 @@ impl Server {
         let answers = context.answers.as_ref();
         self.request("tools/call", params, account, answers, hooks)
             .await
-    }
-
-    /// The same where the server is an OpenAPI document.
-    async fn ask_service(
-        &self,
-        tool: &str,
-        arguments: &Value,
-        context: &CallContext,
-        choice: Option<&Choice>,
-    ) -> Result<Value, ToolError> {
-        let timeout = Duration::from_secs(self.config.timeout);
-        let credentials = self.credentials(choice).await?;
-        let arguments = arguments.as_object().cloned().unwrap_or_default();
-        let service = self.service_document().await?;
-        let asked = service.call(tool, &arguments, &credentials, timeout);
-        tokio::select! {
-            biased;
-            () = context.cancel.cancelled() => Err(ToolError::new(ErrorCode::Cancelled, "the call was taken back")),
-            result = asked => result,
-        }
     }
 
     /// Sends any request, as the conversation wants it: over the line of all, or one of its own.
@@ -387,15 +390,13 @@ impl Server {
         if !first {
             return Ok(());
         }
+        // Whatever keeps it from being followed there: the next who wants it asks again.
+        let forget = Forget(self, uri);
         let upstream = self.upstream(self.account()).await?;
         let done = upstream.subscribe(uri, &hooks).await;
-        if done.is_err() {
-            self.followed
-                .lock()
-                .expect("no panic while held")
-                .remove(uri);
-        }
-        done.map_err(|error| failure(&self.name, error))
+        done.map_err(|error| failure(&self.name, error))?;
+        std::mem::forget(forget);
+        Ok(())
     }
 
     /// One who followed a resource does so no more.
@@ -442,7 +443,7 @@ impl Server {
         }
     }
 
-    async fn credentials(
+    pub(super) async fn credentials(
         &self,
         choice: Option<&Choice>,
     ) -> Result<Vec<(manyhands_guard::HeaderName, manyhands_core::Secret)>, ToolError> {
@@ -469,12 +470,6 @@ impl Server {
     fn login(&self, account: ConnectionId, keys: &launch::Keys) -> Option<Arc<dyn Credentials>> {
         let oauth = &self.ground.oauth;
         oauth.credentials(&self.name, &self.config, account, keys)
-    }
-
-    async fn service_document(&self) -> Result<&Service, ToolError> {
-        self.service
-            .get_or_try_init(|| Service::load(&self.name, &self.config))
-            .await
     }
 
     /// The connection to it by one account, opened when it is first used.
@@ -560,9 +555,13 @@ impl Server {
         let listed = self.listed().await;
         *self.problem.lock().expect("no panic while held") =
             listed.as_ref().err().map(|error| error.text());
-        let listed = listed?;
+        let (listed, server) = listed?;
         let known = self.pins();
-        let pins = pinning::settle(&known, &listed, self.config.hold_new);
+        let new = NewTools {
+            hold: self.config.hold_new,
+            server: server.as_deref(),
+        };
+        let pins = pinning::settle(&known, &listed, new);
         if *known == pins {
             return Ok(false);
         }
@@ -573,7 +572,7 @@ impl Server {
     /// Tries an account, and notes whether it works.
     pub(super) async fn try_out(&self, account: ConnectionId) {
         let tried = match self.config.openapi.is_some() {
-            true => self.service_document().await.map(drop),
+            true => self.document().await.map(drop),
             false => match self.upstream(Some(account)).await {
                 Ok(upstream) => {
                     let listed = upstream.list_tools(&Hooks::default()).await;
@@ -592,9 +591,11 @@ impl Server {
         }
     }
 
-    async fn listed(&self) -> Result<Vec<Value>, ToolError> {
+    /// Its tools as it defines them now, and where a service that is a document is.
+    async fn listed(&self) -> Result<(Vec<Value>, Option<String>), ToolError> {
         if self.config.openapi.is_some() {
-            return Ok(self.service_document().await?.definitions());
+            let listed = self.document().await?;
+            return Ok((listed.definitions, listed.server));
         }
         let upstream = self.upstream(self.account()).await?;
         // What is offered only to those who can be asked belongs to it too: some callers can.
@@ -603,7 +604,11 @@ impl Server {
             ..Hooks::default()
         };
         let listed = upstream.list_tools(&hooks).await;
-        listed.map_err(|error| failure(&self.name, error))
+        let mut listed = listed.map_err(|error| failure(&self.name, error))?;
+        for definition in listed.iter_mut().filter_map(Value::as_object_mut) {
+            definition.remove(REQUEST); // the gateway's own word, no server's
+        }
+        Ok((listed, None))
     }
 
     /// Takes on what is held of one tool, or of all.

@@ -8,10 +8,12 @@ use manyhands_core::{
     CallContext, ContentBlock, Effects, ErrorCode, Exposure, Group, Outcome, RunsOn, Tool,
     ToolError, ToolSpec,
 };
+use manyhands_upstream::REQUEST;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
 use super::offer::Offered;
+use super::openapi::Request;
 use super::server::Server;
 
 /// How much longer than its own time a call is waited for, so that the server is told that the
@@ -25,6 +27,8 @@ pub(super) struct ServerTool {
     spec: ToolSpec,
     /// Its name there.
     name: String,
+    /// The request it stands for, where its server is an OpenAPI document: as it was accepted.
+    request: Option<Request>,
     server: Arc<Server>,
 }
 
@@ -65,6 +69,9 @@ impl ServerTool {
         Some(Self {
             spec,
             name: offered.there.clone(),
+            request: Request::deserialize(&definition[REQUEST])
+                .ok()
+                .filter(|_| config.openapi.is_some()),
             server: server.clone(),
         })
     }
@@ -87,7 +94,9 @@ impl Tool for ServerTool {
     }
 
     async fn call(&self, arguments: Value, context: &CallContext) -> Result<Outcome, ToolError> {
-        let (result, note) = self.server.call(&self.name, arguments, context).await?;
+        let request = self.request.as_ref();
+        let called = self.server.call(&self.name, request, arguments, context);
+        let (result, note) = called.await?;
         let mut outcome = outcome(result)?;
         outcome
             .blocks

@@ -26,6 +26,7 @@ use axum::response::Response as HttpResponse;
 use futures_util::stream::SplitSink;
 use futures_util::{SinkExt, StreamExt};
 use http::request::Parts;
+use manyhands_core::contained;
 use manyhands_wire::{
     CLOSE_UNAUTHENTICATED, Code, ErrorShape, Frame, NodeExecNotice, Payload, Response,
     ToolsChangedEvent,
@@ -285,7 +286,13 @@ impl Session {
                 after: OnceLock::new(),
                 then: OnceLock::new(),
             };
-            let response = match methods::answer(&gateway, &admitted, request, &peer).await {
+            let answer = contained(methods::answer(&gateway, &admitted, request, &peer)).await;
+            let answer = answer.unwrap_or_else(|panicked| {
+                let reason = &panicked.reason;
+                tracing::error!(reason, "internal error: a request on a socket panicked");
+                Err(ErrorShape::new(Code::Internal, panicked.to_string()))
+            });
+            let response = match answer {
                 Ok(payload) => Response::ok(id, payload),
                 Err(error) => Response::failed(id, error),
             };

@@ -158,7 +158,7 @@ impl Egress {
 
     /// Refuses what can be refused without a lookup. An address in the URL meets no
     /// resolver on its way, so it is checked here, in whatever spelling it came.
-    fn check(&self, url: &Url) -> Result<(), EgressError> {
+    pub fn check(&self, url: &Url) -> Result<(), EgressError> {
         let address = match url.host() {
             Some(Host::Ipv4(v4)) => v4.into(),
             Some(Host::Ipv6(v6)) => v6.into(),

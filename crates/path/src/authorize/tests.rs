@@ -612,3 +612,31 @@ async fn a_caller_without_the_right_is_refused_and_the_tool_does_not_run() {
         }
     }
 }
+
+#[test]
+fn administration_is_for_the_owner_and_for_tokens_that_name_it_in_full() {
+    let none = rules(json!([]));
+    let plain = ToolSpec::new("gsv__ConfigGet", "test").effects(Effects::READS);
+    let settings = plain.clone().administers();
+    let client = |tools: &str| testing::client("laptop", &[tools]);
+    let read_only = |tools: &str| testing::caller(Role::ReadOnly, "screen", &[tools]);
+    for (caller, allowed) in [
+        (testing::owner(), true),
+        (client("gsv__ConfigGet"), true),
+        (read_only("gsv__ConfigGet"), true),
+        (client("*"), false),
+        (read_only("*"), false),
+        (client("gsv__*"), false),
+        (client("gsv__Config*"), false),
+    ] {
+        let decision = |spec| decide(&none, spec, &caller, &json!({}), &Taint::NONE).decision;
+        let expect = [Decision::Deny, Decision::Allow][usize::from(allowed)];
+        assert_eq!(decision(&settings), expect, "{:?}", caller.rights);
+        assert_eq!(
+            decision(&plain),
+            Decision::Allow,
+            "control: {:?}",
+            caller.rights
+        );
+    }
+}

@@ -207,8 +207,10 @@ impl Inner {
             }
             shelf.filling = true;
         }
-        let pool = Arc::clone(pool);
+        let filling = Filling(Arc::clone(pool));
         tokio::spawn(async move {
+            let filling = filling; // all of it, not only what is used below
+            let pool = &filling.0;
             // The run that took one comes first; the next is readied while it is under way.
             tokio::time::sleep(BREATH).await;
             loop {
@@ -219,12 +221,10 @@ impl Inner {
                     // The next run says why, if it is still so.
                     Err(error) => {
                         tracing::debug!(%error, "no worker could be kept ready");
-                        shelf.filling = false;
                         return;
                     }
                 }
                 if shelf.ready.len() >= pool.parts.warm {
-                    shelf.filling = false;
                     return;
                 }
             }
@@ -262,6 +262,15 @@ impl Inner {
                 }
             }
         });
+    }
+}
+
+/// Somebody fills the shelf up until this is dropped, also by a panic.
+struct Filling(Arc<Inner>);
+
+impl Drop for Filling {
+    fn drop(&mut self) {
+        self.0.shelf().filling = false;
     }
 }
 

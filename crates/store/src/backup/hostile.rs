@@ -440,7 +440,7 @@ async fn tokens_can_be_revoked_on_the_way_and_an_altered_audit_is_noticed() {
         name: "owner".to_owned(),
         role: manyhands_core::Role::Owner,
         tools: Vec::new(),
-        agents: vec![Pattern::new("main")],
+        agents: Vec::new(),
         hash: minted.hash,
         created: NOW,
         expires: None,

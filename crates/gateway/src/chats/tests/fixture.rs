@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -115,6 +117,11 @@ impl Think for Model {
     }
 }
 
+/// Panics without a word on the terminal.
+pub(super) fn panics_quietly() -> ! {
+    std::panic::resume_unwind(Box::new("as planned, with a secret-detail"))
+}
+
 struct NoTools;
 
 #[async_trait]
@@ -139,6 +146,7 @@ impl Invoke for NoTools {
 
 struct Walls {
     chats: Chats,
+    panics: Arc<AtomicUsize>,
     model: Arc<dyn Think>,
     stopping: CancellationToken,
 }
@@ -158,6 +166,11 @@ impl House for Walls {
         }
     }
     fn caller(&self, origin: &Origin) -> Result<Arc<Caller>, ToolError> {
+        let left = |left: usize| left.checked_sub(1);
+        let panics = self.panics.fetch_update(SeqCst, SeqCst, left).is_ok();
+        if panics {
+            panics_quietly();
+        }
         let person = origin.person.as_deref().unwrap_or_default();
         let caller = self.chats.caller(person, origin.place.as_ref());
         caller.map(Arc::new)
@@ -190,6 +203,8 @@ pub(super) struct Stage {
     pub(super) chats: Chats,
     pub(super) store: Store,
     pub(super) minds: Minds,
+    /// How many more questions to the house around the minds panic.
+    pub(super) panics: Arc<AtomicUsize>,
     stopping: CancellationToken,
 }
 
@@ -274,12 +289,14 @@ impl Stage {
             stopping: stopping.clone(),
         });
         let chats = chats.await.unwrap();
+        let panics: Arc<AtomicUsize> = Arc::default();
         let minds = Minds::new(MindParts {
             sessions: store.sessions().clone(),
             blobs: store.blobs().clone(),
             path: Arc::new(NoTools),
             house: Arc::new(Walls {
                 chats: chats.clone(),
+                panics: panics.clone(),
                 model,
                 stopping: stopping.clone(),
             }),
@@ -291,6 +308,7 @@ impl Stage {
             chats,
             store,
             minds,
+            panics,
             stopping,
         }
     }

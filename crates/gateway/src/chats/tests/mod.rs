@@ -4,4 +4,5 @@
 mod abuse;
 mod crash;
 mod fixture;
+mod panics;
 mod upkeep;

@@ -40,7 +40,9 @@ impl TypedTool for ConfigGet {
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("gsv__ConfigGet").effects(Effects::READS)
+        super::spec("gsv__ConfigGet")
+            .effects(Effects::READS)
+            .administers()
     }
 
     async fn run(&self, params: Params, _: &CallContext) -> Result<Outcome, ToolError> {

@@ -45,6 +45,8 @@ impl TypedTool for LogsGet {
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
+        // Not administration: a line says when a tool ran and whether it worked, never with which
+        // arguments or to what result.
         super::spec("gsv__LogsGet").effects(Effects::READS)
     }
 

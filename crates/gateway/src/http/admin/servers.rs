@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
-use manyhands_config::McpServer;
+use manyhands_config::{McpServer, masked_text};
 use manyhands_core::{ErrorCode, ServerName, ToolError};
 use manyhands_store::Pin;
 use manyhands_upstream::{Status, difference};
@@ -228,7 +228,7 @@ fn shown(server: &Server) -> ServerView {
             tools: server.offer().0.len(),
             held: pins.iter().filter(|pin| pin.held.is_some()).count(),
             service: server.service().to_owned(),
-            url: config.url.clone(),
+            url: config.url.as_deref().map(masked_text),
             command: config.command.clone(),
         }),
     }

@@ -2,7 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use manyhands_upstream::REQUEST;
 use serde_json::{Map, Value, json};
+use url::Url;
+
+use super::request::{BodyKind, Parameter, Request, Slot};
+use super::server;
 
 /// How many operations of one document become tools.
 const MAX_OPERATIONS: usize = 5_000;
@@ -13,57 +18,32 @@ const MAX_NODES: usize = 5_000;
 
 const METHODS: [&str; 7] = ["get", "put", "post", "delete", "options", "head", "patch"];
 
-/// Where a parameter goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Slot {
-    Path,
-    Query,
-    Header,
-}
-
-/// One parameter.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Parameter {
-    /// Its name in the tool's schema.
-    pub(super) key: String,
-    /// Its name in the request.
-    pub(super) name: String,
-    pub(super) slot: Slot,
-    /// Whether each item of a list is a parameter of its own.
-    pub(super) explode: bool,
-}
-
-/// How a body is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum BodyKind {
-    Json,
-    Form,
-    Text,
-}
-
 /// One operation of a service.
 #[derive(Debug, Clone)]
 pub(super) struct Operation {
-    /// `GET`, `POST` and so on.
-    pub(super) method: String,
-    /// The path with its `{parameters}`.
-    pub(super) path: String,
-    pub(super) parameters: Vec<Parameter>,
-    pub(super) body: Option<BodyKind>,
-    /// The tool, as an MCP server would define it.
+    pub(super) request: Request,
+    /// The tool, as an MCP server would define it, with the request that it stands for.
     pub(super) definition: Value,
 }
 
 /// A document, read.
 #[derive(Debug)]
 pub(super) struct Document {
-    /// Where the service is, if it says so.
+    /// Where the service is, as the document as a whole says.
     pub(super) server: Option<String>,
     pub(super) operations: Vec<Operation>,
 }
 
+/// Where a document came from, and whether what it says of servers counts.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Source<'a> {
+    pub(super) from: Option<&'a Url>,
+    /// The settings say where the service is.
+    pub(super) settled: bool,
+}
+
 /// Reads a document, JSON or YAML.
-pub(super) fn read(text: &str) -> Result<Document, String> {
+pub(super) fn read(text: &str, source: Source<'_>) -> Result<Document, String> {
     let root: Value = match serde_json::from_str(text) {
         Ok(value) => value,
         Err(json) => serde_saphyr::from_str(text)
@@ -74,9 +54,18 @@ pub(super) fn read(text: &str) -> Result<Document, String> {
         return Err("it does not say `openapi: 3.x`".to_owned());
     }
     let paths = root["paths"].as_object().ok_or("it has no paths")?;
+    let whole = match source {
+        Source { settled: true, .. } => None,
+        Source { from, .. } => match server::named(&root, from)? {
+            // OpenAPI's own default: the service is where its document is.
+            None if from.is_some() => Some(server::canonical("/", from)?.into()),
+            named => named,
+        },
+    };
     let mut names = BTreeSet::new();
-    let mut operations = Vec::new();
-    for (path, item) in paths {
+    let mut operations: Vec<Operation> = Vec::new();
+    for (path, item) in paths.iter().filter(|(path, _)| !path.starts_with("x-")) {
+        server::checked_path(path)?;
         let item = resolve(&root, item);
         for method in METHODS {
             let Some(operation) = item.get(method).filter(|found| found.is_object()) else {
@@ -86,19 +75,31 @@ pub(super) fn read(text: &str) -> Result<Document, String> {
                 return Err(format!("it has more than {MAX_OPERATIONS} operations"));
             }
             let name = name_of(operation, method, path, &mut names);
-            operations.push(operation_of(&root, item, operation, method, path, name));
+            let server = match source.settled {
+                true => None,
+                false => Some(server_of(&[operation, item], &whole, source.from)?),
+            };
+            let mut operation = operation_of(&root, item, operation, method, path, name);
+            operation.request.server = server;
+            operation.definition[REQUEST] = json!(operation.request);
+            operations.push(operation);
         }
     }
-    let server = root["servers"][0]["url"].as_str().map(|url| {
-        let variables = root["servers"][0]["variables"].as_object();
-        let mut url = url.to_owned();
-        for (name, variable) in variables.into_iter().flatten() {
-            let default = variable["default"].as_str().unwrap_or_default();
-            url = url.replace(&format!("{{{name}}}"), default);
-        }
-        url
-    });
+    let first = operations.first();
+    let server = whole.or_else(|| first.and_then(|one| one.request.server.clone()));
     Ok(Document { server, operations })
+}
+
+/// The server of an operation: its own, that of its path, or that of the whole document.
+fn server_of(own: &[&Value], whole: &Option<String>, from: Option<&Url>) -> Result<String, String> {
+    for object in own {
+        if let Some(server) = server::named(object, from)? {
+            return Ok(server);
+        }
+    }
+    whole
+        .clone()
+        .ok_or_else(|| "it does not say where the service is; set url beside it".to_owned())
 }
 
 fn name_of(operation: &Value, method: &str, path: &str, names: &mut BTreeSet<String>) -> String {
@@ -195,10 +196,13 @@ fn operation_of(
         "annotations": { "readOnlyHint": reads, "destructiveHint": method == "delete" },
     });
     Operation {
-        method: method.to_ascii_uppercase(),
-        path: path.to_owned(),
-        parameters,
-        body: body.map(|(kind, _)| kind),
+        request: Request {
+            server: None,
+            method: method.to_ascii_uppercase(),
+            path: path.to_owned(),
+            parameters,
+            body: body.map(|(kind, _)| kind),
+        },
         definition,
     }
 }
@@ -385,7 +389,7 @@ components:
 
     #[test]
     fn operations_become_tools() {
-        let document = read(PETS).unwrap();
+        let document = read(PETS, Source::default()).unwrap();
         assert_eq!(document.server.as_deref(), Some("https://pets.example/v1"));
         let names: Vec<&str> = document
             .operations
@@ -396,13 +400,18 @@ components:
         let get = &document.operations[0];
         assert_eq!(get.definition["inputSchema"]["required"], json!(["id"]));
         assert_eq!(get.definition["annotations"]["readOnlyHint"], true);
-        let keys: Vec<&str> = get.parameters.iter().map(|one| one.key.as_str()).collect();
+        let keys: Vec<&str> = get
+            .request
+            .parameters
+            .iter()
+            .map(|one| one.key.as_str())
+            .collect();
         assert_eq!(keys, ["fields", "id"]);
     }
 
     #[test]
     fn schemas_stand_alone_and_end() {
-        let document = read(PETS).unwrap();
+        let document = read(PETS, Source::default()).unwrap();
         let body = &document.operations[2].definition["inputSchema"]["properties"]["body"];
         assert_eq!(
             body["properties"]["name"]["type"],
@@ -424,8 +433,59 @@ components:
             (r#"{"openapi":"3.1.0"}"#, "no paths"),
             (r#"{"swagger":"2.0","paths":{}}"#, "openapi: 3.x"),
         ] {
-            let error = read(text).unwrap_err();
+            let error = read(text, Source::default()).unwrap_err();
             assert!(error.contains(why), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn the_nearest_servers_count_and_are_part_of_what_is_accepted() {
+        let text = json!({
+            "openapi": "3.1.0",
+            "servers": [{ "url": "https://API.example/v1/" }, { "url": "https://second.example" }],
+            "paths": {
+                "/a": { "get": {} },
+                "/b": { "servers": [{ "url": "https://b.example" }], "get": {}, "post": { "servers": [{ "url": "https://c.example" }] } },
+                "x-note": "no path",
+            },
+        });
+        let servers = |source: Source<'_>| {
+            let document = read(&text.to_string(), source).unwrap();
+            let each = document.operations.iter().map(|one| {
+                assert_eq!(one.definition[REQUEST], json!(one.request));
+                one.request.server.clone()
+            });
+            (each.collect::<Vec<_>>(), document.server)
+        };
+        let own = |text: &str| Some(text.to_owned());
+        let (each, whole) = servers(Source::default());
+        assert_eq!(whole, own("https://api.example/v1"));
+        assert_eq!(
+            each,
+            [
+                own("https://api.example/v1"),
+                own("https://b.example/"),
+                own("https://c.example/")
+            ]
+        );
+        let settled = Source {
+            settled: true,
+            ..Source::default()
+        };
+        assert_eq!(servers(settled), (vec![None; 3], None));
+    }
+
+    #[test]
+    fn a_document_without_servers_is_where_it_came_from() {
+        let text = json!({ "openapi": "3.1.0", "paths": { "/a": { "get": {} } } }).to_string();
+        let from = Url::parse("https://docs.example/v2/openapi.json").unwrap();
+        let source = Source {
+            from: Some(&from),
+            settled: false,
+        };
+        let document = read(&text, source).unwrap();
+        assert_eq!(document.server.as_deref(), Some("https://docs.example/"));
+        let error = read(&text, Source::default()).unwrap_err();
+        assert!(error.contains("set url beside it"), "{error}");
     }
 }

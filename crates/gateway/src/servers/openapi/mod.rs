@@ -1,21 +1,31 @@
 //! A plain HTTP service as a server: each operation of its OpenAPI document is a tool.
+//!
+//! A document is a stranger's word. What it says becomes part of the definitions that the owner
+//! accepts, hosts included, and only what was accepted is ever called: a document that changes
+//! afterwards changes nothing until the owner accepts the change. Wherever it points, requests leave
+//! through the guarded egress, and no redirect is followed.
 
 mod document;
 mod request;
+mod server;
+#[cfg(test)]
+mod tests;
 
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
-use manyhands_config::McpServer;
+use manyhands_config::{McpServer, masked_text};
 use manyhands_core::{ErrorCode, Secret, ServerName, ToolError};
 use manyhands_guard::{
-    Egress, EgressError, FetchLimits, GatewayClient, HeaderMap, HeaderName, HeaderValue, Method,
+    Egress, EgressError, FetchLimits, HeaderMap, HeaderName, HeaderValue, Method,
+    Request as Outgoing,
 };
 use serde_json::{Map, Value, json};
 use url::Url;
 
-use document::{Document, Operation};
+pub(super) use request::Request;
+
+use document::{Document, Source};
 
 /// The largest document.
 const MAX_DOCUMENT: u64 = 32 * 1024 * 1024;
@@ -26,75 +36,76 @@ const MAX_REFUSAL: usize = 2_000;
 /// How long the document may take to come.
 const DOCUMENT_TIME: Duration = Duration::from_secs(60);
 
-/// A service whose document was read.
-pub(super) struct Service {
-    base: Url,
-    client: GatewayClient,
-    operations: Vec<Arc<Operation>>,
+/// What a document says now; nothing of it counts before it is accepted.
+#[derive(Debug)]
+pub(super) struct Listed {
+    /// Its tools, as an MCP server would define them, each with the request it stands for.
+    pub(super) definitions: Vec<Value>,
+    /// Where the service as a whole is.
+    pub(super) server: Option<String>,
 }
 
-impl Service {
-    /// Reads the document, and finds out where the service is.
-    pub(super) async fn load(name: &ServerName, config: &McpServer) -> Result<Self, ToolError> {
-        let wrong = |why: String| {
-            let message = format!("mcpServers.{name}.openapi: {why}");
-            ToolError::new(ErrorCode::Unavailable, message)
-                .hint("change it in config.toml, then try again")
+/// Reads the document of a server.
+pub(super) async fn list(
+    name: &ServerName,
+    config: &McpServer,
+    egress: &Egress,
+) -> Result<Listed, ToolError> {
+    let wrong = |why: String| {
+        let (why, hint) = match why.split_once('\n') {
+            Some((why, hint)) => (why.to_owned(), hint.to_owned()),
+            None => (why, "change it in config.toml, then try again".to_owned()),
         };
-        let source = config.openapi.as_deref().unwrap_or_default();
-        let (text, from) = document_text(source).await.map_err(wrong)?;
-        let read = tokio::task::spawn_blocking(move || document::read(&text)).await;
-        let read = read.map_err(|e| ToolError::internal(e.to_string()))?;
-        let Document { server, operations } = read.map_err(wrong)?;
-        let said = config.url.as_deref().or(server.as_deref());
-        let said = said.ok_or_else(|| {
-            wrong("it does not say where the service is; set url beside it".to_owned())
-        })?;
-        let base = match from {
-            Some(from) => from.join(said),
-            None => Url::parse(said),
-        };
-        let mut base = base.map_err(|e| wrong(format!("{said:?} is not an address: {e}")))?;
-        if !matches!(base.scheme(), "http" | "https") {
-            return Err(wrong(format!("{base} is not an http address")));
+        let message = format!("mcpServers.{name}.openapi: {why}");
+        ToolError::new(ErrorCode::Unavailable, message).hint(hint)
+    };
+    let source = config.openapi.as_deref().unwrap_or_default();
+    let (text, from) = document_text(source, egress).await.map_err(wrong)?;
+    let settled = config.url.is_some();
+    let read = tokio::task::spawn_blocking(move || {
+        let from = from.as_ref();
+        document::read(&text, Source { from, settled })
+    });
+    let read = read.await;
+    let read = read.map_err(|e| ToolError::internal(e.to_string()))?;
+    let Document { server, operations } = read.map_err(wrong)?;
+    for operation in &operations {
+        if let Some(server) = &operation.request.server {
+            reachable(server, egress).map_err(wrong)?;
         }
-        base.set_query(None);
-        base.set_fragment(None);
-        let origin = base.origin().ascii_serialization();
-        let client = Egress::gateway(&origin).map_err(|e| wrong(e.to_string()))?;
-        Ok(Self {
-            base,
-            client,
-            operations: operations.into_iter().map(Arc::new).collect(),
-        })
     }
+    let definitions = operations.into_iter().map(|one| one.definition);
+    Ok(Listed {
+        definitions: definitions.collect(),
+        server,
+    })
+}
 
-    /// Its tools, as an MCP server would define them.
-    pub(super) fn definitions(&self) -> Vec<Value> {
-        let definitions = self.operations.iter().map(|one| one.definition.clone());
-        definitions.collect()
-    }
+/// Refuses a server that no call could reach, so that the owner hears of it when the document is
+/// read. What a name leads to is judged again with every call.
+fn reachable(server: &str, egress: &Egress) -> Result<(), String> {
+    let url = Url::parse(server).map_err(|e| e.to_string())?;
+    let judged = egress.check(&server::judged(&url));
+    judged.map_err(|error| format!("its server {server} cannot be used: {error}"))
+}
 
-    /// Asks for one operation; the answer has the shape of an MCP server's result.
-    pub(super) async fn call(
-        &self,
-        tool: &str,
-        arguments: &Map<String, Value>,
-        credentials: &[(HeaderName, Secret)],
-        timeout: Duration,
-    ) -> Result<Value, ToolError> {
-        let operation = self
-            .operations
-            .iter()
-            .find(|one| one.definition["name"] == tool);
-        let operation = operation.ok_or_else(|| {
-            ToolError::new(
-                ErrorCode::Unavailable,
-                format!("the service no longer offers {tool}"),
-            )
-        })?;
-        let mut draft = request::draft(operation, arguments)?;
-        for (name, secret) in credentials {
+/// Who is called, and with what.
+pub(super) struct Call<'a> {
+    /// What the owner accepted.
+    pub(super) request: &'a Request,
+    /// Where the service is, where the settings say so.
+    pub(super) url: Option<&'a str>,
+    pub(super) arguments: &'a Map<String, Value>,
+    pub(super) credentials: &'a [(HeaderName, Secret)],
+    pub(super) timeout: Duration,
+}
+
+impl Call<'_> {
+    /// Sends the request; the answer has the shape of an MCP server's result.
+    pub(super) async fn send(&self, egress: &Egress) -> Result<Value, ToolError> {
+        let mut draft = request::draft(self.request, self.arguments)?;
+        let url = self.place(&draft.path, draft.query.as_deref())?;
+        for (name, secret) in self.credentials {
             let value = HeaderValue::from_str(secret.expose());
             let mut value = value.map_err(|_| {
                 ToolError::new(
@@ -105,20 +116,20 @@ impl Service {
             value.set_sensitive(true);
             draft.headers.insert(name.clone(), value);
         }
-        let path = format!("{}{}", self.base.path().trim_end_matches('/'), draft.target);
-        let method = Method::from_bytes(operation.method.as_bytes())
+        let method = Method::from_bytes(self.request.method.as_bytes())
             .map_err(|e| ToolError::internal(e.to_string()))?;
         let limits = FetchLimits {
-            total_timeout: Some(timeout),
+            total_timeout: Some(self.timeout),
             max_bytes: Some(MAX_ANSWER),
             max_redirects: Some(0),
         };
-        let body = draft.body.map(Into::into);
-        let sent = self
-            .client
-            .fetch(method, &path, draft.headers, body, limits)
-            .await;
-        let answer = sent.map_err(|e| failure(&e))?;
+        let outgoing = Outgoing {
+            headers: draft.headers,
+            body: draft.body.map(Into::into),
+            limits,
+            ..Outgoing::new(method, url)
+        };
+        let answer = egress.fetch(outgoing).await.map_err(|e| failure(&e))?;
         let (status, headers) = (answer.status, answer.headers.clone());
         let body = answer.bytes().await.map_err(|e| failure(&e))?;
         let text = String::from_utf8_lossy(&body);
@@ -130,6 +141,34 @@ impl Service {
             );
         }
         Ok(result(&headers, &text, status.as_u16()))
+    }
+
+    /// The address of the request: below the server that was accepted, whatever the arguments are.
+    fn place(&self, path: &str, query: Option<&str>) -> Result<Url, ToolError> {
+        let said = self.url.or(self.request.server.as_deref());
+        let said = said.ok_or_else(|| {
+            let message = "it is not on record where the service is";
+            ToolError::new(ErrorCode::Unavailable, message)
+                .hint("the owner accepts what the document says with `manyhands mcp accept`")
+        })?;
+        let base = server::canonical(said, None).map_err(ToolError::internal)?;
+        let below = base.path().trim_end_matches('/');
+        // Set part by part: nothing in the path can become another host.
+        let mut url = base.clone();
+        url.set_path(&format!("{below}{path}"));
+        url.set_query(query);
+        let inside = url.origin() == base.origin()
+            && url
+                .path()
+                .strip_prefix(below)
+                .is_some_and(|rest| rest.starts_with('/'));
+        match inside {
+            true => Ok(url),
+            false => Err(ToolError::new(
+                ErrorCode::Forbidden,
+                format!("the request would leave {base}"),
+            )),
+        }
     }
 }
 
@@ -151,11 +190,12 @@ fn result(headers: &HeaderMap, text: &str, status: u16) -> Value {
 }
 
 /// The text of a document, and where it came from if that is an address.
-async fn document_text(source: &str) -> Result<(String, Option<Url>), String> {
+async fn document_text(source: &str, egress: &Egress) -> Result<(String, Option<Url>), String> {
+    let shown = masked_text(source);
     let Ok(url) = Url::parse(source) else {
         let path = Path::new(source).to_owned();
         if !path.is_absolute() {
-            return Err(format!("{source:?} is neither an address nor a full path"));
+            return Err(format!("{shown:?} is neither an address nor a full path"));
         }
         let read = tokio::task::spawn_blocking(move || {
             let size = std::fs::metadata(&path)?.len();
@@ -167,32 +207,47 @@ async fn document_text(source: &str) -> Result<(String, Option<Url>), String> {
         let read = read.await.map_err(|e| e.to_string())?;
         return read
             .map(|text| (text, None))
-            .map_err(|e: std::io::Error| format!("{source} cannot be read: {e}"));
+            .map_err(|e: std::io::Error| format!("{shown} cannot be read: {e}"));
     };
-    let client = Egress::gateway(&url.origin().ascii_serialization()).map_err(|e| e.to_string())?;
-    let limits = FetchLimits {
-        total_timeout: Some(DOCUMENT_TIME),
-        max_bytes: Some(MAX_DOCUMENT),
-        max_redirects: Some(0),
+    let outgoing = Outgoing {
+        limits: FetchLimits {
+            total_timeout: Some(DOCUMENT_TIME),
+            max_bytes: Some(MAX_DOCUMENT),
+            max_redirects: Some(0),
+        },
+        ..Outgoing::get(url.as_str())
     };
-    let target = url[url::Position::BeforePath..].to_owned();
-    let answer = client
-        .fetch(Method::GET, &target, HeaderMap::new(), None, limits)
-        .await;
-    let answer = answer.map_err(|e| e.to_string())?;
+    let failed = |error: EgressError| format!("{shown}: {}", reason(&error));
+    let answer = egress.fetch(outgoing).await.map_err(failed)?;
     if !answer.status.is_success() {
-        return Err(format!("{source} answered {}", answer.status));
+        return Err(format!("{shown} answered {}", answer.status));
     }
-    let body = answer.bytes().await.map_err(|e| e.to_string())?;
+    let body = answer.bytes().await.map_err(failed)?;
     let text = String::from_utf8(body.to_vec()).map_err(|_| "it is not UTF-8".to_owned())?;
     Ok((text, Some(url)))
+}
+
+/// What went wrong; a hint follows on a line of its own.
+fn reason(error: &EgressError) -> String {
+    match error {
+        EgressError::Redirects { .. } => "it redirects, and redirects are not followed".to_owned(),
+        error => error.to_string(),
+    }
 }
 
 fn failure(error: &EgressError) -> ToolError {
     let code = match error {
         EgressError::TimedOut(_) => ErrorCode::DeadlineExceeded,
         EgressError::TooLarge { .. } => ErrorCode::TooLarge,
+        EgressError::Private { .. } => ErrorCode::Forbidden,
+        EgressError::Redirects { .. } => ErrorCode::Failed,
         _ => ErrorCode::Unavailable,
     };
-    ToolError::new(code, format!("the service could not be asked: {error}"))
+    let reason = reason(error);
+    let (why, hint) = reason.split_once('\n').unwrap_or((&reason, ""));
+    let failed = ToolError::new(code, format!("the service cannot be called: {why}"));
+    match hint.is_empty() {
+        true => failed,
+        false => failed.hint(hint),
+    }
 }

@@ -3,9 +3,54 @@
 use manyhands_core::ToolError;
 use manyhands_guard::{HeaderMap, HeaderName, HeaderValue};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::document::{BodyKind, Operation, Parameter, Slot};
+/// Where a parameter goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Slot {
+    Path,
+    Query,
+    Header,
+}
+
+/// One parameter.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Parameter {
+    /// Its name in the tool's schema.
+    pub(super) key: String,
+    /// Its name in the request.
+    pub(super) name: String,
+    #[serde(rename = "in")]
+    pub(super) slot: Slot,
+    /// Whether each item of a list is a parameter of its own.
+    pub(super) explode: bool,
+}
+
+/// How a body is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum BodyKind {
+    Json,
+    Form,
+    Text,
+}
+
+/// The request that a tool stands for. It is part of the tool's definition, so that the owner accepts
+/// where it goes together with what it says; a call is made from what was accepted, never from the
+/// document as it is now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::servers) struct Request {
+    /// Scheme, host, port and base path of the service; nothing where the settings say them.
+    pub(super) server: Option<String>,
+    /// `GET`, `POST` and so on.
+    pub(super) method: String,
+    /// The path with its `{parameters}`.
+    pub(super) path: String,
+    pub(super) parameters: Vec<Parameter>,
+    pub(super) body: Option<BodyKind>,
+}
 
 /// Everything but letters, digits and what RFC 3986 leaves alone.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
@@ -17,19 +62,25 @@ const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
 /// One request, without where it goes and who asks.
 #[derive(Debug, PartialEq)]
 pub(super) struct Draft {
-    /// The path and the query, below the service's own path.
-    pub(super) target: String,
+    /// The path, below the service's own.
+    pub(super) path: String,
+    pub(super) query: Option<String>,
     pub(super) headers: HeaderMap,
     pub(super) body: Option<Vec<u8>>,
 }
 
 /// The request that arguments ask for; they fit the schema.
 pub(super) fn draft(
-    operation: &Operation,
+    operation: &Request,
     arguments: &Map<String, Value>,
 ) -> Result<Draft, ToolError> {
-    let mut path = operation.path.clone();
-    let mut query: Vec<String> = Vec::new();
+    let template = operation.path.split('#').next().unwrap_or_default();
+    let (path, fixed) = match template.split_once('?') {
+        Some((path, query)) => (path, Some(query)),
+        None => (template, None),
+    };
+    let mut path = path.to_owned();
+    let mut query: Vec<String> = fixed.map(str::to_owned).into_iter().collect();
     let mut headers = HeaderMap::new();
     for parameter in &operation.parameters {
         let Some(value) = arguments
@@ -71,12 +122,9 @@ pub(super) fn draft(
         "accept",
         HeaderValue::from_static("application/json, */*;q=0.5"),
     );
-    let target = match query.is_empty() {
-        true => path,
-        false => format!("{path}?{}", query.join("&")),
-    };
     Ok(Draft {
-        target,
+        path,
+        query: (!query.is_empty()).then(|| query.join("&")),
         headers,
         body: body.map(String::into_bytes),
     })
@@ -129,19 +177,19 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn operation(path: &str, parameters: &[(&str, Slot)], body: Option<BodyKind>) -> Operation {
+    fn operation(path: &str, parameters: &[(&str, Slot)], body: Option<BodyKind>) -> Request {
         let parameter = |(name, slot): &(&str, Slot)| Parameter {
             key: (*name).to_owned(),
             name: (*name).to_owned(),
             slot: *slot,
             explode: true,
         };
-        Operation {
+        Request {
+            server: None,
             method: "GET".to_owned(),
             path: path.to_owned(),
             parameters: parameters.iter().map(parameter).collect(),
             body,
-            definition: Value::Null,
         }
     }
 
@@ -154,7 +202,8 @@ mod tests {
         ];
         let operation = operation("/pets/{id}", &of, None);
         let draft = draft(&operation, arguments.as_object().unwrap()).unwrap();
-        assert_eq!(draft.target, target);
+        let query = draft.query.map(|query| format!("?{query}"));
+        assert_eq!(draft.path + &query.unwrap_or_default(), target);
     }
 
     #[test]

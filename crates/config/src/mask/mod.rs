@@ -1,11 +1,22 @@
 //! Masking secrets in whatever is shown of the configuration.
+//!
+//! What a key means comes first: the schema marks what is secret (`x-secret`) and what only names
+//! things (`x-mask = "names"`). Where the schema says nothing, the key's own name decides; and every
+//! text that is shown is looked through for secrets by their shape.
+
+#[cfg(test)]
+mod table;
+mod text;
+mod url;
 
 use serde_json::Value;
 
 use crate::error::PathError;
 use crate::path::KeyPath;
 use crate::read::find;
-use crate::shape::Shape;
+use crate::shape::{Mask, Shape};
+
+pub(crate) use text::mask_text;
 
 const MASK: &str = "***";
 
@@ -47,6 +58,11 @@ pub fn mask(value: &Value) -> Value {
     walk(value, None)
 }
 
+/// A text such as an address, with every secret in it as `***`.
+pub fn masked_text(text: &str) -> String {
+    mask_text(text)
+}
+
 /// The same, and also what `shape` marks secret.
 pub(crate) fn with(value: &Value, shape: &Shape) -> Value {
     walk(value, Some(shape))
@@ -55,22 +71,20 @@ pub(crate) fn with(value: &Value, shape: &Shape) -> Value {
 /// What may be shown at `path` inside `value`. Below a secret everything is the
 /// secret's mask, existing or not, so that a path cannot feel its way inside.
 pub(crate) fn at(value: &Value, shape: &Shape, path: &KeyPath) -> Result<Value, PathError> {
-    let mut above = KeyPath::default();
-    let mut here = Some(shape);
+    // Masked from the root: whether one argument of a program is secret depends on the one before it.
+    let all = walk(value, Some(shape));
+    let mut shown = Some(&all);
     for segment in path.segments() {
-        above = above.join(segment);
-        here = here.and_then(|shape| shape.child(segment));
-        let Ok(found) = find(value, shape, &above) else {
-            break;
-        };
-        let marked = here.is_some_and(|shape| shape.secret);
-        if (marked || is_secret(segment, found)) && !found.is_null() {
-            let shown = find(value, shape, path).map_or(Value::from(MASK), hide);
-            return Ok(shown);
+        if shown.is_some_and(|shown| shown == MASK) {
+            return Ok(Value::from(MASK));
         }
+        shown = shown.and_then(|shown| match shown {
+            Value::Array(list) => list.get(segment.parse::<usize>().ok()?),
+            other => other.get(segment),
+        });
     }
-    let found = find(value, shape, path)?;
-    Ok(walk(found, here))
+    find(value, shape, path)?;
+    Ok(shown.cloned().unwrap_or_default())
 }
 
 fn walk(value: &Value, shape: Option<&Shape>) -> Value {
@@ -78,19 +92,26 @@ fn walk(value: &Value, shape: Option<&Shape>) -> Value {
         return hide(value);
     }
     let below = |segment: &str| shape.and_then(|shape| shape.child(segment));
+    let names = |shape: Option<&Shape>| shape.is_some_and(|shape| shape.mask == Some(Mask::Names));
     match value {
         Value::Object(object) => {
             let entries = object.iter().map(|(key, value)| {
-                let shown = if is_secret(key, value) {
-                    hide(value)
-                } else {
-                    walk(value, below(key))
+                let child = below(key);
+                let named = names(shape) || names(child);
+                let shown = match !named && is_secret(key, value) {
+                    true => hide(value),
+                    false => walk(value, child),
                 };
                 (key.clone(), shown)
             });
             Value::Object(entries.collect())
         }
+        Value::Array(list) if shape.is_some_and(|shape| shape.mask == Some(Mask::Args)) => {
+            let args = list.iter().map(|arg| arg.as_str().unwrap_or_default());
+            text::mask_args(args).into()
+        }
         Value::Array(list) => list.iter().map(|item| walk(item, below("0"))).collect(),
+        Value::String(text) => mask_text(text).into(),
         other => other.clone(),
     }
 }
