@@ -185,7 +185,8 @@ pub struct Limits {
     /// What one datastore, filestore or knowledge base holds at most, in bytes.
     #[schemars(range(min = 1))]
     pub collection_bytes: u64,
-    /// Calls one caller may make in a minute. The owner is not limited.
+    /// Calls one caller may make in a minute, and refusals one caller may cause in a minute. The owner
+    /// is not limited.
     #[schemars(range(min = 1))]
     pub calls_per_minute: u32,
     /// Calls one caller may make in a day, by UTC. 0 means no limit; the owner has none.

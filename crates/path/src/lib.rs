@@ -24,6 +24,7 @@ mod layer;
 mod metrics;
 mod proposal;
 mod redact;
+mod refusals;
 mod resolve;
 mod run;
 mod shown;

@@ -26,6 +26,7 @@ use crate::deadline::Deadline;
 use crate::layer::{Call, CallResult, Layer, Next};
 use crate::metrics::{Measure, Metrics};
 use crate::redact::Redact;
+use crate::refusals::Refusals;
 use crate::resolve::Resolve;
 use crate::run::Run;
 use crate::validate::Validate;
@@ -56,6 +57,7 @@ pub struct Path {
     limits: Arc<ArcSwap<Limits>>,
     authorizer: Arc<ArcSwap<Authorizer>>,
     metrics: Arc<Metrics>,
+    refusals: Arc<Refusals>,
     desk: ApprovalDesk,
     running: TaskTracker,
     parking: Arc<AtomicBool>,
@@ -82,6 +84,7 @@ impl Path {
         let (draining, stopping) = (CancellationToken::new(), CancellationToken::new());
         let parking = Arc::new(AtomicBool::new(false));
         let validate = Arc::new(Validate::default());
+        let refusals = Refusals::new(store.audit().clone(), clock.clone(), limits.clone());
         let layers: Vec<Arc<dyn Layer>> = vec![
             Arc::new(Measure {
                 metrics: metrics.clone(),
@@ -91,6 +94,7 @@ impl Path {
                 chain: store.audit().clone(),
                 clock: clock.clone(),
                 redactor: redactor.clone(),
+                refusals: refusals.clone(),
             }),
             Arc::new(Cap {
                 limits: limits.clone(),
@@ -145,6 +149,7 @@ impl Path {
             limits,
             authorizer,
             metrics,
+            refusals,
             desk,
             running: TaskTracker::new(),
             parking,
@@ -189,6 +194,7 @@ impl Path {
             self.stopping.cancel();
             self.running.wait().await;
         }
+        self.refusals.flush().await;
     }
 }
 
@@ -213,6 +219,10 @@ impl Path {
                 ToolError::new(ErrorCode::Unavailable, "the gateway is stopping")
                     .hint("call again once it is back"),
             );
+        }
+        if let Err(refused) = self.refusals.admit(&request.caller) {
+            self.metrics.turned_away(refused.code);
+            return Err(refused);
         }
         let cancel = self.stopping.child_token();
         // Dropping this future, as a face does when its asker goes away, drops the guard.

@@ -13,11 +13,12 @@ use manyhands_core::{
     Timestamp, TokenId, Tool, ToolError, ToolSpec,
 };
 use manyhands_guard::Redactor;
-use manyhands_store::{AuditEntry, AuditFilter, AuditKind, AuditRecord, Durability, Store};
+use manyhands_store::{Audit, AuditEntry, AuditFilter, AuditKind, AuditRecord, Durability, Store};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 
-use crate::layer::CallResult;
+use crate::layer::{Call, CallResult};
 use crate::stack::{Parts, Path};
 
 /// What the fixture's redactor knows.
@@ -178,6 +179,36 @@ impl Fixture {
             ..AuditFilter::default()
         };
         self.store.audit().query(&filter).await.unwrap()
+    }
+
+    /// The whole audit, newest first, once everything queued is on disk.
+    pub(crate) async fn whole_audit(&self) -> Vec<AuditRecord> {
+        self.audit("").await;
+        let filter = AuditFilter {
+            limit: Some(100_000),
+            ..AuditFilter::default()
+        };
+        self.store.audit().query(&filter).await.unwrap()
+    }
+
+    /// The chain that the path writes to.
+    pub(crate) fn chain(&self) -> Audit {
+        self.store.audit().clone()
+    }
+
+    /// Stops the path, closes the store, and says how large the database is then.
+    pub(crate) async fn size_when_closed(self) -> u64 {
+        self.path.drain(Duration::ZERO).await;
+        self.store.close().await.unwrap();
+        let database = self._home.path().join("manyhands.db");
+        std::fs::metadata(database).unwrap().len()
+    }
+
+    /// A call as a layer sees it before its tool is found.
+    pub(crate) fn call_of(&self, caller: Caller, tool: &str) -> Call {
+        let ids = Ids::new(self.clock.clone(), Arc::new(SeededEntropy::new(3)));
+        let request = CallRequest::new(tool, json!({}), Arc::new(caller));
+        Call::new(ids.next(), request, CancellationToken::new())
     }
 
     pub(crate) async fn last_audit(&self, tool: &str) -> AuditEntry {
