@@ -49,6 +49,8 @@ pub struct Settings {
     pub tls: Option<Tls>,
     /// What one caller, and all of them together, may use up.
     pub limits: Limits,
+    /// How long the audit log is kept.
+    pub audit: AuditLog,
     /// What is allowed, asked about and refused.
     pub policy: Policy,
     /// The folder that `tool::*` work in; `host/workspace` in the home unless said.
@@ -115,6 +117,7 @@ impl Default for Settings {
             public_url: None,
             tls: None,
             limits: Limits::default(),
+            audit: AuditLog::default(),
             policy: Policy::default(),
             workspace_root: None,
             file_cache_dir: None,
@@ -224,6 +227,30 @@ impl Default for Limits {
             approval_minutes: 15,
             shutdown_seconds: 10,
             failed_logins: 10,
+        }
+    }
+}
+
+/// How long the audit log is kept. Old entries are removed only together with a sealed checkpoint, so that
+/// `manyhands audit verify` still proves the rest and that nothing else was removed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct AuditLog {
+    /// Days that entries are kept. 0 means for ever.
+    pub keep_days: u32,
+    /// The most that the audit log may occupy in the database, in bytes; the oldest entries go first.
+    /// 0 means no limit.
+    pub max_bytes: u64,
+    /// Write entries into a compressed file under `blobs/audit` before they are removed.
+    pub archive: bool,
+}
+
+impl Default for AuditLog {
+    fn default() -> Self {
+        Self {
+            keep_days: 400,
+            max_bytes: 2 * 1024 * MIB,
+            archive: true,
         }
     }
 }

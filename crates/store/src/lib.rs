@@ -46,7 +46,7 @@ pub use artifact_record::{ArtifactFilter, ArtifactRecord, Bucket, ChatRecord, Ne
 pub use artifacts::Artifacts;
 pub use audit::{
     Audit, AuditEntry, AuditFilter, AuditKind, AuditProblem, AuditRecord, AuditStatus, CallCounts,
-    CountBy, Durability, MAX_SUMMARY, Verdict, VerifyFrom,
+    CountBy, Durability, MAX_SUMMARY, Retention, Verdict, VerifyFrom,
 };
 pub use backup::{Backup, BackupSummary, Overwrite, Restore, RestoreSummary, backup, restore};
 pub use blobs::{Blobs, Disk, blob_path};
