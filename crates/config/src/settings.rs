@@ -185,9 +185,29 @@ pub struct Limits {
     /// Minutes that a download link of an artifact is good.
     #[schemars(range(min = 1, max = 10_080))]
     pub artifact_url_minutes: u32,
+    /// Artifacts that one agent may have. 0 means no limit.
+    pub artifact_agent_files: u64,
+    /// All artifacts of one caller together, in bytes. 0 means no limit; the owner has none.
+    pub artifact_caller_bytes: u64,
+    /// Artifacts that one caller may have. 0 means no limit; the owner has none.
+    pub artifact_caller_files: u64,
     /// What one datastore, filestore or knowledge base holds at most, in bytes.
     #[schemars(range(min = 1))]
     pub collection_bytes: u64,
+    /// Rows, files or documents in one datastore, filestore or knowledge base. 0 means no limit.
+    pub collection_entries: u64,
+    /// All files in the workspace of one agent together, in bytes. 0 means no limit.
+    pub workspace_bytes: u64,
+    /// Files in the workspace of one agent. 0 means no limit.
+    pub workspace_files: u64,
+    /// Conversations of one agent. Only the owner may start more. 0 means no limit.
+    pub agent_sessions: u64,
+    /// Bytes that one caller may write in an hour: files, artifacts, records and whatever else a call
+    /// stores. The owner is not limited; an agent that works for the owner is. 0 means no limit.
+    pub write_bytes_per_hour: u64,
+    /// With less free disk space than this, in bytes, only the owner can still write. With less than an
+    /// eighth of it nobody can; reading, deleting, approving and administration go on. 0 turns this off.
+    pub min_free_bytes: u64,
     /// Calls one caller may make in a minute, and refusals one caller may cause in a minute. The owner
     /// is not limited.
     #[schemars(range(min = 1))]
@@ -220,7 +240,16 @@ impl Default for Limits {
             artifact_total_bytes: 50 * 1024 * MIB,
             artifact_kept_days: 0,
             artifact_url_minutes: 60,
+            artifact_agent_files: 100_000,
+            artifact_caller_bytes: 5 * 1024 * MIB,
+            artifact_caller_files: 20_000,
             collection_bytes: 1024 * MIB,
+            collection_entries: 1_000_000,
+            workspace_bytes: 2 * 1024 * MIB,
+            workspace_files: 100_000,
+            agent_sessions: 10_000,
+            write_bytes_per_hour: 1024 * MIB,
+            min_free_bytes: 512 * MIB,
             calls_per_minute: 600,
             calls_per_day: 0,
             concurrent_calls: 64,

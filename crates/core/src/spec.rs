@@ -121,6 +121,9 @@ pub struct ToolSpec {
     /// It waits for turns whose calls take places of their own, so it takes none itself.
     #[serde(skip)]
     pub waits: bool,
+    /// It only removes what is stored, so it is still allowed when storage is full.
+    #[serde(skip)]
+    pub frees: bool,
 }
 
 impl ToolSpec {
@@ -147,6 +150,7 @@ impl ToolSpec {
             chats: Where::Anywhere,
             variants: Arc::default(),
             waits: false,
+            frees: false,
         }
     }
 
@@ -168,6 +172,13 @@ impl ToolSpec {
     #[must_use]
     pub fn waits(mut self) -> Self {
         self.waits = true;
+        self
+    }
+
+    /// Says that it only removes what is stored.
+    #[must_use]
+    pub fn frees(mut self) -> Self {
+        self.frees = true;
         self
     }
 

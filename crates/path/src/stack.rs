@@ -8,8 +8,8 @@ use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use manyhands_config::{Limits, Policy};
 use manyhands_core::{
-    CallRequest, Catalogue, Clock, ErrorCode, Ids, Invoke, Outcome, Question, Tool, ToolError,
-    Verdict,
+    CallRequest, Caller, Catalogue, Clock, ErrorCode, Ids, Invoke, Outcome, Question, Tool,
+    ToolError, Verdict,
 };
 use manyhands_guard::Redactor;
 use manyhands_store::Store;
@@ -29,6 +29,7 @@ use crate::redact::Redact;
 use crate::refusals::Refusals;
 use crate::resolve::Resolve;
 use crate::run::Run;
+use crate::storage::{Storage, WriteRates};
 use crate::validate::Validate;
 
 /// What the path is built from.
@@ -58,6 +59,7 @@ pub struct Path {
     authorizer: Arc<ArcSwap<Authorizer>>,
     metrics: Arc<Metrics>,
     refusals: Arc<Refusals>,
+    rates: Arc<WriteRates>,
     desk: ApprovalDesk,
     running: TaskTracker,
     parking: Arc<AtomicBool>,
@@ -85,6 +87,11 @@ impl Path {
         let parking = Arc::new(AtomicBool::new(false));
         let validate = Arc::new(Validate::default());
         let refusals = Refusals::new(store.audit().clone(), clock.clone(), limits.clone());
+        let rates = Arc::new(WriteRates::new(
+            limits.clone(),
+            clock.clone(),
+            store.disk().clone(),
+        ));
         let layers: Vec<Arc<dyn Layer>> = vec![
             Arc::new(Measure {
                 metrics: metrics.clone(),
@@ -100,6 +107,7 @@ impl Path {
                 limits: limits.clone(),
                 artifacts: store.artifacts().clone(),
                 clock: clock.clone(),
+                rates: rates.clone(),
             }),
             Arc::new(Redact {
                 redactor: redactor.clone(),
@@ -116,6 +124,10 @@ impl Path {
             Arc::new(Authorize {
                 authorizer: authorizer.clone(),
                 catalogue: catalogue.clone(),
+            }),
+            // Before the owner is asked: nobody should approve a call that is then refused for want of room.
+            Arc::new(Storage {
+                rates: rates.clone(),
             }),
             Arc::new(Approve {
                 desk: desk.clone(),
@@ -150,6 +162,7 @@ impl Path {
             authorizer,
             metrics,
             refusals,
+            rates,
             desk,
             running: TaskTracker::new(),
             parking,
@@ -177,6 +190,12 @@ impl Path {
     /// The snapshot that decisions are made from now.
     pub fn authorizer(&self) -> Arc<Authorizer> {
         self.authorizer.load_full()
+    }
+
+    /// Charges a caller for `bytes` that are stored outside of a call, such as a message; refused when
+    /// it has written too much or disk space is low.
+    pub fn charge(&self, caller: &Caller, bytes: u64) -> Result<(), ToolError> {
+        self.rates.charge_caller(caller, bytes)
     }
 
     /// From here on whoever goes away does so because the gateway stops: their questions stay, for

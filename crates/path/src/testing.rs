@@ -13,7 +13,9 @@ use manyhands_core::{
     Timestamp, TokenId, Tool, ToolError, ToolSpec,
 };
 use manyhands_guard::Redactor;
-use manyhands_store::{Audit, AuditEntry, AuditFilter, AuditKind, AuditRecord, Durability, Store};
+use manyhands_store::{
+    Audit, AuditEntry, AuditFilter, AuditKind, AuditRecord, DiskWatch, Durability, Quotas, Store,
+};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -119,6 +121,8 @@ impl Fixture {
             ),
             ("test::count", Effects::WRITES, Act::Count(counted.clone())),
             ("test::launch", Effects::RUNS, Act::Count(counted.clone())),
+            ("test::save", Effects::WRITES, Act::Count(counted.clone())),
+            ("test::delete", Effects::WRITES, Act::Count(counted.clone())),
         ] {
             catalogue
                 .add(Arc::new(TestTool::new(name, effects, act)))
@@ -196,6 +200,19 @@ impl Fixture {
         self.store.audit().clone()
     }
 
+    /// Free space where the store is.
+    pub(crate) fn disk(&self) -> DiskWatch {
+        self.store.disk().clone()
+    }
+
+    /// Sets how much space must be free for others than the owner to write.
+    pub(crate) fn min_free(&self, bytes: u64) {
+        self.store.limit(Quotas {
+            min_free_bytes: bytes,
+            ..Quotas::default()
+        });
+    }
+
     /// Stops the path, closes the store, and says how large the database is then.
     pub(crate) async fn size_when_closed(self) -> u64 {
         self.path.drain(Duration::ZERO).await;
@@ -264,11 +281,14 @@ impl TestTool {
         if name == "test::brief" {
             spec = spec.deadline(Duration::from_millis(20));
         }
+        if name == "test::delete" {
+            spec = spec.frees();
+        }
         if name == "test::wait" {
             spec = spec.waits();
         }
-        let takes_text =
-            !matches!(act, Act::Hang(..) | Act::Panic | Act::Print) && name != "test::count";
+        let takes_text = !matches!(act, Act::Hang(..) | Act::Panic | Act::Print)
+            && !["test::count", "test::delete"].contains(&name);
         if takes_text {
             spec.input_schema = Arc::new(json!({
                 "type": "object",

@@ -211,7 +211,7 @@ impl Line {
 /// What could not be kept.
 pub(crate) fn unkept(error: &StoreError) -> ToolError {
     let code = match error {
-        StoreError::Full => ErrorCode::StorageFull,
+        StoreError::Full | StoreError::LowSpace { .. } => ErrorCode::StorageFull,
         _ => ErrorCode::Unavailable,
     };
     ToolError::new(code, format!("the chats: {error}"))
