@@ -34,6 +34,7 @@ mod contract_web_search;
 mod crash;
 mod cron;
 mod daemon;
+mod disk_use;
 mod docs;
 mod doors;
 mod escape;

@@ -199,16 +199,22 @@ impl Minds {
     ) -> Result<Sent, ToolError> {
         let inner = &self.inner;
         inner.agent(key.agent())?;
-        inner.house.caller(origin)?;
+        let caller = inner.house.caller(origin)?;
+        let text = json(&input)?;
+        inner.house.admit(&caller, text.len() as u64)?;
+        let limits = inner.house.limits();
+        if !caller.is_owner() {
+            inner.check_room(key, limits.sessions).await?;
+        }
         let session = inner.session(key).await?;
-        let most = inner.house.limits().queued;
+        let most = limits.queued;
         let id = inner.ids.next::<Uuid>().to_string();
         let record = TurnRecord {
             run_id: run_id.unwrap_or_else(|| id.clone()),
             id,
             session_key: session.key,
             state: TurnState::Queued,
-            input: json(&input)?,
+            input: text,
             origin: json(origin)?,
             work: "{}".to_owned(),
             outcome: None,
@@ -424,6 +430,27 @@ impl Inner {
         freed.again
     }
 
+    /// Refuses a session that is not there yet while its agent has `most` or more.
+    async fn check_room(&self, key: &SessionKey, most: u64) -> Result<(), ToolError> {
+        if most == 0
+            || self
+                .sessions
+                .get(key.as_str())
+                .await
+                .map_err(kept)?
+                .is_some()
+        {
+            return Ok(());
+        }
+        let there = self.sessions.count_of(key.agent()).await.map_err(kept)?;
+        if there < most {
+            return Ok(());
+        }
+        let message = format!("{} has {there} of {most} conversations", key.agent());
+        Err(ToolError::new(ErrorCode::BudgetExceeded, message)
+            .hint("delete some, or ask the owner to raise limits.agent_sessions"))
+    }
+
     /// The session of that key, made when it is not there, begun anew when its time has come.
     pub(crate) async fn session(
         self: &Arc<Self>,
@@ -629,7 +656,8 @@ fn json(value: &impl serde::Serialize) -> Result<String, ToolError> {
 
 pub(crate) fn kept(error: StoreError) -> ToolError {
     let code = match &error {
-        StoreError::Full => ErrorCode::StorageFull,
+        StoreError::Full | StoreError::LowSpace { .. } => ErrorCode::StorageFull,
+        StoreError::Quota { .. } => ErrorCode::BudgetExceeded,
         StoreError::Changed { .. } => ErrorCode::Conflict,
         StoreError::NotFound { .. } => ErrorCode::NotFound,
         _ => ErrorCode::Unavailable,

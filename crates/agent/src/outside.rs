@@ -147,6 +147,10 @@ pub trait House: Send + Sync {
     fn limits(&self) -> TurnLimits;
     /// Whoever came by an origin, with the rights they have now.
     fn caller(&self, origin: &Origin) -> Result<Arc<Caller>, ToolError>;
+    /// Refuses an input of so many bytes while its caller may not store more.
+    fn admit(&self, _caller: &Caller, _bytes: u64) -> Result<(), ToolError> {
+        Ok(())
+    }
     /// A file of an agent's workspace, and what tainted it; `None` when it is not there.
     async fn file(&self, agent: &AgentId, path: &str) -> Option<(String, Taint)>;
     /// The skills that an agent can use now.

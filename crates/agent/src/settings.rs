@@ -108,6 +108,8 @@ pub struct TurnLimits {
     pub approval: Duration,
     /// How many inputs may wait in one session.
     pub queued: usize,
+    /// How many sessions of an agent others than the owner may bring about; 0 means no limit.
+    pub sessions: u64,
     /// How many tokens of conversation a model is shown before older ones are summarised.
     pub window: u64,
     /// How long a turn that was cut off waits for the tools it was about to use: machines dial in and
@@ -123,6 +125,7 @@ impl Default for TurnLimits {
             wall: Duration::from_secs(3_600),
             approval: Duration::from_secs(900),
             queued: 64,
+            sessions: 0,
             window: 120_000,
             tools: Duration::from_secs(60),
         }

@@ -15,6 +15,9 @@ pub struct Cron {
     /// How many jobs there may be.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub max_jobs: u32,
+    /// How many jobs one caller may have. The owner is not limited.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub max_jobs_per_caller: u32,
     /// How many jobs run at once; the others wait their turn.
     #[schemars(range(min = 1, max = 256))]
     pub max_concurrent_runs: u32,
@@ -31,6 +34,7 @@ impl Default for Cron {
         Self {
             enabled: true,
             max_jobs: 100_000,
+            max_jobs_per_caller: 1_000,
             max_concurrent_runs: 4,
             missed: MissedPolicy::Once,
             window_hours: 24,

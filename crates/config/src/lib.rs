@@ -55,7 +55,8 @@ pub use read::{get, is_local, masked, value_from_text};
 pub use reference::{reference, schema};
 pub use servers::{Confinement, Discovery, McpFace, McpServer, OauthSettings, ServerKind};
 pub use settings::{
-    AgentPolicy, ApprovalMode, Limits, Log, LogFormat, Policy, Predicate, Rule, Settings, Tls,
+    AgentPolicy, ApprovalMode, AuditLog, Limits, Log, LogFormat, Policy, Predicate, Rule, Settings,
+    Tls,
 };
 pub use skills::{SkillEntry, SkillNeeds, Skills};
 pub use tools::{

@@ -49,6 +49,8 @@ pub struct Settings {
     pub tls: Option<Tls>,
     /// What one caller, and all of them together, may use up.
     pub limits: Limits,
+    /// How long the audit log is kept.
+    pub audit: AuditLog,
     /// What is allowed, asked about and refused.
     pub policy: Policy,
     /// The folder that `tool::*` work in; `host/workspace` in the home unless said.
@@ -115,6 +117,7 @@ impl Default for Settings {
             public_url: None,
             tls: None,
             limits: Limits::default(),
+            audit: AuditLog::default(),
             policy: Policy::default(),
             workspace_root: None,
             file_cache_dir: None,
@@ -182,10 +185,31 @@ pub struct Limits {
     /// Minutes that a download link of an artifact is good.
     #[schemars(range(min = 1, max = 10_080))]
     pub artifact_url_minutes: u32,
+    /// Artifacts that one agent may have. 0 means no limit.
+    pub artifact_agent_files: u64,
+    /// All artifacts of one caller together, in bytes. 0 means no limit; the owner has none.
+    pub artifact_caller_bytes: u64,
+    /// Artifacts that one caller may have. 0 means no limit; the owner has none.
+    pub artifact_caller_files: u64,
     /// What one datastore, filestore or knowledge base holds at most, in bytes.
     #[schemars(range(min = 1))]
     pub collection_bytes: u64,
-    /// Calls one caller may make in a minute. The owner is not limited.
+    /// Rows, files or documents in one datastore, filestore or knowledge base. 0 means no limit.
+    pub collection_entries: u64,
+    /// All files in the workspace of one agent together, in bytes. 0 means no limit.
+    pub workspace_bytes: u64,
+    /// Files in the workspace of one agent. 0 means no limit.
+    pub workspace_files: u64,
+    /// Conversations of one agent. Only the owner may start more. 0 means no limit.
+    pub agent_sessions: u64,
+    /// Bytes that one caller may write in an hour: files, artifacts, records and whatever else a call
+    /// stores. The owner is not limited; an agent that works for the owner is. 0 means no limit.
+    pub write_bytes_per_hour: u64,
+    /// With less free disk space than this, in bytes, only the owner can still write. With less than an
+    /// eighth of it nobody can; reading, deleting, approving and administration go on. 0 turns this off.
+    pub min_free_bytes: u64,
+    /// Calls one caller may make in a minute, and refusals one caller may cause in a minute. The owner
+    /// is not limited.
     #[schemars(range(min = 1))]
     pub calls_per_minute: u32,
     /// Calls one caller may make in a day, by UTC. 0 means no limit; the owner has none.
@@ -216,13 +240,46 @@ impl Default for Limits {
             artifact_total_bytes: 50 * 1024 * MIB,
             artifact_kept_days: 0,
             artifact_url_minutes: 60,
+            artifact_agent_files: 100_000,
+            artifact_caller_bytes: 5 * 1024 * MIB,
+            artifact_caller_files: 20_000,
             collection_bytes: 1024 * MIB,
+            collection_entries: 1_000_000,
+            workspace_bytes: 2 * 1024 * MIB,
+            workspace_files: 100_000,
+            agent_sessions: 10_000,
+            write_bytes_per_hour: 1024 * MIB,
+            min_free_bytes: 512 * MIB,
             calls_per_minute: 600,
             calls_per_day: 0,
             concurrent_calls: 64,
             approval_minutes: 15,
             shutdown_seconds: 10,
             failed_logins: 10,
+        }
+    }
+}
+
+/// How long the audit log is kept. Old entries are removed only together with a sealed checkpoint, so that
+/// `manyhands audit verify` still proves the rest and that nothing else was removed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct AuditLog {
+    /// Days that entries are kept. 0 means for ever.
+    pub keep_days: u32,
+    /// The most that the audit log may occupy in the database, in bytes; the oldest entries go first.
+    /// 0 means no limit.
+    pub max_bytes: u64,
+    /// Write entries into a compressed file under `blobs/audit` before they are removed.
+    pub archive: bool,
+}
+
+impl Default for AuditLog {
+    fn default() -> Self {
+        Self {
+            keep_days: 400,
+            max_bytes: 2 * 1024 * MIB,
+            archive: true,
         }
     }
 }

@@ -122,6 +122,9 @@ pub struct ToolSpec {
     /// patterns name it in full. `*` does not include it.
     #[serde(skip)]
     pub administers: bool,
+    /// It only removes what is stored, so it is still allowed when storage is full.
+    #[serde(skip)]
+    pub frees: bool,
 }
 
 impl ToolSpec {
@@ -148,6 +151,7 @@ impl ToolSpec {
             variants: Arc::default(),
             waits: false,
             administers: false,
+            frees: false,
         }
     }
 
@@ -176,6 +180,13 @@ impl ToolSpec {
     #[must_use]
     pub fn administers(mut self) -> Self {
         self.administers = true;
+        self
+    }
+
+    /// Says that it only removes what is stored.
+    #[must_use]
+    pub fn frees(mut self) -> Self {
+        self.frees = true;
         self
     }
 

@@ -11,7 +11,7 @@ use axum_server::tls_rustls::RustlsConfig;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use manyhands_config::{ConfigFile, Settings, Tls, Watcher};
 use manyhands_core::Timestamp;
-use manyhands_store::{Holder, HomeLock};
+use manyhands_store::{Holder, HomeLock, Retention};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::gateway::{Gateway, Options, StartError};
@@ -231,6 +231,7 @@ async fn upkeep(gateway: Arc<Gateway>) {
         if let Err(error) = gateway.store.artifacts().sweep(gateway.clock.now()).await {
             tracing::warn!(%error, "expired artifacts could not be removed");
         }
+        prune_audit(&gateway).await;
         retire(&gateway).await;
         if let Err(error) = gateway.chats().sweep().await {
             tracing::warn!(%error, "old messages of chats could not be removed");
@@ -240,6 +241,28 @@ async fn upkeep(gateway: Arc<Gateway>) {
         }
         if let Err(error) = gateway.nodes.sweep().await {
             tracing::warn!(%error, "old news of nodes could not be removed");
+        }
+    }
+}
+
+/// Removes the oldest audit entries that the settings no longer keep.
+async fn prune_audit(gateway: &Gateway) {
+    let settings = gateway.settings.current();
+    let log = &settings.audit;
+    let days = i64::from(log.keep_days);
+    let retention = Retention {
+        before: (days > 0).then(|| Timestamp(gateway.clock.now().0 - days * 86_400_000)),
+        max_bytes: (log.max_bytes > 0).then_some(log.max_bytes),
+        archive: log.archive.then(|| gateway.store.blobs().clone()),
+    };
+    loop {
+        match gateway.store.audit().prune(&retention).await {
+            Ok(0) => return,
+            Ok(count) => tracing::info!(count, "removed old audit entries; their end is sealed"),
+            Err(error) => {
+                tracing::warn!(%error, "cannot remove old audit entries");
+                return;
+            }
         }
     }
 }

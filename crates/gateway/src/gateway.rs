@@ -37,7 +37,7 @@ use crate::http::{Links, Listening};
 use crate::minds::{self, Kin, Post, Thinkers};
 use crate::nodes::Nodes;
 use crate::nodes::transfer::Transfers;
-use crate::reconfigure::rules;
+use crate::reconfigure::{quotas, rules};
 use crate::servers::{Servers, ServersParts};
 use crate::settings::LiveSettings;
 use crate::web::Web;
@@ -169,6 +169,7 @@ impl Gateway {
         let config = ConfigFile::new(home.join(CONFIG_FILE));
         config.create()?;
         let (settings, _) = config.load()?;
+        store.limit(quotas(&settings));
         let doorman = Doorman::open(
             store.tokens().clone(),
             clock.clone(),

@@ -10,6 +10,15 @@ use serde_json::{Value, json};
 use crate::doorman::Admitted;
 use crate::gateway::Gateway;
 
+/// What a one-off call does to what is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stores {
+    /// It adds something, so it needs room.
+    More,
+    /// It only removes something, so it is allowed when storage is full.
+    Less,
+}
+
 type Work = dyn FnOnce(CallContext) -> BoxFuture<'static, Result<Outcome, ToolError>> + Send;
 
 /// A tool for one call, under the spec of one in the catalogue.
@@ -40,6 +49,7 @@ impl Gateway {
         &self,
         asker: &Admitted,
         request: CallRequest,
+        stores: Stores,
         work: impl FnOnce(CallContext) -> BoxFuture<'static, Result<Outcome, ToolError>>
         + Send
         + 'static,
@@ -51,6 +61,7 @@ impl Gateway {
         })?;
         let mut spec = tool.spec().clone();
         spec.input_schema = Arc::new(json!({ "type": "object" }));
+        spec.frees = stores == Stores::Less;
         let tool = Arc::new(OneOff {
             spec,
             work: Mutex::new(Some(Box::new(work))),

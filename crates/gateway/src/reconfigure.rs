@@ -6,6 +6,7 @@ use std::sync::Arc;
 use manyhands_config::{Changes, ConfigError, Settings, diff};
 use manyhands_core::{AgentId, Caller, ErrorCode, ToolError};
 use manyhands_path::{AgentRules, Authorizer, RootOf};
+use manyhands_store::Quotas;
 use serde_json::Value;
 
 use crate::folders::keep_roots_apart;
@@ -31,6 +32,16 @@ pub(crate) fn rules(settings: &Settings, kin: &Arc<Kin>) -> Result<Authorizer, S
         false => kin.place(agent).1,
     });
     Authorizer::with_agents(&settings.policy, &own, root_of).map_err(|e| e.to_string())
+}
+
+/// How much may be stored.
+pub(crate) fn quotas(settings: &Settings) -> Quotas {
+    let limits = &settings.limits;
+    Quotas {
+        workspace_bytes: limits.workspace_bytes,
+        workspace_files: limits.workspace_files,
+        min_free_bytes: limits.min_free_bytes,
+    }
 }
 
 impl Gateway {
@@ -106,6 +117,7 @@ impl Gateway {
         let rules = rules(&settings, &self.families.post.kin)
             .map_err(|e| ToolError::parameter("policy.rules", e))?;
         self.path.reconfigure(settings.limits.clone(), rules);
+        self.store.limit(quotas(&settings));
         self.settings.replace(settings);
         if changes.keys.iter().any(|key| key.starts_with("tools.")) {
             let built_in = self.families.catalogue(&self.settings, &self.catalogue);

@@ -22,6 +22,7 @@ use manyhands_store::{
 
 use crate::canonical::{canonical, digest};
 use crate::layer::{Call, CallResult, Layer, Next};
+use crate::refusals::{Recording, Refusals};
 use crate::shown::shown;
 
 /// How much of the arguments the record shows.
@@ -32,6 +33,7 @@ pub struct Audit {
     pub(crate) chain: Chain,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) redactor: Arc<ArcSwap<Redactor>>,
+    pub(crate) refusals: Arc<Refusals>,
 }
 
 /// Records that a call that changes something is about to begin.
@@ -53,6 +55,20 @@ impl Layer for Audit {
         } else {
             AuditKind::Refused
         };
+        if let (AuditKind::Refused, Err(error)) = (kind, &result) {
+            // Before the arguments are looked at: a flood must not cost more than its answers.
+            match self.refusals.note(call, error.code) {
+                Recording::Alone => {}
+                Recording::Counted => return result,
+                Recording::Begun { caller } => {
+                    let begun = self.refusals.begun(caller);
+                    if let Err(error) = self.chain.record(begun, Durability::Soon).await {
+                        tracing::error!(%error, "failed to record in the audit that refusals are counted");
+                    }
+                    return result;
+                }
+            }
+        }
         let mut entry = entry(call, kind, &*self.clock, &self.redactor.load());
         entry.duration_us = u64::try_from(took.as_micros()).ok();
         match &result {

@@ -7,10 +7,11 @@ use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use manyhands_config::Limits;
 use manyhands_core::{Clock, ContentBlock, Cut, Outcome, content_of};
-use manyhands_store::{Artifacts, Bucket, NewArtifact, Room};
+use manyhands_store::{Artifacts, Bucket, NewArtifact, Room, charged_to};
 use serde_json::{Value, json};
 
 use crate::layer::{Call, CallResult, Layer, Next};
+use crate::storage::{WriteRates, artifact_room as room};
 
 /// The largest value that shows a picture: 10 MiB in base64, and what is said of it.
 const MAX_PICTURE: u64 = 14 * 1024 * 1024;
@@ -20,6 +21,7 @@ pub struct Cap {
     pub(crate) limits: Arc<ArcSwap<Limits>>,
     pub(crate) artifacts: Artifacts,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) rates: Arc<WriteRates>,
 }
 
 #[async_trait]
@@ -52,14 +54,18 @@ impl Cap {
                 bucket: Bucket::Results,
                 room: Room {
                     one: limits.artifact_bytes,
-                    agent: limits.artifact_agent_bytes,
-                    all: limits.artifact_total_bytes,
+                    ..room(limits, call.caller.is_owner())
                 },
                 expires: Some(self.clock.now().plus(Duration::from_secs(
                     u64::from(limits.artifact_days) * 86_400,
                 ))),
             };
-            match self.artifacts.put(new, whole.into_bytes().into()).await {
+            // Reading must not fill the disk either: a result kept whole is a write of the caller.
+            let kept = match self.rates.payer(call) {
+                Ok(payer) => charged_to(payer, self.artifacts.put(new, whole.into())).await,
+                Err(low) => Err(low),
+            };
+            match kept {
                 Ok(record) => Some(record.id),
                 Err(error) => {
                     tracing::warn!(call = %call.id, %error, "a large result could not be kept whole");

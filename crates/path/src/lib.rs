@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! metrics > audit > cap > redact > resolve > available > validate > authorize
-//!         > approve > budget > places > started > deadline > run
+//!         > storage > approve > budget > places > started > deadline > run
 //! ```
 //!
 //! Read left to right a call goes in; read right to left its outcome comes out. The
@@ -24,10 +24,12 @@ mod layer;
 mod metrics;
 mod proposal;
 mod redact;
+mod refusals;
 mod resolve;
 mod run;
 mod shown;
 mod stack;
+mod storage;
 mod validate;
 
 #[cfg(test)]
@@ -38,4 +40,5 @@ pub use authorize::{AgentRules, Authorizer, RootOf, may_act_for};
 pub use layer::{Call, CallResult, Layer, Next};
 pub use metrics::Metrics;
 pub use stack::{Parts, Path};
+pub use storage::artifact_room;
 pub use validate::{check_schema, validate_against};

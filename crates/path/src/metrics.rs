@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, RwLock};
 
 use async_trait::async_trait;
-use manyhands_core::Clock;
+use manyhands_core::{Clock, ErrorCode};
 use metrics::{Counter, Gauge, Histogram, Key, Label, Level, Metadata, Recorder};
 use metrics_exporter_prometheus::{
     Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder,
@@ -79,6 +79,11 @@ impl Metrics {
         let labels: Vec<Label> = labels.iter().map(label).collect();
         let key = Key::from_parts(name, labels);
         self.recorder.register_gauge(&key, &META)
+    }
+
+    /// Counts a call that was refused before its tool was looked up.
+    pub(crate) fn turned_away(&self, code: ErrorCode) {
+        self.meter("unknown", code.word()).calls.increment(1);
     }
 
     fn meter(&self, tool: &str, status: &str) -> Meter {

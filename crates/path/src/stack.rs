@@ -8,8 +8,8 @@ use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use manyhands_config::{Limits, Policy};
 use manyhands_core::{
-    CallRequest, Catalogue, Clock, ErrorCode, Ids, Invoke, Outcome, Question, Tool, ToolError,
-    Verdict,
+    CallRequest, Caller, Catalogue, Clock, ErrorCode, Ids, Invoke, Outcome, Question, Tool,
+    ToolError, Verdict,
 };
 use manyhands_guard::Redactor;
 use manyhands_store::Store;
@@ -26,8 +26,10 @@ use crate::deadline::Deadline;
 use crate::layer::{Call, CallResult, Layer, Next};
 use crate::metrics::{Measure, Metrics};
 use crate::redact::Redact;
+use crate::refusals::Refusals;
 use crate::resolve::Resolve;
 use crate::run::Run;
+use crate::storage::{Storage, WriteRates};
 use crate::validate::Validate;
 
 /// What the path is built from.
@@ -56,6 +58,8 @@ pub struct Path {
     limits: Arc<ArcSwap<Limits>>,
     authorizer: Arc<ArcSwap<Authorizer>>,
     metrics: Arc<Metrics>,
+    refusals: Arc<Refusals>,
+    rates: Arc<WriteRates>,
     desk: ApprovalDesk,
     running: TaskTracker,
     parking: Arc<AtomicBool>,
@@ -82,6 +86,12 @@ impl Path {
         let (draining, stopping) = (CancellationToken::new(), CancellationToken::new());
         let parking = Arc::new(AtomicBool::new(false));
         let validate = Arc::new(Validate::default());
+        let refusals = Refusals::new(store.audit().clone(), clock.clone(), limits.clone());
+        let rates = Arc::new(WriteRates::new(
+            limits.clone(),
+            clock.clone(),
+            store.disk().clone(),
+        ));
         let layers: Vec<Arc<dyn Layer>> = vec![
             Arc::new(Measure {
                 metrics: metrics.clone(),
@@ -91,11 +101,13 @@ impl Path {
                 chain: store.audit().clone(),
                 clock: clock.clone(),
                 redactor: redactor.clone(),
+                refusals: refusals.clone(),
             }),
             Arc::new(Cap {
                 limits: limits.clone(),
                 artifacts: store.artifacts().clone(),
                 clock: clock.clone(),
+                rates: rates.clone(),
             }),
             Arc::new(Redact {
                 redactor: redactor.clone(),
@@ -112,6 +124,10 @@ impl Path {
             Arc::new(Authorize {
                 authorizer: authorizer.clone(),
                 catalogue: catalogue.clone(),
+            }),
+            // Before the owner is asked: nobody should approve a call that is then refused for want of room.
+            Arc::new(Storage {
+                rates: rates.clone(),
             }),
             Arc::new(Approve {
                 desk: desk.clone(),
@@ -145,6 +161,8 @@ impl Path {
             limits,
             authorizer,
             metrics,
+            refusals,
+            rates,
             desk,
             running: TaskTracker::new(),
             parking,
@@ -174,6 +192,12 @@ impl Path {
         self.authorizer.load_full()
     }
 
+    /// Charges a caller for `bytes` that are stored outside of a call, such as a message; refused when
+    /// it has written too much or disk space is low.
+    pub fn charge(&self, caller: &Caller, bytes: u64) -> Result<(), ToolError> {
+        self.rates.charge_caller(caller, bytes)
+    }
+
     /// From here on whoever goes away does so because the gateway stops: their questions stay, for
     /// they come back. To be called before anybody is told to go.
     pub fn park(&self) {
@@ -189,6 +213,7 @@ impl Path {
             self.stopping.cancel();
             self.running.wait().await;
         }
+        self.refusals.flush().await;
     }
 }
 
@@ -213,6 +238,10 @@ impl Path {
                 ToolError::new(ErrorCode::Unavailable, "the gateway is stopping")
                     .hint("call again once it is back"),
             );
+        }
+        if let Err(refused) = self.refusals.admit(&request.caller) {
+            self.metrics.turned_away(refused.code);
+            return Err(refused);
         }
         let cancel = self.stopping.child_token();
         // Dropping this future, as a face does when its asker goes away, drops the guard.

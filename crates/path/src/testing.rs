@@ -13,11 +13,14 @@ use manyhands_core::{
     Timestamp, TokenId, Tool, ToolError, ToolSpec,
 };
 use manyhands_guard::Redactor;
-use manyhands_store::{AuditEntry, AuditFilter, AuditKind, AuditRecord, Durability, Store};
+use manyhands_store::{
+    Audit, AuditEntry, AuditFilter, AuditKind, AuditRecord, DiskWatch, Durability, Quotas, Store,
+};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 
-use crate::layer::CallResult;
+use crate::layer::{Call, CallResult};
 use crate::stack::{Parts, Path};
 
 /// What the fixture's redactor knows.
@@ -118,6 +121,8 @@ impl Fixture {
             ),
             ("test::count", Effects::WRITES, Act::Count(counted.clone())),
             ("test::launch", Effects::RUNS, Act::Count(counted.clone())),
+            ("test::save", Effects::WRITES, Act::Count(counted.clone())),
+            ("test::delete", Effects::WRITES, Act::Count(counted.clone())),
         ] {
             catalogue
                 .add(Arc::new(TestTool::new(name, effects, act)))
@@ -180,6 +185,49 @@ impl Fixture {
         self.store.audit().query(&filter).await.unwrap()
     }
 
+    /// The whole audit, newest first, once everything queued is on disk.
+    pub(crate) async fn whole_audit(&self) -> Vec<AuditRecord> {
+        self.audit("").await;
+        let filter = AuditFilter {
+            limit: Some(100_000),
+            ..AuditFilter::default()
+        };
+        self.store.audit().query(&filter).await.unwrap()
+    }
+
+    /// The chain that the path writes to.
+    pub(crate) fn chain(&self) -> Audit {
+        self.store.audit().clone()
+    }
+
+    /// Free space where the store is.
+    pub(crate) fn disk(&self) -> DiskWatch {
+        self.store.disk().clone()
+    }
+
+    /// Sets how much space must be free for others than the owner to write.
+    pub(crate) fn min_free(&self, bytes: u64) {
+        self.store.limit(Quotas {
+            min_free_bytes: bytes,
+            ..Quotas::default()
+        });
+    }
+
+    /// Stops the path, closes the store, and says how large the database is then.
+    pub(crate) async fn size_when_closed(self) -> u64 {
+        self.path.drain(Duration::ZERO).await;
+        self.store.close().await.unwrap();
+        let database = self._home.path().join("manyhands.db");
+        std::fs::metadata(database).unwrap().len()
+    }
+
+    /// A call as a layer sees it before its tool is found.
+    pub(crate) fn call_of(&self, caller: Caller, tool: &str) -> Call {
+        let ids = Ids::new(self.clock.clone(), Arc::new(SeededEntropy::new(3)));
+        let request = CallRequest::new(tool, json!({}), Arc::new(caller));
+        Call::new(ids.next(), request, CancellationToken::new())
+    }
+
     pub(crate) async fn last_audit(&self, tool: &str) -> AuditEntry {
         self.path.drain(Duration::from_secs(5)).await;
         self.audit(tool).await.remove(0).entry
@@ -233,11 +281,14 @@ impl TestTool {
         if name == "test::brief" {
             spec = spec.deadline(Duration::from_millis(20));
         }
+        if name == "test::delete" {
+            spec = spec.frees();
+        }
         if name == "test::wait" {
             spec = spec.waits();
         }
-        let takes_text =
-            !matches!(act, Act::Hang(..) | Act::Panic | Act::Print) && name != "test::count";
+        let takes_text = !matches!(act, Act::Hang(..) | Act::Panic | Act::Print)
+            && !["test::count", "test::delete"].contains(&name);
         if takes_text {
             spec.input_schema = Arc::new(json!({
                 "type": "object",

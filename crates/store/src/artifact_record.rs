@@ -18,15 +18,21 @@ pub enum Bucket {
     New(AgentId),
 }
 
-/// How much may be kept, in bytes.
+/// How much may be kept: bytes, and numbers of artifacts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Room {
-    /// In one artifact.
+    /// Bytes of one artifact.
     pub one: u64,
-    /// In all artifacts of an agent.
+    /// Bytes of all artifacts of an agent.
     pub agent: u64,
-    /// In all artifacts there are.
+    /// Bytes of all artifacts there are.
     pub all: u64,
+    /// Artifacts of an agent.
+    pub agent_files: u64,
+    /// Bytes of all artifacts of a caller.
+    pub caller: u64,
+    /// Artifacts of a caller.
+    pub caller_files: u64,
 }
 
 impl Room {
@@ -35,6 +41,9 @@ impl Room {
         one: u64::MAX,
         agent: u64::MAX,
         all: u64::MAX,
+        agent_files: u64::MAX,
+        caller: u64::MAX,
+        caller_files: u64::MAX,
     };
 }
 

@@ -10,6 +10,7 @@ mod bytes;
 mod chats;
 #[cfg(test)]
 mod tests;
+mod usage;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -31,6 +32,7 @@ use crate::sql::{Sql, Statement, Tx};
 
 pub(crate) use self::bytes::FOLDER;
 use self::bytes::{Written, location};
+use self::usage::Used;
 
 /// Expired artifacts removed per transaction.
 const SWEEP: i64 = 500;
@@ -85,7 +87,7 @@ impl Artifacts {
     ) -> Result<ArtifactRecord, StoreError> {
         let used = match new.room {
             Room::ENDLESS => Used::default(),
-            _ => self.used(&new).await?,
+            _ => self.used(new.agent.as_str(), &new.caller).await?,
         };
         let id: ArtifactId = self.ids.next();
         let written = Written::begin(&self.blobs, &self.places, id);
@@ -111,16 +113,6 @@ impl Artifacts {
         Ok(record)
     }
 
-    /// How much is kept now, by the agent of `new` and in all.
-    async fn used(&self, new: &NewArtifact) -> Result<Used, StoreError> {
-        let select = Statement::new(USED).bind(new.agent.as_str());
-        self.sql
-            .one(select)
-            .await?
-            .as_ref()
-            .map_or(Ok(Used::default()), Used::of)
-    }
-
     /// Writes the record down, beside equal bytes where there are some.
     async fn enter(
         &self,
@@ -133,12 +125,8 @@ impl Artifacts {
         let _turn = self.turn.lock().await;
         let mut tx = self.sql.begin().await?;
         if *room != Room::ENDLESS {
-            let select = Statement::new(USED).bind(record.agent.as_str());
-            let used = tx
-                .one(select)
-                .await?
-                .as_ref()
-                .map_or(Ok(Used::default()), Used::of)?;
+            let select = usage::select(record.agent.as_str(), &record.caller);
+            let used = Used::of(&tx.all(select).await?)?;
             if let Err(full) = used.admit(record, room) {
                 tx.abandon().await;
                 return Err(full);
@@ -165,6 +153,7 @@ impl Artifacts {
         }
         let blob = equal.clone().unwrap_or_else(|| record.id.to_string());
         tx.run(insert(record, size, &blob)).await?;
+        usage::added(&mut tx, record.agent.as_str(), &record.caller, size).await?;
         tx.commit().await?;
         if equal.is_none() {
             written.keep();
@@ -226,9 +215,12 @@ impl Artifacts {
     pub async fn delete(&self, id: ArtifactId) -> Result<bool, StoreError> {
         let _turn = self.turn.lock().await;
         let mut tx = self.sql.begin().await?;
-        let delete = Statement::new("DELETE FROM artifact WHERE id = $1 RETURNING blob")
-            .bind(id.to_string());
+        let delete = Statement::new(
+            "DELETE FROM artifact WHERE id = $1 RETURNING blob, agent, caller, size",
+        )
+        .bind(id.to_string());
         let rows = tx.all(delete).await?;
+        usage::removed(&mut tx, &rows).await?;
         let known = !rows.is_empty();
         let blobs = rows.iter().map(|row| row.parsed("blob"));
         let gone = unnamed(&mut tx, blobs.collect::<Result<_, _>>()?).await?;
@@ -247,9 +239,10 @@ impl Artifacts {
             let delete = Statement::new(
                 "DELETE FROM artifact WHERE id IN
                      (SELECT id FROM artifact WHERE expires <= $1 LIMIT $2)
-                 RETURNING blob",
+                 RETURNING blob, agent, caller, size",
             );
             let rows = tx.all(delete.bind(now).bind(SWEEP)).await?;
+            usage::removed(&mut tx, &rows).await?;
             let mut blobs = rows
                 .iter()
                 .map(|row| row.parsed("blob"))
@@ -330,42 +323,4 @@ fn insert(record: &ArtifactRecord, size: i64, blob: &str) -> Statement {
     .bind(record.expires)
     .bind(record.chat.map(|chat: ChatId| chat.to_string()))
     .bind(blob)
-}
-
-const USED: &str = "SELECT (SELECT COALESCE(SUM(size), 0) FROM artifact WHERE agent = $1) AS own,
-                           (SELECT COALESCE(SUM(size), 0) FROM artifact) AS every";
-
-/// How much is kept, in bytes.
-#[derive(Debug, Clone, Copy, Default)]
-struct Used {
-    agent: u64,
-    all: u64,
-}
-
-impl Used {
-    fn of(row: &crate::sql::Row) -> Result<Self, StoreError> {
-        Ok(Self {
-            agent: u64::try_from(row.int("own")?).unwrap_or(0),
-            all: u64::try_from(row.int("every")?).unwrap_or(0),
-        })
-    }
-
-    /// How much one more may have.
-    fn left(&self, room: &Room) -> u64 {
-        let agent = room.agent.saturating_sub(self.agent);
-        room.one.min(agent).min(room.all.saturating_sub(self.all))
-    }
-
-    /// Whether there is room for `record`, after others may have come in between.
-    fn admit(&self, record: &ArtifactRecord, room: &Room) -> Result<(), StoreError> {
-        if record.size > self.left(room) {
-            return Err(bytes::no_room(
-                record.size,
-                record.agent.as_str(),
-                room,
-                *self,
-            ));
-        }
-        Ok(())
-    }
 }

@@ -16,6 +16,18 @@ pub enum StoreError {
         /// Which limit, and what to do.
         what: String,
     },
+    /// A quota of an agent or a caller is used up; nothing was written.
+    #[error("{what}")]
+    Quota {
+        /// Which quota, how much of it is used, and what to do.
+        what: String,
+    },
+    /// Too little disk space is left for this writer; nothing was written.
+    #[error("{what}")]
+    LowSpace {
+        /// How much is left, which setting decides, and what to do.
+        what: String,
+    },
     /// Somebody else changed it meanwhile.
     #[error("{what} changed meanwhile: read it again and repeat the change")]
     Changed {

@@ -31,6 +31,7 @@ mod memory;
 mod nodes;
 mod pins;
 mod provenance;
+mod quota;
 mod sessions;
 mod sql;
 mod store;
@@ -46,7 +47,7 @@ pub use artifact_record::{ArtifactFilter, ArtifactRecord, Bucket, ChatRecord, Ne
 pub use artifacts::Artifacts;
 pub use audit::{
     Audit, AuditEntry, AuditFilter, AuditKind, AuditProblem, AuditRecord, AuditStatus, CallCounts,
-    CountBy, Durability, MAX_SUMMARY, Verdict, VerifyFrom,
+    CountBy, Durability, MAX_SUMMARY, Retention, Verdict, VerifyFrom,
 };
 pub use backup::{
     Backup, BackupSummary, Overwrite, Restore, RestoreSummary, Staged, backup, restore, stage,
@@ -58,13 +59,14 @@ pub use chats::{
     OutboxState, Promise, SendEnd, SenderRow, SenderState,
 };
 pub use collections::{
-    CollectionKind, CollectionRecord, Collections, DataRow, Document, Filter, FilterError, Grant,
-    Level, NewDocument, NewRow, Passage, RowQuery, Rows, Sort, StoredFile, UnknownWord, VaultEntry,
+    CollectionKind, CollectionRecord, CollectionRoom, Collections, DataRow, Document, Filter,
+    FilterError, Grant, Level, NewDocument, NewRow, Passage, RowQuery, Rows, Sort, StoredFile,
+    UnknownWord, VaultEntry,
 };
 pub use connections::{ConnectionKind, ConnectionRecord, ConnectionStatus, Connections};
 pub use cron::{
-    Claim, Cron, JobCounts, JobFilter, JobKind, JobRecord, MissedRuns, Overlap, RunEnd, RunRecord,
-    RunState,
+    Claim, Cron, JobCounts, JobFilter, JobKind, JobRecord, JobRoom, MissedRuns, Overlap, RunEnd,
+    RunRecord, RunState,
 };
 pub use error::StoreError;
 pub use lock::{Holder, HomeLock};
@@ -72,6 +74,7 @@ pub use memory::{Behind, Mark, Memory, MemoryScope, Piece, PieceSource, Recalled
 pub use nodes::{NodeNews, NodeRecord, Nodes};
 pub use pins::{Pin, Pins, Said};
 pub use provenance::{ObjectKind, Provenance, TaintMark};
+pub use quota::{Charge, DiskSpace, DiskWatch, Quotas, charged_to};
 pub use sessions::{
     Act, AgentMail, AgentMessage, CallRecord, CallState, Deleted, Entry, Full, SessionRecord,
     Sessions, Taken, TurnEnd, TurnRecord, TurnState, Usage, UsageRow, archive_folder,

@@ -9,7 +9,7 @@ use manyhands_core::{Clock, Ids, Secret};
 use crate::approvals::Approvals;
 use crate::artifacts::{Artifacts, FOLDER as ARTIFACTS};
 use crate::audit::Audit;
-use crate::blobs::{Blobs, Disk, blob_path};
+use crate::blobs::{Blobs, Disk, Metered, blob_path};
 use crate::chats::Chats;
 use crate::collections::{Collections, FOLDER as COLLECTIONS};
 use crate::connections::Connections;
@@ -19,6 +19,7 @@ use crate::home::{self, BLOBS, DATABASE};
 use crate::nodes::Nodes;
 use crate::pins::Pins;
 use crate::provenance::Provenance;
+use crate::quota::{DiskWatch, Ledger, Quotas};
 use crate::sessions::{AgentMail, Sessions};
 use crate::sql::{Inspection, Sql, Statement, inspect};
 use crate::tokens::Tokens;
@@ -33,7 +34,6 @@ pub struct Store {
     inner: Arc<Inner>,
 }
 
-#[derive(Debug)]
 struct Inner {
     home: PathBuf,
     sql: Sql,
@@ -51,8 +51,16 @@ struct Inner {
     chats: Chats,
     archives: Blobs,
     blobs: Blobs,
+    ledger: Arc<Ledger>,
+    disk: DiskWatch,
     vault: Vault,
     audit: Audit,
+}
+
+impl std::fmt::Debug for Inner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Inner({})", self.home.display())
+    }
 }
 
 impl Store {
@@ -84,7 +92,9 @@ impl Store {
     ) -> Result<Self, StoreError> {
         let key = vault_key(home, &sql, ids.clone(), passphrase).await?;
         let vault = Vault::new(sql.clone(), key, clock.clone(), ids.clone());
-        let blobs = open_blobs(home)?;
+        let ledger = Arc::new(Ledger::new(clock.clone()));
+        let blobs: Blobs = Arc::new(Metered::new(open_blobs(home)?, ledger.clone()));
+        let disk = DiskWatch::new(home, clock.clone());
         let audit = Audit::open(sql.clone(), &vault, home, clock.clone()).await?;
         let approvals = Approvals::new(sql.clone());
         let tree = |name: &str| Ok::<_, StoreError>(blobs.scoped(&blob_path(name)?)?);
@@ -105,6 +115,8 @@ impl Store {
             collections: Collections::new(sql.clone(), collections, vault.clone(), clock, ids),
             archives: tree(ARCHIVES)?,
             blobs,
+            ledger,
+            disk,
             sql,
             vault,
             audit,
@@ -187,6 +199,17 @@ impl Store {
     /// Bytes under a path. `artifacts/` belongs to the artifacts.
     pub fn blobs(&self) -> &Blobs {
         &self.inner.blobs
+    }
+
+    /// Free disk space.
+    pub fn disk(&self) -> &DiskWatch {
+        &self.inner.disk
+    }
+
+    /// Sets how much may be stored; nothing is limited before.
+    pub fn limit(&self, quotas: Quotas) {
+        self.inner.ledger.set(quotas);
+        self.inner.disk.set_min_free(quotas.min_free_bytes);
     }
 
     /// Secrets.

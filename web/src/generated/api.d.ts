@@ -2247,6 +2247,11 @@ export interface components {
             ok: boolean;
             /** @description What is wrong, at most a hundred things. */
             problems: components["schemas"]["AuditProblem"][];
+            /**
+             * Format: uint64
+             * @description How many entries at the beginning were removed by retention, as its sealed checkpoint proves.
+             */
+            removed: number;
         };
         /** @description An account that a bridge carries. */
         BridgeMade: {

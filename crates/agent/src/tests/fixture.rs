@@ -5,7 +5,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use manyhands_core::{
     AgentId, CallContext, CallRequest, Caller, Catalogue, Effects, ErrorCode, Ids, Invoke,
-    ManualClock, Outcome, SeededEntropy, Taint, Timestamp, Tool, ToolError, ToolSpec,
+    ManualClock, Outcome, Pattern, Principal, Rights, Role, SeededEntropy, Taint, Timestamp, Tool,
+    ToolError, ToolSpec,
 };
 use manyhands_llm::{
     Arguments, Cost, Delta, ErrorKind, Message, ModelError, Reply, ReplyBlock, Request, StopReason,
@@ -320,8 +321,15 @@ impl House for TestHouse {
         *self.limits.lock().unwrap()
     }
 
-    fn caller(&self, _: &Origin) -> Result<Arc<Caller>, ToolError> {
-        Ok(Arc::new(Caller::gateway()))
+    fn caller(&self, origin: &Origin) -> Result<Arc<Caller>, ToolError> {
+        Ok(Arc::new(match &origin.person {
+            Some(person) => Caller::new(
+                Principal::person(person),
+                "guest",
+                Rights::new(Role::Client, vec![Pattern::new("*")]),
+            ),
+            None => Caller::gateway(),
+        }))
     }
 
     async fn file(&self, _: &AgentId, path: &str) -> Option<(String, Taint)> {

@@ -20,6 +20,35 @@ fn text(result: &ToolResult) -> &str {
 }
 
 #[tokio::test]
+async fn others_cannot_start_more_conversations_than_an_agent_may_have() {
+    let fixture = Fixture::new(vec![]).await;
+    fixture.house.limits.lock().unwrap().sessions = 2;
+    let guest = Origin {
+        person: Some("telegram:42".to_owned()),
+        ..owner()
+    };
+    let send = async |rest: &str, who: &Origin| {
+        let key: crate::SessionKey = format!("agent:main:{rest}").parse().unwrap();
+        fixture
+            .minds
+            .send(&key, None, Input::text("hello"), who)
+            .await
+    };
+    send("a", &guest).await.unwrap();
+    send("b", &guest).await.unwrap();
+    let full = send("c", &guest).await.unwrap_err();
+    assert_eq!(full.code, manyhands_core::ErrorCode::BudgetExceeded);
+    assert!(full.hint.unwrap().contains("limits.agent_sessions"));
+    assert_eq!(
+        fixture.store.sessions().count().await.unwrap(),
+        2,
+        "nothing is there of it"
+    );
+    send("a", &guest).await.unwrap();
+    send("c", &owner()).await.unwrap();
+}
+
+#[tokio::test]
 async fn an_input_is_answered_and_kept() {
     let mut fixture = Fixture::new(vec![Line::Says("hello")]).await;
     let sent = fixture.say("r1", "hi").await;

@@ -24,8 +24,9 @@ use manyhands_core::{
     ToolError,
 };
 use manyhands_guard::Redactor;
+use manyhands_path::artifact_room;
 use manyhands_store::{
-    ArtifactFilter, ArtifactRecord, Artifacts, Bucket, NewArtifact, Room, Store, StoreError,
+    ArtifactFilter, ArtifactRecord, Artifacts, Bucket, DiskWatch, NewArtifact, Store, StoreError,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -80,6 +81,7 @@ pub(crate) struct Shelf {
     pub(crate) store: Artifacts,
     pub(crate) links: Links,
     pub(crate) redactor: Arc<ArcSwap<Redactor>>,
+    pub(crate) disk: DiskWatch,
     settings: LiveSettings,
     clock: Arc<dyn Clock>,
 }
@@ -95,6 +97,7 @@ impl Shelf {
             store: store.artifacts().clone(),
             links: Links::new(store.vault(), clock.clone()),
             redactor,
+            disk: store.disk().clone(),
             settings,
             clock,
         }
@@ -215,23 +218,15 @@ impl Shelf {
             caller: reader.caller.key(),
             bucket,
             expires: self.expires(),
-            room: self.room(),
+            room: artifact_room(&self.settings.current().limits, reader.caller.is_owner()),
         };
+        self.disk.admit(reader.caller.is_owner())?;
         self.store.put_stream(new, content).await
     }
 
     /// The largest file that is kept, in bytes.
     pub(crate) fn most(&self) -> u64 {
         self.settings.current().limits.artifact_file_bytes
-    }
-
-    fn room(&self) -> Room {
-        let limits = &self.settings.current().limits;
-        Room {
-            one: limits.artifact_file_bytes,
-            agent: limits.artifact_agent_bytes,
-            all: limits.artifact_total_bytes,
-        }
     }
 
     fn expires(&self) -> Option<Timestamp> {
@@ -267,6 +262,8 @@ impl Shelf {
 pub(crate) fn failure(error: &StoreError) -> ToolError {
     let code = match error {
         StoreError::Full => ErrorCode::StorageFull,
+        StoreError::LowSpace { .. } => ErrorCode::StorageFull,
+        StoreError::Quota { .. } => ErrorCode::BudgetExceeded,
         StoreError::Limit { .. } => ErrorCode::TooLarge,
         StoreError::NotFound { .. } => ErrorCode::NotFound,
         StoreError::Exists { .. } | StoreError::Changed { .. } => ErrorCode::Conflict,

@@ -5,7 +5,8 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use manyhands_channels::{Heard, Inbound, Location, Media, MediaKind, Mention, Message, Quoted};
 use manyhands_core::{CallId, Caller, ErrorCode, PeerKind, Place, Timestamp, ToolError};
-use manyhands_store::{Bucket, NewArtifact, Room, StoreError};
+use manyhands_path::artifact_room;
+use manyhands_store::{Bucket, NewArtifact, StoreError};
 use manyhands_wire::{
     BridgeMedia, BridgeMediaKind, BridgePeerKind, ChannelInboundParams, ChannelInboundResult,
 };
@@ -206,15 +207,19 @@ impl Chats {
             caller: Caller::gateway().key(),
             bucket: Bucket::Results,
             expires: Some(Timestamp(self.0.clock.now().0 + hours * 3_600_000)),
-            room: Room {
-                one: limits.artifact_file_bytes,
-                agent: limits.artifact_agent_bytes,
-                all: limits.artifact_total_bytes,
-            },
+            // Bridged files belong to the gateway until their message is taken, so no caller's quota counts.
+            room: artifact_room(limits, true),
         };
-        match self.0.shelf.store.put(new, bytes).await {
+        let kept = match self.0.shelf.disk.admit(false) {
+            Ok(()) => self.0.shelf.store.put(new, bytes).await,
+            Err(low) => Err(low),
+        };
+        match kept {
             Ok(kept) => Ok(format!("{HERE}{}", kept.id)),
-            Err(StoreError::Limit { .. }) => Ok(String::new()), // the message says that it is not there
+            // The message says that the file is not there.
+            Err(
+                StoreError::Limit { .. } | StoreError::Quota { .. } | StoreError::LowSpace { .. },
+            ) => Ok(String::new()),
             Err(error) => Err(unkept(&error)),
         }
     }

@@ -6,7 +6,8 @@ use bytes::Bytes;
 use manyhands_channels::{Channel, Inbound, Media, MediaKind, Message, SendError};
 use manyhands_core::{CallId, Caller, ErrorCode, Timestamp, ToolError};
 use manyhands_llm::Block;
-use manyhands_store::{Bucket, NewArtifact, Room};
+use manyhands_path::artifact_room;
+use manyhands_store::{Bucket, NewArtifact, StoreError};
 use std::sync::Arc;
 
 use super::{Chats, agent_for, unkept};
@@ -148,21 +149,23 @@ impl Chats {
             caller: caller.key(),
             bucket: Bucket::Results,
             expires: Some(Timestamp(self.0.clock.now().0 + KEPT_MS)),
-            room: Room {
-                one: limits.artifact_file_bytes,
-                agent: limits.artifact_agent_bytes,
-                all: limits.artifact_total_bytes,
-            },
+            room: artifact_room(limits, caller.is_owner()),
         };
         let size = bytes.len();
-        match self.0.shelf.store.put(new, bytes).await {
+        let kept = match self.0.shelf.disk.admit(caller.is_owner()) {
+            Ok(()) => self.0.shelf.store.put(new, bytes).await,
+            Err(low) => Err(low),
+        };
+        match kept {
             Ok(kept) => Ok(format!(
                 "[{what}, {size} bytes, kept as artifact {} in chat results]",
                 kept.id
             )),
-            Err(error @ manyhands_store::StoreError::Limit { .. }) => {
-                Ok(format!("[{what}, which was not kept: {error}]"))
-            }
+            Err(
+                error @ (StoreError::Limit { .. }
+                | StoreError::Quota { .. }
+                | StoreError::LowSpace { .. }),
+            ) => Ok(format!("[{what}, which was not kept: {error}]")),
             Err(error) => Err(unkept(&error)),
         }
     }

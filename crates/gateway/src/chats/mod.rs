@@ -232,7 +232,7 @@ async fn again<F: Future<Output = ()>>(work: impl Fn() -> F) {
 /// What could not be kept.
 pub(crate) fn unkept(error: &StoreError) -> ToolError {
     let code = match error {
-        StoreError::Full => ErrorCode::StorageFull,
+        StoreError::Full | StoreError::LowSpace { .. } => ErrorCode::StorageFull,
         _ => ErrorCode::Unavailable,
     };
     ToolError::new(code, format!("the chats: {error}"))

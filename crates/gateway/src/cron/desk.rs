@@ -8,7 +8,9 @@ use manyhands_agent::Origin;
 use manyhands_core::{AgentId, Caller, ErrorCode, Taint, Timestamp, ToolError};
 use manyhands_path::may_act_for;
 use manyhands_schedule::Schedule;
-use manyhands_store::{JobCounts, JobFilter, JobKind, JobRecord, MissedRuns, RunRecord, RunState};
+use manyhands_store::{
+    JobCounts, JobFilter, JobKind, JobRecord, JobRoom, MissedRuns, RunRecord, RunState,
+};
 use manyhands_wire::{CronJob, CronRan, CronRun, CronStatusResult};
 use serde::Serialize;
 use uuid::Uuid;
@@ -167,10 +169,23 @@ impl Cron {
         record.origin = json(&origin)?;
         record.next_run = first(&schedule, record.enabled, now, &zone);
         let most = u64::from(settings.cron.max_jobs);
-        if !inner.records.create(&record, most).await.map_err(kept)? {
-            let message = format!("there are {most} jobs already");
-            return Err(ToolError::new(ErrorCode::Conflict, message)
-                .hint("remove some, or raise cron.max_jobs"));
+        let own = match asker.caller.is_owner() {
+            true => u64::MAX,
+            false => u64::from(settings.cron.max_jobs_per_caller),
+        };
+        match inner.records.create_within(&record, most, own).await {
+            Ok(JobRoom::Kept) => {}
+            Ok(JobRoom::Full) => {
+                let message = format!("there are {most} jobs already");
+                return Err(ToolError::new(ErrorCode::Conflict, message)
+                    .hint("remove some, or raise cron.max_jobs"));
+            }
+            Ok(JobRoom::FullOfMaker) => {
+                let message = format!("this caller has {own} jobs already");
+                return Err(ToolError::new(ErrorCode::BudgetExceeded, message)
+                    .hint("remove some, or ask the owner to raise cron.max_jobs_per_caller"));
+            }
+            Err(error) => return Err(kept(error)),
         }
         self.look();
         Ok(shown(&record, &zone))

@@ -63,12 +63,13 @@ pub(super) async fn look(gateway: &Gateway) -> Vec<Finding> {
 /// What lies in the home, looked at off the runtime's threads.
 async fn files(gateway: &Gateway) -> Vec<Finding> {
     let (home, config) = (gateway.home().to_owned(), gateway.config_file().clone());
+    let least = gateway.settings.current().limits.min_free_bytes;
     let looked = tokio::task::spawn_blocking(move || {
         vec![
             machine::home(&home),
             machine::settings(&config),
             machine::owner_token(&home),
-            machine::space(&home),
+            machine::space(&home, least),
         ]
     });
     looked.await.unwrap_or_else(|error| {

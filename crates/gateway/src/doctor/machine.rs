@@ -10,9 +10,6 @@ use manyhands_guard::{Supervisor, probe, read_private, self_test};
 use super::Finding;
 use crate::home::OWNER_TOKEN_FILE;
 
-/// Less room than this and writes will soon fail.
-const LOW_SPACE: u64 = 256 * 1024 * 1024;
-
 /// The folder where everything is kept.
 pub fn home(home: &Path) -> Finding {
     match std::fs::metadata(home) {
@@ -65,8 +62,8 @@ pub fn owner_token(home: &Path) -> Finding {
     }
 }
 
-/// How much room there is.
-pub fn space(home: &Path) -> Finding {
+/// How much room there is, where others than the owner need `least` bytes to write.
+pub fn space(home: &Path, least: u64) -> Finding {
     let there = home
         .ancestors()
         .find(|path| path.exists())
@@ -75,11 +72,14 @@ pub fn space(home: &Path) -> Finding {
         Ok(disk) => {
             let free = disk.f_bavail.saturating_mul(disk.f_frsize);
             let about = format!("{} MiB free", free / (1024 * 1024));
-            if free < LOW_SPACE {
+            if free < least {
+                let least = least / (1024 * 1024);
                 Finding::wrong(
                     "space",
-                    about,
-                    "free some space: writes fail when it runs out",
+                    format!(
+                        "{about}, less than the {least} MiB of limits.min_free_bytes: only the owner can write"
+                    ),
+                    "free some space: all writes fail when it runs out",
                 )
             } else {
                 Finding::fine("space", about)

@@ -10,6 +10,7 @@ use std::time::Duration;
 use manyhands_core::{CallContext, ErrorCode, ToolError};
 use manyhands_guard::{Jail, SuperviseError};
 use manyhands_hands::shell::{self, Job, Output, Ran, Started, Terms};
+use manyhands_path::artifact_room;
 use manyhands_store::{Bucket, NewArtifact, Room};
 use tokio_util::sync::CancellationToken;
 
@@ -170,8 +171,7 @@ async fn store(
         bucket: Bucket::Results,
         room: Room {
             one: u64::MAX, // the program's output was bounded when it was taken
-            agent: limits.artifact_agent_bytes,
-            all: limits.artifact_total_bytes,
+            ..artifact_room(&limits, context.caller.is_owner())
         },
         expires: Some(host.now().plus(Duration::from_secs(days * 86_400))),
     };

@@ -20,13 +20,25 @@ pub async fn healthz() -> &'static str {
 /// The process can do its work: the store answers.
 pub async fn readyz(State(gateway): State<Arc<Gateway>>) -> Response {
     match gateway.store.check().await {
-        Ok(()) if !gateway.is_stopping() => "ready\n".into_response(),
+        Ok(()) if !gateway.is_stopping() => ready(&gateway).into_response(),
         Ok(()) => (StatusCode::SERVICE_UNAVAILABLE, "stopping\n").into_response(),
         Err(error) => (
             StatusCode::SERVICE_UNAVAILABLE,
             format!("not ready: {error}\n"),
         )
             .into_response(),
+    }
+}
+
+/// Low disk space is said and is no reason to take the gateway out of service: its owner has to reach it.
+fn ready(gateway: &Gateway) -> String {
+    let space = gateway.store.disk().space();
+    match space.is_low() {
+        true => format!(
+            "ready\nwarning: disk space is low ({} bytes free, limits.min_free_bytes = {}): only the owner can write\n",
+            space.free, space.min_free
+        ),
+        false => "ready\n".to_owned(),
     }
 }
 
@@ -46,6 +58,10 @@ pub async fn metrics(
         "text/plain; version=0.0.4; charset=utf-8",
     )];
     gateway.chats().measure(gateway.path.metrics()).await;
+    let (metrics, space) = (gateway.path.metrics(), gateway.store.disk().space());
+    metrics.gauge("disk_free_bytes").set(space.free as f64);
+    let low = u32::from(space.is_low());
+    metrics.gauge("disk_space_low").set(f64::from(low));
     (kind, gateway.path.metrics().render()).into_response()
 }
 

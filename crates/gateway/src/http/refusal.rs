@@ -78,6 +78,8 @@ impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
         let code = match error {
             StoreError::Full => ErrorCode::StorageFull,
+            StoreError::LowSpace { .. } => ErrorCode::StorageFull,
+            StoreError::Quota { .. } => ErrorCode::BudgetExceeded,
             StoreError::Limit { .. } => ErrorCode::TooLarge,
             StoreError::NotFound { .. } => ErrorCode::NotFound,
             StoreError::Settled { .. } | StoreError::Changed { .. } | StoreError::Exists { .. } => {

@@ -368,9 +368,16 @@ impl House for Rooms {
             wall: minutes(sessions.turn_minutes),
             approval: minutes(settings.limits.approval_minutes),
             queued: sessions.max_queued as usize,
+            sessions: settings.limits.agent_sessions,
             window: sessions.window_tokens,
             ..TurnLimits::default()
         }
+    }
+
+    fn admit(&self, caller: &Caller, bytes: u64) -> Result<(), ToolError> {
+        let gone = || ToolError::new(ErrorCode::Unavailable, "the gateway is stopping");
+        let gateway = self.gateway.upgrade().ok_or_else(gone)?;
+        gateway.path.charge(caller, bytes)
     }
 
     fn caller(&self, origin: &Origin) -> Result<Arc<Caller>, ToolError> {

@@ -530,6 +530,8 @@ impl Place {
                     format!("the disk is full; {} is as it was", self.asked),
                 )
                 .hint("free some space and call again"),
+                StoreError::Quota { what } => ToolError::new(ErrorCode::BudgetExceeded, what)
+                    .hint(format!("{} is as it was", self.asked)),
                 other => ToolError::new(ErrorCode::Failed, format!("{}: {other}", self.asked)),
             },
         }

@@ -93,6 +93,11 @@ async fn verify(ground: &Ground) -> Done {
             "the audit is whole: {} entries checked",
             verdict["checked"]
         ));
+        if let Some(removed @ 1..) = verdict["removed"].as_u64() {
+            output::say(format!(
+                "{removed} older entries were removed by retention; the sealed checkpoint proves that nothing else was"
+            ));
+        }
         return Ok(ExitCode::SUCCESS);
     }
     output::say(format!(

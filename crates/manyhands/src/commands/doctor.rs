@@ -69,14 +69,16 @@ async fn asked(ground: &Ground) -> Result<Vec<Finding>, Failure> {
 /// What can be seen of the home from outside.
 fn around(ground: &Ground) -> Vec<Finding> {
     let home = &ground.home;
+    let settings = ground.config().load().map(|(settings, _)| settings);
+    let limits = settings.as_ref().map(|settings| settings.limits.clone());
     let mut findings = vec![
         machine::home(home),
         machine::settings(&ground.config()),
         machine::owner_token(home),
-        machine::space(home),
+        machine::space(home, limits.unwrap_or_default().min_free_bytes),
     ];
-    // Wrong settings are told of already.
-    if let Ok((settings, _)) = ground.config().load() {
+    // Wrong settings are reported already.
+    if let Ok(settings) = settings {
         findings.push(machine::models(&settings.models));
     }
     findings

@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::Semaphore;
 
 use super::Used;
-use crate::artifact_record::{NewArtifact, Room};
+use crate::artifact_record::NewArtifact;
 use crate::blobs::Blobs;
 use crate::error::StoreError;
 use crate::hex;
@@ -57,13 +57,17 @@ impl Written {
     ) -> Result<(u64, String), StoreError> {
         let mut content = std::pin::pin!(content);
         let (place, left) = (location(self.id), used.left(&new.room));
+        if let Some(full) = used.refusal(0, new.agent.as_str(), &new.room) {
+            return Err(full); // before a byte of it is taken
+        }
         let (mut part, mut size, mut hash) = (BytesMut::new(), 0_u64, Sha256::new());
         let (mut upload, mut place_taken): (Option<Box<dyn MultipartUpload>>, _) = (None, None);
         let outcome = async {
             while let Some(bytes) = content.try_next().await? {
                 size += bytes.len() as u64;
                 if size > left {
-                    return Err(no_room(size, new.agent.as_str(), &new.room, used));
+                    let full = used.refusal(size, new.agent.as_str(), &new.room);
+                    return Err(full.unwrap_or(StoreError::Full));
                 }
                 if size > SMALL && place_taken.is_none() {
                     place_taken = self.places.acquire().await.ok();
@@ -117,27 +121,6 @@ impl Drop for Written {
             });
         }
     }
-}
-
-/// Why an artifact of so many bytes is not kept.
-pub(super) fn no_room(size: u64, agent: &str, room: &Room, used: Used) -> StoreError {
-    let what = if size > room.one {
-        format!(
-            "it has more than {} bytes, the most of one artifact (limits.artifact_file_bytes)",
-            room.one
-        )
-    } else if used.agent.saturating_add(size) > room.agent {
-        format!(
-            "the artifacts of {agent} would have more than {} bytes (limits.artifact_agent_bytes): remove some first",
-            room.agent
-        )
-    } else {
-        format!(
-            "all artifacts together would have more than {} bytes (limits.artifact_total_bytes): remove some first",
-            room.all
-        )
-    };
-    StoreError::Limit { what }
 }
 
 pub(super) async fn forget(blobs: &Blobs, id: ArtifactId) -> Result<(), StoreError> {

@@ -190,6 +190,7 @@ async fn what_there_is_no_room_for_leaves_nothing_behind() {
         one: 10,
         agent: 15,
         all: 18,
+        ..Room::ENDLESS
     };
     let put = async |agent: &str, text: &'static str| {
         let new = NewArtifact {
@@ -222,6 +223,110 @@ async fn what_there_is_no_room_for_leaves_nothing_behind() {
 }
 
 #[tokio::test]
+async fn an_agent_and_a_caller_keep_so_many_artifacts_and_bytes() {
+    let home = TestHome::new();
+    let artifacts = home.open().await.artifacts().clone();
+    let put = async |agent: &str, caller: &str, room: Room, text: &'static str| {
+        let new = NewArtifact {
+            agent: agent.parse().unwrap(),
+            caller: caller.to_owned(),
+            room,
+            ..new("a.txt", None)
+        };
+        artifacts
+            .put(new, Bytes::from_static(text.as_bytes()))
+            .await
+    };
+    let refused = |kept: Result<ArtifactRecord, StoreError>, words: &str| match kept {
+        Err(StoreError::Quota { what }) => assert!(what.contains(words), "{what}"),
+        other => panic!("{other:?}"),
+    };
+    let two = Room {
+        agent_files: 2,
+        ..Room::ENDLESS
+    };
+    let first = put("main", "a", two, "").await.unwrap();
+    put("main", "b", two, "1").await.unwrap();
+    let full = put("main", "c", two, "").await;
+    refused(full, "2 of 2 artifacts (limits.artifact_agent_files)");
+    put("other", "c", two, "2").await.unwrap();
+    let one = Room {
+        caller_files: 1,
+        ..Room::ENDLESS
+    };
+    refused(
+        put("main", "a", one, "3").await,
+        "limits.artifact_caller_files",
+    );
+    put("main", "d", one, "4").await.unwrap();
+    let ten = Room {
+        caller: 10,
+        ..Room::ENDLESS
+    };
+    put("main", "e", ten, "01234567").await.unwrap();
+    let full = put("other", "e", ten, "012").await;
+    refused(full, "8 bytes of 10 bytes (limits.artifact_caller_bytes)");
+    put("other", "e", ten, "01").await.unwrap();
+    settled(&home, 6).await;
+    artifacts.delete(first.id).await.unwrap();
+    put("main", "a", one, "5").await.unwrap();
+}
+
+#[tokio::test]
+async fn counts_agree_with_the_records_whatever_was_added_and_removed() {
+    let home = TestHome::new();
+    let store = home.open().await;
+    let artifacts = store.artifacts();
+    for number in 0..12_i64 {
+        let new = NewArtifact {
+            agent: ["main", "other"][number as usize % 2].parse().unwrap(),
+            caller: format!("c{}", number % 3),
+            ..new("a", (number < 5).then_some(number))
+        };
+        let kept = artifacts
+            .put(new, Bytes::from(vec![0; number as usize]))
+            .await;
+        if number == 7 {
+            artifacts.delete(kept.unwrap().id).await.unwrap();
+        }
+    }
+    artifacts.sweep(Timestamp(100)).await.unwrap();
+    let counted = async |text: &'static str| -> Vec<(String, i64, i64)> {
+        let rows = artifacts.sql.all(Statement::new(text)).await.unwrap();
+        let row = |row: &crate::sql::Row| {
+            let number = |column| row.int(column).unwrap();
+            (row.text("name").unwrap(), number("files"), number("bytes"))
+        };
+        rows.iter().map(row).collect()
+    };
+    for (kept, real) in [
+        (
+            "SELECT name, files, bytes FROM artifact_usage WHERE scope = 'agent' ORDER BY 1",
+            "SELECT agent AS name, COUNT(*) AS files, SUM(size) AS bytes FROM artifact GROUP BY agent ORDER BY 1",
+        ),
+        (
+            "SELECT name, files, bytes FROM artifact_usage WHERE scope = 'caller' ORDER BY 1",
+            "SELECT caller AS name, COUNT(*) AS files, SUM(size) AS bytes FROM artifact GROUP BY caller ORDER BY 1",
+        ),
+        (
+            "SELECT name, files, bytes FROM artifact_usage WHERE scope = 'all'",
+            "SELECT '' AS name, COUNT(*) AS files, SUM(size) AS bytes FROM artifact",
+        ),
+    ] {
+        assert_eq!(counted(kept).await, counted(real).await);
+    }
+    for record in all(artifacts).await {
+        artifacts.delete(record.id).await.unwrap();
+    }
+    let empty = counted("SELECT name, files, bytes FROM artifact_usage").await;
+    assert_eq!(
+        empty,
+        [],
+        "nothing is remembered of those that keep nothing"
+    );
+}
+
+#[tokio::test]
 async fn many_at_once_do_not_fill_more_than_the_room() {
     let home = TestHome::new();
     let artifacts = home.open().await.artifacts().clone();
@@ -229,6 +334,7 @@ async fn many_at_once_do_not_fill_more_than_the_room() {
         one: 100,
         agent: 50,
         all: 100,
+        ..Room::ENDLESS
     };
     let puts: Vec<_> = (0..20)
         .map(|n| {

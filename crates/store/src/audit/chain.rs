@@ -6,6 +6,7 @@
 use manyhands_core::Timestamp;
 use sha2::{Digest as _, Sha256};
 
+use super::checkpoint::{AUDIT, Announcement, PRUNED};
 use super::entry::{AuditEntry, AuditKind, AuditRecord, AuditStatus};
 use crate::columns::{effects_from, effects_text};
 use crate::error::StoreError;
@@ -176,6 +177,27 @@ impl StoredEntry {
         Ok(AuditRecord { seq, entry, hash })
     }
 
+    /// When it was written.
+    pub(super) fn at(&self) -> Timestamp {
+        Timestamp(self.at)
+    }
+
+    /// About how many bytes it takes in the database: its texts, its numbers and hash, and its places
+    /// in the indexes. The migration and `retention` count the same way.
+    pub(super) fn cost(&self) -> i64 {
+        let [_, caller, agent, tool, _, digest, summary, _, code] = &self.texts;
+        let texts = [caller, agent, tool, digest, summary, code];
+        let bytes: usize = texts.into_iter().map(String::len).sum();
+        i64::try_from(bytes).unwrap_or(i64::MAX) + 400
+    }
+
+    /// What an entry that announces a removal says; `None` for all others.
+    pub(super) fn announced(&self) -> Option<Announcement> {
+        let [kind, _, _, tool, _, _, summary, _, code] = &self.texts;
+        let announces = kind == AuditKind::Event.word() && tool == AUDIT && code == PRUNED;
+        announces.then(|| serde_json::from_str(summary).ok())?
+    }
+
     /// What an entry that reports damage says; `None` for all others.
     pub(super) fn damage(&self) -> Option<&str> {
         let [kind, _, _, tool, _, _, summary, _, code] = &self.texts;
@@ -184,7 +206,6 @@ impl StoredEntry {
     }
 }
 
-const AUDIT: &str = "audit";
 const DAMAGED: &str = "audit_damaged";
 
 /// The entry that puts found damage on record, so that it cannot be forgotten.

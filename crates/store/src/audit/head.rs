@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 use super::chain::{COLUMNS, ChainHash, GENESIS, StoredEntry};
+use super::checkpoint::Checkpoint;
 use crate::error::StoreError;
 use crate::hex;
 use crate::home::{AUDIT_HEAD, replace_file};
@@ -59,15 +60,18 @@ impl Head {
         })
     }
 
-    pub(super) fn upsert(&self) -> Statement {
+    /// Moves the head, and counts `grown` bytes of entries more.
+    pub(super) fn upsert(&self, grown: i64) -> Statement {
         Statement::new(
-            "INSERT INTO audit_head (id, seq, hash, mac) VALUES (1, $1, $2, $3)
+            "INSERT INTO audit_head (id, seq, hash, mac, bytes) VALUES (1, $1, $2, $3, $4)
              ON CONFLICT (id) DO UPDATE
-             SET seq = excluded.seq, hash = excluded.hash, mac = excluded.mac",
+             SET seq = excluded.seq, hash = excluded.hash, mac = excluded.mac,
+                 bytes = audit_head.bytes + excluded.bytes",
         )
         .bind(self.seq)
         .bind(self.hash.as_str())
         .bind(self.mac.as_str())
+        .bind(grown)
     }
 
     /// Puts the copy beside the database. Blocks.
@@ -162,6 +166,7 @@ impl Tail {
     pub(super) async fn compare_with(
         &self,
         tx: &mut Tx,
+        key: &HeadKey,
         file: &HeadFile,
     ) -> Result<Option<String>, StoreError> {
         let file = match file {
@@ -180,6 +185,10 @@ impl Tail {
         }
         if file.seq == 0 {
             return Ok(None);
+        }
+        let removed = Checkpoint::read(tx).await?;
+        if removed.is_some_and(|removed| removed.is_genuine(key) && file.seq <= removed.seq) {
+            return Ok(None); // the file was behind, as after a crash, and retention went past it
         }
         let row = tx.one(Statement::new(COLUMNS).then_with(" WHERE seq = ", file.seq));
         let stored = row.await?.and_then(|row| StoredEntry::from_row(&row).ok());

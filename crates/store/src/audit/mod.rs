@@ -2,15 +2,20 @@
 //!
 //! Entries are numbered from 1 without gaps, each carries the hash of itself and all
 //! before it, and the end is signed with a key of the vault. So a changed, missing,
-//! swapped, inserted or cut-off entry is found by [`Audit::verify`].
+//! swapped, inserted or cut-off entry is found by [`Audit::verify`]. Retention removes the oldest
+//! entries by [`Audit::prune`], which seals the point from which the chain goes on.
 
 mod chain;
+mod checkpoint;
 #[cfg(test)]
 mod claims;
 mod counts;
 mod entry;
 mod head;
 mod query;
+mod retention;
+#[cfg(test)]
+mod retention_tests;
 #[cfg(test)]
 mod tampering;
 mod verify;
@@ -26,6 +31,7 @@ use tokio::sync::{mpsc, oneshot};
 pub use counts::{CallCounts, CountBy};
 pub use entry::{AuditEntry, AuditKind, AuditRecord, AuditStatus, MAX_SUMMARY};
 pub use query::AuditFilter;
+pub use retention::Retention;
 pub use verify::{AuditProblem, Verdict, VerifyFrom};
 
 use crate::error::StoreError;
@@ -151,7 +157,7 @@ async fn inspect(sql: &Sql, key: &HeadKey, home: &Path) -> Result<Option<String>
     let file = HeadFile::read(home, key)?;
     let mut tx = sql.moment().await?;
     let tail = Tail::read(&mut tx, key).await?;
-    let found = tail.compare_with(&mut tx, &file).await?;
+    let found = tail.compare_with(&mut tx, key, &file).await?;
     tx.abandon().await;
     if tail.seq == 0 && matches!(file, HeadFile::Missing) {
         // From here on, a missing file is a sign.

@@ -5,7 +5,8 @@ use serde::Serialize;
 
 use super::Audit;
 use super::chain::{COLUMNS, ChainHash, GENESIS, StoredEntry};
-use super::head::{Head, HeadFile, SELECT_HEAD};
+use super::checkpoint::Checkpoint;
+use super::head::{Head, HeadFile, HeadKey, SELECT_HEAD};
 use crate::error::StoreError;
 use crate::hex;
 use crate::sql::{Row, Statement, Tx};
@@ -41,6 +42,8 @@ pub struct Verdict {
     pub ok: bool,
     /// How many entries were looked at.
     pub checked: u64,
+    /// How many entries at the beginning were removed by retention, as its sealed checkpoint proves.
+    pub removed: u64,
     /// What is wrong, at most a hundred things.
     pub problems: Vec<AuditProblem>,
     /// How many more there were.
@@ -54,6 +57,8 @@ impl Audit {
         let mut walk = Walk::start(self, from).await?;
         loop {
             let mut moment = self.sql.moment().await?;
+            let checkpoint = Checkpoint::read(&mut moment).await?;
+            walk.pass(&self.key, checkpoint);
             let rows = walk.next_rows(&mut moment).await?;
             for row in &rows {
                 if !walk.step(row) {
@@ -79,6 +84,12 @@ struct Walk {
     hash: Option<ChainHash>,
     /// Rows before the first place, which no honest writer makes, are looked for too.
     after: i64,
+    /// Up to where retention has removed entries.
+    removed: i64,
+    /// The checkpoint whose announcing entry is still to come.
+    announced: Option<Checkpoint>,
+    /// A forged checkpoint is reported once.
+    forged: bool,
     checked: u64,
     problems: Vec<AuditProblem>,
     more: u64,
@@ -92,12 +103,20 @@ impl Walk {
             seq: 0,
             hash: Some(GENESIS),
             after: i64::MIN,
+            removed: 0,
+            announced: None,
+            forged: false,
             checked: 0,
             problems: Vec::new(),
             more: 0,
         };
+        let mut moment = audit.sql.moment().await?;
+        let checkpoint = Checkpoint::read(&mut moment).await?;
+        moment.abandon().await;
+        let genuine = checkpoint.filter(|checkpoint| checkpoint.is_genuine(&audit.key));
+        let removed = genuine.map_or(0, |checkpoint| checkpoint.seq);
         if let VerifyFrom::Seq(first) = from
-            && first > 1
+            && first > removed + 1
         {
             let before =
                 Statement::new("SELECT hash FROM audit").then_with(" WHERE seq = ", first - 1);
@@ -112,6 +131,27 @@ impl Walk {
             (walk.seq, walk.after) = (first - 1, first - 1);
         }
         Ok(walk)
+    }
+
+    /// Passes over what retention has removed. It may go on while the chain is read, so this is asked
+    /// in the same moment as each page.
+    fn pass(&mut self, key: &HeadKey, checkpoint: Option<Checkpoint>) {
+        let Some(checkpoint) = checkpoint else {
+            return;
+        };
+        if !checkpoint.is_genuine(key) {
+            if !std::mem::replace(&mut self.forged, true) {
+                let what = "the checkpoint of removed entries was not signed by this vault";
+                self.problem(checkpoint.seq, what);
+            }
+            return;
+        }
+        self.removed = checkpoint.seq;
+        if checkpoint.seq > self.seq {
+            (self.seq, self.hash) = (checkpoint.seq, hex::decode(&checkpoint.hash));
+        }
+        // Where reading began behind it, the entry that announced it is not looked at.
+        self.announced = (checkpoint.entry > self.seq).then_some(checkpoint);
     }
 
     async fn next_rows(&self, moment: &mut Tx) -> Result<Vec<Row>, StoreError> {
@@ -138,7 +178,7 @@ impl Walk {
             return false;
         };
         self.after = seq;
-        if seq < 1 {
+        if seq <= self.removed {
             self.problem(seq, "an entry was inserted before the first");
             return true;
         }
@@ -165,6 +205,13 @@ impl Walk {
         {
             self.problem(seq, "the entry is not the one audit.head names");
         }
+        if self.announced.as_ref().is_some_and(|one| one.entry == seq)
+            && let Some(checkpoint) = self.announced.take()
+            && !checkpoint.is_announced_by(&stored)
+        {
+            let what = "the entry does not announce the removal that the checkpoint names it for";
+            self.problem(seq, what);
+        }
         if let Some(damage) = stored.damage() {
             self.problem(seq, format!("damage was found before this entry: {damage}"));
         }
@@ -175,6 +222,10 @@ impl Walk {
     /// Compares the last row with the head of the same moment and with the file.
     async fn end(&mut self, audit: &Audit, moment: &mut Tx) -> Result<(), StoreError> {
         let last = self.seq;
+        if let Some(checkpoint) = self.announced.take() {
+            let what = "the entry that announced the removal of older ones is missing";
+            self.problem(checkpoint.entry, what);
+        }
         let row = moment.one(Statement::new(SELECT_HEAD)).await?;
         match row.as_ref().map(Head::from_row) {
             None if last == 0 => {}
@@ -215,6 +266,7 @@ impl Walk {
         Verdict {
             ok: self.problems.is_empty(),
             checked: self.checked,
+            removed: u64::try_from(self.removed).unwrap_or(0),
             problems: self.problems,
             more_problems: self.more,
         }

@@ -14,8 +14,10 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::chain::{INSERT, StoredEntry, damage_entry};
+use super::checkpoint::Checkpoint;
 use super::entry::{AuditEntry, AuditKind};
 use super::head::{Head, HeadKey, Tail};
+use super::retention::Prune;
 use crate::error::StoreError;
 use crate::sql::{Param, Sql, Statement, Tx, in_groups};
 
@@ -35,6 +37,10 @@ pub(super) enum Message {
     Record {
         entry: AuditEntry,
         done: Option<Done>,
+    },
+    Prune {
+        prune: Box<Prune>,
+        done: Done,
     },
     Close(Done),
 }
@@ -66,6 +72,7 @@ pub(super) struct Writer {
 #[derive(Default)]
 struct Batch {
     entries: Vec<(AuditEntry, Option<Done>)>,
+    prunes: Vec<(Box<Prune>, Done)>,
     close: Vec<Done>,
 }
 
@@ -77,6 +84,10 @@ impl Batch {
                 let waits = done.is_some();
                 self.entries.push((entry, done));
                 waits
+            }
+            Message::Prune { prune, done } => {
+                self.prunes.push((prune, done));
+                true
             }
             Message::Close(done) => {
                 self.close.push(done);
@@ -98,6 +109,9 @@ impl Writer {
                 }
             }
             let written = self.write(batch.entries).await;
+            for (prune, done) in batch.prunes {
+                let _ = done.send(self.prune(&prune).await);
+            }
             if closing {
                 let copied = self.head_file.finish(&self.home).await;
                 let outcome = written.and(copied);
@@ -171,7 +185,41 @@ impl Writer {
 
     async fn commit(&mut self, entries: &[AuditEntry]) -> Result<(), StoreError> {
         let mut tx = self.sql.begin().await?;
-        let head = match self.append(&mut tx, entries).await {
+        let appended = self.append(&mut tx, entries, 0).await;
+        self.end(tx, appended).await
+    }
+
+    /// Removes a prefix of the chain: the entry that says so, the checkpoint and the removal are one
+    /// transaction, so that no crash can come between them.
+    async fn prune(&mut self, prune: &Prune) -> Result<(), StoreError> {
+        let mut tx = self.sql.begin().await?;
+        let removed = self.remove(&mut tx, prune).await;
+        self.end(tx, removed).await
+    }
+
+    async fn remove(&self, tx: &mut Tx, prune: &Prune) -> Result<Head, StoreError> {
+        let said = &prune.announcement;
+        let changed = || StoreError::Changed {
+            what: "the beginning of the audit".to_owned(),
+        };
+        let base = Checkpoint::read(tx).await?.map_or(0, |base| base.seq);
+        let between = Statement::new("DELETE FROM audit")
+            .then_with(" WHERE seq > ", prune.base)
+            .then_with(" AND seq <= ", said.through);
+        if base != prune.base || tx.run(between).await? != said.count {
+            return Err(changed());
+        }
+        let entry = said.entry(self.clock.now());
+        let head = self.append(tx, std::slice::from_ref(&entry), -prune.bytes);
+        let head = head.await?;
+        let sealed = Checkpoint::sign(&self.key, said.through, &prune.hash, head.seq);
+        tx.run(sealed.upsert()).await?;
+        Ok(head)
+    }
+
+    /// Commits what was done, or leaves everything as it was.
+    async fn end(&mut self, tx: Tx, done: Result<Head, StoreError>) -> Result<(), StoreError> {
+        let head = match done {
             Ok(head) => head,
             Err(error) => {
                 tx.abandon().await;
@@ -184,8 +232,13 @@ impl Writer {
         Ok(())
     }
 
-    /// Adds the entries where the chain ends now; where it ends then.
-    async fn append(&self, tx: &mut Tx, entries: &[AuditEntry]) -> Result<Head, StoreError> {
+    /// Adds the entries where the chain ends now, and `grown` bytes to what it takes; where it ends then.
+    async fn append(
+        &self,
+        tx: &mut Tx,
+        entries: &[AuditEntry],
+        mut grown: i64,
+    ) -> Result<Head, StoreError> {
         let Tail {
             mut seq,
             mut hash,
@@ -197,6 +250,7 @@ impl Writer {
             seq += 1;
             let stored = StoredEntry::new(seq, entry);
             hash = stored.link(&hash);
+            grown += stored.cost();
             rows.push(stored.values(&hash));
             calls.see(entry, seq);
         }
@@ -205,7 +259,7 @@ impl Writer {
         }
         calls.write(tx).await?;
         let head = Head::sign(&self.key, seq, &hash);
-        tx.run(head.upsert()).await?;
+        tx.run(head.upsert(grown)).await?;
         Ok(head)
     }
 }

@@ -5,6 +5,9 @@
 mod claims;
 mod disk;
 mod listing;
+mod metered;
+#[cfg(test)]
+mod metered_tests;
 #[cfg(test)]
 mod planted;
 mod trees;
@@ -17,6 +20,7 @@ use object_store::ObjectStore;
 use object_store::path::Path;
 
 pub use disk::Disk;
+pub(crate) use metered::Metered;
 
 use crate::error::{StoreError, is_full};
 
@@ -60,6 +64,9 @@ fn by_cause(error: &object_store::Error) -> StoreError {
     while let Some(current) = next {
         if let Some(path) = current.downcast_ref::<PathError>() {
             return StoreError::invalid(format!("the path {path}"));
+        }
+        if let Some(refused) = metered::refused(current) {
+            return refused;
         }
         let jail_full = matches!(current.downcast_ref(), Some(JailError::Full));
         if jail_full || current.downcast_ref().is_some_and(is_full) {

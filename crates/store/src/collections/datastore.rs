@@ -6,7 +6,7 @@ use manyhands_core::{CallId, CollectionId, Timestamp};
 use serde_json::{Map, Value};
 
 use super::filter::{Filter, Sort};
-use super::{Collections, book};
+use super::{CollectionRoom, Collections, book};
 use crate::error::StoreError;
 use crate::sql::{Param, Row, Statement, in_groups};
 
@@ -63,7 +63,7 @@ impl Collections {
         &self,
         id: CollectionId,
         rows: Vec<NewRow>,
-        room: u64,
+        room: CollectionRoom,
     ) -> Result<(Vec<String>, u64), StoreError> {
         let mut texts = BTreeMap::new();
         let mut ids = Vec::with_capacity(rows.len());

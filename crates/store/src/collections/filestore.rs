@@ -10,7 +10,7 @@ use object_store::path::Path;
 use object_store::{GetOptions, ObjectStoreExt as _, PutMode};
 use sha2::{Digest as _, Sha256};
 
-use super::{Collections, book};
+use super::{CollectionRoom, Collections, book};
 use crate::blobs::blob_path;
 use crate::error::StoreError;
 use crate::hex;
@@ -52,7 +52,7 @@ impl Collections {
         id: CollectionId,
         path: &str,
         content: Bytes,
-        room: u64,
+        room: CollectionRoom,
     ) -> Result<(StoredFile, bool), StoreError> {
         let path = checked(path)?;
         let blob = self.ids.next::<ArtifactId>().to_string();
@@ -91,7 +91,7 @@ impl Collections {
         kept: &mut StoredFile,
         size: i64,
         blob: &str,
-        room: u64,
+        room: CollectionRoom,
     ) -> Result<Option<String>, StoreError> {
         let mut tx = self.sql.begin().await?;
         let select = Statement::new(COLUMNS)

@@ -3,7 +3,7 @@
 use manyhands_core::{CallId, CollectionId, Timestamp};
 
 use super::passages::passages;
-use super::{Collections, book};
+use super::{CollectionRoom, Collections, book};
 use crate::error::StoreError;
 use crate::sql::{Param, Row, Statement, in_groups};
 
@@ -76,7 +76,7 @@ impl Collections {
         &self,
         id: CollectionId,
         new: NewDocument,
-        room: u64,
+        room: CollectionRoom,
     ) -> Result<(Document, bool), StoreError> {
         let key = new
             .id

@@ -36,6 +36,15 @@ use crate::vault::Vault;
 
 use record::{COLUMNS, check_name, collection, level};
 
+/// How much one collection may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CollectionRoom {
+    /// In bytes.
+    pub bytes: u64,
+    /// Rows, files or documents. 0 means no limit.
+    pub items: u64,
+}
+
 /// The resources. Cheap to clone.
 #[derive(Clone)]
 pub struct Collections {
@@ -256,11 +265,11 @@ async fn book(
     items: i64,
     bytes: i64,
     now: Timestamp,
-    room: Option<u64>,
+    room: Option<CollectionRoom>,
 ) -> Result<(), StoreError> {
     let update = Statement::new(
         "UPDATE collection SET items = items + $1, bytes = bytes + $2, updated = $3
-         WHERE id = $4 RETURNING bytes",
+         WHERE id = $4 RETURNING items, bytes",
     )
     .bind(items)
     .bind(bytes)
@@ -269,13 +278,25 @@ async fn book(
     let Some(row) = tx.one(update).await? else {
         return Err(missing(id));
     };
-    let held = u64::try_from(row.int("bytes")?).unwrap_or(0);
-    match room {
-        Some(room) if held > room => Err(StoreError::Limit {
+    let Some(room) = room else {
+        return Ok(());
+    };
+    let held = |column| row.int(column).map(|held| u64::try_from(held).unwrap_or(0));
+    if held("bytes")? > room.bytes {
+        let most = room.bytes;
+        return Err(StoreError::Limit {
             what: format!(
-                "it would hold more than {room} bytes (limits.collection_bytes): remove some first"
+                "it would hold more than {most} bytes (limits.collection_bytes): remove some first"
             ),
-        }),
-        _ => Ok(()),
+        });
     }
+    if room.items > 0 && items > 0 && held("items")? > room.items {
+        let most = room.items;
+        return Err(StoreError::Quota {
+            what: format!(
+                "it would hold more than {most} entries (limits.collection_entries): remove some first"
+            ),
+        });
+    }
+    Ok(())
 }

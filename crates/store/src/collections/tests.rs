@@ -7,7 +7,11 @@ use futures_util::TryStreamExt as _;
 use manyhands_core::Secret;
 use serde_json::{Map, Value, json};
 
-const ROOM: u64 = 1_000_000;
+const ROOM: CollectionRoom = room(1_000_000);
+
+const fn room(bytes: u64) -> CollectionRoom {
+    CollectionRoom { bytes, items: 0 }
+}
 
 fn main_admin() -> Vec<Grant> {
     vec![Grant {
@@ -267,15 +271,114 @@ async fn what_there_is_no_room_for_changes_nothing() {
         data: object(json!({ "x": "y".repeat(n) })),
     };
     let small = vec![row("a", 10)];
-    collections.put_rows(id, small, 100).await.unwrap();
+    collections.put_rows(id, small, room(100)).await.unwrap();
     let large = vec![row("b", 10), row("a", 100)];
-    let error = collections.put_rows(id, large, 100).await.unwrap_err();
+    let error = collections
+        .put_rows(id, large, room(100))
+        .await
+        .unwrap_err();
     assert!(matches!(error, StoreError::Limit { .. }), "{error:?}");
     let twice = vec![row("c", 1), row("c", 2)];
-    let error = collections.put_rows(id, twice, 100).await.unwrap_err();
+    let error = collections
+        .put_rows(id, twice, room(100))
+        .await
+        .unwrap_err();
     assert!(matches!(error, StoreError::Invalid { .. }), "{error:?}");
     let kept = collections.get(id).await.unwrap().unwrap();
     assert_eq!((kept.items, kept.bytes), (1, 18));
+}
+
+#[tokio::test]
+async fn a_collection_holds_so_many_entries_and_replacing_is_free() {
+    let home = TestHome::new();
+    let few = CollectionRoom {
+        items: 2,
+        ..room(1_000_000)
+    };
+    let check = async |kind, put: &dyn AsyncPut| {
+        let store = home.open().await;
+        let collections = store.collections().clone();
+        let made = collections
+            .create(kind, kind.word(), "", &[])
+            .await
+            .unwrap();
+        for (key, fits) in [("a", true), ("b", true), ("c", false), ("a", true)] {
+            let kept = put.put(&collections, made.id, key, few).await;
+            match (kept, fits) {
+                (Ok(()), true) => {}
+                (Err(StoreError::Quota { what }), false) => {
+                    assert!(what.contains("limits.collection_entries"), "{what}");
+                }
+                (other, _) => panic!("{kind:?} {key}: {other:?}"),
+            }
+        }
+        assert_eq!(collections.get(made.id).await.unwrap().unwrap().items, 2);
+        put.put(&collections, made.id, "c", ROOM).await.unwrap();
+    };
+    check(CollectionKind::Datastore, &PutRow).await;
+    check(CollectionKind::Filestore, &PutFile).await;
+    check(CollectionKind::Knowledge, &PutDocument).await;
+}
+
+/// One way to put an entry into a collection.
+#[async_trait::async_trait]
+trait AsyncPut: Sync {
+    async fn put(
+        &self,
+        collections: &Collections,
+        id: CollectionId,
+        key: &str,
+        room: CollectionRoom,
+    ) -> Result<(), StoreError>;
+}
+
+struct PutRow;
+struct PutFile;
+struct PutDocument;
+
+#[async_trait::async_trait]
+impl AsyncPut for PutRow {
+    async fn put(
+        &self,
+        collections: &Collections,
+        id: CollectionId,
+        key: &str,
+        room: CollectionRoom,
+    ) -> Result<(), StoreError> {
+        let row = NewRow {
+            id: Some(key.to_owned()),
+            data: object(json!({ "x": 1 })),
+        };
+        collections.put_rows(id, vec![row], room).await.map(drop)
+    }
+}
+
+#[async_trait::async_trait]
+impl AsyncPut for PutFile {
+    async fn put(
+        &self,
+        collections: &Collections,
+        id: CollectionId,
+        key: &str,
+        room: CollectionRoom,
+    ) -> Result<(), StoreError> {
+        let bytes = Bytes::from_static(b"x");
+        collections.put_file(id, key, bytes, room).await.map(drop)
+    }
+}
+
+#[async_trait::async_trait]
+impl AsyncPut for PutDocument {
+    async fn put(
+        &self,
+        collections: &Collections,
+        id: CollectionId,
+        key: &str,
+        room: CollectionRoom,
+    ) -> Result<(), StoreError> {
+        let new = document(key, "title", "text");
+        collections.put_document(id, new, room).await.map(drop)
+    }
 }
 
 fn blobs(home: &TestHome) -> usize {
@@ -301,7 +404,7 @@ async fn files_are_replaced_whole_listed_and_removed_with_their_bytes() {
     assert!(!put("docs/a.txt", "three", ROOM).await.unwrap().1);
     put("b_%.txt", "b", ROOM).await.unwrap();
     assert_eq!(read("docs/a.txt").await.unwrap(), (5, b"three".to_vec()));
-    let full = put("docs/c.txt", "0123456789", 10).await.unwrap_err();
+    let full = put("docs/c.txt", "0123456789", room(10)).await.unwrap_err();
     assert!(matches!(full, StoreError::Limit { .. }), "{full:?}");
     assert_eq!(blobs(&home), 2);
     let listed = async |prefix: &str| {
@@ -404,7 +507,7 @@ async fn a_search_finds_passages_of_its_own_collection_by_meaningful_words() {
     assert!(!collections.remove_document(id, "garden").await.unwrap());
     let full = document("big", "Big", &"x".repeat(100));
     assert!(matches!(
-        collections.put_document(id, full, 50).await,
+        collections.put_document(id, full, room(50)).await,
         Err(StoreError::Limit { .. })
     ));
     collections.remove(secret).await.unwrap();

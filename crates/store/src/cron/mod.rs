@@ -20,6 +20,17 @@ use record::{JOB_COLUMNS, RUN_COLUMNS};
 /// How many runs of a job are kept.
 const KEPT_RUNS: i64 = 200;
 
+/// Whether there was room for a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JobRoom {
+    /// It is kept.
+    Kept,
+    /// There are too many jobs.
+    Full,
+    /// There are too many jobs of whoever made it.
+    FullOfMaker,
+}
+
 /// The records of jobs.
 #[derive(Debug, Clone)]
 pub struct Cron {
@@ -75,6 +86,37 @@ impl Cron {
     /// Keeps a new job, unless there are `most` already; whether it is kept.
     pub async fn create(&self, job: &JobRecord, most: u64) -> Result<bool, StoreError> {
         self.create_all(std::slice::from_ref(job), most).await
+    }
+
+    /// Keeps a new job, unless there are `most` already, or `most_of_maker` of whoever made it.
+    pub async fn create_within(
+        &self,
+        job: &JobRecord,
+        most: u64,
+        most_of_maker: u64,
+    ) -> Result<JobRoom, StoreError> {
+        let mut tx = self.sql.begin().await?;
+        let count = Statement::new(
+            "SELECT (SELECT COUNT(*) FROM cron_job WHERE kind = 'job') AS count,
+                    (SELECT COUNT(*) FROM cron_job WHERE maker = $1 AND kind = 'job') AS own",
+        );
+        let row = tx.one(count.bind(job.maker.as_str())).await?;
+        let (all, own) = match &row {
+            Some(row) => (row.int("count")?, row.int("own")?),
+            None => (0, 0),
+        };
+        let full = |there: i64, most: u64| u64::try_from(there).unwrap_or(0) >= most;
+        if full(all, most) || full(own, most_of_maker) {
+            tx.abandon().await;
+            return Ok(match full(all, most) {
+                true => JobRoom::Full,
+                false => JobRoom::FullOfMaker,
+            });
+        }
+        tx.run(job.insert()).await?;
+        tx.commit().await?;
+        self.changes.note();
+        Ok(JobRoom::Kept)
     }
 
     /// Keeps new jobs, all of them or, where there would be more than `most`, none.

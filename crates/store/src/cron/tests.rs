@@ -153,6 +153,29 @@ async fn two_hundred_runs_of_a_job_are_kept() {
 }
 
 #[tokio::test]
+async fn whoever_makes_jobs_has_so_many_and_others_have_their_own() {
+    let home = TestHome::new();
+    let store = home.open().await;
+    let cron = store.cron();
+    let of = |maker: &str, id: &str| JobRecord {
+        maker: maker.to_owned(),
+        ..job(id, 5)
+    };
+    for (maker, id, expect) in [
+        ("a", "1", JobRoom::Kept),
+        ("a", "2", JobRoom::Kept),
+        ("a", "3", JobRoom::FullOfMaker),
+        ("b", "4", JobRoom::Kept),
+        ("b", "5", JobRoom::Full),
+    ] {
+        let made = cron.create_within(&of(maker, id), 3, 2).await.unwrap();
+        assert_eq!(made, expect, "{id}");
+        let there = cron.get(id).await.unwrap();
+        assert_eq!(there.is_some(), expect == JobRoom::Kept, "{id}");
+    }
+}
+
+#[tokio::test]
 async fn jobs_are_limited_and_changed_by_one_at_a_time() {
     let home = TestHome::new();
     let store = home.open().await;

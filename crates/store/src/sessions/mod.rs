@@ -126,6 +126,15 @@ impl Sessions {
         Ok(u64::try_from(count.unwrap_or(0)).unwrap_or(0))
     }
 
+    /// How many sessions an agent has.
+    pub async fn count_of(&self, agent: &AgentId) -> Result<u64, StoreError> {
+        let select = Statement::new("SELECT COUNT(*) AS count FROM session")
+            .then_with(" WHERE agent = ", agent.as_str());
+        let row = self.sql.one(select).await?;
+        let count = row.map_or(Ok(0), |row| row.int("count"))?;
+        Ok(u64::try_from(count).unwrap_or(0))
+    }
+
     /// Entries from `from` on, oldest first.
     pub async fn entries(
         &self,

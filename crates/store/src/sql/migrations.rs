@@ -11,7 +11,7 @@ use super::sqlite::{BEGIN_WRITE, refusal};
 use crate::error::StoreError;
 
 /// Steps are appended and never edited once released.
-const STEPS: [(i64, &str, &str); 15] = [
+const STEPS: [(i64, &str, &str); 17] = [
     (
         1,
         "records",
@@ -70,6 +70,16 @@ const STEPS: [(i64, &str, &str); 15] = [
         15,
         "authorization",
         include_str!("../../migrations/0015_authorization.sql"),
+    ),
+    (
+        16,
+        "audit_checkpoint",
+        include_str!("../../migrations/0016_audit_checkpoint.sql"),
+    ),
+    (
+        17,
+        "artifact_usage",
+        include_str!("../../migrations/0017_artifact_usage.sql"),
     ),
 ];
 

@@ -33,7 +33,9 @@ impl TypedTool for DeleteFile {
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("gsv__DeleteFile").effects(Effects::WRITES)
+        super::spec("gsv__DeleteFile")
+            .effects(Effects::WRITES)
+            .frees()
     }
 
     fn canonical(&self, arguments: Value) -> Value {

@@ -22,6 +22,7 @@ use crate::artifacts::{KeptFile, Reader, check_name, failure, mime_by_name};
 use crate::gateway::Gateway;
 use crate::http::asker::Asker;
 use crate::http::refusal::{Answer, Refusal, answer};
+use crate::one_off::Stores;
 
 /// How long an upload may take.
 const UPLOAD: Duration = Duration::from_secs(3_600);
@@ -159,7 +160,9 @@ pub async fn put(
         };
         work.boxed()
     };
-    gateway.invoke_once(&admitted, call, work).await?;
+    gateway
+        .invoke_once(&admitted, call, Stores::More, work)
+        .await?;
     let stored = Arc::into_inner(stored).and_then(OnceLock::into_inner);
     answer(stored.ok_or_else(|| ToolError::internal("the upload left no record"))?)
 }
@@ -233,7 +236,9 @@ pub async fn remove(
         };
         work.boxed()
     };
-    gateway.invoke_once(&admitted, call, work).await?;
+    gateway
+        .invoke_once(&admitted, call, Stores::Less, work)
+        .await?;
     answer(ArtifactRemoved {
         id: record.id,
         removed: true,

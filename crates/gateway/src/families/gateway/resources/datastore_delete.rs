@@ -38,7 +38,9 @@ impl TypedTool for DatastoreDelete {
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("datastore_delete").effects(Effects::WRITES)
+        super::spec("datastore_delete")
+            .effects(Effects::WRITES)
+            .frees()
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {

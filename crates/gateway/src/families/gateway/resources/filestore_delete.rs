@@ -37,7 +37,9 @@ impl TypedTool for FilestoreDelete {
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("filestore_delete").effects(Effects::WRITES)
+        super::spec("filestore_delete")
+            .effects(Effects::WRITES)
+            .frees()
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {

@@ -37,7 +37,9 @@ impl TypedTool for KnowledgeRemove {
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("knowledge_remove").effects(Effects::WRITES)
+        super::spec("knowledge_remove")
+            .effects(Effects::WRITES)
+            .frees()
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {

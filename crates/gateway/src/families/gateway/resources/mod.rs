@@ -26,7 +26,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use manyhands_core::{AgentId, ErrorCode, Exposure, Tool, ToolError, ToolSpec, Typed};
 use manyhands_guard::Redactor;
-use manyhands_store::{CollectionKind, CollectionRecord, Collections, Level};
+use manyhands_store::{CollectionKind, CollectionRecord, CollectionRoom, Collections, Level};
 
 use crate::artifacts::failure;
 use crate::settings::LiveSettings;
@@ -106,9 +106,13 @@ impl Resources {
         found.ok_or_else(absent)
     }
 
-    /// How many bytes a collection may hold.
-    fn room(&self) -> u64 {
-        self.settings.current().limits.collection_bytes
+    /// How much a collection may hold.
+    fn room(&self) -> CollectionRoom {
+        let limits = &self.settings.current().limits;
+        CollectionRoom {
+            bytes: limits.collection_bytes,
+            items: limits.collection_entries,
+        }
     }
 }
 

@@ -36,7 +36,9 @@ impl TypedTool for ResourceDelete {
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("resource_delete").effects(Effects::WRITES)
+        super::spec("resource_delete")
+            .effects(Effects::WRITES)
+            .frees()
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {

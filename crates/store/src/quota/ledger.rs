@@ -1,0 +1,258 @@
+//! What each agent's workspace holds.
+//!
+//! An account is counted by walking the agent's tree once, when it is first used, so it is right
+//! after a crash whatever was cut off. From then on every write reserves its bytes first and books
+//! them when it is done: parallel writers can never exceed the quota together. Before a write is
+//! refused the tree is walked again, at most once a minute, since people may delete files by hand.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock as StdRwLock};
+use std::time::Duration;
+
+use futures_util::TryStreamExt as _;
+use manyhands_core::Clock;
+use object_store::ObjectStore;
+use object_store::path::Path;
+use tokio::sync::{RwLock, RwLockReadGuard};
+
+use super::{Quotas, readable};
+use crate::error::StoreError;
+
+/// The folder of workspaces: each agent has one below it.
+const WORKSPACES: &str = "agents";
+/// How often a full account is counted again.
+const RECOUNT: Duration = Duration::from_secs(60);
+/// Accounts held at once; idle ones beyond are dropped and counted again when needed.
+const MAX_ACCOUNTS: usize = 4_096;
+
+/// The accounts of all workspaces.
+pub(crate) struct Ledger {
+    quotas: StdRwLock<Quotas>,
+    clock: Arc<dyn Clock>,
+    accounts: Mutex<HashMap<String, Arc<Account>>>,
+}
+
+impl Ledger {
+    pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
+        Self {
+            quotas: StdRwLock::default(),
+            clock,
+            accounts: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn set(&self, quotas: Quotas) {
+        *self.quotas.write().unwrap_or_else(PoisonError::into_inner) = quotas;
+    }
+
+    fn quotas(&self) -> Quotas {
+        *self.quotas.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The account that pays for a blob; none for what is in no workspace.
+    pub(crate) fn account(&self, location: &Path) -> Option<Arc<Account>> {
+        let mut parts = location.as_ref().split('/');
+        let (folder, agent) = (parts.next()?, parts.next()?);
+        if folder != WORKSPACES {
+            return None;
+        }
+        let mut accounts = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = accounts.get(agent) {
+            return Some(known.clone());
+        }
+        if accounts.len() >= MAX_ACCOUNTS {
+            accounts.retain(|_, account| Arc::strong_count(account) > 1);
+        }
+        let account = Arc::new(Account::new(agent));
+        accounts.insert(agent.to_owned(), account.clone());
+        Some(account)
+    }
+}
+
+/// What one workspace holds.
+pub(crate) struct Account {
+    agent: String,
+    /// Held for reading while a blob changes, for writing while they are counted.
+    changing: RwLock<()>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Use {
+    bytes: u64,
+    files: u64,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    stored: Use,
+    /// For writes that are under way.
+    reserved: Use,
+    /// When `stored` was counted.
+    counted: Option<Duration>,
+}
+
+impl State {
+    fn release(&mut self, held: Use) {
+        self.reserved.bytes = self.reserved.bytes.saturating_sub(held.bytes);
+        self.reserved.files = self.reserved.files.saturating_sub(held.files);
+    }
+}
+
+impl Account {
+    fn new(agent: &str) -> Self {
+        Self {
+            agent: agent.to_owned(),
+            changing: RwLock::new(()),
+            state: Mutex::default(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until the account is counted; the caller may change blobs while it holds the guard.
+    pub(crate) async fn begin(
+        &self,
+        ledger: &Ledger,
+        blobs: &dyn ObjectStore,
+    ) -> Result<RwLockReadGuard<'_, ()>, StoreError> {
+        loop {
+            let guard = self.changing.read().await;
+            if self.state().counted.is_some() {
+                return Ok(guard);
+            }
+            drop(guard);
+            self.count(ledger, blobs, None).await?;
+        }
+    }
+
+    /// Walks the tree, unless somebody did since `seen`.
+    async fn count(
+        &self,
+        ledger: &Ledger,
+        blobs: &dyn ObjectStore,
+        seen: Option<Duration>,
+    ) -> Result<(), StoreError> {
+        let _alone = self.changing.write().await;
+        if self.state().counted != seen {
+            return Ok(());
+        }
+        let tree = Path::from_iter([WORKSPACES, self.agent.as_str()]);
+        let mut found = blobs.list(Some(&tree));
+        let mut stored = Use::default();
+        while let Some(blob) = found.try_next().await? {
+            stored.bytes = stored.bytes.saturating_add(blob.size);
+            stored.files += 1;
+        }
+        let mut state = self.state();
+        state.stored = stored;
+        state.counted = Some(ledger.clock.monotonic());
+        Ok(())
+    }
+
+    /// Reserves room, after counting again if the account may only seem full. Not to be called while
+    /// holding the guard of [`Account::begin`], for which counting waits.
+    pub(crate) async fn reserve(
+        self: &Arc<Self>,
+        ledger: &Ledger,
+        blobs: &dyn ObjectStore,
+        bytes: u64,
+        files: u64,
+    ) -> Result<Reservation, StoreError> {
+        if self.state().counted.is_none() {
+            self.count(ledger, blobs, None).await?;
+        }
+        match self.try_reserve(ledger, bytes, files) {
+            Ok(reserved) => Ok(reserved),
+            Err(full) => {
+                let seen = self.state().counted;
+                let age = seen.map(|at| ledger.clock.monotonic().saturating_sub(at));
+                if age.is_some_and(|age| age < RECOUNT) {
+                    return Err(full);
+                }
+                self.count(ledger, blobs, seen).await?;
+                self.try_reserve(ledger, bytes, files)
+            }
+        }
+    }
+
+    /// Reserves room if there is some by what is known.
+    pub(crate) fn try_reserve(
+        self: &Arc<Self>,
+        ledger: &Ledger,
+        bytes: u64,
+        files: u64,
+    ) -> Result<Reservation, StoreError> {
+        let quotas = ledger.quotas();
+        let mut state = self.state();
+        let used = state.stored.bytes.saturating_add(state.reserved.bytes);
+        let count = state.stored.files + state.reserved.files;
+        let over = |limit: u64, used: u64, more: u64| {
+            limit > 0 && more > 0 && used.saturating_add(more) > limit
+        };
+        let what = if over(quotas.workspace_bytes, used, bytes) {
+            format!(
+                "the workspace of {} is full: it holds {} of {} (limits.workspace_bytes), and {} more are needed; delete files, or ask the owner to raise the limit",
+                self.agent,
+                readable(used),
+                readable(quotas.workspace_bytes),
+                readable(bytes),
+            )
+        } else if over(quotas.workspace_files, count, files) {
+            format!(
+                "the workspace of {} is full: it holds {count} of {} files (limits.workspace_files); delete files, or ask the owner to raise the limit",
+                self.agent, quotas.workspace_files,
+            )
+        } else {
+            state.reserved.bytes = state.reserved.bytes.saturating_add(bytes);
+            state.reserved.files += files;
+            return Ok(Reservation {
+                account: self.clone(),
+                held: Use { bytes, files },
+            });
+        };
+        Err(StoreError::Quota { what })
+    }
+
+    /// Books a blob that is gone.
+    pub(crate) fn removed(&self, bytes: u64) {
+        let mut state = self.state();
+        state.stored.bytes = state.stored.bytes.saturating_sub(bytes);
+        state.stored.files = state.stored.files.saturating_sub(1);
+    }
+}
+
+/// Room that is held for a write. Dropped without [`Reservation::stored`], it is free again.
+pub(crate) struct Reservation {
+    account: Arc<Account>,
+    held: Use,
+}
+
+impl Reservation {
+    /// Adds what another reservation of the same account holds.
+    pub(crate) fn join(&mut self, mut other: Self) {
+        self.held.bytes = self.held.bytes.saturating_add(other.held.bytes);
+        self.held.files += other.held.files;
+        other.held = Use::default();
+    }
+
+    /// Books a blob of `new` bytes that took the place of one of `old` bytes, or of none.
+    pub(crate) fn stored(mut self, new: u64, old: Option<u64>) {
+        let held = std::mem::take(&mut self.held);
+        let mut state = self.account.state();
+        state.release(held);
+        state.stored.bytes = state.stored.bytes.saturating_add(new);
+        match old {
+            Some(old) => state.stored.bytes = state.stored.bytes.saturating_sub(old),
+            None => state.stored.files += 1,
+        }
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        self.account.state().release(self.held);
+    }
+}
