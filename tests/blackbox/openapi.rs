@@ -192,7 +192,10 @@ fn every_answer_is_what_the_document_says() {
     full.ask("put", "/api/config", Some(set));
     full.get("/api/config?path=limits.result_bytes");
     full.ask("post", "/api/config/reload", Some(json!({})));
-    full.post("/api/session/link", json!({}));
+    let link = full.post("/api/session/link", json!({}));
+    let path = link["path"].as_str().expect("a link");
+    let code = path.split_once("#code=").expect("a code").1;
+    full.post("/api/session/login", json!({ "code": code }));
 
     // Nodes.
     full.full("/api/nodes", "/nodes/0/tools");

@@ -44,6 +44,8 @@ pub struct NewToken {
     pub tools: Vec<Pattern>,
     /// How long it lives; for ever when not said.
     pub lifetime: Option<Duration>,
+    /// Whether it is the session of a browser.
+    pub browser: bool,
 }
 
 struct Known {
@@ -194,6 +196,7 @@ impl Doorman {
             expires: new.lifetime.map(|lifetime| now.plus(lifetime)),
             revoked: None,
             last_used: None,
+            browser: new.browser,
         };
         self.register(record.clone()).await?;
         Ok((record, minted.text))
@@ -212,6 +215,7 @@ impl Doorman {
             expires: None,
             revoked: None,
             last_used: None,
+            browser: false,
         };
         let mut known = self.known.write().expect("no panic while held");
         known.insert(minted.id, Known::passing(record));
@@ -245,6 +249,7 @@ impl Doorman {
             expires: Some(known_until.map_or(guest.expires, |until| until.max(guest.expires))),
             revoked: None,
             last_used: Some(now),
+            browser: false,
         });
         let fresh = Known {
             revoked: before.map_or(fresh.revoked.clone(), |before| before.revoked.clone()),
@@ -331,6 +336,12 @@ impl Doorman {
     pub fn is_passing(&self, id: TokenId) -> bool {
         let known = self.known.read().expect("no panic while held");
         known.get(&id).is_some_and(|found| found.passing)
+    }
+
+    /// Whether a token is the session of a browser.
+    pub fn is_browser(&self, id: TokenId) -> bool {
+        let known = self.known.read().expect("no panic while held");
+        known.get(&id).is_some_and(|found| found.record.browser)
     }
 
     /// Whether `id` is on record.

@@ -46,6 +46,7 @@ pub(crate) async fn owner_token(
             expires: None,
             revoked: None,
             last_used: None,
+            browser: false,
         };
         doorman.register(record).await?;
     }
@@ -58,5 +59,6 @@ fn owner() -> NewToken {
         role: Role::Owner,
         tools: vec![Pattern::new("*")],
         lifetime: None,
+        browser: false,
     }
 }

@@ -33,6 +33,8 @@ pub struct TokenRecord {
     pub revoked: Option<Timestamp>,
     /// When it was last used, as far as was noted.
     pub last_used: Option<Timestamp>,
+    /// Whether it is the session of a browser. Logging out revokes it.
+    pub browser: bool,
 }
 
 impl TokenRecord {
@@ -54,7 +56,7 @@ pub struct Tokens {
 }
 
 const COLUMNS: &str =
-    "SELECT id, name, role, tools, hash, created, expires, revoked, last_used FROM token";
+    "SELECT id, name, role, tools, hash, created, expires, revoked, last_used, browser FROM token";
 
 impl Tokens {
     pub(crate) fn new(sql: Sql) -> Self {
@@ -66,8 +68,8 @@ impl Tokens {
         let tools = serde_json::to_string(&token.tools)
             .map_err(|error| StoreError::invalid(format!("the tool patterns: {error}")))?;
         let insert = Statement::new(
-            "INSERT INTO token (id, name, role, tools, hash, created, expires, revoked, last_used)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+            "INSERT INTO token (id, name, role, tools, hash, created, expires, revoked, last_used, browser)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
         )
         .bind(token.id.to_string())
         .bind(token.name.as_str())
@@ -77,7 +79,8 @@ impl Tokens {
         .bind(token.created)
         .bind(token.expires)
         .bind(token.revoked)
-        .bind(token.last_used);
+        .bind(token.last_used)
+        .bind(i64::from(token.browser));
         match self.sql.run(insert).await {
             Err(StoreError::Exists { .. }) => Err(StoreError::Exists {
                 what: format!("token {}", token.id),
@@ -148,6 +151,7 @@ fn record(row: &Row) -> Result<TokenRecord, StoreError> {
         expires: row.int_or_null("expires")?.map(Timestamp),
         revoked: row.int_or_null("revoked")?.map(Timestamp),
         last_used: row.int_or_null("last_used")?.map(Timestamp),
+        browser: row.int("browser")? != 0,
     })
 }
 
@@ -169,13 +173,17 @@ mod tests {
             expires: Some(Timestamp(100)),
             revoked: None,
             last_used: None,
+            browser: false,
         }
     }
 
     #[tokio::test]
     async fn a_token_survives_reopening() {
         let home = TestHome::new();
-        let record = token("laptop");
+        let record = TokenRecord {
+            browser: true,
+            ..token("laptop")
+        };
         home.open().await.tokens().insert(&record).await.unwrap();
         let tokens = home.open().await.tokens().clone();
         assert_eq!(tokens.get(record.id).await.unwrap(), Some(record.clone()));

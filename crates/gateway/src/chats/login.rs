@@ -123,6 +123,7 @@ impl Gateway {
             role: Role::Channel,
             tools: Vec::new(),
             lifetime: None,
+            browser: false,
         };
         let made = self.doorman.create(new).await;
         let (_, token) = made.map_err(|e| unkept(&e))?;

@@ -65,10 +65,17 @@ fn table() -> Vec<Route> {
         )
         .by(page::session),
         (
-            op("post", "/api/session/logout", Token, "Log this browser out")
-                .answers::<page::LoggedOut>(),
-            post(page::logout),
+            op(
+                "post",
+                "/api/session/login",
+                Open,
+                "Log a browser in with the code of a login link",
+            )
+            .request::<page::Code>()
+            .answers::<page::LoggedIn>(),
+            post(page::login),
         ),
+        op("post", "/api/session/logout", Token, "Log this browser out").by(page::logout),
         op(
             "post",
             "/api/session/link",
@@ -352,7 +359,7 @@ pub fn router(gateway: Arc<Gateway>) -> Router {
     }
     let rooms = router
         .route("/", get(page::root))
-        .route("/login", get(page::login))
+        .route("/login", get(page::root))
         .route("/assets/{*name}", get(page::asset))
         .route("/ws", any(ws::upgrade))
         .route(

@@ -141,6 +141,7 @@ pub async fn enrol(
             role: Role::Node,
             tools: Vec::new(),
             lifetime: None,
+            browser: false,
         })
         .await?;
     let gateway_itself = manyhands_core::Caller::gateway();

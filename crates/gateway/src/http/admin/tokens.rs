@@ -169,6 +169,7 @@ pub async fn create(
             role: new.role,
             tools,
             lifetime: new.expires_in_seconds.map(Duration::from_secs),
+            browser: false,
         })
         .await?;
     gateway
