@@ -1905,7 +1905,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Prometheus metrics; from another machine a token is needed */
+        /** Prometheus metrics; without a token only where `metrics.open` is set */
         get: operations["get_metrics"];
         put?: never;
         post?: never;

@@ -51,8 +51,8 @@ fn table() -> Vec<Route> {
             op(
                 "get",
                 "/metrics",
-                Open,
-                "Prometheus metrics; from another machine a token is needed",
+                Token,
+                "Prometheus metrics; without a token only where `metrics.open` is set",
             )
             .gives("text/plain"),
             get(probes::metrics),
