@@ -873,7 +873,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** This document */
+        /** This document, with the tools this token may call */
         get: operations["get_api_openapi_json"];
         put?: never;
         post?: never;

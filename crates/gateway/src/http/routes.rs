@@ -24,6 +24,7 @@ use super::{
     session_routes, tools, v1,
 };
 use crate::gateway::Gateway;
+use crate::listing::Surface;
 use crate::{mcp, ws};
 
 /// An operation and what answers it.
@@ -84,7 +85,13 @@ fn table() -> Vec<Route> {
         )
         .by(page::link),
         (
-            op("get", "/api/openapi.json", Token, "This document").gives("application/json"),
+            op(
+                "get",
+                "/api/openapi.json",
+                Token,
+                "This document, with the tools this token may call",
+            )
+            .gives("application/json"),
             get(openapi),
         ),
         op("get", "/api/tools", Token, "The tools this token may call")
@@ -322,8 +329,10 @@ pub(super) fn operations() -> impl Iterator<Item = Operation> {
     all().map(|(operation, _)| operation)
 }
 
-async fn openapi(State(gateway): State<Arc<Gateway>>, _: Asker) -> Json<Value> {
-    Json(document(&gateway.path.catalogue()))
+async fn openapi(State(gateway): State<Arc<Gateway>>, Asker(asker): Asker) -> Json<Value> {
+    let catalogue = gateway.path.catalogue();
+    // What a tool is called and does can be confidential: others are not even named.
+    Json(document(Surface::All.view(&catalogue, &asker.caller)))
 }
 
 /// Refuses a body that says it is too large before waiting for any of it.
