@@ -514,7 +514,6 @@ fn probes_and_the_description_answer() {
         (get("/readyz").status, get("/readyz").text().as_str()),
         (200, "ready\n")
     );
-    assert_eq!(get("/metrics").status, 200);
     let root = get("/").text().to_lowercase();
     assert!(
         root.contains("manyhands"),

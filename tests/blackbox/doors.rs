@@ -16,7 +16,7 @@ fn routes(token: &str) -> Vec<(&'static str, Request)> {
     vec![
         ("/healthz", Request::get("/healthz")),
         ("/readyz", Request::get("/readyz")),
-        ("/metrics", Request::get("/metrics")),
+        ("/metrics", Request::get("/metrics").bearer(token)),
         ("/", Request::get("/")),
         ("/api/tools", Request::get("/api/tools").bearer(token)),
         (
@@ -299,6 +299,43 @@ fn the_token_is_taken_from_the_header_and_nowhere_else() {
         said["ok"], true,
         "a socket may show it in its header: {said}"
     );
+}
+
+#[test]
+fn metrics_need_a_token_also_on_this_machine_unless_the_owner_opens_them() {
+    let gateway = Gateway::with_config(MANY_GUESSES);
+    let read = |token: Option<&str>| {
+        let request = Request::get("/metrics");
+        let request = token
+            .iter()
+            .fold(request, |request, token| request.bearer(token));
+        gateway.send(&request)
+    };
+    gateway.write("a.md", "x");
+    let of_role = |role: &str| gateway.token(json!({ "name": role, "role": role })).0;
+    for (token, status) in [
+        (None, 401),
+        (Some("nonsense".to_owned()), 401),
+        (Some(of_role("node")), 403),
+        (Some(of_role("channel")), 403),
+        (Some(of_role("read-only")), 200),
+        (Some(of_role("client")), 200),
+        (Some(gateway.owner.clone()), 200),
+    ] {
+        let said = read(token.as_deref());
+        assert_eq!(said.status, status, "{token:?}");
+        let told = said.text().contains("tool_execution_total");
+        assert_eq!(told, status == 200, "{token:?}: {}", said.text());
+    }
+    let open = |open: bool| {
+        let set = json!({ "path": "metrics.open", "value": open });
+        let set = Request::new("PUT", "/api/config").json(&set);
+        assert_eq!(gateway.send(&set.bearer(&gateway.owner)).status, 200);
+    };
+    open(true);
+    eventually("they are open", || read(None).status == 200);
+    open(false);
+    eventually("they are closed again", || read(None).status == 401);
 }
 
 /// The routes that only the owner may use, each with a body that would do something.

@@ -503,7 +503,7 @@ impl Gateway {
     /// The sum of a metric over all lines that hold every one of `labels`.
     #[track_caller]
     pub fn metric(&self, name: &str, labels: &[&str]) -> f64 {
-        let text = self.send(&Request::get("/metrics")).text();
+        let text = self.get("/metrics").text();
         let fits = |line: &&str| {
             line.split(['{', ' ']).next() == Some(name)
                 && labels.iter().all(|label| line.contains(label))

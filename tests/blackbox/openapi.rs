@@ -59,6 +59,47 @@ fn every_operation_names_its_result() {
     }
 }
 
+#[test]
+fn the_document_names_exactly_the_tools_that_the_caller_may_call() {
+    let gateway = Gateway::start();
+    let made = |role: &str, tools: Value| {
+        let new = json!({ "name": role, "role": role, "tools": tools });
+        gateway.token(new).0
+    };
+    let two = json!(["gsv__ReadFile", "gsv__WriteFile"]);
+    let tokens = [
+        gateway.owner.clone(),
+        made("client", json!(["*"])),
+        made("client", two.clone()),
+        made("read-only", json!(["*"])),
+        made("read-only", two),
+        made("node", json!([])),
+    ];
+    let mut counts = Vec::new();
+    for token in &tokens {
+        let get = |path: &str| gateway.send(&Request::get(path).bearer(token)).json();
+        let document = get("/api/openapi.json");
+        let paths = document["paths"].as_object().expect("paths").keys();
+        let named = paths.filter_map(|path| path.strip_prefix("/api/tools/"));
+        let named: BTreeSet<&str> = named.filter(|name| !name.starts_with('{')).collect();
+        let listed = get("/api/tools");
+        let listed = listed["result"]["tools"].as_array().expect("tools");
+        let listed: BTreeSet<&str> = listed
+            .iter()
+            .filter_map(|tool| tool["name"].as_str())
+            .collect();
+        assert_eq!(named, listed);
+        assert!(
+            document["paths"]["/api/tools"].is_object(),
+            "the operations are there for everyone"
+        );
+        counts.push(named.len());
+    }
+    assert!(counts[0] > 50 && counts[0] == counts[1], "{counts:?}");
+    assert!(counts[3] > 1 && counts[3] < counts[0], "{counts:?}");
+    assert_eq!((counts[2], counts[4], counts[5]), (2, 1, 0), "{counts:?}");
+}
+
 /// A gateway with something of everything.
 struct Full {
     scene: Scene,
@@ -192,7 +233,10 @@ fn every_answer_is_what_the_document_says() {
     full.ask("put", "/api/config", Some(set));
     full.get("/api/config?path=limits.result_bytes");
     full.ask("post", "/api/config/reload", Some(json!({})));
-    full.post("/api/session/link", json!({}));
+    let link = full.post("/api/session/link", json!({}));
+    let path = link["path"].as_str().expect("a link");
+    let code = path.split_once("#code=").expect("a code").1;
+    full.post("/api/session/login", json!({ "code": code }));
 
     // Nodes.
     full.full("/api/nodes", "/nodes/0/tools");

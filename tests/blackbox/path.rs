@@ -618,10 +618,7 @@ fn a_secret_is_in_no_result_error_audit_or_log() {
         "the audit's list",
         &gateway.cli(&["audit", "list", "--json"]).ok().stdout,
     );
-    clean(
-        "the metrics",
-        &gateway.send(&Request::get("/metrics")).text(),
-    );
+    clean("the metrics", &gateway.get("/metrics").text());
     clean(
         "the settings",
         &gateway.call("gsv__ConfigGet", json!({})).to_string(),
@@ -793,7 +790,7 @@ fn calls_are_counted_and_timed() {
     for number in 0..5 {
         gateway.call(&format!("nonsense{number}"), json!({}));
     }
-    let response = gateway.send(&Request::get("/metrics"));
+    let response = gateway.get("/metrics");
     assert_eq!(
         response.header("content-type"),
         Some("text/plain; version=0.0.4; charset=utf-8")

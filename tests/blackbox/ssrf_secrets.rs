@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 
 use crate::harness::{Gateway, Home, up};
-use crate::http::Request;
 use crate::mcp::{self, Era};
 use crate::origin::{Heard, Origin, Reply};
 use crate::ssrf::LOOPBACK;
@@ -390,7 +389,7 @@ fn the_model_never_sees_the_secret() {
     clean("the audit", &json!(gateway.audit()).to_string());
     let listed = gateway.cli(&["audit", "list", "--json"]).ok();
     clean("the audit's list", &listed.stdout);
-    let metrics = gateway.send(&Request::get("/metrics")).text();
+    let metrics = gateway.get("/metrics").text();
     clean("the metrics", &metrics);
     clean("the log", &gateway.daemon.log.text());
 }

@@ -253,8 +253,12 @@ test('a picture that is dropped goes to the model, a file becomes an artifact', 
   const got = await fetch(`${here.gateway.url}/api/artifacts/${kept?.id}`, { headers: { authorization: `Bearer ${here.gateway.owner}` } });
   const digest = (of: Uint8Array) => createHash('sha256').update(of).digest('hex');
   expect(digest(new Uint8Array(await got.arrayBuffer()))).toBe(digest(bytes));
+  // After a reload its bytes come from the gateway, which gives them to the page alone.
   await page.reload();
-  await you(page).getByRole('img').waitFor();
+  const picture = you(page).getByRole('img');
+  await expect.poll(() => picture.evaluate((image: HTMLImageElement) => image.complete && image.naturalWidth)).toBe(1);
+  const source = (await picture.getAttribute('src')) ?? '';
+  expect(source.startsWith(`blob:${here.gateway.url}/`), source).toBe(true);
 });
 
 test('a conversation is there after a reload, and in the list', async () => {

@@ -158,6 +158,12 @@ export class Gateway {
     return this.url + (await this.post<{ path: string }>('/api/session/link')).path;
   }
 
+  /** The token of a fresh browser session. */
+  async session(): Promise<string> {
+    const [, code = ''] = (await this.loginLink()).split('#code=');
+    return (await this.post<{ token: string }>('/api/session/login', { code })).token;
+  }
+
   /** Runs the command line to its end. */
   async cli(...args: string[]): Promise<Ran> {
     const child = started(this.folder, args, {});

@@ -155,8 +155,12 @@ test('an artifact that is a page is never opened as one', async () => {
   const page = await visitor.open(`artifacts/${id}`);
   await page.getByText('window.ran = 1', { exact: false }).waitFor();
   await harmless(page);
-  const direct = await visitor.context.request.get(`${here.gateway.url}/api/artifacts/${id}`);
-  const headers = direct.headers();
-  expect(headers['content-disposition'] ?? '').toContain('attachment');
-  expect(headers['x-content-type-options']).toBe('nosniff');
+  // By the address that needs the session's token, and by the signed one that a download uses.
+  const { url } = await here.gateway.post<{ url: string }>(`/api/artifacts/${id}/url`);
+  for (const [address, headers] of [[`${here.gateway.url}/api/artifacts/${id}`, { authorization: `Bearer ${here.gateway.owner}` }], [url, {}]] as const) {
+    const direct = await visitor.context.request.get(address, { headers });
+    expect(direct.status(), address).toBe(200);
+    expect(direct.headers()['content-disposition'] ?? '').toContain('attachment');
+    expect(direct.headers()['x-content-type-options']).toBe('nosniff');
+  }
 });

@@ -128,7 +128,7 @@ test('an artifact is given, seen and taken again, byte by byte', async () => {
   await list.getByRole('option', { name: 'poem.txt' }).click();
   await page.getByText('roses are red').waitFor();
   await list.getByRole('option', { name: 'noise.bin' }).click();
-  const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Download' }).click()]);
+  const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Download' }).click()]);
   expect(download.suggestedFilename()).toBe('noise.bin');
   const digest = (of: Buffer) => createHash('sha256').update(of).digest('hex');
   expect(digest(await readFile(await download.path()))).toBe(digest(bytes));

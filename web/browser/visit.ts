@@ -25,7 +25,7 @@ export async function launch(): Promise<Browser> {
   }
 }
 
-/** One browser of one person: a cookie jar, its pages, and what was noticed in them. */
+/** One browser of one person: what it stores, its pages, and what was noticed in them. */
 export class Visitor {
   /** Every address that was asked for, sockets included. */
   readonly asked: string[] = [];
@@ -112,11 +112,7 @@ export function house(wanted: Wanted = {}): House {
     visitors.push(visitor);
     return visitor;
   };
-  here.visit = async (options) => {
-    const visitor = await here.stranger(options);
-    await logIn(visitor, here.gateway);
-    return visitor;
-  };
+  here.visit = async (options) => here.stranger({ ...options, storageState: await loggedIn(here.gateway) });
   here.open = async (place, options) => (await here.visit(options)).open(place);
 
   afterEach(async ({ task }) => {
@@ -144,10 +140,12 @@ async function slow(page: Page): Promise<void> {
   await session.send('Network.emulateNetworkConditions', { offline: false, latency: Math.random() * 100 * SLOW, downloadThroughput: -1, uploadThroughput: -1 });
 }
 
-/** Gives a browser its cookie by a link of its own. */
-export async function logIn(visitor: Visitor, gateway: Gateway): Promise<void> {
-  const response = await visitor.context.request.get(await gateway.loginLink(), { maxRedirects: 0 });
-  expect(response.status()).toBe(303);
+/** Where the page stores its session. */
+export const SESSION = 'manyhands.session';
+
+/** What a browser has stored that logged in with a link of its own. */
+async function loggedIn(gateway: Gateway): Promise<Exclude<BrowserContextOptions['storageState'], string | undefined>> {
+  return { cookies: [], origins: [{ origin: gateway.url, localStorage: [{ name: SESSION, value: await gateway.session() }] }] };
 }
 
 /** What was to be seen when a test failed. */

@@ -1,6 +1,9 @@
+// First, so that a login code is out of the address before anything else reads that.
+import './lib/session';
 import { mount } from 'svelte';
 import './app.css';
 import App from './App.svelte';
+import { enter } from './lib/login';
 
 const target = document.getElementById('page');
-if (target) mount(App, { target });
+if (target) void enter().then(() => mount(App, { target }));

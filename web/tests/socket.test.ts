@@ -8,6 +8,8 @@ class Fake implements World {
   now = 0;
   timers: { at: number; then: () => void; off: boolean }[] = [];
   ids = 0;
+  shown: string | null = null;
+  token = () => this.shown;
   random = () => 0.5;
   id = () => String((this.ids += 1));
   later = (then: () => void, ms: number) => {
@@ -78,6 +80,16 @@ describe('the socket', () => {
     socket = new Socket((state) => states.push(state), world);
   });
 
+  it('shows the token of the session as it is when it connects', async () => {
+    const connects = () => world.wires.flatMap((wire) => wire.sent).filter((frame) => frame.method === 'connect').map((frame) => (frame.params as { auth?: unknown }).auth);
+    await connected();
+    expect(connects()).toEqual([undefined]);
+    world.shown = 'mine';
+    world.wire.onclose?.({ code: 1006 });
+    world.pass(60_000);
+    world.wire.onopen?.();
+    expect(connects()).toEqual([undefined, { token: 'mine' }]);
+  });
   it('greets first and is open once it was greeted', async () => {
     socket.start();
     world.wire.onopen?.();

@@ -105,6 +105,8 @@ pub struct Settings {
     pub timezone: Option<String>,
     /// What the gateway writes about itself.
     pub log: Log,
+    /// Numbers about the gateway for Prometheus, at `/metrics`.
+    pub metrics: Metrics,
 }
 
 impl Default for Settings {
@@ -140,6 +142,7 @@ impl Default for Settings {
             heartbeat: Heartbeat::default(),
             timezone: None,
             log: Log::default(),
+            metrics: Metrics::default(),
         }
     }
 }
@@ -403,6 +406,15 @@ impl Default for Log {
             format: LogFormat::Text,
         }
     }
+}
+
+/// Numbers about the gateway for Prometheus, at `/metrics`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Metrics {
+    /// Serve `/metrics` without a token. The numbers name tools, channels and models: set this only where
+    /// everyone who can reach the gateway may know them. A scraper can send a token instead.
+    pub open: bool,
 }
 
 /// How log lines are written.

@@ -46,6 +46,8 @@ pub struct NewToken {
     pub agents: Vec<Pattern>,
     /// How long it lives; for ever when not said.
     pub lifetime: Option<Duration>,
+    /// Whether it is the session of a browser.
+    pub browser: bool,
 }
 
 struct Known {
@@ -197,6 +199,7 @@ impl Doorman {
             expires: new.lifetime.map(|lifetime| now.plus(lifetime)),
             revoked: None,
             last_used: None,
+            browser: new.browser,
         };
         self.register(record.clone()).await?;
         Ok((record, minted.text))
@@ -216,6 +219,7 @@ impl Doorman {
             expires: None,
             revoked: None,
             last_used: None,
+            browser: false,
         };
         let mut known = self.known.write().expect("no panic while held");
         known.insert(minted.id, Known::passing(record));
@@ -250,6 +254,7 @@ impl Doorman {
             expires: Some(known_until.map_or(guest.expires, |until| until.max(guest.expires))),
             revoked: None,
             last_used: Some(now),
+            browser: false,
         });
         let mut caller = Caller::clone(&fresh.caller);
         if let Some(credential) = caller.principal.credential() {
@@ -342,6 +347,12 @@ impl Doorman {
     pub fn is_passing(&self, id: TokenId) -> bool {
         let known = self.known.read().expect("no panic while held");
         known.get(&id).is_some_and(|found| found.passing)
+    }
+
+    /// Whether a token is the session of a browser.
+    pub fn is_browser(&self, id: TokenId) -> bool {
+        let known = self.known.read().expect("no panic while held");
+        known.get(&id).is_some_and(|found| found.record.browser)
     }
 
     /// Whether `id` is on record.

@@ -51,6 +51,7 @@ pub(crate) async fn owner_token(
             expires: None,
             revoked: None,
             last_used: None,
+            browser: false,
         };
         doorman.register(record).await?;
     }
@@ -64,5 +65,6 @@ fn owner() -> NewToken {
         tools: vec![Pattern::new("*")],
         agents: vec![Pattern::new("*")],
         lifetime: None,
+        browser: false,
     }
 }

@@ -35,6 +35,8 @@ pub struct TokenRecord {
     pub revoked: Option<Timestamp>,
     /// When it was last used, as far as was noted.
     pub last_used: Option<Timestamp>,
+    /// Whether it is the session of a browser. Logging out revokes it.
+    pub browser: bool,
 }
 
 impl TokenRecord {
@@ -55,8 +57,7 @@ pub struct Tokens {
     sql: Sql,
 }
 
-const COLUMNS: &str =
-    "SELECT id, name, role, tools, agents, hash, created, expires, revoked, last_used FROM token";
+const COLUMNS: &str = "SELECT id, name, role, tools, agents, hash, created, expires, revoked, last_used, browser FROM token";
 
 impl Tokens {
     pub(crate) fn new(sql: Sql) -> Self {
@@ -70,8 +71,8 @@ impl Tokens {
         let agents = serde_json::to_string(&token.agents)
             .map_err(|error| StoreError::invalid(format!("the agent patterns: {error}")))?;
         let insert = Statement::new(
-            "INSERT INTO token (id, name, role, tools, hash, created, expires, revoked, last_used, agents)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+            "INSERT INTO token (id, name, role, tools, hash, created, expires, revoked, last_used, agents, browser)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
         )
         .bind(token.id.to_string())
         .bind(token.name.as_str())
@@ -82,7 +83,8 @@ impl Tokens {
         .bind(token.expires)
         .bind(token.revoked)
         .bind(token.last_used)
-        .bind(agents);
+        .bind(agents)
+        .bind(i64::from(token.browser));
         match self.sql.run(insert).await {
             Err(StoreError::Exists { .. }) => Err(StoreError::Exists {
                 what: format!("token {}", token.id),
@@ -154,6 +156,7 @@ fn record(row: &Row) -> Result<TokenRecord, StoreError> {
         expires: row.int_or_null("expires")?.map(Timestamp),
         revoked: row.int_or_null("revoked")?.map(Timestamp),
         last_used: row.int_or_null("last_used")?.map(Timestamp),
+        browser: row.int("browser")? != 0,
     })
 }
 
@@ -176,13 +179,17 @@ mod tests {
             expires: Some(Timestamp(100)),
             revoked: None,
             last_used: None,
+            browser: false,
         }
     }
 
     #[tokio::test]
     async fn a_token_survives_reopening() {
         let home = TestHome::new();
-        let record = token("laptop");
+        let record = TokenRecord {
+            browser: true,
+            ..token("laptop")
+        };
         home.open().await.tokens().insert(&record).await.unwrap();
         let tokens = home.open().await.tokens().clone();
         assert_eq!(tokens.get(record.id).await.unwrap(), Some(record.clone()));

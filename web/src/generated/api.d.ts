@@ -873,7 +873,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** This document */
+        /** This document, with the tools this token may call */
         get: operations["get_api_openapi_json"];
         put?: never;
         post?: never;
@@ -1350,6 +1350,23 @@ export interface paths {
          * @description Needs the owner's token.
          */
         post: operations["post_api_session_link"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/session/login": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Log a browser in with the code of a login link */
+        post: operations["post_api_session_login"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1888,7 +1905,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Prometheus metrics; from another machine a token is needed */
+        /** Prometheus metrics; without a token only where `metrics.open` is set */
         get: operations["get_metrics"];
         put?: never;
         post?: never;
@@ -2850,9 +2867,16 @@ export interface components {
         KeyState: "stored" | "kept" | "none";
         /** @description What an agent may do with a collection; each level includes the one before. */
         Level: "read" | "write" | "admin";
-        /** @description A browser that was logged out. */
+        /** @description A browser session that was opened. */
+        LoggedIn: {
+            /** @description When the session ends. */
+            expiresAt: string | null;
+            /** @description The session's token, returned this once. */
+            token: string;
+        };
+        /** @description Whether a browser was logged out. */
         LoggedOut: {
-            /** @description Always true. */
+            /** @description Whether a session was revoked; false for tokens that are not a browser session. */
             loggedOut: boolean;
         };
         /** @description A login that was begun. */
@@ -2878,7 +2902,7 @@ export interface components {
         };
         /** @description A link that logs a browser in, once. */
         LoginLink: {
-            /** @description Its path and query at this gateway. */
+            /** @description Its path and fragment at this gateway. */
             path: string;
         };
         /** @description How the last login at a server stands. */
@@ -7585,6 +7609,46 @@ export interface operations {
                         /** @constant */
                         ok: true;
                         result: components["schemas"]["LoginLink"];
+                    };
+                };
+            };
+            /** @description what was wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Envelope"];
+                };
+            };
+        };
+    };
+    post_api_session_login: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description The code of a login link, which works once. */
+                    code: string;
+                };
+            };
+        };
+        responses: {
+            /** @description the answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
+                        result: components["schemas"]["LoggedIn"];
                     };
                 };
             };

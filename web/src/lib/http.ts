@@ -1,6 +1,7 @@
 // Requests to the gateway. Every answer is an envelope: what came of it, or why not and what to do.
 
 import type { components, paths } from '../generated/api';
+import { token } from './session';
 
 export type Envelope = components['schemas']['Envelope'];
 /** An answer, and the id by which the audit knows the call. */
@@ -51,7 +52,14 @@ export function whenLoggedOut(then: () => void): void {
   onLoggedOut = then;
 }
 
-type Options = { query?: Record<string, string | number | boolean | undefined>; body?: unknown; raw?: Blob; signal?: AbortSignal };
+type Options = {
+  query?: Record<string, string | number | boolean | undefined>;
+  body?: unknown;
+  raw?: Blob;
+  signal?: AbortSignal;
+  /** Whose token is sent where it is not the session's; null sends none. */
+  as?: string | null;
+};
 
 function address(path: string, query: Options['query']): string {
   const all = Object.entries(query ?? {}).filter(([, value]) => value !== undefined && value !== '');
@@ -59,36 +67,53 @@ function address(path: string, query: Options['query']): string {
   return search ? `${path}?${search}` : path;
 }
 
-/** Asks, and gives the whole envelope of an answer that is good. */
-export async function envelope(method: string, path: string, options: Options = {}): Promise<Answer> {
-  const { query, body, raw, signal } = options;
-  const headers: Record<string, string> = { accept: 'application/json' };
+/** Sends a request with the session's token, which nothing but the page itself adds. */
+async function send(method: string, path: string, accept: string, options: Options): Promise<Response> {
+  const { query, body, raw, signal, as = token() } = options;
+  const headers: Record<string, string> = { accept };
   if (body !== undefined) headers['content-type'] = 'application/json';
-  let response: Response;
+  if (as !== null) headers.authorization = `Bearer ${as}`;
   try {
-    response = await fetch(address(path, query), {
+    const response = await fetch(address(path, query), {
       method,
       headers,
       body: raw ?? (body === undefined ? null : JSON.stringify(body)),
       signal: signal ?? null,
-      credentials: 'same-origin',
+      credentials: 'omit',
       redirect: 'error',
     });
+    if (response.status === 401 && options.as === undefined) onLoggedOut();
+    return response;
   } catch (error) {
     if (signal?.aborted) throw error;
     throw new Refused('unavailable', 'the gateway cannot be reached', 'is `manyhands up` running?', [], {}, 0);
   }
+}
+
+/** The envelope of a response, whether it is good or not. */
+async function opened(response: Response): Promise<Envelope> {
   const text = await response.text();
-  let answer: Envelope;
   try {
-    answer = JSON.parse(text) as Envelope;
+    return JSON.parse(text) as Envelope;
   } catch {
-    answer = { ok: response.ok, ...(response.ok ? { result: text } : { error: `the gateway answered ${response.status}` }) };
+    return { ok: response.ok, ...(response.ok ? { result: text } : { error: `the gateway answered ${response.status}` }) };
   }
-  if (response.status === 401) onLoggedOut();
+}
+
+/** Asks, and gives the whole envelope of an answer that is good. */
+export async function envelope(method: string, path: string, options: Options = {}): Promise<Answer> {
+  const response = await send(method, path, 'application/json', options);
+  const answer = await opened(response);
   const call = response.headers.get('x-manyhands-call');
   if (!answer.ok) throw refusal(answer, response.status, call);
   return { ...answer, call };
+}
+
+/** The bytes at an address. Elements such as `<img>` would ask for them without the session's token. */
+export async function blob(path: string): Promise<Blob> {
+  const response = await send('GET', path, '*/*', {});
+  if (!response.ok) throw refusal(await opened(response), response.status, null);
+  return response.blob();
 }
 
 const result = async <T>(method: string, path: string, options?: Options) => (await envelope(method, path, options)).result as T;

@@ -3,6 +3,7 @@
 import type { Approval, Who } from './answers';
 import { forgetDrafts } from './unsent';
 import { Refused, get, post, whenLoggedOut } from './http';
+import { forgetToken, token } from './session';
 import { CallError, Socket, type Events, type Methods, type State } from './socket';
 
 type Toast = { id: number; kind: 'ok' | 'bad'; text: string; hint: string };
@@ -53,7 +54,10 @@ class Live {
     // Should a word of it be lost, it is seen a little later.
     setInterval(() => !document.hidden && this.state === 'open' && void this.look(), 30_000);
     await this.ask();
-    if (this.loggedOut) return;
+    if (!this.loggedOut) this.#in();
+  }
+
+  #in(): void {
     this.#socket.start();
     // Other pages of this browser that were logged out may be so no longer.
     this.#tabs.postMessage('in');
@@ -63,18 +67,19 @@ class Live {
   async back(): Promise<void> {
     if (!this.loggedOut) return;
     await this.ask();
-    if (!this.loggedOut) this.#socket.start();
+    if (!this.loggedOut) this.#in();
   }
 
   /** Asks who we are; a gateway that does not say lets us find out by what it refuses. */
   async ask(): Promise<void> {
+    const sent = token();
     try {
       this.who = await get('/api/session');
       this.loggedOut = false;
-      // Whoever is logged in and opens an old link wants the page.
-      if (location.pathname === '/login') history.replaceState(null, '', '/' + location.hash);
     } catch (error) {
-      if (error instanceof Refused && error.status === 401) this.loggedOut = true;
+      if (!(error instanceof Refused && error.status === 401)) return;
+      forgetToken(sent);
+      this.loggedOut = true;
     }
   }
 
@@ -85,6 +90,7 @@ class Live {
 
   async logOut(): Promise<void> {
     await post('/api/session/logout').catch(() => undefined);
+    forgetToken(token());
     this.#socket.stop();
     forgetDrafts();
     this.loggedOut = true;

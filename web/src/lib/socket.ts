@@ -4,6 +4,7 @@
 import type { Protocol } from '../generated/protocol';
 import { Backoff } from './backoff';
 import { randomId } from './browser';
+import { token } from './session';
 
 export type Methods = Protocol['methods'];
 export type Events = Protocol['events'];
@@ -30,6 +31,8 @@ export type World = {
   later: (then: () => void, ms: number) => () => void;
   random: () => number;
   id: () => string;
+  /** The session's token, as it is now. */
+  token: () => string | null;
 };
 
 /** The gateway closes with this number when it does not know the asker. */
@@ -62,6 +65,7 @@ export function browser(): World {
     },
     random: Math.random,
     id: randomId,
+    token,
   };
 }
 
@@ -172,7 +176,8 @@ export class Socket {
 
   async #greet(wire: ReturnType<World['open']>): Promise<void> {
     const client = { id: 'page', mode: 'client' as const, platform: 'web', version: '1' };
-    const params: Methods['connect']['params'] = { client, minProtocol: 1, maxProtocol: 1 };
+    const token = this.#world.token();
+    const params: Methods['connect']['params'] = { client, minProtocol: 1, maxProtocol: 1, ...(token === null ? {} : { auth: { token } }) };
     try {
       await this.#ask('connect', params, PULSE);
     } catch (error) {

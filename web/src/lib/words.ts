@@ -98,6 +98,6 @@ export function money(micros: number): string {
 }
 
 /** Who called, as people say it: a browser's token is called by when it was made. */
-export const caller = (name: string): string => name.replace(/(^|:)page \d{4}-\d\d-\d\dT[\d:.]+Z/, '$1a browser');
+export const caller = (name: string): string => name.replace(/(^|:)(?:browser|page) \d{4}-\d\d-\d\dT[\d:.]+Z/, '$1a browser');
 
 export const many = (n: number, one: string, more = `${one}s`): string => `${number(n)} ${n === 1 ? one : more}`;

@@ -124,6 +124,7 @@ impl Gateway {
             tools: Vec::new(),
             agents: Vec::new(),
             lifetime: None,
+            browser: false,
         };
         let made = self.doorman.create(new).await;
         let (_, token) = made.map_err(|e| unkept(&e))?;

@@ -8,7 +8,6 @@ use http::header;
 use http::request::Parts;
 use manyhands_core::{ErrorCode, ToolError};
 
-use super::page;
 use super::refusal::Refusal;
 use crate::doorman::Admitted;
 use crate::gateway::Gateway;
@@ -52,15 +51,11 @@ impl FromRequestParts<Arc<Gateway>> for Owner {
 /// Lets the bearer of the request in.
 pub fn admit(parts: &Parts, gateway: &Gateway) -> Result<Admitted, ToolError> {
     let peer = peer(parts)?;
-    gateway.doorman.admit(peer.ip(), shown(parts))
+    gateway.doorman.admit(peer.ip(), bearer(parts))
 }
 
-/// The token that is shown: in the Authorization header, or by a browser as a cookie.
-pub fn shown(parts: &Parts) -> Option<&str> {
-    bearer(parts).or_else(|| page::cookie(parts))
-}
-
-/// The token in the Authorization header.
+/// The token in the Authorization header. It counts nowhere else, least of all in a cookie: browsers add those by
+/// themselves, also to requests to other servers of the same host.
 pub fn bearer(parts: &Parts) -> Option<&str> {
     let value = parts.headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, token) = value.split_once(' ')?;

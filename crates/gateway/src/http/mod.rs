@@ -25,7 +25,7 @@ mod stream;
 mod tools;
 mod v1;
 
-pub(crate) use asker::shown;
+pub(crate) use asker::bearer;
 pub use door::Listening;
 pub use openapi::document;
 pub(crate) use page::Links;

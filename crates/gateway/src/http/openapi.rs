@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::handler::Handler;
 use axum::routing::{MethodFilter, on};
-use manyhands_core::{Catalogue, Envelope, schema_of};
+use manyhands_core::{Envelope, ToolSpec, schema_of};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
@@ -233,8 +233,8 @@ fn envelope(about: &str) -> Value {
     })
 }
 
-/// The whole document: the operations, and one for each tool in the catalogue.
-pub fn document(catalogue: &Catalogue) -> Value {
+/// The whole document: the operations, and one for each of `tools`.
+pub fn document<'a>(tools: impl Iterator<Item = &'a ToolSpec>) -> Value {
     let mut settings = SchemaSettings::draft2020_12().for_serialize();
     settings.definitions_path = "/components/schemas".into();
     settings.meta_schema = None;
@@ -246,7 +246,7 @@ pub fn document(catalogue: &Catalogue) -> Value {
         let entry = paths.entry(path).or_insert_with(|| json!({}));
         entry[operation.method] = operation.describe(&mut generator);
     }
-    for spec in catalogue.specs() {
+    for spec in tools {
         let result = spec.output_schema.as_ref();
         let operation = json!({
             "post": {

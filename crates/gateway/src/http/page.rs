@@ -1,7 +1,10 @@
 //! The page at `/`, and how a browser logs in to it.
 //!
-//! A link that works once gives the browser a token of its own as a cookie that no script can read and
-//! no other site can send. The token is on record like any other: taking it back logs the browser out.
+//! A browser session is a token that the page stores for its own origin (scheme, host and port) and sends in the
+//! `Authorization` header, like every other client. There is no cookie: browsers send cookies to every port of
+//! a host, so that any server on the same machine would receive one, and nothing a browser sends by itself may
+//! be enough to act as the owner. The one-time code of a login link stands behind the `#`, so it is never
+//! part of a request for a page, a log line or a `Referer`; the page exchanges it for the token.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -9,25 +12,24 @@ use std::io::Read as _;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Path, Query, State};
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::Json;
+use axum::extract::rejection::JsonRejection;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
-use manyhands_core::{ErrorCode, Pattern, Role, ToolError};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use manyhands_core::{ErrorCode, Pattern, Role, Timestamp, ToolError};
 use manyhands_page::{FILES, File, file};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::admin::query;
+use super::admin::body;
 use super::asker::{Asker, Owner, peer};
 use super::probes;
 use super::refusal::{Answer, Answered, Refusal, answer};
 use crate::doorman::NewToken;
 use crate::gateway::Gateway;
 
-/// The name of the cookie.
-const COOKIE: &str = "manyhands";
 /// How long a login lasts.
 const LASTS: Duration = Duration::from_secs(30 * 86_400);
 /// How long a link is good that nobody used.
@@ -43,7 +45,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 pub(crate) struct Links(Mutex<BTreeMap<String, i64>>);
 
 impl Gateway {
-    /// A link that logs a browser in, once: its path and query.
+    /// A link that logs a browser in, once: its path and fragment.
     pub fn login_link(&self) -> String {
         let bytes: [u8; 24] = self.ids.random();
         let code: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -54,7 +56,7 @@ impl Gateway {
             links.pop_first();
         }
         links.insert(code.clone(), now + LINK_MS);
-        format!("/login?code={code}")
+        format!("/login#code={code}")
     }
 
     fn use_link(&self, code: &str) -> bool {
@@ -64,87 +66,59 @@ impl Gateway {
     }
 }
 
-/// The token that a browser shows as a cookie, where it counts: for the page's own requests. One that changes
-/// something must say that it comes from a page of ours; the door looked at what it says.
-pub(super) fn cookie(parts: &Parts) -> Option<&str> {
-    let path = parts.uri.path();
-    if !path.starts_with("/api/") && path != "/ws" {
-        return None;
-    }
-    let headers = &parts.headers;
-    let said = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    let own = said("sec-fetch-site") == Some("same-origin") || headers.contains_key(header::ORIGIN);
-    let looks = parts.method == Method::GET && path != "/ws";
-    if !looks && !own {
-        return None;
-    }
-    let all = headers.get_all(header::COOKIE).iter();
-    let mut all = all
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(';'));
-    all.find_map(|one| one.trim().strip_prefix(COOKIE)?.strip_prefix('='))
-}
-
-/// What a link holds.
+/// What a browser shows to log in.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Code {
-    /// The code, which works once.
+    /// The code of a login link, which works once.
     code: String,
 }
 
-/// Logs a browser in by a link that works once.
+/// A browser session that was opened.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LoggedIn {
+    /// The session's token, returned this once.
+    token: String,
+    /// When the session ends.
+    expires_at: Option<String>,
+}
+
+/// Exchanges the code of a login link for a session.
 pub async fn login(
     State(gateway): State<Arc<Gateway>>,
-    code: Result<Query<Code>, QueryRejection>,
     parts: Parts,
+    code: Result<Json<Code>, JsonRejection>,
 ) -> Result<Response, Refusal> {
-    let Code { code } = query(code)?;
+    let Code { code } = body(code)?;
     let address = peer(&parts)?.ip();
     gateway.doorman.may_guess(address)?;
     if !gateway.use_link(&code) {
         gateway.doorman.guessed_wrong(address);
-        let reads = |value: &HeaderValue| value.to_str().is_ok_and(|it| it.contains("text/html"));
-        if parts.headers.get(header::ACCEPT).is_some_and(reads)
-            && let Some(index) = file("index.html")
-        {
-            // A person is told by the page itself, which says how to get another.
-            let mut told = send(index, &parts.headers);
-            *told.status_mut() = StatusCode::UNAUTHORIZED;
-            let never = HeaderValue::from_static("no-store");
-            told.headers_mut().insert(header::CACHE_CONTROL, never);
-            return Ok(told);
-        }
-        let message = "this link was used already, or is too old";
-        return Err(Refusal(
-            ToolError::new(ErrorCode::Unauthenticated, message)
-                .hint("`manyhands link` prints a new one"),
-        ));
+        let error = ToolError::new(ErrorCode::Unauthenticated, "invalid or expired login link");
+        let hint = "each link works once and for an hour; `manyhands link` prints a new one";
+        return Err(Refusal(error.hint(hint)));
     }
-    let name = format!("page {}", gateway.clock.now().rfc3339());
     let made = gateway.doorman.create(NewToken {
-        name,
+        name: format!("browser {}", gateway.clock.now().rfc3339()),
         role: Role::Owner,
         tools: vec![Pattern::new("*")],
         agents: vec![Pattern::new("*")],
         lifetime: Some(LASTS),
+        browser: true,
     });
     let (record, token) = made.await?;
-    gateway.learn_secrets().await?;
-    let secure = match gateway.listening().is_some_and(|listening| listening.tls) {
-        true => "; Secure",
-        false => "",
-    };
-    let cookie = format!(
-        "{COOKIE}={}; Path=/; Max-Age={}; HttpOnly; SameSite=Strict{secure}",
-        token.expose(),
-        LASTS.as_secs()
-    );
-    tracing::info!(token = %record.id, "a browser logged in");
-    let mut response = Redirect::to("/").into_response();
-    let cookie = HeaderValue::from_str(&cookie).map_err(|e| ToolError::internal(e.to_string()))?;
-    response.headers_mut().insert(header::SET_COOKIE, cookie);
-    guard(response.headers_mut());
+    if let Some(caller) = gateway.doorman.caller(record.id) {
+        let about = format!("{} from {address}", record.id);
+        gateway.note(&caller, "page.login", &about).await?;
+    }
+    let mut response = Answered(LoggedIn {
+        token: token.expose().to_owned(),
+        expires_at: record.expires.map(Timestamp::rfc3339),
+    })
+    .into_response();
+    let never = HeaderValue::from_static("no-store");
+    response.headers_mut().insert(header::CACHE_CONTROL, never);
     Ok(response)
 }
 
@@ -163,18 +137,18 @@ pub struct Who {
     url: Option<String>,
 }
 
-/// A browser that was logged out.
+/// Whether a browser was logged out.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LoggedOut {
-    /// Always true.
+    /// Whether a session was revoked; false for tokens that are not a browser session.
     logged_out: bool,
 }
 
 /// A link that logs a browser in, once.
 #[derive(Serialize, JsonSchema)]
 pub struct LoginLink {
-    /// Its path and query at this gateway.
+    /// Its path and fragment at this gateway.
     path: String,
 }
 
@@ -189,19 +163,15 @@ pub async fn session(State(gateway): State<Arc<Gateway>>, Asker(asker): Asker) -
     })
 }
 
-/// Logs the browser out: its token is taken back.
-pub async fn logout(
-    State(gateway): State<Arc<Gateway>>,
-    Asker(asker): Asker,
-) -> Result<Response, Refusal> {
-    if asker.caller.name.starts_with("page ") {
+/// Logs the browser out: its session is revoked. Other tokens stay valid.
+pub async fn logout(State(gateway): State<Arc<Gateway>>, Asker(asker): Asker) -> Answer<LoggedOut> {
+    let logged_out = gateway.doorman.is_browser(asker.token);
+    if logged_out {
         gateway.doorman.revoke(asker.token).await?;
+        let about = asker.token.to_string();
+        gateway.note(&asker.caller, "page.logout", &about).await?;
     }
-    let gone = format!("{COOKIE}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict");
-    let gone = HeaderValue::from_str(&gone).map_err(|e| ToolError::internal(e.to_string()))?;
-    let mut response = Answered(LoggedOut { logged_out: true }).into_response();
-    response.headers_mut().insert(header::SET_COOKIE, gone);
-    Ok(response)
+    answer(LoggedOut { logged_out })
 }
 
 /// Makes a link that logs a browser in, once.
@@ -211,7 +181,8 @@ pub async fn link(State(gateway): State<Arc<Gateway>>, Owner(owner): Owner) -> A
     answer(LoginLink { path })
 }
 
-/// The page, or a greeting where it was not built in.
+/// The page, or a greeting where it was not built in. `/login` is the page too: the code of a login link
+/// is read by its script.
 pub async fn root(headers: HeaderMap) -> Response {
     match file("index.html") {
         Some(index) => send(index, &headers),

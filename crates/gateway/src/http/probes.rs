@@ -1,12 +1,12 @@
 //! `/healthz`, `/readyz`, `/metrics` and the greeting at `/`.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
-use axum::extract::{ConnectInfo, State};
+use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::request::Parts;
 use http::{StatusCode, header};
+use manyhands_core::{ErrorCode, ToolError};
 
 use super::asker;
 use super::refusal::Refusal;
@@ -42,14 +42,11 @@ fn ready(gateway: &Gateway) -> String {
     }
 }
 
-/// Prometheus text: free to read from this machine, with any token from elsewhere.
-pub async fn metrics(
-    State(gateway): State<Arc<Gateway>>,
-    ConnectInfo(peer): ConnectInfo<SocketAddr>,
-    parts: Parts,
-) -> Response {
-    if !peer.ip().to_canonical().is_loopback()
-        && let Err(error) = asker::admit(&parts, &gateway)
+/// Prometheus text, for whoever has a token, or everyone where the owner set `metrics.open`. That a request
+/// comes from this machine proves nothing: every local user and every page in a browser here can send one.
+pub async fn metrics(State(gateway): State<Arc<Gateway>>, parts: Parts) -> Response {
+    if !gateway.settings.current().metrics.open
+        && let Err(error) = may_measure(&parts, &gateway)
     {
         return Refusal(error).into_response();
     }
@@ -63,6 +60,17 @@ pub async fn metrics(
     let low = u32::from(space.is_low());
     metrics.gauge("disk_space_low").set(f64::from(low));
     (kind, gateway.path.metrics().render()).into_response()
+}
+
+/// Tokens of nodes and bridges are for their own work only.
+fn may_measure(parts: &Parts, gateway: &Gateway) -> Result<(), ToolError> {
+    let role = asker::admit(parts, gateway)?.caller.rights.role;
+    if role.only_serves() {
+        let message = format!("a {role} token cannot read metrics");
+        let error = ToolError::new(ErrorCode::Forbidden, message);
+        return Err(error.hint("use a read-only token"));
+    }
+    Ok(())
 }
 
 /// What a person finds who opens the address in a browser.

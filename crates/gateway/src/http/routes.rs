@@ -24,6 +24,7 @@ use super::{
     session_routes, tools, v1,
 };
 use crate::gateway::Gateway;
+use crate::listing::Surface;
 use crate::{mcp, ws};
 
 /// An operation and what answers it.
@@ -51,8 +52,8 @@ fn table() -> Vec<Route> {
             op(
                 "get",
                 "/metrics",
-                Open,
-                "Prometheus metrics; from another machine a token is needed",
+                Token,
+                "Prometheus metrics; without a token only where `metrics.open` is set",
             )
             .gives("text/plain"),
             get(probes::metrics),
@@ -65,10 +66,17 @@ fn table() -> Vec<Route> {
         )
         .by(page::session),
         (
-            op("post", "/api/session/logout", Token, "Log this browser out")
-                .answers::<page::LoggedOut>(),
-            post(page::logout),
+            op(
+                "post",
+                "/api/session/login",
+                Open,
+                "Log a browser in with the code of a login link",
+            )
+            .request::<page::Code>()
+            .answers::<page::LoggedIn>(),
+            post(page::login),
         ),
+        op("post", "/api/session/logout", Token, "Log this browser out").by(page::logout),
         op(
             "post",
             "/api/session/link",
@@ -77,7 +85,13 @@ fn table() -> Vec<Route> {
         )
         .by(page::link),
         (
-            op("get", "/api/openapi.json", Token, "This document").gives("application/json"),
+            op(
+                "get",
+                "/api/openapi.json",
+                Token,
+                "This document, with the tools this token may call",
+            )
+            .gives("application/json"),
             get(openapi),
         ),
         op("get", "/api/tools", Token, "The tools this token may call")
@@ -325,8 +339,10 @@ pub(super) fn operations() -> impl Iterator<Item = Operation> {
     all().map(|(operation, _)| operation)
 }
 
-async fn openapi(State(gateway): State<Arc<Gateway>>, _: Asker) -> Json<Value> {
-    Json(document(&gateway.path.catalogue()))
+async fn openapi(State(gateway): State<Arc<Gateway>>, Asker(asker): Asker) -> Json<Value> {
+    let catalogue = gateway.path.catalogue();
+    // What a tool is called and does can be confidential: others are not even named.
+    Json(document(Surface::All.view(&*gateway.path, &catalogue, &asker.caller)))
 }
 
 /// Refuses a body that says it is too large before waiting for any of it.
@@ -362,7 +378,7 @@ pub fn router(gateway: Arc<Gateway>) -> Router {
     }
     let rooms = router
         .route("/", get(page::root))
-        .route("/login", get(page::login))
+        .route("/login", get(page::root))
         .route("/assets/{*name}", get(page::asset))
         .route("/ws", any(ws::upgrade))
         .route(

@@ -37,7 +37,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
 use crate::doorman::Admitted;
 use crate::gateway::Gateway;
-use crate::http::shown;
+use crate::http::bearer;
 use crate::nodes::{News, Outbox};
 use chat::Runs;
 use connect::Guest;
@@ -71,7 +71,7 @@ pub async fn upgrade(
 ) -> HttpResponse {
     let limit =
         usize::try_from(gateway.settings.current().limits.request_bytes).unwrap_or(usize::MAX);
-    let token = shown(&parts).map(str::to_owned);
+    let token = bearer(&parts).map(str::to_owned);
     socket
         .max_message_size(limit)
         .max_frame_size(limit)

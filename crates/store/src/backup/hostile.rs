@@ -441,6 +441,7 @@ async fn tokens_can_be_revoked_on_the_way_and_an_altered_audit_is_noticed() {
         role: manyhands_core::Role::Owner,
         tools: Vec::new(),
         agents: Vec::new(),
+        browser: false,
         hash: minted.hash,
         created: NOW,
         expires: None,

@@ -10,8 +10,11 @@ use sqlx::{Connection as _, SqlSafeStr as _};
 use super::sqlite::{BEGIN_WRITE, refusal};
 use crate::error::StoreError;
 
+/// Version, name and text.
+type Step = (i64, &'static str, &'static str);
+
 /// Steps are appended and never edited once released.
-const STEPS: [(i64, &str, &str); 17] = [
+const STEPS: [Step; 18] = [
     (
         1,
         "records",
@@ -81,12 +84,22 @@ const STEPS: [(i64, &str, &str); 17] = [
         "artifact_usage",
         include_str!("../../migrations/0017_artifact_usage.sql"),
     ),
+    (
+        18,
+        "browser_sessions",
+        include_str!("../../migrations/0018_browser_sessions.sql"),
+    ),
 ];
 
 /// The steps, oldest first.
 pub(super) fn steps() -> Vec<Migration> {
-    STEPS
-        .into_iter()
+    migrations(&STEPS)
+}
+
+fn migrations(steps: &[Step]) -> Vec<Migration> {
+    steps
+        .iter()
+        .copied()
         .map(|(version, name, text)| {
             let sql = text.into_sql_str();
             Migration::new(
@@ -102,7 +115,11 @@ pub(super) fn steps() -> Vec<Migration> {
 
 /// Applies what is missing in one transaction: all of it or nothing, and one wait for the disk.
 pub(super) async fn run(pool: &SqlitePool) -> Result<(), StoreError> {
-    let migrator = Migrator::with_migrations(steps());
+    apply(pool, &STEPS).await
+}
+
+async fn apply(pool: &SqlitePool, steps: &[Step]) -> Result<(), StoreError> {
+    let migrator = Migrator::with_migrations(migrations(steps));
     let mut connection = pool.acquire().await.map_err(refusal)?;
     // The steps' own transactions become savepoints inside this one.
     let mut whole = connection.begin_with(BEGIN_WRITE).await.map_err(refusal)?;
@@ -171,6 +188,48 @@ mod tests {
     }
 
     const KNOWN: i64 = STEPS.len() as i64;
+
+    #[tokio::test]
+    async fn sessions_that_were_held_as_cookies_are_revoked_and_other_tokens_are_not() {
+        let (_dir, file) = fresh();
+        let pool = super::super::sqlite::writer(&file).await.unwrap();
+        apply(&pool, &STEPS[..14]).await.unwrap();
+        const MONTH: i64 = 2_592_000_000;
+        let page = "page 2025-06-01T08:00:00.000Z";
+        // Name, role, end, already revoked, and the time of revocation afterwards.
+        let tokens: [(&str, &str, Option<i64>, Option<i64>, Option<i64>); 7] = [
+            (page, "owner", Some(100 + MONTH), None, Some(500)),
+            (page, "owner", Some(100 + MONTH), Some(300), Some(300)),
+            (page, "owner", None, None, None),
+            (page, "owner", Some(101 + MONTH), None, None),
+            (page, "client", Some(100 + MONTH), None, None),
+            ("page of the desk", "owner", Some(100 + MONTH), None, None),
+            ("owner", "owner", None, None, None),
+        ];
+        for (at, (name, role, expires, revoked, _)) in tokens.iter().enumerate() {
+            sqlx::query(
+                "INSERT INTO token (id, name, role, tools, hash, created, expires, revoked, last_used)
+                 VALUES ($1, $2, $3, '[]', $1, 100, $4, $5, 500)",
+            )
+            .bind(at.to_string())
+            .bind(*name)
+            .bind(*role)
+            .bind(*expires)
+            .bind(*revoked)
+            .execute(&pool)
+            .await
+            .unwrap();
+        }
+        run(&pool).await.unwrap();
+        let after: Vec<(Option<i64>, i64)> =
+            sqlx::query_as("SELECT revoked, browser FROM token ORDER BY id")
+                .fetch_all(&pool)
+                .await
+                .unwrap();
+        pool.close().await;
+        let expected: Vec<_> = tokens.iter().map(|token| (token.4, 0)).collect();
+        assert_eq!(after, expected);
+    }
 
     #[track_caller]
     fn says(error: StoreError, words: &str) {

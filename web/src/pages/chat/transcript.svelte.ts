@@ -6,7 +6,7 @@
 
 import { randomId } from '../../lib/browser';
 import type { SessionHistoryResult } from '../../generated/protocol';
-import { post } from '../../lib/http';
+import { blob, post } from '../../lib/http';
 import { live, told } from '../../lib/live.svelte';
 import { link } from '../../lib/route.svelte';
 import { plain } from '../../lib/safe';
@@ -517,9 +517,7 @@ function mine(said: { run: string; text: string; at: number; pictures?: Picture[
 async function bytesOf(picture: Picture): Promise<Picture> {
   const from = source(picture);
   if (picture.data || !from) return picture;
-  const response = await fetch(from, { credentials: 'same-origin' });
-  if (!response.ok) throw new Error('a picture of that message is no longer there');
-  return { mimeType: picture.mimeType, data: await base64(await response.blob()) };
+  return { mimeType: picture.mimeType, data: await base64(await blob(from)) };
 }
 
 /** Bytes as text that JSON can carry. */

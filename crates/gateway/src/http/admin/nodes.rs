@@ -142,6 +142,7 @@ pub async fn enrol(
             tools: Vec::new(),
             agents: Vec::new(),
             lifetime: None,
+            browser: false,
         })
         .await?;
     let gateway_itself = manyhands_core::Caller::gateway();

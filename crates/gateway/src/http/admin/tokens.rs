@@ -181,6 +181,7 @@ pub async fn create(
             tools,
             agents,
             lifetime: new.expires_in_seconds.map(Duration::from_secs),
+            browser: false,
         })
         .await?;
     gateway
