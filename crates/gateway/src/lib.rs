@@ -24,6 +24,7 @@ mod listing;
 pub mod mcp;
 mod minds;
 mod nodes;
+mod reception;
 mod reconfigure;
 mod reference;
 mod servers;

@@ -25,8 +25,9 @@ mod stream;
 mod tools;
 mod v1;
 
-pub(crate) use asker::shown;
+pub(crate) use asker::{client, seat, shown};
 pub use door::Listening;
 pub use openapi::document;
 pub(crate) use page::Links;
+pub(crate) use refusal::Refusal;
 pub use routes::router;

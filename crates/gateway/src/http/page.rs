@@ -18,12 +18,13 @@ use manyhands_core::{ErrorCode, Pattern, Role, ToolError};
 use manyhands_page::{FILES, File, file};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
 use super::admin::query;
-use super::asker::{Asker, Owner, peer};
+use super::asker::{Asker, Owner, client};
 use super::probes;
 use super::refusal::{Answer, Answered, Refusal, answer};
-use crate::doorman::NewToken;
+use crate::doorman::{Failed, NewToken};
 use crate::gateway::Gateway;
 
 /// The name of the cookie.
@@ -38,9 +39,10 @@ const MAX_LINKS: usize = 32;
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
     connect-src 'self'; font-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
-/// Links that wait to be used, and until when they are good.
+/// Links that wait to be used, by the hash of their code, and until when they are good. How long it
+/// takes to find a hash says nothing about a code.
 #[derive(Default)]
-pub(crate) struct Links(Mutex<BTreeMap<String, i64>>);
+pub(crate) struct Links(Mutex<BTreeMap<[u8; 32], i64>>);
 
 impl Gateway {
     /// A link that logs a browser in, once: its path and query.
@@ -53,13 +55,13 @@ impl Gateway {
         if links.len() >= MAX_LINKS {
             links.pop_first();
         }
-        links.insert(code.clone(), now + LINK_MS);
+        links.insert(Sha256::digest(&code).into(), now + LINK_MS);
         format!("/login?code={code}")
     }
 
     fn use_link(&self, code: &str) -> bool {
         let mut links = self.links.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let until = links.remove(code);
+        let until = links.remove(&<[u8; 32]>::from(Sha256::digest(code)));
         until.is_some_and(|until| until > self.clock.now().0)
     }
 }
@@ -100,26 +102,26 @@ pub async fn login(
     parts: Parts,
 ) -> Result<Response, Refusal> {
     let Code { code } = query(code)?;
-    let address = peer(&parts)?.ip();
-    gateway.doorman.may_guess(address)?;
+    // The code is looked at first, whatever failed before at this address: it has 192 random bits, so
+    // nobody guesses one, and a limit before the check would let others keep the owner out.
     if !gateway.use_link(&code) {
-        gateway.doorman.guessed_wrong(address);
+        let message = "this link was used already, or is too old";
+        let error = ToolError::new(ErrorCode::Unauthenticated, message)
+            .hint("`manyhands link` prints a new one");
+        let client = client(&parts, &gateway)?;
+        let refusal = Refusal(gateway.doorman.refuse(client, Failed::LoginCode, error));
         let reads = |value: &HeaderValue| value.to_str().is_ok_and(|it| it.contains("text/html"));
         if parts.headers.get(header::ACCEPT).is_some_and(reads)
             && let Some(index) = file("index.html")
         {
             // A person is told by the page itself, which says how to get another.
             let mut told = send(index, &parts.headers);
-            *told.status_mut() = StatusCode::UNAUTHORIZED;
+            *told.status_mut() = refusal.into_response().status();
             let never = HeaderValue::from_static("no-store");
             told.headers_mut().insert(header::CACHE_CONTROL, never);
             return Ok(told);
         }
-        let message = "this link was used already, or is too old";
-        return Err(Refusal(
-            ToolError::new(ErrorCode::Unauthenticated, message)
-                .hint("`manyhands link` prints a new one"),
-        ));
+        return Err(refusal);
     }
     let name = format!("page {}", gateway.clock.now().rfc3339());
     let made = gateway.doorman.create(NewToken {

@@ -8,6 +8,7 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, Request, State};
 use axum::response::{IntoResponse, Response};
 use futures_util::TryStreamExt as _;
+use http::request::Parts;
 use http::{HeaderValue, header};
 use manyhands_core::{AgentId, ArtifactId, Caller, ErrorCode, Invoke as _, ToolError};
 use manyhands_store::{ArtifactFilter, ArtifactRecord, StoreError};
@@ -17,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::query;
 use crate::artifacts::{KeptFile, Reader, check_name, failure, mime_by_name};
 use crate::gateway::Gateway;
-use crate::http::asker::Asker;
+use crate::http::asker::{Asker, proved};
 use crate::http::refusal::{Answer, Refusal, answer};
 
 /// How long an upload may take.
@@ -232,6 +233,7 @@ pub async fn by_link(
     State(gateway): State<Arc<Gateway>>,
     Path(id): Path<String>,
     signed: Result<Query<Signed>, QueryRejection>,
+    parts: Parts,
 ) -> Result<Response, Refusal> {
     let refused = || {
         let message = "this link is not good, or no longer";
@@ -247,6 +249,7 @@ pub async fn by_link(
     {
         return Err(refused());
     }
+    proved(&parts);
     let record = gateway.store.artifacts().get(id).await?;
     serve(&gateway, record.ok_or_else(refused)?).await
 }
