@@ -35,8 +35,11 @@ fn enrol(code: &str) -> Request {
 
 /// A token with the id of `token` and a wrong secret.
 fn forged(token: &str) -> String {
-    let (id, secret) = token.rsplit_once('_').expect("an id and a secret");
-    format!("{id}_{}", "A".repeat(secret.len()))
+    let parts: Vec<&str> = token.splitn(3, '_').collect();
+    let [kind, id, secret] = parts[..] else {
+        panic!("a token has three parts");
+    };
+    format!("{kind}_{id}_{}", "A".repeat(secret.len()))
 }
 
 /// Sends `count` wrong requests over one connection at a time: how many were answered 401 and 429.
