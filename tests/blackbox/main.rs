@@ -10,6 +10,14 @@
     reason = "black-box tests start real processes, look at the real clock and say what they saw"
 )]
 
+#[allow(
+    dead_code,
+    unused_imports,
+    reason = "the tree of commands, for the test that runs each of them"
+)]
+#[path = "../../crates/manyhands/src/args/mod.rs"]
+mod args;
+
 mod abuse;
 mod abuse_host;
 mod acp;
@@ -46,6 +54,7 @@ mod full_disk;
 mod harness;
 mod hostile_model;
 mod http;
+mod lockout;
 mod makers;
 mod mcp;
 mod mcp_client;
@@ -71,6 +80,7 @@ mod ssrf_redirects;
 mod ssrf_secrets;
 mod ssrf_spellings;
 mod tls;
+mod token_leak;
 mod tool_request;
 mod upkeep;
 mod workspace_socket;

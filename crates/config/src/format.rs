@@ -14,6 +14,7 @@ pub(crate) fn flaw(name: &str, text: &str) -> Option<String> {
         "regex" => regex(text),
         "level" => level(text),
         "network" => network(text),
+        "proxy" => proxy(text),
         "node" => node(text),
         "timezone" => timezone(text),
         "clock" => clock(text),
@@ -66,6 +67,11 @@ fn network(text: &str) -> Option<String> {
         address.is_ok() && bits.parse::<u8>().is_ok_and(|bits| bits <= width)
     });
     (!good).then(|| "must hold networks, as in `192.168.7.0/24` or `fd00::/8`".to_owned())
+}
+
+fn proxy(text: &str) -> Option<String> {
+    let good = text.parse::<std::net::IpAddr>().is_ok() || network(text).is_none();
+    (!good).then(|| "must hold addresses or networks, as in `10.0.0.2` or `fd00::/8`".to_owned())
 }
 
 fn node(text: &str) -> Option<String> {
@@ -133,6 +139,11 @@ mod tests {
             "network",
             &["10.0.0.0/8", "127.0.0.1/32", "fd00::/8"],
             &["", "10.0.0.0", "10.0.0.0/33", "x/8", "fd00::/129", "/8"],
+        );
+        check(
+            "proxy",
+            &["10.0.0.2", "::1", "172.16.0.0/12", "fd00::/8"],
+            &["", "proxy.example", "10.0.0.2:80", "10.0.0.0/33", "*"],
         );
         check(
             "node",

@@ -44,6 +44,11 @@ pub struct Settings {
     /// artifacts begin with it. The address it listens on unless said.
     #[schemars(extend("x-check" = "origin"))]
     pub public_url: Option<String>,
+    /// Addresses and networks of reverse proxies in front of the gateway, such as `10.0.0.2` or
+    /// `172.16.0.0/12`. Only for requests from these does `X-Forwarded-For` or `Forwarded` name the
+    /// client that failed logins and open connections are counted for; the proxy must set or append it.
+    #[schemars(extend("x-check" = "proxy"))]
+    pub trusted_proxies: Vec<String>,
     /// Serve TLS with this certificate and key.
     #[schemars(extend("x-restart" = true, "x-local" = true))]
     pub tls: Option<Tls>,
@@ -117,6 +122,7 @@ impl Default for Settings {
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
             public_url: None,
+            trusted_proxies: Vec::new(),
             tls: None,
             limits: Limits::default(),
             audit: AuditLog::default(),
@@ -226,7 +232,8 @@ pub struct Limits {
     /// Seconds that running calls get to finish when the gateway stops.
     #[schemars(range(min = 1))]
     pub shutdown_seconds: u32,
-    /// Failed logins from one address before it has to wait.
+    /// Failed logins with the same wrong token, or with wrong codes, from one address before they are
+    /// answered with 429. A valid token or code is always accepted, however many failed before.
     #[schemars(range(min = 1), extend("x-restart" = true))]
     pub failed_logins: u32,
 }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum_server::Handle;
-use axum_server::accept::NoDelayAcceptor;
 use axum_server::tls_rustls::RustlsConfig;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use manyhands_config::{ConfigFile, Settings, Tls, Watcher};
@@ -17,11 +16,10 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use crate::gateway::{Gateway, Options, StartError};
 use crate::home::CONFIG_FILE;
 use crate::http::{self, Listening};
+use crate::reception::{REQUEST_WITHIN, Reception};
 
 /// How long open connections may take to end once calls have.
 const CONNECTION_GRACE: Duration = Duration::from_secs(2);
-/// How long a client may take to send its headers.
-const HEADERS_WITHIN: Duration = Duration::from_secs(15);
 /// How long settled questions to the owner are kept: 30 days.
 const APPROVALS_KEPT_MS: i64 = 30 * 86_400_000;
 /// How often times of last use and old artifacts are seen to.
@@ -137,14 +135,14 @@ async fn serve(
         Some(tls) => {
             let mut server = axum_server::from_tcp_rustls(listener, tls)
                 .map_err(failed)?
-                .map(|tls| tls.acceptor(NoDelayAcceptor::new()));
+                .map(|tls| tls.acceptor(Reception::new(gateway)));
             bound_headers(server.http_builder());
             server.handle(handle).serve(app).await.map_err(failed)
         }
         None => {
             let mut server = axum_server::from_tcp(listener)
                 .map_err(failed)?
-                .acceptor(NoDelayAcceptor::new());
+                .acceptor(Reception::new(gateway));
             bound_headers(server.http_builder());
             server.handle(handle).serve(app).await.map_err(failed)
         }
@@ -156,7 +154,7 @@ fn bound_headers(builder: &mut hyper_util::server::conn::auto::Builder<TokioExec
     builder
         .http1()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEADERS_WITHIN);
+        .header_read_timeout(REQUEST_WITHIN);
 }
 
 /// Binds the address, unless that would offer the gateway to a network in the clear.

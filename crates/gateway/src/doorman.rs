@@ -1,6 +1,6 @@
 //! The doorman: who is at the door, from the gateway's own records.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
@@ -15,8 +15,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::guests::Guest;
 
-/// How many (address, token) pairs that proved themselves are remembered.
-const MAX_PROVEN: usize = 4_096;
+/// For how many parties failed logins are counted.
+const MAX_FAILING: usize = 10_000;
 /// How many are known whose tokens others made.
 const MAX_GUESTS: usize = 10_000;
 
@@ -50,6 +50,22 @@ pub struct NewToken {
     pub browser: bool,
 }
 
+/// What somebody failed to log in with. Failures at one address are counted for each of these by
+/// itself, so that a client with an old token does not make another one wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Failed {
+    /// A token of this id: unknown, expired, revoked, or with a wrong secret.
+    Token(TokenId),
+    /// A text that is no token of ours.
+    NoToken,
+    /// An access token that no trusted issuer signed.
+    Foreign,
+    /// The code of a login link. All codes share one count: a guesser never shows one twice.
+    LoginCode,
+    /// The code of a machine that wants to become a node.
+    NodeCode,
+}
+
 struct Known {
     record: TokenRecord,
     /// It is on no record, and not shown.
@@ -64,9 +80,7 @@ pub struct Doorman {
     clock: Arc<dyn Clock>,
     ids: Ids,
     known: RwLock<HashMap<TokenId, Known>>,
-    throttle: LoginThrottle,
-    /// Pairs that proved themselves: a neighbour's bad guesses do not lock them out.
-    proven: Mutex<HashSet<(IpAddr, TokenId)>>,
+    failures: LoginThrottle<(IpAddr, Failed)>,
     used: Mutex<HashMap<TokenId, Timestamp>>,
 }
 
@@ -86,54 +100,51 @@ impl Doorman {
             .collect();
         Ok(Self {
             store,
-            throttle: LoginThrottle::new(clock.clone(), failed_logins, failed_logins, 10_000),
+            failures: LoginThrottle::new(clock.clone(), failed_logins, failed_logins, MAX_FAILING),
             clock,
             ids,
             known: RwLock::new(known),
-            proven: Mutex::default(),
             used: Mutex::default(),
         })
     }
 
-    /// Lets a bearer in, or says why not.
-    pub fn admit(&self, peer: IpAddr, shown: Option<&str>) -> Result<Admitted, ToolError> {
+    /// Lets a bearer in, or says why not. A valid token is admitted whatever others at the same
+    /// address did: its secret has 256 random bits, so there is nothing to gain from making
+    /// it wait, and whoever shares the address could lock its bearer out.
+    pub fn admit(&self, client: IpAddr, shown: Option<&str>) -> Result<Admitted, ToolError> {
         let Some(text) = shown else {
             return Err(unauthenticated("a token is needed"));
         };
-        let address = canonical(peer);
         let parsed = parse_token(text);
-        let proven = parsed.as_ref().is_some_and(|(id, _)| {
-            self.proven
-                .lock()
-                .expect("no panic while held")
-                .contains(&(address, *id))
-        });
-        if !proven {
-            self.may_guess(peer)?;
+        if let Some(admitted) = parsed.and_then(|(id, hash)| self.check(id, &hash)) {
+            self.remember(admitted.token);
+            return Ok(admitted);
         }
-        let Some(admitted) = parsed.and_then(|(id, hash)| self.check(id, &hash)) else {
-            self.throttle.failed(peer);
-            return Err(unauthenticated(
-                "the token is not valid: it is unknown, expired or revoked",
-            ));
+        let failed = parsed.map_or(Failed::NoToken, |(id, _)| Failed::Token(id));
+        let why = "the token is not valid: it is unknown, expired or revoked";
+        Err(self.refuse(client, failed, unauthenticated(why)))
+    }
+
+    /// Whether a token would be admitted. Nothing is counted.
+    pub fn recognises(&self, shown: &str) -> bool {
+        let parsed = parse_token(shown);
+        parsed.is_some_and(|(id, hash)| self.check(id, &hash).is_some())
+    }
+
+    /// Counts a failed login and gives back its refusal: `error`, or that the client has to wait
+    /// when it failed this way too often. To be asked only once a credential was found wrong: see
+    /// [`LoginThrottle`].
+    pub fn refuse(&self, client: IpAddr, failed: Failed, error: ToolError) -> ToolError {
+        let Err(wait) = self.failures.failed((canonical(client), failed)) else {
+            return error;
         };
-        self.remember(address, admitted.token);
-        Ok(admitted)
-    }
-
-    /// Refuses an address that failed too often.
-    pub fn may_guess(&self, peer: IpAddr) -> Result<(), ToolError> {
-        self.throttle.check(peer).map_err(|wait| {
-            let message = "too many failed logins from this address";
-            ToolError::new(ErrorCode::RateLimited, message)
-                .hint("wait, then show a valid token")
-                .retry_after(wait)
-        })
-    }
-
-    /// What somebody at this address showed was wrong.
-    pub fn guessed_wrong(&self, peer: IpAddr) {
-        self.throttle.failed(peer);
+        let message = format!(
+            "too many failed logins from this address; {}",
+            error.message
+        );
+        ToolError::new(ErrorCode::RateLimited, message)
+            .hint("wait, or use a valid token or code: a valid one is accepted at once")
+            .retry_after(wait)
     }
 
     fn check(&self, id: TokenId, hash: &[u8; 32]) -> Option<Admitted> {
@@ -147,12 +158,7 @@ impl Doorman {
         })
     }
 
-    fn remember(&self, address: IpAddr, token: TokenId) {
-        let mut proven = self.proven.lock().expect("no panic while held");
-        if proven.len() >= MAX_PROVEN {
-            proven.clear();
-        }
-        proven.insert((address, token));
+    fn remember(&self, token: TokenId) {
         self.used
             .lock()
             .expect("no panic while held")

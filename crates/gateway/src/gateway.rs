@@ -11,14 +11,13 @@ use manyhands_config::{ConfigError, ConfigFile};
 use manyhands_core::{
     CallRequest, Caller, Catalogue, Clock, Ids, Invoke, NodeId, Outcome, Role, Secret, ToolError,
 };
-use manyhands_guard::{PrivateFileError, Redactor};
+use manyhands_guard::{Lobby, PrivateFileError, Redactor};
 use manyhands_path::{Parts, Path};
 use manyhands_store::{
     AuditEntry, AuditKind, AuditStatus, Durability, NodeRecord, Store, StoreError,
 };
 use manyhands_wire::{NodeExecEventParams, NodeForgetResult};
 use serde_json::Value;
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::artifacts::Shelf;
@@ -43,8 +42,11 @@ use crate::settings::LiveSettings;
 use crate::web::Web;
 use crate::workspace::Workspace;
 
-/// How many sockets there may be that have not said who they are.
-const MAX_STRANGERS: usize = 128;
+/// How many connections there may be that have not shown a valid token, in total and of one address.
+/// Well below the 1,024 descriptors that a process usually has.
+const UNKNOWN_CONNECTIONS: (usize, usize) = (512, 256);
+/// How many of them may be sockets: each may send a whole frame before it has to show a token.
+const UNKNOWN_SOCKETS: (usize, usize) = (128, 96);
 
 /// Why a gateway did not start.
 #[derive(Debug, thiserror::Error)]
@@ -150,8 +152,10 @@ pub struct Gateway {
     pub(crate) links: Links,
     /// Looks whether all is in order.
     pub(crate) doctor: Doctor,
-    /// How many sockets there may be that have not said who they are.
-    pub(crate) strangers: Arc<Semaphore>,
+    /// Connections that have not shown a valid token.
+    pub(crate) lobby: Arc<Lobby>,
+    /// Sockets that have not sent `connect`.
+    pub(crate) socket_lobby: Arc<Lobby>,
 }
 
 impl Gateway {
@@ -327,7 +331,8 @@ impl Gateway {
             stopping,
             links: Links::default(),
             doctor: Doctor::default(),
-            strangers: Arc::new(Semaphore::new(MAX_STRANGERS)),
+            lobby: Lobby::new(UNKNOWN_CONNECTIONS.0, UNKNOWN_CONNECTIONS.1),
+            socket_lobby: Lobby::new(UNKNOWN_SOCKETS.0, UNKNOWN_SOCKETS.1),
         });
         gateway.learn_secrets().await?;
         gateway.teach_of_logins();

@@ -26,6 +26,7 @@ pub mod mcp;
 mod minds;
 mod nodes;
 mod one_off;
+mod reception;
 mod reconfigure;
 mod reference;
 mod servers;

@@ -9,12 +9,15 @@
 //! - [`Supervisor`] starts programs, inside a [`Sandbox`] where one is asked for
 //! - [`Redactor`] takes known secrets out of what is shown or kept
 //! - [`Live`] tells what a running tool prints, within bounds
-//! - [`LoginThrottle`] slows down those who guess
+//! - [`LoginThrottle`] tells those who keep failing to log in to wait
+//! - [`Lobby`] bounds connections that have not authenticated, [`TrustedProxies`] says whose they are
 //! - [`read_private`] and [`create_private`] handle files that hold secrets
 
 mod egress;
+mod forwarded;
 mod jail;
 mod live;
+mod lobby;
 mod private_file;
 mod redact;
 mod rel_path;
@@ -26,10 +29,12 @@ pub use egress::{
     Body, Egress, EgressError, EgressPolicy, FetchLimits, GatewayClient, Lookup, Request, Response,
     SystemLookup, is_public,
 };
+pub use forwarded::TrustedProxies;
 pub use jail::{
     Entry, Jail, JailError, Kind, Meta, Missing, NewFile, PartFile, PendingFile, Version, WriteMode,
 };
 pub use live::Live;
+pub use lobby::{Lobby, Seat};
 pub use private_file::{PrivateFileError, create_private, read_private};
 pub use redact::{RedactStream, Redactor};
 pub use rel_path::{PART_PREFIX, PathError, RelPath};

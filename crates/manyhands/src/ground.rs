@@ -13,7 +13,8 @@ use manyhands_store::{Holder, HomeLock, Store, StoreError};
 
 use crate::args::Args;
 use crate::output::Failure;
-use crate::remote::Remote;
+use crate::own_gateway;
+use crate::remote::{Remote, absent};
 
 /// What every command stands on.
 #[derive(Clone)]
@@ -114,22 +115,77 @@ impl Ground {
         ConfigFile::new(self.home.join(CONFIG_FILE))
     }
 
-    /// The gateway that runs on this home, by its own note.
+    /// The gateway that runs on this home, by its own note: where it is reached from here.
     pub fn running(&self) -> Option<String> {
-        HomeLock::holder(&self.home).and_then(|holder| holder.listen)
+        let listens = HomeLock::holder(&self.home).and_then(|holder| holder.listen);
+        listens.map(|listens| own_gateway::reached(&listens))
     }
 
-    /// The gateway in question, with the token to show it.
+    /// Where to reach the gateway of this home, if that is the one that `named` means: by the
+    /// address it listens on, or the one its settings say others reach it by.
+    pub fn own_address(&self, named: &str) -> Option<String> {
+        let listens = HomeLock::holder(&self.home).and_then(|holder| holder.listen);
+        if let Some(address) = listens.and_then(|listens| own_gateway::meant(named, &listens)) {
+            return Some(address);
+        }
+        // Settings that cannot be read name no address.
+        let public = self.config().load().ok()?.0.public_url?;
+        own_gateway::is_same(named, &public).then_some(public)
+    }
+
+    /// The gateway in question, with the token to show it. A token that was given goes where the
+    /// user says; the owner's token of this home goes to the gateway of this home and nowhere else.
     pub fn remote(&self) -> Result<Remote, Failure> {
-        let url = match self.url.clone().or_else(|| self.running()) {
-            Some(url) => url,
-            None => format!("http://{}", self.config().load()?.0.listen),
+        match &self.token {
+            Some(token) => {
+                let url = self.url.clone().or_else(|| self.running());
+                Remote::new(&url.map_or_else(|| self.configured(), Ok)?, token.clone())
+            }
+            None => self.own_remote(),
+        }
+    }
+
+    /// The gateway of this home, with the owner's token.
+    fn own_remote(&self) -> Result<Remote, Failure> {
+        let address = match &self.url {
+            Some(named) => match self.own_address(named) {
+                Some(address) => address,
+                None => return Err(self.foreign(named)),
+            },
+            None => {
+                let token = self.owner_token()?;
+                match self.running() {
+                    Some(address) => return Remote::new(&address, token),
+                    // Another program may listen where the gateway would.
+                    None => return Err(Failure(self.not_running()?)),
+                }
+            }
         };
-        let token = match &self.token {
-            Some(token) => token.clone(),
-            None => self.owner_token()?,
+        Remote::new(&address, self.owner_token()?)
+    }
+
+    /// Where the gateway of this home would listen.
+    fn configured(&self) -> Result<String, Failure> {
+        let listen = self.config().load()?.0.listen;
+        Ok(own_gateway::reached(&format!("http://{listen}")))
+    }
+
+    fn not_running(&self) -> Result<String, Failure> {
+        let why = format!("none runs on {}", self.home.display());
+        Ok(absent(&self.configured()?, &why).text())
+    }
+
+    /// Why the owner's token is not sent to `named`.
+    fn foreign(&self, named: &str) -> Failure {
+        let home = self.home.display();
+        let own = match self.running() {
+            Some(own) => format!("it belongs to the gateway at {own}"),
+            None => format!("no gateway runs on {home}"),
         };
-        Remote::new(&url, token)
+        Failure(format!(
+            "{named} is not known as the gateway of {home}, so its token was not sent: {own}\n\
+             hint: give the token of the gateway at that address with --token or MANYHANDS_TOKEN; leave out --url and MANYHANDS_URL to use the gateway of this home; or set `public_url` in config.toml if this is its address"
+        ))
     }
 
     /// The owner's token of this home.

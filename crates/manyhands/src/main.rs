@@ -7,6 +7,7 @@ mod enrolment;
 mod ground;
 mod lending;
 mod output;
+mod own_gateway;
 mod own_node;
 mod progress;
 mod remote;

@@ -128,7 +128,7 @@ impl Remote {
         for _ in 1..TRIES {
             let envelope = self.once(method.clone(), path, body).await;
             match (envelope.code, envelope.retry_after_ms) {
-                // Somebody else's bad guesses from this address hold us up for a moment.
+                // A limit on calls that lets go in a moment.
                 (Some(ErrorCode::RateLimited), Some(wait)) if wait <= 2_000 => {
                     tokio::time::sleep(Duration::from_millis(wait)).await;
                 }
@@ -199,7 +199,7 @@ pub fn absent(url: &str, error: &impl std::fmt::Display) -> ToolError {
         ErrorCode::Unavailable,
         format!("no gateway answers at {url}: {error}"),
     )
-    .hint("start it with `manyhands up`, or set MANYHANDS_URL")
+    .hint("start it with `manyhands up`, or name another with MANYHANDS_URL and MANYHANDS_TOKEN")
 }
 
 fn result(envelope: Envelope) -> Result<Value, Failure> {

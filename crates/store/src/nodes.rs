@@ -130,6 +130,11 @@ impl Nodes {
         code: &str,
         now: Timestamp,
     ) -> Result<Option<NodeId>, StoreError> {
+        // Anybody may send wrong codes: they cost a look-up and do not queue for the writer.
+        let known = Statement::new("SELECT 1 FROM node_code WHERE hash = $1").bind(hash(code));
+        if self.sql.one(known).await?.is_none() {
+            return Ok(None);
+        }
         let mut tx = self.sql.begin().await?;
         let update = Statement::new(
             "UPDATE node_code SET used = $1 WHERE hash = $2 AND used IS NULL AND expires > $1",

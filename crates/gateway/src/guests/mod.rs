@@ -7,7 +7,7 @@
 mod jwt;
 mod keys;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -21,8 +21,6 @@ use keys::Keyring;
 
 /// How far two clocks may be apart.
 const LEEWAY: Duration = Duration::from_secs(30);
-/// How many tokens that proved themselves are remembered.
-const MAX_PROVEN: usize = 4_096;
 /// The longest subject.
 const MAX_SUBJECT: usize = 255;
 
@@ -55,8 +53,6 @@ pub(crate) enum Turned {
 #[derive(Default)]
 pub(crate) struct Guests {
     rings: Mutex<BTreeMap<String, Arc<Keyring>>>,
-    /// Hashes of tokens that proved themselves: a neighbour's bad guesses do not lock them out.
-    proven: Mutex<HashSet<[u8; 32]>>,
 }
 
 /// Whether a token can only be one that somebody else made.
@@ -65,21 +61,6 @@ pub(crate) fn is_foreign(token: &str) -> bool {
 }
 
 impl Guests {
-    /// Whether a token proved itself before. It is checked all the same.
-    pub(crate) fn remembers(&self, token: &str) -> bool {
-        let proven = self.proven.lock().expect("no panic while held");
-        proven.contains(&<[u8; 32]>::from(Sha256::digest(token)))
-    }
-
-    /// Remembers a token that proved itself.
-    pub(crate) fn remember(&self, token: &str) {
-        let mut proven = self.proven.lock().expect("no panic while held");
-        if proven.len() >= MAX_PROVEN {
-            proven.clear();
-        }
-        proven.insert(Sha256::digest(token).into());
-    }
-
     /// Whoever a token stands for, if it was made for one of `audiences`.
     pub(crate) async fn check(
         &self,

@@ -1,12 +1,13 @@
 //! Who asks over HTTP: extractors that let a bearer in, or only the owner.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use axum::extract::{ConnectInfo, FromRequestParts};
 use http::header;
 use http::request::Parts;
 use manyhands_core::{ErrorCode, ToolError};
+use manyhands_guard::{Seat, TrustedProxies};
 
 use super::refusal::Refusal;
 use crate::doorman::Admitted;
@@ -50,8 +51,22 @@ impl FromRequestParts<Arc<Gateway>> for Owner {
 
 /// Lets the bearer of the request in.
 pub fn admit(parts: &Parts, gateway: &Gateway) -> Result<Admitted, ToolError> {
-    let peer = peer(parts)?;
-    gateway.doorman.admit(peer.ip(), bearer(parts))
+    let client = client(parts, gateway)?;
+    let admitted = gateway.doorman.admit(client, bearer(parts))?;
+    proved(parts);
+    Ok(admitted)
+}
+
+/// The connection of this request showed whose it is: it does not give way to others any more.
+pub fn proved(parts: &Parts) {
+    if let Some(seat) = seat(parts) {
+        seat.admitted();
+    }
+}
+
+/// The place of the request's connection among those that have not shown whose they are.
+pub fn seat(parts: &Parts) -> Option<&Arc<Seat>> {
+    parts.extensions.get::<Arc<Seat>>()
 }
 
 /// The token in the Authorization header. It counts nowhere else, least of all in a cookie: browsers add those by
@@ -62,9 +77,13 @@ pub fn bearer(parts: &Parts) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-/// The address at the other end of the connection.
-pub fn peer(parts: &Parts) -> Result<SocketAddr, ToolError> {
+/// The address the request came from: that of the connection, or what a trusted proxy says.
+pub fn client(parts: &Parts, gateway: &Gateway) -> Result<IpAddr, ToolError> {
     let info = parts.extensions.get::<ConnectInfo<SocketAddr>>();
-    info.map(|info| info.0)
-        .ok_or_else(|| ToolError::internal("the peer's address is not known"))
+    let connection = info
+        .map(|info| info.0.ip())
+        .ok_or_else(|| ToolError::internal("the peer's address is not known"))?;
+    let settings = gateway.settings.current();
+    let proxies = TrustedProxies::new(&settings.trusted_proxies);
+    Ok(proxies.client(connection, &parts.headers))
 }

@@ -12,6 +12,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use manyhands_core::{ErrorCode, ToolError};
+use manyhands_guard::Seat;
 
 use super::refusal::Refusal;
 use crate::gateway::Gateway;
@@ -19,6 +20,9 @@ use crate::gateway::Gateway;
 /// Refuses foreign hosts and origins before anything else looks at the request, and tells
 /// the browser that a trusted origin's page may see the answer.
 pub async fn check(State(gateway): State<Arc<Gateway>>, request: Request, next: Next) -> Response {
+    if let Some(seat) = request.extensions().get::<Arc<Seat>>() {
+        seat.asked();
+    }
     let settings = gateway.settings.current();
     let rules = Rules {
         listening: gateway.listening(),

@@ -25,8 +25,9 @@ mod stream;
 mod tools;
 mod v1;
 
-pub(crate) use asker::bearer;
+pub(crate) use asker::{bearer, client, seat};
 pub use door::Listening;
 pub use openapi::document;
 pub(crate) use page::Links;
+pub(crate) use refusal::Refusal;
 pub use routes::router;

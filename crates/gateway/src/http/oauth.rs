@@ -12,9 +12,9 @@ use http::{HeaderName, HeaderValue, StatusCode, header};
 use manyhands_core::{ErrorCode, ServerName, ToolError};
 use serde_json::{Value, json};
 
-use super::asker::{admit as admit_bearer, bearer, peer};
+use super::asker::{self, admit as admit_bearer, bearer, proved};
 use super::refusal::Refusal;
-use crate::doorman::Admitted;
+use crate::doorman::{Admitted, Failed};
 use crate::gateway::Gateway;
 use crate::guests::{Turned, is_foreign};
 use crate::servers::oauth::Returned;
@@ -61,14 +61,9 @@ async fn admitted(gateway: &Gateway, parts: &Parts) -> Result<Admitted, Refused>
     let Some(token) = foreign.filter(|_| !settings.oauth.issuers.is_empty()) else {
         return Ok(admit_bearer(parts, gateway)?);
     };
-    let peer = peer(parts)?.ip();
     let audiences = audiences(gateway, parts.uri.path());
     let networks = &settings.egress.allow_private;
     let clock = &*gateway.clock;
-    let proven = gateway.guests.remembers(token);
-    if !proven {
-        gateway.doorman.may_guess(peer)?;
-    }
     let checked = gateway
         .guests
         .check(token, &audiences, &settings.oauth, networks, clock);
@@ -79,12 +74,15 @@ async fn admitted(gateway: &Gateway, parts: &Parts) -> Result<Admitted, Refused>
     };
     match checked.await {
         Ok(guest) => {
-            gateway.guests.remember(token);
-            Ok(gateway.doorman.admit_guest(guest)?)
+            let admitted = gateway.doorman.admit_guest(guest)?;
+            proved(parts);
+            Ok(admitted)
         }
         Err(Turned::Unproven(why)) => {
-            gateway.doorman.guessed_wrong(peer);
-            Err(unauthenticated(why))
+            let client = asker::client(parts, gateway)?;
+            let Refused { error, word } = unauthenticated(why);
+            let error = gateway.doorman.refuse(client, Failed::Foreign, error);
+            Err(Refused { error, word })
         }
         // Its bearer is known to somebody; an old token is not a guess.
         Err(Turned::Unfit(why)) => Err(unauthenticated(why)),

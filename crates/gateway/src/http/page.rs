@@ -22,12 +22,13 @@ use manyhands_core::{ErrorCode, Pattern, Role, Timestamp, ToolError};
 use manyhands_page::{FILES, File, file};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
 use super::admin::body;
-use super::asker::{Asker, Owner, peer};
+use super::asker::{Asker, Owner, client};
 use super::probes;
 use super::refusal::{Answer, Answered, Refusal, answer};
-use crate::doorman::NewToken;
+use crate::doorman::{Failed, NewToken};
 use crate::gateway::Gateway;
 
 /// How long a login lasts.
@@ -40,9 +41,10 @@ const MAX_LINKS: usize = 32;
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
     connect-src 'self'; font-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
-/// Links that wait to be used, and until when they are good.
+/// Links that wait to be used, by the hash of their code, and until when they are good. How long it
+/// takes to find a hash says nothing about a code.
 #[derive(Default)]
-pub(crate) struct Links(Mutex<BTreeMap<String, i64>>);
+pub(crate) struct Links(Mutex<BTreeMap<[u8; 32], i64>>);
 
 impl Gateway {
     /// A link that logs a browser in, once: its path and fragment.
@@ -55,13 +57,13 @@ impl Gateway {
         if links.len() >= MAX_LINKS {
             links.pop_first();
         }
-        links.insert(code.clone(), now + LINK_MS);
+        links.insert(Sha256::digest(&code).into(), now + LINK_MS);
         format!("/login#code={code}")
     }
 
     fn use_link(&self, code: &str) -> bool {
         let mut links = self.links.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let until = links.remove(code);
+        let until = links.remove(&<[u8; 32]>::from(Sha256::digest(code)));
         until.is_some_and(|until| until > self.clock.now().0)
     }
 }
@@ -91,13 +93,18 @@ pub async fn login(
     code: Result<Json<Code>, JsonRejection>,
 ) -> Result<Response, Refusal> {
     let Code { code } = body(code)?;
-    let address = peer(&parts)?.ip();
-    gateway.doorman.may_guess(address)?;
+    let address = client(&parts, &gateway)?;
+    // The code is looked at first, whatever failed before at this address: it has 192 random bits, so
+    // nobody guesses one, and a limit before the check would let others keep the owner out.
     if !gateway.use_link(&code) {
-        gateway.doorman.guessed_wrong(address);
         let error = ToolError::new(ErrorCode::Unauthenticated, "invalid or expired login link");
         let hint = "each link works once and for an hour; `manyhands link` prints a new one";
-        return Err(Refusal(error.hint(hint)));
+        let error = error.hint(hint);
+        return Err(Refusal(gateway.doorman.refuse(
+            address,
+            Failed::LoginCode,
+            error,
+        )));
     }
     let made = gateway.doorman.create(NewToken {
         name: format!("browser {}", gateway.clock.now().rfc3339()),

@@ -342,7 +342,11 @@ pub(super) fn operations() -> impl Iterator<Item = Operation> {
 async fn openapi(State(gateway): State<Arc<Gateway>>, Asker(asker): Asker) -> Json<Value> {
     let catalogue = gateway.path.catalogue();
     // What a tool is called and does can be confidential: others are not even named.
-    Json(document(Surface::All.view(&*gateway.path, &catalogue, &asker.caller)))
+    Json(document(Surface::All.view(
+        &*gateway.path,
+        &catalogue,
+        &asker.caller,
+    )))
 }
 
 /// Refuses a body that says it is too large before waiting for any of it.

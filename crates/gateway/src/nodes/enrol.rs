@@ -1,4 +1,11 @@
 //! One-time codes: how a machine becomes a node without anybody copying a token.
+//!
+//! Anybody who reaches the gateway may try a code, and every try is checked. A limit on tries cannot
+//! be applied before the check without refusing the right code too, which would let whoever shares
+//! the address, or everybody if the limit were global, keep a machine from enrolling; and a limit on
+//! tries per code would let them use the owner's code up. So the bound is the code itself: 99 random
+//! bits. Somebody who tries a million codes a second for the week that a code may be valid at most
+//! has tried 2^39 of 2^99.
 
 use std::time::Duration;
 
@@ -9,6 +16,10 @@ use super::Nodes;
 
 /// Letters and digits that nobody mistakes for each other.
 const ALPHABET: &[u8; 32] = b"23456789abcdefghjkmnpqrstuvwxyz!";
+/// How many of them are in a code; each has log2(31) = 4.95 bits.
+const LETTERS: usize = 20;
+// Shorter codes could be guessed, and tries are not limited: see above.
+const _: () = assert!(LETTERS * 495 >= 80 * 100);
 
 impl Nodes {
     /// Makes a code that lets its bearer become the node `id`, once.
@@ -33,7 +44,7 @@ impl Nodes {
     fn random_code(&self) -> String {
         let mut code = "join".to_owned();
         let mut letters = 0;
-        while letters < 20 {
+        while letters < LETTERS {
             let [byte] = self.ids.random::<1>();
             let letter = ALPHABET[usize::from(byte % 32)];
             if letter == b'!' {

@@ -1,6 +1,6 @@
 //! `connect`: the first frame, and who it lets in.
 
-use std::net::SocketAddr;
+use std::net::IpAddr;
 
 use manyhands_core::{CallId, ErrorCode, NodeId};
 use manyhands_wire::{
@@ -33,7 +33,7 @@ pub(super) enum Guest {
 pub(super) fn admit(
     gateway: &Gateway,
     text: &str,
-    peer: SocketAddr,
+    client: IpAddr,
     token: Option<String>,
 ) -> Result<(Admitted, Guest, Response), Refused> {
     let request = match Frame::decode(text) {
@@ -69,7 +69,7 @@ pub(super) fn admit(
     let refused = |error| (Some(request.id.clone()), shape(error));
     let admitted = gateway
         .doorman
-        .admit(peer.ip(), shown.as_deref())
+        .admit(client, shown.as_deref())
         .map_err(refused)?;
     let guest = match params.client.mode {
         ClientMode::Node => {

@@ -15,18 +15,19 @@ mod request;
 mod sessions;
 mod watch;
 
-use std::net::SocketAddr;
+use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use ::http::request::Parts;
+use axum::extract::State;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
-use axum::extract::{ConnectInfo, State};
-use axum::response::Response as HttpResponse;
+use axum::response::{IntoResponse as _, Response as HttpResponse};
 use futures_util::stream::SplitSink;
 use futures_util::{SinkExt, StreamExt};
-use http::request::Parts;
 use manyhands_core::contained;
+use manyhands_guard::Seat;
 use manyhands_wire::{
     CLOSE_UNAUTHENTICATED, Code, ErrorShape, Frame, NodeExecNotice, Payload, Response,
     ToolsChangedEvent,
@@ -37,7 +38,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
 use crate::doorman::Admitted;
 use crate::gateway::Gateway;
-use crate::http::bearer;
+use crate::http;
 use crate::nodes::{News, Outbox};
 use chat::Runs;
 use connect::Guest;
@@ -62,24 +63,40 @@ const CLOSED_WITHIN: Duration = Duration::from_millis(800);
 /// How long a slow reader may hold up one answer.
 const SLOW: Duration = Duration::from_secs(30);
 
+/// Whose socket it is, as far as its request says.
+struct Visitor {
+    /// Where it came from.
+    client: IpAddr,
+    /// The token of the request, if it had one.
+    token: Option<String>,
+    /// The connection's place among those that have not shown a valid token.
+    seat: Option<Arc<Seat>>,
+}
+
 /// Takes the socket over.
 pub async fn upgrade(
     State(gateway): State<Arc<Gateway>>,
-    ConnectInfo(peer): ConnectInfo<SocketAddr>,
     parts: Parts,
     socket: WebSocketUpgrade,
 ) -> HttpResponse {
     let limit =
         usize::try_from(gateway.settings.current().limits.request_bytes).unwrap_or(usize::MAX);
-    let token = bearer(&parts).map(str::to_owned);
+    let visitor = match http::client(&parts, &gateway) {
+        Ok(client) => Visitor {
+            client,
+            token: http::bearer(&parts).map(str::to_owned),
+            seat: http::seat(&parts).cloned(),
+        },
+        Err(error) => return http::Refusal(error).into_response(),
+    };
     socket
         .max_message_size(limit)
         .max_frame_size(limit)
         .read_buffer_size(READ_BUFFER)
-        .on_upgrade(move |socket| serve(gateway, socket, peer, token))
+        .on_upgrade(move |socket| serve(gateway, socket, visitor))
 }
 
-async fn serve(gateway: Arc<Gateway>, socket: WebSocket, peer: SocketAddr, token: Option<String>) {
+async fn serve(gateway: Arc<Gateway>, socket: WebSocket, visitor: Visitor) {
     let sockets = gateway.path.metrics().gauge("websocket_connections");
     sockets.increment(1);
     let (sink, mut stream) = socket.split();
@@ -87,35 +104,7 @@ async fn serve(gateway: Arc<Gateway>, socket: WebSocket, peer: SocketAddr, token
     let (bulk, pieces) = mpsc::channel(MAX_PIECES);
     let outbox = Outbox { words, bulk };
     let writer = tokio::spawn(write(sink, queued, pieces));
-    // What a stranger may send is large, so there are not many of them at once.
-    let Ok(stranger) = gateway.strangers.clone().try_acquire_owned() else {
-        let close = closing(
-            close_code::AGAIN,
-            "too many sockets have not said who they are",
-        );
-        let _ = outbox.words.try_send(Message::Close(Some(close)));
-        drop(outbox);
-        let _ = timeout(CLOSED_WITHIN, writer).await;
-        sockets.decrement(1);
-        return;
-    };
-    let greeting = timeout(manyhands_wire::CONNECT_WITHIN, stream.next());
-    let admitted = match greeting.await {
-        Ok(Some(Ok(Message::Text(text)))) => connect::admit(&gateway, &text, peer, token),
-        Ok(Some(Ok(_))) => Err((
-            None,
-            ErrorShape::new(
-                Code::NotConnected,
-                "the first frame must be the request `connect`",
-            ),
-        )),
-        Ok(_) => Err((None, ErrorShape::new(Code::BadConnect, "no `connect` came"))),
-        Err(_) => Err((
-            None,
-            ErrorShape::new(Code::BadConnect, "`connect` did not come within 15 seconds"),
-        )),
-    };
-    drop(stranger);
+    let admitted = greeted(&gateway, &mut stream, visitor).await;
     match admitted {
         Ok((admitted, guest, hello)) => {
             let _ = outbox.words.send(text(hello)).await;
@@ -134,10 +123,10 @@ async fn serve(gateway: Arc<Gateway>, socket: WebSocket, peer: SocketAddr, token
             }
         }
         Err((id, error)) => {
-            let code = if error.code == Code::Unauthenticated.number() {
-                CLOSE_UNAUTHENTICATED
-            } else {
-                close_code::POLICY
+            let code = match Code::from_number(error.code) {
+                Some(Code::Unauthenticated) => CLOSE_UNAUTHENTICATED,
+                Some(Code::Unavailable) => close_code::AGAIN,
+                _ => close_code::POLICY,
             };
             let reason = error.message.clone();
             let response = Response::failed(id.unwrap_or_default(), error);
@@ -153,6 +142,57 @@ async fn serve(gateway: Arc<Gateway>, socket: WebSocket, peer: SocketAddr, token
         writer.abort();
     }
     sockets.decrement(1);
+}
+
+/// Waits for `connect`, and lets the peer in or says why not.
+async fn greeted(
+    gateway: &Gateway,
+    stream: &mut (impl StreamExt<Item = Result<Message, axum::Error>> + Unpin),
+    visitor: Visitor,
+) -> Result<(Admitted, Guest, Response), connect::Refused> {
+    let Visitor {
+        client,
+        token,
+        seat,
+    } = visitor;
+    // A frame may be large, so only few sockets may send one before they have shown a valid token.
+    let known = token
+        .as_deref()
+        .is_some_and(|token| gateway.doorman.recognises(token));
+    let unknown = (!known).then(|| gateway.socket_lobby.enter(client));
+    let evicted = async {
+        match &unknown {
+            Some(seat) => seat.evicted().await,
+            None => std::future::pending().await,
+        }
+    };
+    let refused = |code, message: &str| (None, ErrorShape::new(code, message));
+    let first = tokio::select! {
+        biased;
+        first = timeout(manyhands_wire::CONNECT_WITHIN, stream.next()) => first,
+        () = evicted => {
+            let message = "too many sockets have not sent `connect`, and this one had waited longest; connect again";
+            return Err(refused(Code::Unavailable, message));
+        }
+    };
+    match first {
+        Ok(Some(Ok(Message::Text(text)))) => {
+            let admitted = connect::admit(gateway, &text, client, token)?;
+            if let Some(seat) = seat {
+                seat.admitted();
+            }
+            Ok(admitted)
+        }
+        Ok(Some(Ok(_))) => Err(refused(
+            Code::NotConnected,
+            "the first frame must be the request `connect`",
+        )),
+        Ok(_) => Err(refused(Code::BadConnect, "no `connect` came")),
+        Err(_) => Err(refused(
+            Code::BadConnect,
+            "no `connect` came within 15 seconds",
+        )),
+    }
 }
 
 /// Serves a client until it goes, or says why its socket is closed. Every call that the socket

@@ -57,6 +57,7 @@ async fn written(ground: &Ground, path: &str) -> String {
 
 /// Has the gateway look at its file now; the keys that need a restart.
 async fn taken_over(ground: &Ground, url: &str) -> Result<Vec<String>, Failure> {
+    // The address is the one that the gateway of this home noted down.
     let remote = Remote::new(url, ground.owner_token()?)?;
     let told = remote.expect_post("/api/config/reload", &json!({})).await?;
     let restart = told["needsRestart"].as_array();

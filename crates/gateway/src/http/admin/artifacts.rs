@@ -8,6 +8,7 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, Request, State};
 use axum::response::{IntoResponse, Response};
 use futures_util::{FutureExt as _, TryStreamExt as _};
+use http::request::Parts;
 use http::{HeaderValue, header};
 use manyhands_core::{
     AgentId, ArtifactId, CallContext, CallRequest, Caller, ErrorCode, Outcome, ToolError,
@@ -20,7 +21,7 @@ use serde_json::json;
 use super::query;
 use crate::artifacts::{KeptFile, Reader, check_name, failure, mime_by_name};
 use crate::gateway::Gateway;
-use crate::http::asker::Asker;
+use crate::http::asker::{Asker, proved};
 use crate::http::refusal::{Answer, Refusal, answer};
 use crate::one_off::Stores;
 
@@ -251,6 +252,7 @@ pub async fn by_link(
     State(gateway): State<Arc<Gateway>>,
     Path(id): Path<String>,
     signed: Result<Query<Signed>, QueryRejection>,
+    parts: Parts,
 ) -> Result<Response, Refusal> {
     let refused = || {
         let message = "this link is not good, or no longer";
@@ -266,6 +268,7 @@ pub async fn by_link(
     {
         return Err(refused());
     }
+    proved(&parts);
     let record = gateway.store.artifacts().get(id).await?;
     serve(&gateway, record.ok_or_else(refused)?).await
 }

@@ -1,21 +1,21 @@
 //! Nodes: listed, invited, renamed, revoked, forgotten.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
-use axum::extract::{ConnectInfo, Path, Query, State};
+use axum::extract::{Path, Query, State};
+use http::request::Parts;
 use manyhands_core::{ErrorCode, NodeId, Role, ToolError};
 use manyhands_wire::{NodeEntry, NodeForgetResult};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{body, query};
-use crate::doorman::NewToken;
+use crate::doorman::{Failed, NewToken};
 use crate::gateway::Gateway;
-use crate::http::asker::{Asker, Owner};
+use crate::http::asker::{Asker, Owner, client};
 use crate::http::refusal::{Answer, Refusal, answer};
 
 /// How long a code is good unless said: 15 minutes.
@@ -116,18 +116,17 @@ pub struct NodeEnrolled {
 /// Uses a code up: the bearer gets the node's own token, and older ones of that node end.
 pub async fn enrol(
     State(gateway): State<Arc<Gateway>>,
-    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    parts: Parts,
     enrol: Result<Json<Enrol>, JsonRejection>,
 ) -> Answer<NodeEnrolled> {
     let enrol = body(enrol)?;
-    gateway.doorman.may_guess(peer.ip())?;
+    let client = client(&parts, &gateway)?;
     let Some(id) = gateway.nodes.use_code(&enrol.code).await? else {
-        gateway.doorman.guessed_wrong(peer.ip());
-        let message = "the code is not good: it is unknown, was used, or has expired";
-        return Err(Refusal(
-            ToolError::new(ErrorCode::Unauthenticated, message)
-                .hint("get another from the gateway's owner: `manyhands nodes code NAME`"),
-        ));
+        let message = "invalid or expired code";
+        let error = ToolError::new(ErrorCode::Unauthenticated, message)
+            .hint("get another from the gateway's owner: `manyhands nodes code NAME`");
+        let refused = gateway.doorman.refuse(client, Failed::NodeCode, error);
+        return Err(Refusal(refused));
     };
     if let Ok(record) = gateway.nodes.on_record(id.as_str()) {
         for token in gateway.doorman.of_node(&record) {
@@ -146,7 +145,7 @@ pub async fn enrol(
         })
         .await?;
     let gateway_itself = manyhands_core::Caller::gateway();
-    let about = format!("{id} from {} gets token {}", peer.ip(), record.id);
+    let about = format!("{id} from {client} gets token {}", record.id);
     gateway.note(&gateway_itself, "node.enrol", &about).await?;
     answer(NodeEnrolled {
         node_id: id.to_string(),

@@ -8,12 +8,13 @@ use manyhands_config::McpServer;
 use serde_json::{Value, json};
 
 use super::path;
-use super::place::{Known, Place, is_same};
+use super::place::{Known, Place};
 use crate::args::Import;
 use crate::commands::call::encode;
 use crate::commands::import::{Around, Client, Contents, Found, Kept, read};
 use crate::ground::Ground;
 use crate::output::{self, Done, Failure};
+use crate::own_gateway;
 use crate::remote::{Remote, text};
 
 /// The largest file that is read; what some programs keep beside their servers is large.
@@ -373,6 +374,6 @@ impl<'a> Taking<'a> {
         let (Some(ours), Some(url)) = (ours, &server.url) else {
             return false;
         };
-        is_same(ours, url)
+        own_gateway::meant(url, ours).is_some()
     }
 }

@@ -40,11 +40,8 @@ impl Place {
     /// The one in question.
     pub fn of(ground: &Ground) -> Result<Self, Failure> {
         let running = ground.running();
-        let named = ground.named_url();
-        if let Some(named) = named
-            && !running
-                .as_deref()
-                .is_some_and(|running| is_same(running, named))
+        if let Some(named) = ground.named_url()
+            && ground.own_address(named).is_none()
         {
             return Ok(Self::Far(ground.remote()?));
         }
@@ -158,49 +155,10 @@ fn brief(server: &McpServer) -> Value {
     said
 }
 
-/// Whether two addresses lead to the same gateway of this machine.
-pub fn is_same(running: &str, named: &str) -> bool {
-    let parsed = |text: &str| url::Url::parse(text).ok();
-    let (Some(running), Some(named)) = (parsed(running), parsed(named)) else {
-        return false;
-    };
-    let here = |url: &url::Url| match url.host() {
-        Some(url::Host::Ipv4(address)) => address.is_loopback() || address.is_unspecified(),
-        Some(url::Host::Ipv6(address)) => address.is_loopback() || address.is_unspecified(),
-        Some(url::Host::Domain(name)) => name == "localhost",
-        None => false,
-    };
-    let port = running.port_or_known_default() == named.port_or_known_default();
-    port && (running.host() == named.host() || (here(&running) && here(&named)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use manyhands_config::OauthSettings;
-
-    #[test]
-    fn a_gateway_is_known_by_every_name_of_this_machine() {
-        let running = "http://127.0.0.1:7717";
-        for same in [
-            "http://127.0.0.1:7717/",
-            "http://localhost:7717",
-            "http://[::1]:7717",
-        ] {
-            assert!(is_same(running, same), "{same}");
-        }
-        for other in [
-            "http://127.0.0.1:7718",
-            "https://hands.example:7717",
-            "nonsense",
-        ] {
-            assert!(!is_same(running, other), "{other}");
-        }
-        assert!(is_same(
-            "https://hands.example",
-            "https://hands.example:443/"
-        ));
-    }
 
     #[test]
     fn the_file_says_only_what_differs_from_the_defaults() {

@@ -4,10 +4,12 @@ use std::io::{IsTerminal, Read};
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
+use url::Url;
 
 use super::answered;
 use crate::commands::call::encode;
 use crate::commands::connection::asked;
+use crate::ground::Ground;
 use crate::output::{self, Done, Failure};
 use crate::remote::{Remote, text};
 
@@ -24,6 +26,33 @@ pub struct Wanted {
     pub model: Option<String>,
     /// Whether it becomes the default.
     pub default: bool,
+}
+
+/// Refuses an address of a provider where the gateway's is meant: a token would be sent there.
+pub fn check_address(maker: &str, ground: &Ground) -> Result<(), Failure> {
+    let Some(named) = ground.named_url() else {
+        return Ok(());
+    };
+    let is_own = ground.own_address(named).is_some();
+    // With a token that was given, any gateway may be meant, unless it does not look like one.
+    if is_own || (ground.given_token().is_some() && !looks_like_provider(named)) {
+        return Ok(());
+    }
+    Err(Failure(format!(
+        "--url and MANYHANDS_URL name the gateway to talk to, not the provider: nothing was sent to {named}\n\
+         hint: leave it out to add {maker} at its usual address; another address of a provider is set in config.toml, as base_url under [models.providers.{maker}]; to talk to a gateway at this address, give its --token"
+    )))
+}
+
+/// Whether an address is one of a model's API rather than of a gateway, which has no path and whose
+/// host is rarely called `api`.
+fn looks_like_provider(url: &str) -> bool {
+    let Ok(url) = Url::parse(url) else {
+        return false;
+    };
+    let api = url.host_str().is_some_and(|host| host.starts_with("api."));
+    let path = url.path().trim_matches('/');
+    api || !matches!(path, "" | "ws")
 }
 
 /// Lists who can be added.
@@ -203,6 +232,25 @@ pub async fn remove(remote: &Remote, name: &str) -> Done {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_address_of_a_provider_is_told_from_one_of_a_gateway() {
+        for provider in [
+            "https://api.openai.com",
+            "https://api.openai.com/v1",
+            "http://127.0.0.1:11434/v1",
+            "https://generativelanguage.googleapis.com/v1beta",
+        ] {
+            assert!(looks_like_provider(provider), "{provider}");
+        }
+        for gateway in [
+            "http://127.0.0.1:7717",
+            "https://hands.example/",
+            "wss://hands.example/ws",
+        ] {
+            assert!(!looks_like_provider(gateway), "{gateway}");
+        }
+    }
 
     #[test]
     fn what_was_added_is_told_with_where_its_key_goes() {

@@ -18,6 +18,9 @@ const SHOWN: usize = 30;
 
 /// Lists, adds, removes or tests them.
 pub async fn run(models: Models, ground: &Ground) -> Done {
+    if let Some(ModelsCommand::Add { maker, .. }) = &models.command {
+        add::check_address(maker, ground)?;
+    }
     let remote = ground.remote()?;
     match models.command {
         None => list(&remote, models.json).await,

@@ -6,6 +6,7 @@ use serde_json::json;
 use crate::enrolment::{Enrolment, Enrolments};
 use crate::ground::Ground;
 use crate::output::Failure;
+use crate::own_gateway;
 use crate::remote::{Remote, text};
 
 /// Which node this is.
@@ -55,23 +56,31 @@ pub fn name(id: Option<&NodeId>, ground: &Ground) -> NodeId {
     }
 }
 
-/// What is known without a code.
+/// What is known without a code. A token that is kept goes to the gateway that gave it and nowhere
+/// else, and the owner's to the gateway of this home; only one that was given goes where the user says.
 fn known(id: &NodeId, ground: &Ground) -> Result<Identity, Failure> {
     let kept = Enrolments::of(&ground.home).read(id)?;
-    let here = ground.running();
     let named = ground.named_url().map(web);
-    let kept_url = kept.as_ref().map(|kept| kept.url.clone());
-    let Some(url) = named.or(kept_url).or_else(|| here.clone()) else {
-        return Err(unknown(id, ground));
-    };
-    let (token, proof) = match (ground.given_token(), kept) {
-        (Some(token), _) => (token.clone(), Proof::Given),
-        (None, Some(kept)) => (kept.token, Proof::Kept),
-        // The owner's token is shown to nobody but the gateway it belongs to.
-        (None, None) if here.as_deref() == Some(url.as_str()) => {
-            (ground.owner_token()?, Proof::Owner)
+    let (url, token, proof) = match (ground.given_token(), kept, named) {
+        (Some(token), kept, named) => {
+            let url = named.or_else(|| kept.map(|kept| kept.url));
+            let url = url.or_else(|| ground.running());
+            let url = url.ok_or_else(|| unknown(id, ground))?;
+            (url, token.clone(), Proof::Given)
         }
-        (None, None) => return Err(unknown(id, ground)),
+        (None, Some(kept), None) => (kept.url, kept.token, Proof::Kept),
+        (None, Some(kept), Some(named)) => match own_gateway::meant(&named, &kept.url) {
+            Some(url) => (url, kept.token, Proof::Kept),
+            None => return Err(elsewhere(id, &kept.url, &named)),
+        },
+        (None, None, Some(named)) => match ground.own_address(&named) {
+            Some(url) => (url, ground.owner_token()?, Proof::Owner),
+            None => return Err(unknown(id, ground)),
+        },
+        (None, None, None) => match ground.running() {
+            Some(url) => (url, ground.owner_token()?, Proof::Owner),
+            None => return Err(unknown(id, ground)),
+        },
     };
     Ok(Identity {
         id: id.clone(),
@@ -79,6 +88,12 @@ fn known(id: &NodeId, ground: &Ground) -> Result<Identity, Failure> {
         token,
         proof,
     })
+}
+
+fn elsewhere(id: &NodeId, enrolled: &str, named: &str) -> Failure {
+    Failure(format!(
+        "{id} is enrolled at {enrolled}, so its token was not sent to {named}\nhint: leave out --url and MANYHANDS_URL; or enrol it there: run `manyhands nodes code {id}` on that gateway's machine, and here the command it prints; or give --token"
+    ))
 }
 
 fn unknown(id: &NodeId, ground: &Ground) -> Failure {
@@ -208,6 +223,25 @@ mod tests {
             ("https://new.example", Proof::Given)
         );
         assert_eq!(found.token.expose(), "given");
+    }
+
+    #[test]
+    fn a_kept_token_goes_only_to_the_gateway_that_gave_it() {
+        let home = tempfile::tempdir().unwrap();
+        keep(home.path(), "laptop");
+        for same in ["http://laptop:1/", "ws://laptop:1/ws"] {
+            let found = known(&id("laptop"), &ground(home.path(), &["--url", same])).unwrap();
+            assert_eq!(
+                (found.url.as_str(), found.proof),
+                ("http://laptop:1", Proof::Kept)
+            );
+        }
+        for other in ["http://evil:1", "http://laptop:2", "https://laptop:1"] {
+            let refused = known(&id("laptop"), &ground(home.path(), &["--url", other]));
+            let why = refused.unwrap_err().0;
+            assert!(why.contains("its token was not sent"), "{why}");
+            assert!(why.contains("--token"), "{why}");
+        }
     }
 
     #[test]
