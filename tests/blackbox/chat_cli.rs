@@ -214,7 +214,7 @@ fn without_a_person_to_ask_an_approval_is_left_open_with_the_command_that_gives_
     let ran = gateway.cli(&["chat", "write"]);
     failed(
         &ran,
-        "gsv__WriteFile waits for your approval; it will run with exactly this: {",
+        "gsv__WriteFile needs your approval; it will run with exactly this: {",
     );
     assert!(ran.stderr.contains("\"content\":\"hi\""), "{ran:?}");
     assert_eq!(gateway.read("out.md"), None);
@@ -572,22 +572,22 @@ fn at_a_terminal_the_person_is_asked_and_sees_exactly_what_will_run() {
     let gateway = Gateway::on(home(SCRIPT, ASKS));
     let mut terminal = Terminal::chat(&gateway);
     terminal.types("write\r");
-    terminal.sees("gsv__WriteFile waits for your approval. It will run with exactly this:");
-    let exactly = terminal.sees("let it run? [y/n] ");
+    terminal.sees("gsv__WriteFile needs your approval. It will run with exactly this:");
+    let exactly = terminal.sees("[n]o or a message why not: ");
     assert!(
         exactly.contains("\"content\": \"hi\"") && exactly.contains("\"path\": \"out.md\""),
         "{exactly}"
     );
     assert_eq!(gateway.read("out.md"), None);
     terminal.types("perhaps\r");
-    terminal.sees("y lets it run, n does not: ");
+    terminal.sees("type y, c, a or n: ");
     terminal.types("n\r");
     terminal.sees("failed");
     terminal.sees("That was it.");
     terminal.sees("> ");
     assert_eq!(gateway.read("out.md"), None);
     terminal.types("scribble\r");
-    terminal.sees("let it run? [y/n] ");
+    terminal.sees("[n]o or a message why not: ");
     terminal.types("y\r");
     terminal.sees("… ok ");
     terminal.sees("That was it.");

@@ -576,10 +576,7 @@ fn a_client_has_sessions_of_its_own_and_sees_no_others() {
     let reset = bot.ask("session.reset", json!({ "sessionKey": "main" }));
     assert_eq!(reset["sessionKey"], own["sessionKey"]);
     let approve = bot.command("main", "/approve 01890000-0000-7000-8000-000000000000");
-    assert_eq!(
-        approve["error"],
-        "only the owner answers what waits for the owner"
-    );
+    assert_eq!(approve["error"], "only the owner answers approval requests");
     bot.send("main", "b2", "hello");
     assert_eq!(
         bot.next()["payload"]["runId"],

@@ -52,7 +52,15 @@ impl Home {
         std::fs::create_dir_all(self.path()).expect("the home");
         let private = std::fs::Permissions::from_mode(0o700);
         std::fs::set_permissions(self.path(), private).expect("a private home");
-        std::fs::write(self.path().join("config.toml"), text).expect("the settings");
+        // Most tests with a model are not about approvals: its agents act by themselves there, unless the
+        // test says otherwise. What the default asks about is claimed in `hostile_model` and `seams`.
+        let about_approvals = text.contains("[policy]") || !text.contains("[models");
+        let mode = match about_approvals {
+            true => "",
+            false => "\n[policy]\nmode = \"auto\"\n",
+        };
+        let file = self.path().join("config.toml");
+        std::fs::write(file, format!("{text}{mode}")).expect("the settings");
         self
     }
 

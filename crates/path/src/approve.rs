@@ -33,6 +33,7 @@ use crate::authorize::CompiledRule;
 use crate::canonical::{canonical, digest};
 use crate::layer::{Call, CallResult, Layer, Next};
 use crate::proposal::propose;
+use crate::shown::shown;
 
 /// The largest arguments that a question shows, in bytes.
 const MAX_SHOWN: usize = 64 * 1024;
@@ -231,9 +232,9 @@ impl Approve {
             .unwrap_or_default();
         let caller = call.caller.key();
         let arguments = canonical(&call.arguments);
-        // The fingerprint is of what will run. All of it is shown; only values that are in the vault
-        // are masked, whatever a server's schema says of its arguments.
-        let mut shown = call.arguments.clone();
+        // The fingerprint is of what will run. All of it is shown, whatever a server's schema says of
+        // its arguments; only values from the vault and parameters for credentials of our own tools are masked.
+        let mut shown = shown(Some(spec), &call.arguments).into_owned();
         self.redactor.load().value(&mut shown);
         let mut parts = vec![
             caller.as_str(),

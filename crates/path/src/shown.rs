@@ -1,8 +1,8 @@
-//! Arguments as the audit records them: without what a built-in tool's schema marks as secret.
+//! Arguments as the audit and approval requests show them: without what a built-in tool's schema marks as secret.
 //!
 //! A parameter with `writeOnly` goes to the tool and nowhere else; the audit shows that it was
 //! there, and the names in it where it is an object. Only our own schemas are believed: a server or
-//! a node could hide by it what it was made to do. An approval request shows all arguments.
+//! a node could hide by it what it was made to do.
 
 use std::borrow::Cow;
 

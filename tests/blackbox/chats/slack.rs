@@ -246,7 +246,13 @@ fn a_refused_call_is_not_made() {
     let stage = stage(ASK, WRITE);
     stage.say(DM, ADA, "write it", json!({}));
     let asked = stage.message_with("gsv__WriteFile");
-    let no = &asked.blocks.last().expect("buttons")["elements"][1];
+    let buttons = asked
+        .blocks
+        .iter()
+        .flat_map(|block| block["elements"].as_array())
+        .flatten();
+    let mut denies = buttons.filter(|button| button["text"]["text"] == "Deny");
+    let no = denies.next().expect("a button that denies");
     let no = no["value"].as_str().expect("data");
     let press = stage.slack.press(DM, ADA, &asked.ts, no);
     stage.slack.deliver("interactive", press);

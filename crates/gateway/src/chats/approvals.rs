@@ -46,9 +46,9 @@ impl Chats {
         let shown = shown.replace("```", "'''");
         let who = match here {
             true => String::new(),
-            false => format!(" for {}", who(&promise.place)),
+            false => format!(", requested for {}", who(&promise.place)),
         };
-        let mut text = format!("**`{tool}`{who} needs your approval**\n```json\n{shown}\n```");
+        let mut text = format!("**Approval needed** for `{tool}`{who}\n```json\n{shown}\n```");
         text.push_str(&self.about(approval).await);
         let channel = self.channel(&place.channel, &place.account);
         let buttons = match channel.is_some_and(|channel| channel.abilities().buttons) {

@@ -93,18 +93,14 @@ pub async fn login(
     code: Result<Json<Code>, JsonRejection>,
 ) -> Result<Response, Refusal> {
     let Code { code } = body(code)?;
-    let address = client(&parts, &gateway)?;
+    let client = client(&parts, &gateway)?;
     // The code is looked at first, whatever failed before at this address: it has 192 random bits, so
     // nobody guesses one, and a limit before the check would let others keep the owner out.
     if !gateway.use_link(&code) {
-        let error = ToolError::new(ErrorCode::Unauthenticated, "invalid or expired login link");
-        let hint = "each link works once and for an hour; `manyhands link` prints a new one";
-        let error = error.hint(hint);
-        return Err(Refusal(gateway.doorman.refuse(
-            address,
-            Failed::LoginCode,
-            error,
-        )));
+        let error = ToolError::new(ErrorCode::Unauthenticated, "invalid or expired login link")
+            .hint("each link works once and for an hour; `manyhands link` prints a new one");
+        let refused = gateway.doorman.refuse(client, Failed::LoginCode, error);
+        return Err(Refusal(refused));
     }
     let made = gateway.doorman.create(NewToken {
         name: format!("browser {}", gateway.clock.now().rfc3339()),
@@ -116,7 +112,7 @@ pub async fn login(
     });
     let (record, token) = made.await?;
     if let Some(caller) = gateway.doorman.caller(record.id) {
-        let about = format!("{} from {address}", record.id);
+        let about = format!("{} from {client}", record.id);
         gateway.note(&caller, "page.login", &about).await?;
     }
     let mut response = Answered(LoggedIn {

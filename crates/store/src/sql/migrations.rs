@@ -196,8 +196,15 @@ mod tests {
         apply(&pool, &STEPS[..14]).await.unwrap();
         const MONTH: i64 = 2_592_000_000;
         let page = "page 2025-06-01T08:00:00.000Z";
-        // Name, role, end, already revoked, and the time of revocation afterwards.
-        let tokens: [(&str, &str, Option<i64>, Option<i64>, Option<i64>); 7] = [
+        /// Name, role, end, already revoked, and the time of revocation afterwards.
+        type Token = (
+            &'static str,
+            &'static str,
+            Option<i64>,
+            Option<i64>,
+            Option<i64>,
+        );
+        let tokens: [Token; 7] = [
             (page, "owner", Some(100 + MONTH), None, Some(500)),
             (page, "owner", Some(100 + MONTH), Some(300), Some(300)),
             (page, "owner", None, None, None),

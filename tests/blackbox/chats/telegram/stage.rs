@@ -215,7 +215,7 @@ impl Stage {
     /// What a question to the owner shows, and the data of its buttons.
     #[track_caller]
     pub fn asked(&self, chat: i64, tool: &str) -> (Value, String, String) {
-        let message = self.reads(chat, &format!("May I run {tool}"));
+        let message = self.reads(chat, &format!("Approval needed for {tool}"));
         let buttons = &message["reply_markup"]["inline_keyboard"][0];
         let data = |at: usize| {
             let data = buttons[at]["callback_data"].as_str();

@@ -10,6 +10,7 @@ use manyhands_core::{
 use manyhands_store::OutboxState;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::telegram::{arrived, chat};
 use crate::chats::{Address, Chats, WAIT};
@@ -110,6 +111,15 @@ impl TypedTool for MessageReact {
                     input_schema: Arc::new(schema_of::<OnSlack>()),
                 },
             ])
+    }
+
+    /// In the chat that is being answered a reaction is part of the answer; elsewhere it is a message.
+    fn effects_of(&self, arguments: &Value) -> Effects {
+        let given = |name: &str| arguments.get(name).is_some_and(|value| !value.is_null());
+        match given("chat_id") || given("channel_id") {
+            true => Effects::SENDS.and(Effects::LEAVES),
+            false => Effects::WRITES.and(Effects::LEAVES),
+        }
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {

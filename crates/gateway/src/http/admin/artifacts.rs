@@ -11,7 +11,8 @@ use futures_util::{FutureExt as _, TryStreamExt as _};
 use http::request::Parts;
 use http::{HeaderValue, header};
 use manyhands_core::{
-    AgentId, ArtifactId, CallContext, CallRequest, Caller, ErrorCode, Outcome, ToolError,
+    AgentId, ArtifactId, CallContext, CallRequest, Caller, ErrorCode, Invoke as _, Outcome,
+    Question, ToolError,
 };
 use manyhands_store::{ArtifactFilter, ArtifactRecord, StoreError};
 use schemars::JsonSchema;
@@ -225,6 +226,11 @@ pub async fn remove(
     Asker(admitted): Asker,
     Path(id): Path<String>,
 ) -> Answer<ArtifactRemoved> {
+    if let Some(tool) = gateway.path.catalogue().resolve(WRITES) {
+        let main = AgentId::main();
+        let question = Question::available(&admitted.caller, &main, tool.spec());
+        gateway.path.authorize(question).refused(tool.spec())?;
+    }
     let record = find(&gateway, &admitted.caller, &id).await?;
     let arguments = json!({ "remove": record.id, "name": record.name });
     let mut call = CallRequest::new(WRITES, arguments, admitted.caller.clone());
