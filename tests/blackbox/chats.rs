@@ -9,6 +9,6 @@ mod methods;
 pub mod scene;
 mod slack;
 mod storm;
-mod telegram;
+pub mod telegram;
 mod tools;
 mod whatsapp;

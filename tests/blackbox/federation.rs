@@ -42,13 +42,13 @@ fn node(name: &str, args: &[&str], more: &str) -> String {
 }
 
 /// A server that offers what a file beside the home says.
-struct Scripted {
+pub struct Scripted {
     file: PathBuf,
 }
 
 impl Scripted {
     /// With tools of these names.
-    fn beside(home: &Home, file: &str, names: &[&str]) -> Self {
+    pub fn beside(home: &Home, file: &str, names: &[&str]) -> Self {
         let this = Self {
             file: home.outside(file),
         };
@@ -59,7 +59,7 @@ impl Scripted {
         this
     }
 
-    fn offer(&self, tools: &[Value]) {
+    pub fn offer(&self, tools: &[Value]) {
         let next = self.file.with_extension("next");
         std::fs::write(&next, json!({ "tools": tools }).to_string()).expect("the script");
         std::fs::rename(next, &self.file).expect("the script");
@@ -78,7 +78,7 @@ impl Scripted {
         std::fs::write(format!("{}.silent", self.file.display()), "").expect("a mark");
     }
 
-    fn settings(&self, name: &str, more: &str) -> String {
+    pub fn settings(&self, name: &str, more: &str) -> String {
         let program = servers().join("scripted.mjs").display().to_string();
         node(name, &[&program, &self.file.display().to_string()], more)
     }
@@ -126,7 +126,7 @@ fn gateway(home: Home, settings: &str, knows: &[&str]) -> Gateway {
 
 /// Waits until a server's tools are known.
 #[track_caller]
-fn known(gateway: &Gateway, server: &str) {
+pub fn known(gateway: &Gateway, server: &str) {
     eventually(&format!("the tools of {server} are known"), || {
         let prefix = format!("{server}__");
         names(gateway).iter().any(|name| name.starts_with(&prefix))

@@ -44,8 +44,19 @@ pub fn message(era: Era, id: u64, method: &str, mut params: Value) -> Value {
 
 /// The HTTP request that carries a message.
 pub fn request(era: Era, method: &str, params: Value, token: Option<&str>) -> Request {
+    request_at("/mcp?profile=all", era, method, params, token)
+}
+
+/// The same to another address, such as that of one server.
+pub fn request_at(
+    path: &str,
+    era: Era,
+    method: &str,
+    params: Value,
+    token: Option<&str>,
+) -> Request {
     let name = params["name"].as_str().map(str::to_owned);
-    let mut request = Request::post("/mcp?profile=all", &message(era, 1, method, params))
+    let mut request = Request::post(path, &message(era, 1, method, params))
         .header("Accept", "application/json, text/event-stream")
         .header("MCP-Protocol-Version", era.version());
     if era == Era::Stateless {

@@ -1,7 +1,7 @@
 //! The OpenAPI document says what is answered: every result has a shape there, and real answers have
 //! that shape, with no field more and none less.
 
-mod book;
+pub mod book;
 
 use std::collections::BTreeSet;
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use manyhands_core::{
-    CallContext, CallRequest, Catalogue, Effects, ErrorCode, Invoke, Outcome, Reach, Taint, Tool,
-    ToolError, ToolSpec, schema_of, schema_written,
+    CallContext, CallRequest, Catalogue, Decision, Effects, ErrorCode, Invoke, Outcome, Question,
+    Reach, Taint, Tool, ToolError, ToolSpec, schema_of, schema_written,
 };
 use manyhands_path::Path;
 use manyhands_script::{
@@ -22,6 +22,8 @@ use crate::artifacts::{Reader, Shelf};
 use crate::servers::address;
 
 const NAME: &str = "code-execution_execute";
+/// The tool by whose rights and rules a script reads artifacts.
+const READS: &str = "gateway_read_artifact";
 /// The longest code, in bytes.
 const MAX_CODE: u64 = 100_000;
 /// A returned value of more bytes is kept as an artifact.
@@ -294,11 +296,47 @@ impl Hands {
             return Err(ToolError::new(ErrorCode::TooLarge, message)
                 .hint("read parts of it with gateway_read_artifact"));
         }
+        let arguments = json!({ "file_id": record.id, "chatId": record.chat });
+        self.may_read(&arguments)?;
+        // What the script does next may be what the artifact asks for.
+        if !self.context.lineage.is_empty() {
+            let read = Taint::by(format!("tool:{READS}"));
+            self.taint
+                .lock()
+                .expect("no panic while held")
+                .absorb(&read);
+        }
         let content = self.scripts.shelf.text(&record).await?;
         Ok(json!({
             "success": true, "content": content, "size": record.size,
             "filename": record.name, "mimeType": record.mime,
         }))
+    }
+
+    /// Refuses to read an artifact where a call of the tool for that would be refused.
+    fn may_read(&self, arguments: &Value) -> Result<(), ToolError> {
+        let catalogue = self.scripts.catalogue.load();
+        let tool = catalogue.resolve(READS).ok_or_else(|| {
+            let message = format!("{READS} is switched off");
+            ToolError::new(ErrorCode::Unavailable, message)
+        })?;
+        let verdict = self.path.authorize(Question {
+            caller: &self.context.caller,
+            agent: &self.context.agent,
+            spec: tool.spec(),
+            effects: tool.effects_of(arguments),
+            arguments: Some(arguments),
+            taint: &self.taint(),
+            reach: &Reach::ANY,
+        });
+        match verdict.refused(tool.spec())?.decision {
+            Decision::Ask => {
+                let message = format!("{READS} needs the owner's approval");
+                Err(ToolError::new(ErrorCode::ApprovalRequired, message)
+                    .hint("call it with callTool, which waits for the approval"))
+            }
+            _ => Ok(()),
+        }
     }
 
     async fn output(&self, report: Report) -> Result<Outcome, ToolError> {
