@@ -60,6 +60,7 @@ mod path;
 mod policy_host;
 mod races;
 mod resources;
+mod schemas;
 mod servers_cli;
 mod skills;
 mod socket;

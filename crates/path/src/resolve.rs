@@ -29,7 +29,7 @@ impl Layer for Resolve {
         // The door's own right; that of the tool behind it is looked at further on.
         let permitted = call.caller.rights.permit(tool.spec());
         permitted.map_err(|why| ToolError::new(ErrorCode::Forbidden, why))?;
-        self.validate.check(&tool, &mut call.arguments)?;
+        self.validate.check(&tool, &mut call.arguments).await?;
         let meant = tool.forward(&call.arguments, &catalogue)?;
         call.asked = meant.tool;
         call.arguments = meant.arguments;

@@ -1,8 +1,13 @@
 //! What a tool says of itself, in short, and how it differs from what it said before.
 
+use std::time::Duration;
+
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use similar::TextDiff;
+
+/// How long the shortest difference is looked for.
+const MAX_DIFFING: Duration = Duration::from_millis(200);
 
 /// What a model is shown of a tool.
 const SHOWN: [&str; 6] = [
@@ -27,7 +32,10 @@ pub fn fingerprint(tool: &Value) -> String {
 /// model is shown the same.
 pub fn difference(old: &Value, new: &Value) -> String {
     let (old, new) = (readable(old), readable(new));
-    let diff = TextDiff::from_lines(&old, &new);
+    // Exact differences of long texts take quadratic time; past this one is merely longer.
+    let diff = TextDiff::configure()
+        .timeout(MAX_DIFFING)
+        .diff_lines(&old, &new);
     diff.unified_diff().context_radius(2).to_string()
 }
 

@@ -254,7 +254,7 @@ impl Servers {
                 Vec::new()
             });
             let unknown = pins.is_empty();
-            let server = Server::new(name.clone(), config, pins, self.ground.clone());
+            let server = Server::new(name.clone(), config, pins, self.ground.clone()).await;
             self.servers
                 .write()
                 .expect("no panic while held")

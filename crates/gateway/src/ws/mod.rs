@@ -100,7 +100,7 @@ async fn serve(gateway: Arc<Gateway>, socket: WebSocket, peer: SocketAddr, token
     };
     let greeting = timeout(manyhands_wire::CONNECT_WITHIN, stream.next());
     let admitted = match greeting.await {
-        Ok(Some(Ok(Message::Text(text)))) => connect::admit(&gateway, &text, peer, token),
+        Ok(Some(Ok(Message::Text(text)))) => connect::admit(&gateway, &text, peer, token).await,
         Ok(Some(Ok(_))) => Err((
             None,
             ErrorShape::new(
