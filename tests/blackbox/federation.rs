@@ -12,6 +12,7 @@ mod processes;
 mod progress;
 mod python;
 mod questions;
+mod schemas;
 mod surfaces;
 mod taint;
 mod told;

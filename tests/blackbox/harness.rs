@@ -54,7 +54,8 @@ impl Home {
         std::fs::set_permissions(self.path(), private).expect("a private home");
         // Most tests with a model are not about approvals: its agents act by themselves there, unless the
         // test says otherwise. What the default asks about is claimed in `hostile_model` and `seams`.
-        let about_approvals = text.contains("[policy]") || !text.contains("[models");
+        let asks = text.contains("[policy]") || text.contains("# asks by default");
+        let about_approvals = asks || !text.contains("[models");
         let mode = match about_approvals {
             true => "",
             false => "\n[policy]\nmode = \"auto\"\n",

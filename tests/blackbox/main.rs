@@ -70,6 +70,7 @@ mod path;
 mod policy_host;
 mod races;
 mod resources;
+mod schemas;
 mod seams;
 mod servers_cli;
 mod skills;

@@ -3,6 +3,7 @@
 mod agents;
 mod contacts;
 mod plans;
+mod schemas;
 mod subtasks;
 mod todos;
 

@@ -21,6 +21,7 @@ mod pressure;
 mod proxy;
 mod refusals;
 mod resumed;
+mod schemas;
 pub mod stage;
 mod storm;
 mod tampering;

@@ -95,7 +95,8 @@ fn the_document_names_exactly_the_tools_that_the_caller_may_call() {
         );
         counts.push(named.len());
     }
-    assert!(counts[0] > 50 && counts[0] == counts[1], "{counts:?}");
+    // Some tools are the owner's alone.
+    assert!(counts[1] > 50 && counts[1] <= counts[0], "{counts:?}");
     assert!(counts[3] > 1 && counts[3] < counts[0], "{counts:?}");
     assert_eq!((counts[2], counts[4], counts[5]), (2, 1, 0), "{counts:?}");
 }

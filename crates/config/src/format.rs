@@ -51,7 +51,11 @@ fn origin(text: &str) -> Option<String> {
 }
 
 fn regex(text: &str) -> Option<String> {
-    let error = regex::Regex::new(text).err()?.to_string();
+    const MAX_COMPILED: usize = 1 << 20;
+    let built = regex::RegexBuilder::new(text)
+        .size_limit(MAX_COMPILED)
+        .build();
+    let error = built.err()?.to_string();
     // The crate draws the expression over several lines; the last one says why.
     let why = error.lines().last().unwrap_or_default();
     let why = why.trim().trim_start_matches("error: ");

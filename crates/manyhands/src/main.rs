@@ -15,6 +15,7 @@ mod socket;
 
 use std::pin::Pin;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use args::{Args, Command};
 
@@ -49,7 +50,10 @@ fn main() -> ExitCode {
     // Behind a pointer, so that the whole of it is compiled once and not for each kind of runtime.
     let work: Pin<Box<dyn Future<Output = output::Done>>> =
         Box::pin(commands::run(args.command, &ground));
-    match runtime.block_on(work) {
+    let done = runtime.block_on(work);
+    // Work on blocking threads is bounded, but not so short that whoever stops the program should wait.
+    runtime.shutdown_timeout(Duration::from_secs(2));
+    match done {
         Ok(code) => code,
         Err(error) => output::fail(&error),
     }

@@ -37,7 +37,7 @@ impl Layer for Resolve {
             ..call.question(spec, spec.effects)
         };
         self.authorizer.load().authorize(question).refused(spec)?;
-        self.validate.check(&tool, &mut call.arguments)?;
+        self.validate.check(&tool, &mut call.arguments).await?;
         let meant = tool.forward(&call.arguments, &catalogue)?;
         call.asked = meant.tool;
         call.arguments = meant.arguments;

@@ -1,18 +1,40 @@
 //! Validate: the arguments against the tool's schema, all problems at once, by parameter.
+//!
+//! Schemas and arguments come from outside, and a validator cannot be interrupted. So both are
+//! measured first ([`crate::schema`]); what is more than a little work is done on a blocking thread,
+//! few at a time, so that the runtime's workers always have time for other calls.
 
 use std::collections::HashMap;
 use std::sync::{Arc, RwLock};
+use std::time::Duration;
 
 use async_trait::async_trait;
+use jsonschema::ValidationError;
 use jsonschema::error::{TypeKind, ValidationErrorKind};
-use jsonschema::{ValidationError, Validator};
 use manyhands_core::{ErrorCode, Problem, Tool, ToolError};
 use serde_json::{Map, Value};
+use tokio::sync::Semaphore;
 
 use crate::layer::{Call, CallResult, Layer, Next};
+use crate::schema::{Schema, bounded};
 
 /// How many problems one answer lists.
 const MAX_PROBLEMS: usize = 20;
+/// How many names or options one problem lists.
+const MAX_LISTED: usize = 50;
+/// Work that is done where it is asked for: about 2 ms.
+const INLINE: u64 = 40_000;
+/// Work up to which every problem is collected; the validator holds them all at once.
+const EXPLAINED: u64 = 100_000;
+/// How many bytes the places of all problems may take.
+const MAX_HELD: u64 = 64 * 1024 * 1024;
+/// Schemas up to this many values are compiled where they are needed.
+const INLINE_VALUES: usize = 1_000;
+
+/// Places for work that takes a thread's time. What is more waits, so that there are cores left.
+static HEAVY: Semaphore = Semaphore::const_new(2);
+/// How long such work waits for a place.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Checks arguments before any rule or tool sees them.
 #[derive(Default)]
@@ -23,69 +45,48 @@ pub struct Validate {
 
 struct Compiled {
     /// Held, so that no other schema gets this address.
-    _schema: Arc<Value>,
-    validator: Arc<Validator>,
+    _source: Arc<Value>,
+    schema: Arc<Schema>,
 }
 
 /// Past this many schemas the cache starts again: nodes and servers come and go.
 const MAX_COMPILED: usize = 4_096;
 
 impl Validate {
-    fn validator(&self, tool: &Arc<dyn Tool>) -> Result<Arc<Validator>, ToolError> {
-        let schema = &tool.spec().input_schema;
-        let address = Arc::as_ptr(schema).addr();
-        let compiled = self.compiled.read().expect("no panic while held");
-        if let Some(found) = compiled.get(&address) {
-            return Ok(found.validator.clone());
+    async fn schema(&self, tool: &Arc<dyn Tool>) -> Result<Arc<Schema>, ToolError> {
+        let source = &tool.spec().input_schema;
+        let address = Arc::as_ptr(source).addr();
+        if let Some(found) = self.known(address) {
+            return Ok(found);
         }
-        drop(compiled);
-        let name = &tool.spec().name;
-        let validator = jsonschema::validator_for(schema)
-            .map_err(|e| ToolError::internal(format!("the schema of {name} is not valid: {e}")))?;
-        let validator = Arc::new(validator);
-        let mut compiled = self.compiled.write().expect("no panic while held");
-        if compiled.len() >= MAX_COMPILED {
-            compiled.clear();
+        let compiled = if values(source, INLINE_VALUES) < INLINE_VALUES {
+            Schema::compile(source)
+        } else {
+            let source = source.clone();
+            on_a_thread(move || Schema::compile(&source)).await?
+        };
+        let schema = Arc::new(compiled.map_err(|why| {
+            ToolError::internal(format!("the schema of {} {why}", tool.spec().name))
+        })?);
+        let mut all = self.compiled.write().expect("no panic while held");
+        if all.len() >= MAX_COMPILED {
+            all.clear();
         }
         let fresh = Compiled {
-            _schema: schema.clone(),
-            validator: validator.clone(),
+            _source: source.clone(),
+            schema: schema.clone(),
         };
-        compiled.insert(address, fresh);
-        Ok(validator)
+        all.insert(address, fresh);
+        Ok(schema)
     }
-}
 
-/// Whether arguments can be checked against `schema`: a JSON Schema of an object.
-pub fn check_schema(schema: &Value) -> Result<(), String> {
-    if !schema.is_object() {
-        return Err("it is not a JSON object".to_owned());
+    fn known(&self, address: usize) -> Option<Arc<Schema>> {
+        let all = self.compiled.read().expect("no panic while held");
+        all.get(&address).map(|found| found.schema.clone())
     }
-    jsonschema::validator_for(schema)
-        .map(drop)
-        .map_err(|e| e.to_string())
-}
 
-/// Whether `value` fits `schema`; the error lists what does not, by place.
-pub fn validate_against(schema: &Value, value: &Value) -> Result<(), String> {
-    let validator = jsonschema::validator_for(schema).map_err(|e| e.to_string())?;
-    if validator.is_valid(value) {
-        return Ok(());
-    }
-    let problems = validator
-        .iter_errors(value)
-        .flat_map(|error| explain(&error, schema))
-        .take(MAX_PROBLEMS)
-        .map(|Problem { parameter, message }| match parameter.as_str() {
-            "arguments" => format!("the value: {message}"), // it has no name of its own
-            _ => format!("{parameter}: {message}"),
-        });
-    Err(problems.collect::<Vec<_>>().join("; "))
-}
-
-impl Validate {
     /// Refuses arguments that do not fit the tool's schema; none at all are an empty object.
-    pub(crate) fn check(
+    pub(crate) async fn check(
         &self,
         tool: &Arc<dyn Tool>,
         arguments: &mut Value,
@@ -98,28 +99,145 @@ impl Validate {
             return Err(ToolError::new(ErrorCode::InvalidArguments, message));
         }
         tool.check(arguments)?;
-        let validator = self.validator(tool)?;
-        if validator.is_valid(arguments) {
-            return Ok(());
-        }
-        let schema = &tool.spec().input_schema;
-        let problems = validator
-            .iter_errors(arguments)
-            .flat_map(|error| explain(&error, schema))
-            .take(MAX_PROBLEMS)
-            .collect();
-        Err(ToolError::problems(problems).hint(format!(
-            "see its parameters with `manyhands tools {}`",
-            tool.spec().name
-        )))
+        let schema = self.schema(tool).await?;
+        let taken = std::mem::take(arguments);
+        let (taken, checked) = fits(schema, tool.spec().input_schema.clone(), taken).await?;
+        *arguments = taken;
+        checked.map_err(|problems| {
+            ToolError::problems(problems).hint(format!(
+                "see its parameters with `manyhands tools {}`",
+                tool.spec().name
+            ))
+        })
     }
+}
+
+/// Whether values can be checked against `schema`, a JSON Schema that is an object; the error says
+/// what is wrong, to stand behind "the schema". Large schemas take a while: not for a runtime's worker.
+pub fn check_schema(schema: &Value) -> Result<(), String> {
+    if !schema.is_object() {
+        return Err("is not a JSON object".to_owned());
+    }
+    Schema::compile(schema).map(drop)
+}
+
+/// [`check_schema`] from within async code.
+pub async fn check_schema_aside(schema: Value) -> Result<(), String> {
+    let checked = on_a_thread(move || check_schema(&schema)).await;
+    checked.unwrap_or_else(|error| Err(format!("was not checked: {}", error.message)))
+}
+
+/// Gives back `value` if it fits `schema`; the error lists what does not, by place.
+pub async fn validate_against(schema: Arc<Value>, value: Value) -> Result<Value, String> {
+    let source = schema.clone();
+    let compiled = on_a_thread(move || Schema::compile(&source)).await;
+    let compiled = compiled
+        .map_err(|error| error.message)?
+        .map_err(|why| format!("the schema {why}"))?;
+    let done = fits(Arc::new(compiled), schema, value).await;
+    let (value, checked) = done.map_err(|error| error.message)?;
+    let named = |Problem { parameter, message }| match String::as_str(&parameter) {
+        "arguments" => format!("the value: {message}"), // it has no name of its own
+        _ => format!("{parameter}: {message}"),
+    };
+    match checked {
+        Ok(()) => Ok(value),
+        Err(problems) => Err(problems
+            .into_iter()
+            .map(named)
+            .collect::<Vec<_>>()
+            .join("; ")),
+    }
+}
+
+type Checked = (Value, Result<(), Vec<Problem>>);
+
+/// Checks a value, here or on a thread as its work demands, and gives it back.
+async fn fits(schema: Arc<Schema>, source: Arc<Value>, value: Value) -> Result<Checked, ToolError> {
+    if schema.is_cheap(&value, INLINE) {
+        let checked = problems(&schema, &source, &value);
+        return Ok((value, checked));
+    }
+    on_a_thread(move || {
+        let checked = problems(&schema, &source, &value);
+        (value, checked)
+    })
+    .await
+}
+
+/// What does not fit, if anything.
+fn problems(schema: &Schema, source: &Value, value: &Value) -> Result<(), Vec<Problem>> {
+    let whole = |message: &str| {
+        let parameter = "arguments".to_owned();
+        let message = message.to_owned();
+        vec![Problem { parameter, message }]
+    };
+    let cost = schema.cost(value).map_err(|why| whole(&why))?;
+    if schema.validator.is_valid(value) {
+        return Ok(());
+    }
+    // Each problem holds the whole way to its place, and names of properties can be long.
+    let held = cost.saturating_mul(longest_way(value));
+    if cost > EXPLAINED || held > MAX_HELD {
+        return Err(whole(
+            "do not fit the schema, and are too large to say where: send less at once",
+        ));
+    }
+    let errors = schema.validator.iter_errors(value);
+    let listed = errors.flat_map(|error| explain(&error, source));
+    Err(listed.take(MAX_PROBLEMS).collect())
+}
+
+/// Runs work on a blocking thread, when there is a place.
+async fn on_a_thread<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, ToolError> {
+    let place = tokio::time::timeout(PATIENCE, HEAVY.acquire()).await;
+    let Ok(Ok(place)) = place else {
+        let message = "too many large values are being checked; try again in a few seconds";
+        return Err(ToolError::new(ErrorCode::RateLimited, message));
+    };
+    let done = tokio::task::spawn_blocking(move || {
+        let _place = place; // until it is done, even if the caller no longer waits
+        work()
+    });
+    done.await.map_err(|e| ToolError::internal(e.to_string()))
+}
+
+/// How many bytes the names are on the longest way into a value.
+fn longest_way(value: &Value) -> u64 {
+    match value {
+        Value::Array(list) => 8 + list.iter().map(longest_way).max().unwrap_or(0),
+        Value::Object(fields) => {
+            let each = fields.iter();
+            let each = each.map(|(name, inner)| name.len() as u64 + 1 + longest_way(inner));
+            each.max().unwrap_or(0)
+        }
+        _ => 1,
+    }
+}
+
+/// How many values there are in a value, as far as `most`.
+fn values(value: &Value, most: usize) -> usize {
+    let mut count = 1;
+    let mut add = |inner: &Value| {
+        if count < most {
+            count += values(inner, most - count);
+        }
+    };
+    match value {
+        Value::Array(list) => list.iter().for_each(&mut add),
+        Value::Object(fields) => fields.values().for_each(&mut add),
+        _ => {}
+    }
+    count
 }
 
 #[async_trait]
 impl Layer for Validate {
     async fn handle(&self, call: &mut Call, next: Next<'_>) -> CallResult {
         let tool = call.tool()?.clone();
-        self.check(&tool, &mut call.arguments)?;
+        self.check(&tool, &mut call.arguments).await?;
         call.arguments = tool.canonical(std::mem::take(&mut call.arguments));
         next.run(call).await
     }
@@ -154,6 +272,7 @@ fn explain(error: &ValidationError<'_>, schema: &Value) -> Vec<Problem> {
         ValidationErrorKind::AdditionalProperties { unexpected }
         | ValidationErrorKind::UnevaluatedProperties { unexpected } => unexpected
             .iter()
+            .take(MAX_PROBLEMS)
             .map(|name| Problem {
                 parameter: below(name),
                 message: unknown(name, known_at(schema, error.instance_path().as_str())),
@@ -214,7 +333,7 @@ fn explain(error: &ValidationError<'_>, schema: &Value) -> Vec<Problem> {
                 problems
             }
         }
-        _ => one(error.to_string()),
+        _ => one(bounded(error)),
     }
 }
 
@@ -253,6 +372,7 @@ fn unknown(name: &str, known: Vec<&str>) -> String {
     match near {
         Some((_, near)) => format!("is not a parameter; did you mean {near}?"),
         None if known.is_empty() => "is not a parameter; there are none here".to_owned(),
+        None if known.len() > MAX_LISTED => "is not a parameter".to_owned(),
         None => format!("is not a parameter; there are {}", known.join(", ")),
     }
 }
@@ -284,9 +404,14 @@ fn listed(options: &Value) -> String {
     let shown: Vec<String> = options
         .iter()
         .filter(|option| !option.is_null())
+        .take(MAX_LISTED)
         .map(Value::to_string)
         .collect();
-    shown.join(", ")
+    let more = options.len().saturating_sub(MAX_LISTED);
+    match more {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
 }
 
 #[cfg(test)]
@@ -329,17 +454,41 @@ mod tests {
         assert_eq!(found, expect);
     }
 
-    #[test]
-    fn a_value_fits_its_schema_or_the_error_says_where_not() {
-        let schema = json!({ "type": "array", "items": { "type": "integer" } });
-        assert_eq!(validate_against(&schema, &json!([1, 2])), Ok(()));
+    #[tokio::test]
+    async fn a_value_fits_its_schema_or_the_error_says_where_not() {
+        let schema = Arc::new(json!({ "type": "array", "items": { "type": "integer" } }));
+        let fits = validate_against(schema.clone(), json!([1, 2])).await;
+        assert_eq!(fits, Ok(json!([1, 2])));
         for (value, words) in [
             (json!([1, "two"]), "1: must be an integer, not a string"),
             (json!({}), "the value: must be an array, not an object"),
         ] {
-            assert_eq!(validate_against(&schema, &value).unwrap_err(), words);
+            let refused = validate_against(schema.clone(), value).await;
+            assert_eq!(refused.unwrap_err(), words);
         }
-        assert!(validate_against(&json!({ "type": "odd" }), &json!(1)).is_err());
+        let odd = Arc::new(json!({ "type": "odd" }));
+        assert!(validate_against(odd, json!(1)).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn problems_that_would_fill_the_memory_are_not_listed() {
+        let list = json!({ "additionalProperties": { "items": { "type": "integer" } } });
+        let check = async |name: &str, count: usize| {
+            let value = json!({ name: vec!["x"; count] });
+            validate_against(Arc::new(list.clone()), value)
+                .await
+                .unwrap_err()
+        };
+        let long = "n".repeat(100_000);
+        for (name, count) in [(long.as_str(), 10_000), ("short", 100_000)] {
+            let refused = check(name, count).await;
+            assert!(refused.contains("too large to say where"), "{refused:.300}");
+        }
+        assert!(
+            check("short", 100)
+                .await
+                .starts_with("short.0: must be an integer")
+        );
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What a tool says of itself, in short, and how it differs from what it said before.
 
+use std::time::Duration;
+
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use similar::TextDiff;
@@ -7,6 +9,9 @@ use similar::TextDiff;
 /// Where a definition that was made from an OpenAPI document holds the request that it stands for. MCP
 /// servers have no such key; what they say under this name is left out before it gets here.
 pub const REQUEST: &str = "httpRequest";
+
+/// How long the shortest difference is looked for.
+const MAX_DIFFING: Duration = Duration::from_millis(200);
 
 /// What is accepted of a tool: what a model is shown, and where its requests go.
 const SHOWN: [&str; 7] = [
@@ -32,7 +37,10 @@ pub fn fingerprint(tool: &Value) -> String {
 /// there is nothing new to accept.
 pub fn difference(old: &Value, new: &Value) -> String {
     let (old, new) = (readable(old), readable(new));
-    let diff = TextDiff::from_lines(&old, &new);
+    // Exact differences of long texts take quadratic time; past this one is merely longer.
+    let diff = TextDiff::configure()
+        .timeout(MAX_DIFFING)
+        .diff_lines(&old, &new);
     diff.unified_diff().context_radius(2).to_string()
 }
 

@@ -60,10 +60,10 @@ pub use event::{
 pub use frame::{Event, Frame, Request, Response};
 pub use method::{Method, Params};
 pub use node::{
-    CAPABILITIES, ExecEvent, LogsGetEvent, LogsGetParams, LogsGetResult, LogsResultParams,
-    NodeEntry, NodeExecEventParams, NodeExecNotice, NodeForgetParams, NodeForgetResult,
-    NodesListParams, NodesListResult, Taken, ToolCancelEvent, ToolInvokeEvent, ToolOutputEvent,
-    ToolResultParams,
+    CAPABILITIES, ExecEvent, LeftOutTool, LogsGetEvent, LogsGetParams, LogsGetResult,
+    LogsResultParams, NodeEntry, NodeExecEventParams, NodeExecNotice, NodeForgetParams,
+    NodeForgetResult, NodesListParams, NodesListResult, Taken, ToolCancelEvent, ToolInvokeEvent,
+    ToolOutputEvent, ToolResultParams,
 };
 pub use params::{
     ConfigGetParams, ConfigGetResult, ConfigSetParams, ConfigSetResult, ToolInvokeParams,

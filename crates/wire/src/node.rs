@@ -244,6 +244,19 @@ pub struct NodeEntry {
     /// The names it had before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub former_ids: Vec<String>,
+    /// Tools it sent that are not offered, while it is connected.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOutTool>,
+}
+
+/// A tool that is not offered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LeftOutTool {
+    /// Its name, as its node or server calls it.
+    pub tool: String,
+    /// Why it is not offered.
+    pub reason: String,
 }
 
 /// Which node to forget.

@@ -252,7 +252,7 @@ fn settings(home: &Home, sequences: &[Sequence], rules: &str, telegram: &Telegra
     server.offer(&[json!({ "name": "page" }), writes]);
     let script = home.outside("script.yaml");
     let mut config = format!(
-        "timezone = \"UTC\"\n[heartbeat]\nenabled = false\n[limits]\ncalls_per_minute = 100000\n[egress]\nallow_private = [\"127.0.0.0/8\"]\n[models]\ndefault = \"scripted/demo\"\n[models.providers.scripted]\nkind = \"scripted\"\nscript = {script:?}\n{}{}{rules}\n",
+        "timezone = \"UTC\"\n[heartbeat]\nenabled = false\n[limits]\ncalls_per_minute = 100000\n[egress]\nallow_private = [\"127.0.0.0/8\"]\n# asks by default\n[models]\ndefault = \"scripted/demo\"\n[models.providers.scripted]\nkind = \"scripted\"\nscript = {script:?}\n{}{}{rules}\n",
         Stage::account(telegram, "default"),
         server.settings("s", "")
     );

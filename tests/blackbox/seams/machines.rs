@@ -30,7 +30,7 @@ fn an_agent_runs_programs_on_the_gateways_own_machine_without_a_question() {
     let turns = "turns:\n  - when: { user: touch it }\n    calls: [{ name: own__Bash, arguments: { command: touch touched } }]\n";
     std::fs::write(&script, format!("{turns}{REST}")).expect("the script");
     let config = format!(
-        "[node]\nid = \"own\"\n[models]\ndefault = \"scripted/demo\"\n[models.providers.scripted]\nkind = \"scripted\"\nscript = {script:?}\n"
+        "[node]\nid = \"own\"\n# asks by default\n[models]\ndefault = \"scripted/demo\"\n[models.providers.scripted]\nkind = \"scripted\"\nscript = {script:?}\n"
     );
     let home = home.with_config(&config);
     let mut command = home.command();

@@ -18,7 +18,7 @@ fn stage(turns: &str, more: &str, agents: &str) -> (Gateway, std::path::PathBuf)
     let script = home.outside("script.yaml");
     std::fs::write(&script, format!("{RUN}{turns}{REST}")).expect("the script");
     let config = format!(
-        "[models]\ndefault = \"scripted/demo\"\n[models.providers.scripted]\nkind = \"scripted\"\nscript = {script:?}\n{agents}\n{}",
+        "# asks by default\n[models]\ndefault = \"scripted/demo\"\n[models.providers.scripted]\nkind = \"scripted\"\nscript = {script:?}\n{agents}\n{}",
         server.settings("s", more)
     );
     let kept = home.outside("server.kept");

@@ -22,7 +22,7 @@ use manyhands_core::{
     Catalogue, Clock, ErrorCode, Ids, NodeId, Role, Timestamp, TokenId, Tool, ToolError,
 };
 use manyhands_store::{Changes, NodeRecord, Nodes as Records, StoreError};
-use manyhands_wire::NodeEntry;
+use manyhands_wire::{LeftOutTool, NodeEntry};
 use serde_json::Value;
 use tokio::sync::{Notify, broadcast, watch};
 
@@ -189,7 +189,7 @@ impl Nodes {
     pub(crate) fn join(
         &self,
         id: NodeId,
-        offer: Offer,
+        mut offer: Offer,
         token: Option<TokenId>,
         outbox: Outbox,
     ) -> Result<Arc<Node>, ToolError> {
@@ -202,7 +202,11 @@ impl Nodes {
             sandboxed: offer.sandboxed,
             readers: offer.able_to(&id, "filesystem.read"),
             writers: offer.able_to(&id, "filesystem.write"),
+            left_out: std::mem::take(&mut offer.left_out).into(),
         };
+        for LeftOutTool { tool, reason } in &about.left_out {
+            tracing::warn!(node = %id, tool, reason, "a tool of a node is not offered");
+        }
         let node = Arc::new(Node::new(about, outbox));
         let mut state = self.state();
         if state.online.len() >= MAX_NODES && !state.online.contains_key(&id) {
@@ -349,6 +353,10 @@ impl Nodes {
             first_seen_at: node.first_seen.rfc3339(),
             last_seen_at: node.last_seen.rfc3339(),
             former_ids: node.former.iter().map(NodeId::to_string).collect(),
+            left_out: match state.online.get(&node.id) {
+                Some(online) => online.left_out().to_vec(),
+                None => Vec::new(),
+            },
         };
         state.known.values().map(entry).collect()
     }

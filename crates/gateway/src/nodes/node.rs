@@ -8,9 +8,10 @@ use axum::extract::ws::Message;
 use bytes::Bytes;
 use manyhands_core::{CallContext, ErrorCode, NodeId, Progress, ToolError};
 use manyhands_wire::{
-    BinaryFrame, LogsGetEvent, LogsResultParams, Payload, ProcessOutputEvent, ProcessUnwatchEvent,
-    ProcessWatchEvent, ToolCancelEvent, ToolInvokeEvent, ToolOutputEvent, ToolResultParams,
-    TransferAcceptParams, TransferCompleteParams, TransferDoneParams, TransferMetaParams,
+    BinaryFrame, LeftOutTool, LogsGetEvent, LogsResultParams, Payload, ProcessOutputEvent,
+    ProcessUnwatchEvent, ProcessWatchEvent, ToolCancelEvent, ToolInvokeEvent, ToolOutputEvent,
+    ToolResultParams, TransferAcceptParams, TransferCompleteParams, TransferDoneParams,
+    TransferMetaParams,
 };
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
@@ -53,6 +54,8 @@ pub(crate) struct About {
     pub(crate) readers: Box<[String]>,
     /// Its tools that write files.
     pub(crate) writers: Box<[String]>,
+    /// Its tools that cannot be offered, and why.
+    pub(crate) left_out: Box<[LeftOutTool]>,
 }
 
 /// A node that is connected.
@@ -123,6 +126,11 @@ impl Node {
     /// The names of its tools that write files.
     pub(crate) fn writers(&self) -> &[String] {
         &self.about.writers
+    }
+
+    /// Its tools that cannot be offered, and why.
+    pub(crate) fn left_out(&self) -> &[LeftOutTool] {
+        &self.about.left_out
     }
 
     /// Fires when the connection is no more.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use manyhands_core::{NodeId, ToolError, ToolName};
 use manyhands_wire::{
     ADDITION_CANCEL, ADDITION_CHECKED, ADDITION_OUTPUT, ADDITION_SANDBOXED, ADDITION_WATCH,
-    CAPABILITIES, ConnectParams, NodeRuntime, ToolDefinition,
+    CAPABILITIES, ConnectParams, LeftOutTool, NodeRuntime, ToolDefinition,
 };
 use serde_json::Value;
 
@@ -23,6 +23,8 @@ pub(crate) struct Offer {
     pub(super) version: String,
     pub(super) capabilities: Vec<String>,
     pub(super) tools: Vec<Tool>,
+    /// Tools whose schema cannot be used. The others do not suffer for it.
+    pub(super) left_out: Vec<LeftOutTool>,
     pub(super) cancels: bool,
     pub(super) checked: bool,
     pub(super) prints: bool,
@@ -53,21 +55,29 @@ impl Offer {
             return Err(ToolError::parameter("tools", message));
         }
         host(&runtime)?;
-        let tools: Vec<Tool> = offered
+        let (mut tools, mut left_out) = (Vec::new(), Vec::new());
+        let mut names = BTreeSet::new();
+        for mut tool in offered
             .into_iter()
             .map(|tool| check(tool, &runtime))
-            .collect::<Result<_, _>>()?;
-        let mut names = BTreeSet::new();
-        for tool in &tools {
-            if !names.insert(tool.name.as_str()) {
+            .collect::<Result<Vec<_>, _>>()?
+        {
+            if !names.insert(tool.name.clone()) {
                 let message = format!("{} is there twice", tool.name);
                 return Err(ToolError::parameter("tools", message));
+            }
+            match usable(&mut tool.schema) {
+                Ok(()) => tools.push(tool),
+                Err(reason) => left_out.push(LeftOutTool {
+                    tool: tool.name,
+                    reason,
+                }),
             }
         }
         if let Some(stray) = runtime
             .tool_capabilities
             .keys()
-            .find(|name| !names.contains(name.as_str()))
+            .find(|name| !names.contains(*name))
         {
             let message = format!("{stray} is not one of the tools");
             return Err(ToolError::parameter(
@@ -86,7 +96,14 @@ impl Offer {
             sandboxed: knows(ADDITION_SANDBOXED),
             capabilities: runtime.host_capabilities,
             tools,
+            left_out,
         })
+    }
+
+    /// [`Offer::read`] on a blocking thread: compiling what a node sends takes a while.
+    pub(crate) async fn read_aside(params: ConnectParams) -> Result<Self, ToolError> {
+        let read = tokio::task::spawn_blocking(move || Self::read(params)).await;
+        read.map_err(|e| ToolError::internal(e.to_string()))?
     }
 }
 
@@ -127,7 +144,7 @@ fn check(tool: ToolDefinition, runtime: &NodeRuntime) -> Result<Tool, ToolError>
     let ToolDefinition {
         name,
         description,
-        input_schema: mut schema,
+        input_schema: schema,
     } = tool;
     let wrong = |message: String| Err(ToolError::parameter("tools", message));
     let plain = |c: u8| c.is_ascii_alphanumeric() || c == b'_' || c == b'-';
@@ -139,20 +156,6 @@ fn check(tool: ToolDefinition, runtime: &NodeRuntime) -> Result<Tool, ToolError>
     }
     if description.len() > MAX_WORDS || schema.to_string().len() > MAX_WORDS {
         return wrong(format!("{name} says more of itself than {MAX_WORDS} bytes"));
-    }
-    if let Err(error) = manyhands_path::check_schema(&schema) {
-        return wrong(format!(
-            "the inputSchema of {name} is no JSON Schema of an object: {error}"
-        ));
-    }
-    // MCP clients refuse a whole list in which one schema does not say that it is an object's.
-    if let Some(fields) = schema.as_object_mut() {
-        fields.entry("type").or_insert_with(|| "object".into());
-    }
-    if schema["type"] != "object" {
-        return wrong(format!(
-            "the inputSchema of {name} must have the type object"
-        ));
     }
     let parameter = format!("nodeRuntime.toolCapabilities.{name}");
     let Some(capabilities) = runtime.tool_capabilities.get(&name) else {
@@ -179,6 +182,19 @@ fn check(tool: ToolDefinition, runtime: &NodeRuntime) -> Result<Tool, ToolError>
         schema,
         capabilities: capabilities.clone(),
     })
+}
+
+/// Completes a tool's schema; the error says why the tool cannot be offered.
+fn usable(schema: &mut Value) -> Result<(), String> {
+    manyhands_path::check_schema(schema).map_err(|why| format!("its inputSchema {why}"))?;
+    // MCP clients refuse a whole list in which one schema does not say that it is an object's.
+    if let Some(fields) = schema.as_object_mut() {
+        fields.entry("type").or_insert_with(|| "object".into());
+    }
+    match schema["type"] == "object" {
+        true => Ok(()),
+        false => Err("its inputSchema must have the type object".to_owned()),
+    }
 }
 
 /// What a node calls itself, as far as anybody wants to read it.
@@ -220,13 +236,49 @@ mod tests {
     }
 
     #[test]
+    fn a_tool_whose_schema_cannot_be_used_is_left_out_and_the_others_are_taken() {
+        let level = |n: usize| {
+            let next = json!({ "$ref": format!("#/$defs/d{}", n + 1) });
+            (
+                format!("d{n}"),
+                json!({ "allOf": [next, next, next, next] }),
+            )
+        };
+        let mut defs: serde_json::Map<String, Value> = (0..40).map(level).collect();
+        defs.insert("d40".to_owned(), json!({}));
+        for (schema, says) in [
+            (
+                json!({ "$ref": "#/$defs/d0", "$defs": defs }),
+                "expands to more than",
+            ),
+            (json!({ "type": "strin" }), "its inputSchema"),
+            (json!({ "type": "array" }), "must have the type object"),
+            (json!(7), "is not a JSON object"),
+        ] {
+            let offer = read(|p| {
+                let bad = json!({ "name": "Bad", "description": "", "inputSchema": schema });
+                p["tools"].as_array_mut().unwrap().push(bad);
+                p["nodeRuntime"]["toolCapabilities"]["Bad"] = json!(["shell.exec"]);
+            });
+            let offer = offer.unwrap();
+            assert_eq!(offer.tools.len(), 1);
+            assert_eq!(offer.tools[0].name, "Read");
+            let [left] = offer.left_out.as_slice() else {
+                panic!("{:?}", offer.left_out);
+            };
+            assert_eq!(left.tool, "Bad");
+            assert!(left.reason.contains(says), "{}", left.reason);
+        }
+        assert!(read(|_| {}).unwrap().left_out.is_empty());
+    }
+
+    #[test]
     fn an_offer_out_of_order_is_refused_by_name() {
         let runtime = |path: &'static str, value: Value| {
             move |p: &mut Value| *p.pointer_mut(path).unwrap() = value
         };
         let host = "/nodeRuntime/hostCapabilities";
         let tool = "/nodeRuntime/toolCapabilities/Read";
-        let schema = "/tools/0/inputSchema";
         for (change, says) in [
             (
                 runtime(host, json!(["filesystem.read", "x"])),
@@ -251,11 +303,6 @@ mod tests {
                 "not a tool's name",
             ),
             (runtime("/tools/0/name", json!("")), "not a tool's name"),
-            (
-                runtime(schema, json!({ "type": "strin" })),
-                "no JSON Schema",
-            ),
-            (runtime(schema, json!(7)), "no JSON Schema"),
         ] {
             let refused = read(change).unwrap_err();
             assert!(refused.contains(says), "{refused} / {says}");

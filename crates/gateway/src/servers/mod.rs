@@ -253,7 +253,7 @@ impl Servers {
                 Vec::new()
             });
             let unknown = pins.is_empty();
-            let server = Server::new(name.clone(), config, pins, self.ground.clone());
+            let server = Server::new(name.clone(), config, pins, self.ground.clone()).await;
             let unknown = unknown || server.lacks_requests();
             self.servers
                 .write()

@@ -112,14 +112,16 @@ impl fmt::Debug for Server {
 }
 
 impl Server {
-    pub(super) fn new(
+    pub(super) async fn new(
         name: ServerName,
         config: McpServer,
         pins: Vec<Pin>,
         ground: Arc<Ground>,
     ) -> Arc<Self> {
+        let pins = Arc::new(pins);
+        let offer = Offer::aside(&name, &config, &pins).await;
         Arc::new(Self {
-            offer: Mutex::new(Arc::new(Offer::new(&name, &config, &pins))),
+            offer: Mutex::new(Arc::new(offer)),
             name,
             config,
             ground,
@@ -127,7 +129,7 @@ impl Server {
             lines: Mutex::default(),
             followed: Mutex::default(),
             looked: AtomicBool::default(),
-            pins: Mutex::new(Arc::new(pins)),
+            pins: Mutex::new(pins),
             problem: Mutex::default(),
             looking: tokio::sync::Mutex::default(),
         })
@@ -192,16 +194,11 @@ impl Server {
 
     /// The same for the catalogue.
     pub(super) fn tools(self: &Arc<Self>) -> Vec<Arc<dyn Tool>> {
-        let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
-        for offered in self.offer().0.values() {
-            match ServerTool::new(self, offered) {
-                Some(tool) => tools.push(Arc::new(tool)),
-                None => {
-                    tracing::warn!(server = %self.name, tool = offered.there, "a tool has a schema that cannot be used, and is left out")
-                }
-            }
-        }
+        let offer = self.offer();
+        let tools = offer.tools.values();
         tools
+            .map(|offered| -> Arc<dyn Tool> { Arc::new(ServerTool::new(self, offered)) })
+            .collect()
     }
 
     /// Who may use it at all, by `mcpServers.NAME.tokens` and `.agents`.
@@ -626,9 +623,10 @@ impl Server {
         let (records, now) = (&self.ground.pins, self.ground.clock.now());
         let kept = records.put(self.name.as_str(), &pins, now).await;
         kept.map_err(|e| ToolError::internal(e.to_string()))?;
-        let offer = Offer::new(&self.name, &self.config, &pins);
+        let pins = Arc::new(pins);
+        let offer = Offer::aside(&self.name, &self.config, &pins).await;
         *self.offer.lock().expect("no panic while held") = Arc::new(offer);
-        *self.pins.lock().expect("no panic while held") = Arc::new(pins);
+        *self.pins.lock().expect("no panic while held") = pins;
         Ok(())
     }
 }

@@ -33,14 +33,13 @@ pub(super) struct ServerTool {
 }
 
 impl ServerTool {
-    /// The tool that `definition` describes; nothing where it says what no schema can say.
-    pub(super) fn new(server: &Arc<Server>, offered: &Offered) -> Option<Self> {
+    /// The tool that `offered` describes, whose schema was checked when it was offered.
+    pub(super) fn new(server: &Arc<Server>, offered: &Offered) -> Self {
         let (config, definition) = (server.config(), &offered.definition);
         let schema = match &definition["inputSchema"] {
             Value::Object(schema) => Value::Object(schema.clone()),
             _ => json!({ "type": "object" }),
         };
-        manyhands_path::check_schema(&schema).ok()?;
         let said = definition["description"].as_str();
         let said = said
             .or_else(|| definition["title"].as_str())
@@ -66,14 +65,14 @@ impl ServerTool {
             .get("outputSchema")
             .filter(|s| s.is_object())
             .cloned();
-        Some(Self {
+        Self {
             spec,
             name: offered.there.clone(),
             request: Request::deserialize(&definition[REQUEST])
                 .ok()
                 .filter(|_| config.openapi.is_some()),
             server: server.clone(),
-        })
+        }
     }
 }
 

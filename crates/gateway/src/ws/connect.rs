@@ -30,7 +30,7 @@ pub(super) enum Guest {
 
 /// Lets the peer in and greets it, or says why not. The token may come in the frame or in
 /// the HTTP request before it.
-pub(super) fn admit(
+pub(super) async fn admit(
     gateway: &Gateway,
     text: &str,
     client: IpAddr,
@@ -78,7 +78,8 @@ pub(super) fn admit(
                 ErrorCode::InvalidArguments => refuse(Code::BadConnect, error.text()),
                 _ => refused(error),
             })?;
-            let offer = Offer::read(params).map_err(|e| refuse(Code::BadConnect, e.text()))?;
+            let offer = Offer::read_aside(params).await;
+            let offer = offer.map_err(|e| refuse(Code::BadConnect, e.text()))?;
             Guest::Node(name, Box::new(offer))
         }
         ClientMode::Client if !admitted.caller.rights.role.only_serves() => Guest::Client,

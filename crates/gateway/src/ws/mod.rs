@@ -177,7 +177,7 @@ async fn greeted(
     };
     match first {
         Ok(Some(Ok(Message::Text(text)))) => {
-            let admitted = connect::admit(gateway, &text, client, token)?;
+            let admitted = connect::admit(gateway, &text, client, token).await?;
             if let Some(seat) = seat {
                 seat.admitted();
             }

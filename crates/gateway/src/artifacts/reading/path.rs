@@ -8,8 +8,9 @@ use serde_json_path::JsonPath;
 const MAX_PATH: usize = 1_000;
 /// The most values a path may come to look at.
 const MAX_STEPS: u64 = 20_000_000;
-/// What compiling an expression costs, compared with looking at a value.
-const REGEX: u64 = 1_000;
+/// How large an expression may become, and what compiling it costs compared with looking at a value.
+/// It is compiled again for every value that is tried.
+const REGEX: [(usize, u64); 3] = [(8 << 10, 1_000), (32 << 10, 5_000), (128 << 10, 20_000)];
 
 /// What a path led to.
 #[derive(Debug)]
@@ -29,7 +30,7 @@ pub(super) fn find<'a>(document: &'a Value, path: &str) -> Result<Found<'a>, Too
         true => {
             let parsed = parse(path)?;
             let size = Size::of(document);
-            if steps(path, size) > MAX_STEPS {
+            if steps(path, size).saturating_mul(expressions(path)?) > MAX_STEPS {
                 let message = format!("would look at too many of the {} values", size.values);
                 return Err(ToolError::parameter("json_path", message).hint(
                     "name more of the way, and use fewer \"..\", lists of selectors and filters",
@@ -182,8 +183,75 @@ fn steps(path: &str, size: Size) -> u64 {
         }
         before = c;
     }
-    if path.contains("match") || path.contains("search") {
-        steps = steps.saturating_mul(REGEX);
-    }
     steps
+}
+
+/// What the expressions of `match` and `search` cost for each value, as a factor. They must stand in the
+/// query: one that is taken from the document could be anything.
+fn expressions(path: &str) -> Result<u64, ToolError> {
+    let mut factor = 1_u64;
+    let mut rest = path;
+    while let Some(place) = ["match", "search"]
+        .iter()
+        .filter_map(|name| rest.find(name))
+        .min()
+    {
+        rest = &rest[place..];
+        let name = if rest.starts_with("match") {
+            "match"
+        } else {
+            "search"
+        };
+        rest = &rest[name.len()..];
+        let Some(arguments) = rest.trim_start().strip_prefix('(') else {
+            continue; // the name of a member
+        };
+        let Some(expression) = last_argument(arguments).and_then(literal) else {
+            return wrong(format!(
+                "{name}() needs its expression as a quoted text in the query"
+            ));
+        };
+        let fits = |limit: usize| {
+            let mut builder = regex::RegexBuilder::new(&expression);
+            builder.size_limit(limit).build().is_ok()
+        };
+        let Some((_, cost)) = REGEX.iter().find(|(limit, _)| fits(*limit)) else {
+            return wrong(format!(
+                "the expression of {name}() is not valid, or too large"
+            ));
+        };
+        factor = factor.saturating_mul(*cost);
+    }
+    Ok(factor)
+}
+
+/// The last argument of a call, from what stands behind its opening bracket.
+fn last_argument(text: &str) -> Option<&str> {
+    let (mut quote, mut open, mut start, mut escaped) = (None, 0_u32, 0, false);
+    for (place, c) in text.char_indices() {
+        match (quote, c) {
+            (Some(_), _) if escaped => escaped = false,
+            (Some(_), '\\') => escaped = true,
+            (Some(end), c) if c == end => quote = None,
+            (Some(_), _) => {}
+            (None, '\'' | '"') => quote = Some(c),
+            (None, '(' | '[') => open += 1,
+            (None, ')') if open == 0 => return Some(text[start..place].trim()),
+            (None, ')' | ']') => open = open.saturating_sub(1),
+            (None, ',') if open == 0 => start = place + 1,
+            (None, _) => {}
+        }
+    }
+    None
+}
+
+/// What a quoted text says.
+fn literal(text: &str) -> Option<String> {
+    let quote = text.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
+    let inner = text.strip_prefix(quote)?.strip_suffix(quote)?;
+    let inner = match quote {
+        '\'' => inner.replace("\\'", "'").replace('"', "\\\""),
+        _ => inner.to_owned(),
+    };
+    serde_json::from_str(&format!("\"{inner}\"")).ok()
 }

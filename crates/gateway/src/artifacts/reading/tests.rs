@@ -288,3 +288,35 @@ async fn a_query_that_would_take_for_ever_is_refused() {
             .unwrap();
     }
 }
+
+#[tokio::test]
+async fn expressions_stand_in_the_query_and_are_small() {
+    let list: Vec<_> = (0..50)
+        .map(|n| json!({ "a": format!("n{n}"), "b": "((x{99}){99}){99}" }))
+        .collect();
+    let text = json!(list).to_string();
+    let asked = async |path: &str| json(&text, JsonAsk::Path(path.to_owned()), at(0, 100)).await;
+    for (wrong, words) in [
+        ("$[?match(@.a, @.b)]", "as a quoted text"),
+        ("$[?search(@.a, $[0].b)]", "as a quoted text"),
+        ("$[?match(@.a, '((x{99}){99}){99}')]", "too large"),
+        ("$[?match(@.a, \"(\\\\p{L}{99}){99}\")]", "too large"),
+        ("$[?search(@.a, '((')]", "not valid"),
+        (
+            "$[?match(@.a, 'n1') || search(@.a, '\\\\p{L}{9}') || search(@.a, '\\\\p{L}{8}')]",
+            "too many",
+        ),
+    ] {
+        let error = asked(wrong).await.unwrap_err();
+        assert!(error.message.contains(words), "{wrong}: {error}");
+    }
+    for (good, shows) in [
+        ("$[?match(@.a, 'n4[0-3]')].a", "\"n40\""),
+        ("$[?search(@['a'], \"^n\\\\d$\")].a", "\"n0\""),
+        ("$[?match(@.a, 'it\\'s \\\"|n7')].a", "\"n7\""),
+        ("$[0].match", "[]"),
+    ] {
+        let part = asked(good).await.unwrap();
+        assert!(part.content.contains(shows), "{good}: {}", part.content);
+    }
+}

@@ -110,7 +110,7 @@ impl TypedTool for AcpSpawn {
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
         refuse_sub(context)?;
         if let Some(schema) = &params.output_schema {
-            schema.check()?;
+            schema.check().await?;
         }
         let agent = self.agent(&params.agent)?;
         let place = self.place(&agent, params.cwd.as_deref())?;
@@ -418,10 +418,10 @@ impl Errand<'_> {
         let first = session
             .ask(&format!("{task}\n\n{}", schema.asked()))
             .await?;
-        let mut fits = said(first).map(|text| schema.fit(&text));
+        let mut fits = schema.fit_said(said(first)).await;
         if let Ok(Err(why)) = &fits {
             let again = format!("Your answer cannot be used: {why}. {}", schema.asked());
-            fits = said(session.ask(&again).await?).map(|text| schema.fit(&text));
+            fits = schema.fit_said(said(session.ask(&again).await?)).await;
         }
         let done = fits.and_then(|fits| {
             fits.map_err(|why| format!("the result does not fit output_schema: {why}"))

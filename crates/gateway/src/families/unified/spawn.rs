@@ -1,5 +1,6 @@
 //! `spawn`
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use manyhands_core::{
     CallContext, Effects, ErrorCode, Group, Outcome, RunsOn, Step, Taint, ToolError, ToolSpec,
     TypedTool,
 };
-use manyhands_path::{check_schema, validate_against};
+use manyhands_path::{check_schema_aside, validate_against};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -53,12 +54,13 @@ pub(super) enum OutputSchema {
 }
 
 impl OutputSchema {
-    /// Refuses what is no JSON Schema.
-    pub(super) fn check(&self) -> Result<(), ToolError> {
+    /// Refuses a schema that is invalid or too expensive to check results against.
+    pub(super) async fn check(&self) -> Result<(), ToolError> {
         match self {
             Self::Name(_) => Ok(()),
-            Self::Schema(_) => check_schema(&self.value()).map_err(|e| {
-                ToolError::parameter("output_schema", format!("is not a JSON Schema: {e}"))
+            Self::Schema(_) => check_schema_aside(self.value()).await.map_err(|why| {
+                let message = format!("is not a JSON Schema that can be used: it {why}");
+                ToolError::parameter("output_schema", message)
             }),
         }
     }
@@ -81,12 +83,20 @@ impl OutputSchema {
     }
 
     /// The answer as JSON that fits.
-    pub(super) fn fit(&self, text: &str) -> Result<Value, String> {
+    pub(super) async fn fit(&self, text: &str) -> Result<Value, String> {
         let value = json_in(text).ok_or("it is not JSON")?;
         match self {
             Self::Name(_) => Ok(value),
-            Self::Schema(_) => validate_against(&self.value(), &value).map(|()| value),
+            Self::Schema(_) => validate_against(Arc::new(self.value()), value).await,
         }
+    }
+
+    /// What a sub-agent said, checked; or why it said nothing.
+    pub(super) async fn fit_said(
+        &self,
+        said: Result<String, String>,
+    ) -> Result<Result<Value, String>, String> {
+        Ok(self.fit(&said?).await)
     }
 }
 
@@ -156,7 +166,7 @@ impl TypedTool for Spawn {
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
         if let Some(schema) = &params.output_schema {
-            schema.check()?;
+            schema.check().await?;
         }
         let minds = self.0.minds()?;
         let errand = Errand {
@@ -200,12 +210,12 @@ impl Errand<'_> {
             .ask(key, format!("{task}\n\n{}", schema.asked()))
             .await?;
         let mut tainted = answer.tainted;
-        let mut fits = said(answer.end).map(|text| schema.fit(&text));
+        let mut fits = schema.fit_said(said(answer.end)).await;
         if let Ok(Err(why)) = &fits {
             let again = format!("Your answer cannot be used: {why}. {}", schema.asked());
             let answer = self.ask(key, again).await?;
             tainted.absorb(&answer.tainted);
-            fits = said(answer.end).map(|text| schema.fit(&text));
+            fits = schema.fit_said(said(answer.end)).await;
         }
         let done = fits.and_then(|fits| {
             fits.map_err(|why| format!("the result does not fit output_schema: {why}"))

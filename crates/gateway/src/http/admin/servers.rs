@@ -10,6 +10,7 @@ use manyhands_config::{McpServer, masked_text};
 use manyhands_core::{ErrorCode, ServerName, ToolError};
 use manyhands_store::Pin;
 use manyhands_upstream::{Status, difference};
+use manyhands_wire::LeftOutTool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -128,6 +129,8 @@ pub struct ServerShown {
     tool_list: Vec<ServerTool>,
     /// What of them is held back.
     held_back: Vec<HeldTool>,
+    /// Tools that are not offered as they are, because a schema of theirs cannot be used.
+    left_out: Vec<LeftOutTool>,
     /// Its last words.
     stderr: String,
 }
@@ -189,7 +192,7 @@ pub async fn show(
 ) -> Answer<ServerShown> {
     let server = gateway.servers.get(&name)?;
     let offer = server.offer();
-    let tools = offer.0.values().map(|one| ServerTool {
+    let tools = offer.tools.values().map(|one| ServerTool {
         name: one.name.wire(),
         tool: one.there.clone(),
         description: one.definition["description"].as_str().map(str::to_owned),
@@ -200,6 +203,7 @@ pub async fn show(
         view: shown(&server),
         tool_list: tools.collect(),
         held_back: server.pins().iter().filter_map(held).collect(),
+        left_out: offer.left_out.clone(),
         stderr: stderr.as_str().unwrap_or_default().to_owned(),
     })
 }
@@ -225,7 +229,7 @@ fn shown(server: &Server) -> ServerView {
             server: server.path(),
             kind,
             problem: failure.or(server.problem()),
-            tools: server.offer().0.len(),
+            tools: server.offer().tools.len(),
             held: pins.iter().filter(|pin| pin.held.is_some()).count(),
             service: server.service().to_owned(),
             url: config.url.as_deref().map(masked_text),

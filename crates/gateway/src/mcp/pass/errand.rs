@@ -80,7 +80,7 @@ impl Errand {
     /// The tools as far as the owner took them on and the asker may call them.
     async fn tools(&self) -> Result<Value, Fault> {
         let mut offer = self.server.offer();
-        if offer.0.is_empty() && self.server.pins().is_empty() {
+        if offer.tools.is_empty() && self.server.pins().is_empty() {
             let name = self.server.name().as_str();
             self.gateway.servers.refresh(name).await.map_err(fault)?;
             offer = self.server.offer();
@@ -93,7 +93,7 @@ impl Errand {
                 !self.gateway.path.authorize(question).is_denied()
             })
         };
-        let offered = offer.0.values().filter(|one| may(one.name.as_str()));
+        let offered = offer.tools.values().filter(|one| may(one.name.as_str()));
         let tools: Vec<&Value> = offered.map(|one| &one.definition).collect();
         Ok(json!({ "tools": tools }))
     }
@@ -110,7 +110,7 @@ impl Errand {
             ));
         };
         let offer = self.server.offer();
-        let Some(offered) = offer.0.get(&name) else {
+        let Some(offered) = offer.tools.get(&name) else {
             let shown: String = name.chars().take(100).collect();
             return Err(Fault::new(INVALID_PARAMS, format!("Unknown tool: {shown}")));
         };

@@ -130,7 +130,7 @@ fn check(
         .and_then(Value::as_str)
         .filter(|_| method == "tools/call");
     let tool = name
-        .and_then(|name| offer.0.get(name))
+        .and_then(|name| offer.tools.get(name))
         .map(|tool| &tool.definition);
     let wanted = expected(method, params, tool);
     for (name, value) in &wanted {

@@ -1,6 +1,6 @@
 //! From an OpenAPI document to operations: each with a name, a schema and the way to ask for it.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use manyhands_upstream::REQUEST;
 use serde_json::{Map, Value, json};
@@ -13,8 +13,13 @@ use super::server;
 const MAX_OPERATIONS: usize = 5_000;
 /// How deep schemas are followed.
 const MAX_DEPTH: usize = 12;
-/// How many nodes the schema of one operation may have.
+/// How many nodes the schema of one operation may have; long texts and lists of values count as several.
 const MAX_NODES: usize = 5_000;
+/// How many bytes of text count as one node.
+const NODE_BYTES: usize = 64;
+/// What the tools of all operations may come to, in bytes. What they refer to is written out each
+/// time, so a short document could otherwise become arbitrarily long.
+const MAX_WRITTEN: usize = 64 * 1024 * 1024;
 
 const METHODS: [&str; 7] = ["get", "put", "post", "delete", "options", "head", "patch"];
 
@@ -62,7 +67,8 @@ pub(super) fn read(text: &str, source: Source<'_>) -> Result<Document, String> {
             named => named,
         },
     };
-    let mut names = BTreeSet::new();
+    let mut names = BTreeMap::new();
+    let mut written = 0;
     let mut operations: Vec<Operation> = Vec::new();
     for (path, item) in paths.iter().filter(|(path, _)| !path.starts_with("x-")) {
         server::checked_path(path)?;
@@ -82,6 +88,12 @@ pub(super) fn read(text: &str, source: Source<'_>) -> Result<Document, String> {
             let mut operation = operation_of(&root, item, operation, method, path, name);
             operation.request.server = server;
             operation.definition[REQUEST] = json!(operation.request);
+            written += weight(&operation.definition) * NODE_BYTES;
+            if written > MAX_WRITTEN {
+                return Err(format!(
+                    "its tools come to more than {MAX_WRITTEN} bytes with everything they refer to"
+                ));
+            }
             operations.push(operation);
         }
     }
@@ -102,7 +114,10 @@ fn server_of(own: &[&Value], whole: &Option<String>, from: Option<&Url>) -> Resu
         .ok_or_else(|| "it does not say where the service is; set url beside it".to_owned())
 }
 
-fn name_of(operation: &Value, method: &str, path: &str, names: &mut BTreeSet<String>) -> String {
+/// The names that are taken, each with how often it was wanted.
+type Names = BTreeMap<String, usize>;
+
+fn name_of(operation: &Value, method: &str, path: &str, names: &mut Names) -> String {
     let said = operation["operationId"].as_str().map(str::to_owned);
     let said = said.unwrap_or_else(|| format!("{method}_{}", path.trim_matches('/')));
     let legal = |c: char| {
@@ -114,13 +129,31 @@ fn name_of(operation: &Value, method: &str, path: &str, names: &mut BTreeSet<Str
     };
     let plain: String = said.chars().take(100).map(legal).collect();
     let words: Vec<&str> = plain.split('_').filter(|word| !word.is_empty()).collect();
-    let mut name = words.join("_");
-    let mut again = 2;
-    while !names.insert(name.clone()) {
-        name = format!("{}_{again}", words.join("_"));
-        again += 1;
+    let wanted = words.join("_");
+    let mut name = wanted.clone();
+    while names.contains_key(&name) {
+        // Counted on from the last time, or many of one name would take quadratic time.
+        let count = names.entry(wanted.clone()).or_insert(1);
+        *count += 1;
+        name = format!("{wanted}_{count}");
     }
+    names.insert(name.clone(), 1);
     name
+}
+
+/// How many nodes a value counts as.
+fn weight(value: &Value) -> usize {
+    match value {
+        Value::String(text) => 1 + text.len() / NODE_BYTES,
+        Value::Array(list) => 1 + list.iter().map(weight).sum::<usize>(),
+        Value::Object(fields) => {
+            let each = fields.iter();
+            1 + each
+                .map(|(name, inner)| name.len() / NODE_BYTES + weight(inner))
+                .sum::<usize>()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => 1,
+    }
 }
 
 fn operation_of(
@@ -308,7 +341,14 @@ fn plain<'a>(
             "type" | "enum" | "const" | "format" | "description" | "title" | "default"
             | "required" | "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum"
             | "multipleOf" | "minLength" | "maxLength" | "pattern" | "minItems" | "maxItems"
-            | "uniqueItems" | "minProperties" | "maxProperties" => value.clone(),
+            | "uniqueItems" | "minProperties" | "maxProperties" => {
+                // References repeat what they lead to, however long its texts and lists are.
+                match budget.checked_sub(weight(value)) {
+                    Some(left) => *budget = left,
+                    None => continue,
+                }
+                value.clone()
+            }
             _ => continue,
         };
         out.insert(key.clone(), kept);
@@ -423,6 +463,62 @@ components:
         );
         assert_eq!(body["properties"]["parent"], json!({}));
         assert!(!body.to_string().contains("$ref"));
+    }
+
+    /// A document in which every operation refers to the same schema.
+    /// A document whose service the settings name.
+    fn settled(text: &str) -> Result<Document, String> {
+        let source = Source {
+            settled: true,
+            from: None,
+        };
+        read(text, source)
+    }
+
+    fn repeated(operations: usize, named: Option<&str>, pet: Value) -> String {
+        let operation = json!({
+            "operationId": named,
+            "requestBody": { "content": { "application/json": { "schema": {
+                "type": "object",
+                "properties": (0..100).map(|n| (format!("p{n}"), json!({ "$ref": "#/components/schemas/Pet" }))).collect::<Map<_, _>>(),
+            } } } },
+        });
+        let paths = (0..operations).map(|n| (format!("/{n}"), json!({ "post": operation })));
+        let paths: Map<String, Value> = paths.collect();
+        let root = json!({ "openapi": "3.1.0", "paths": paths, "components": { "schemas": { "Pet": pet } } });
+        root.to_string()
+    }
+
+    #[test]
+    fn what_is_referred_to_often_is_written_out_only_so_often() {
+        let long: Vec<String> = (0..2_000)
+            .map(|n| format!("option {n} {}", "x".repeat(100)))
+            .collect();
+        let document = settled(&repeated(1, None, json!({ "enum": long }))).unwrap();
+        let written = document.operations[0].definition.to_string();
+        assert!(
+            written.len() < 3 * MAX_NODES * NODE_BYTES,
+            "{}",
+            written.len()
+        );
+        let error = settled(&repeated(2_000, None, json!({ "enum": long[..40] }))).unwrap_err();
+        assert!(error.contains("come to more than"), "{error}");
+        let document = settled(&repeated(20, None, json!({ "enum": ["a", "b"] }))).unwrap();
+        let body = &document.operations[19].definition["inputSchema"]["properties"]["body"];
+        assert_eq!(body["properties"]["p99"]["enum"], json!(["a", "b"]));
+    }
+
+    #[test]
+    fn many_operations_of_one_name_are_told_apart() {
+        let document = settled(&repeated(4_000, Some("a"), json!({}))).unwrap();
+        let names = document
+            .operations
+            .iter()
+            .map(|one| one.definition["name"].as_str().unwrap());
+        let names: Vec<&str> = names.collect();
+        assert_eq!(names[..3], ["a", "a_2", "a_3"]);
+        let distinct: std::collections::BTreeSet<&str> = names.iter().copied().collect();
+        assert_eq!(distinct.len(), 4_000);
     }
 
     #[test]

@@ -146,6 +146,13 @@ async fn test(remote: &Remote, name: &str) -> Done {
             count(&shown["held"], "tool")
         ));
     }
+    for left in shown["leftOut"].as_array().into_iter().flatten() {
+        output::remark(format!(
+            "{} is not offered as it is: {}",
+            text(&left["tool"]),
+            text(&left["reason"])
+        ));
+    }
     match &shown["problem"] {
         Value::String(problem) => Err(Failure(problem.clone())),
         _ => Ok(ExitCode::SUCCESS),
