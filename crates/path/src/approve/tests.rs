@@ -337,7 +337,8 @@ async fn the_owner_sees_exactly_what_will_run() {
 }
 
 /// A call of the launching tool in a conversation, by the agent for the owner, after taint or not.
-async fn launch(fixture: &Fixture, arguments: Value, taint: Taint) -> Result<(), ToolError> {
+async fn launch(fixture: &Fixture, mut arguments: Value, taint: Taint) -> Result<(), ToolError> {
+    arguments["text"] = json!("x"); // the tool wants one
     let agent = Principal::Agent(manyhands_core::AgentId::main());
     let caller = Arc::new(testing::client("laptop", &["*"]).through(agent));
     let mut request = CallRequest::new("test::launch", arguments, caller);
@@ -419,7 +420,7 @@ async fn a_denial_carries_the_owners_message_to_the_model() {
 #[tokio::test]
 async fn a_request_shows_what_was_read_and_the_rule_that_always_would_add() {
     let fixture = Fixture::new().await;
-    let call = json!({ "command": "git push", "text": "x" });
+    let call = json!({ "command": "git push" });
     launch(&fixture, call, Taint::by("tool:web_fetch"))
         .await
         .unwrap_err();
