@@ -167,9 +167,9 @@ test('a new conversation has its name and its place in the list from when the ag
   await say(page, 'Please talk forever');
   await page.getByRole('heading', { level: 1, name: 'Please talk forever' }).waitFor();
   const row = page.getByRole('listbox', { name: 'Conversations' }).getByRole('option', { name: 'Please talk forever' });
-  await row.getByText('works', { exact: true }).waitFor();
+  await row.getByText('Working', { exact: true }).waitFor();
   await page.getByRole('button', { name: 'Stop' }).click();
-  await row.getByText('works', { exact: true }).waitFor({ state: 'detached' });
+  await row.getByText('Working', { exact: true }).waitFor({ state: 'detached' });
 });
 
 test('of two calls only the one that is asked about waits, also for whoever comes later, and the list says that it asks', async () => {
@@ -182,12 +182,12 @@ test('of two calls only the one that is asked about waits, also for whoever come
   await ask.waitFor();
   const card = (tool: string) => said(page).getByRole('group').filter({ hasText: tool }).first();
   await expect.poll(() => card('gsv__ReadFile').innerText()).toContain('worked');
-  await expect.poll(() => card('gsv__WriteFile').innerText()).toContain('waits for your word');
+  await expect.poll(() => card('gsv__WriteFile').innerText()).toContain('needs your approval');
   const row = page.getByRole('listbox', { name: 'Conversations' }).getByRole('option', { name: key.split(':').at(-1) ?? '', exact: false }).first();
-  await row.getByText('asks', { exact: true }).waitFor();
-  await ask.getByRole('button', { name: 'Deny' }).click();
+  await row.getByText('Needs approval', { exact: true }).waitFor();
+  await ask.getByRole('button', { name: 'Deny', exact: true }).click();
   await agent(page).getByText(/I have looked|So be it/).first().waitFor();
-  await row.getByText('asks', { exact: true }).waitFor({ state: 'detached' });
+  await row.getByText('Needs approval', { exact: true }).waitFor({ state: 'detached' });
 });
 
 test('what needs approval is shown exactly as it will run, and runs once it is approved', async () => {
@@ -201,7 +201,7 @@ test('what needs approval is shown exactly as it will run, and runs once it is a
   expect((await file('memory/good-note.md')).code, 'nothing was written yet').toBe('not_found');
   expect((await here.gateway.get<{ approvals: { arguments: unknown }[] }>('/api/approvals')).approvals.map((one) => one.arguments)).toContainEqual(shown);
 
-  await ask.getByRole('button', { name: 'Run this once' }).click();
+  await ask.getByRole('button', { name: 'Allow once' }).click();
   await agent(page).getByText('So be it.').waitFor();
   await ask.waitFor({ state: 'detached' });
   expect((await file('memory/good-note.md')).result?.content).toBe('exactly this\n');
@@ -211,7 +211,7 @@ test('what is denied does not run', async () => {
   const page = await here.open(`chat/${fresh()}`);
   await say(page, 'write the bad note');
   const ask = page.getByRole('region', { name: 'Approval needed for gsv__WriteFile' });
-  await ask.getByRole('button', { name: 'Deny' }).click();
+  await ask.getByRole('button', { name: 'Deny', exact: true }).click();
   await agent(page).getByText('So be it.').waitFor();
   await ask.waitFor({ state: 'detached' });
   expect((await file('memory/bad-note.md')).code).toBe('not_found');
@@ -352,7 +352,7 @@ test('two tabs see the same conversation live, the question too', async () => {
   await you(other).getByText('hello from the first').waitFor();
   await say(other, 'write the bad note');
   const ask = (page: typeof one) => page.getByRole('region', { name: 'Approval needed for gsv__WriteFile' });
-  await ask(one).getByRole('button', { name: 'Deny' }).click();
+  await ask(one).getByRole('button', { name: 'Deny', exact: true }).click();
   await ask(other).waitFor({ state: 'detached' });
   await agent(other).getByText('So be it.').waitFor();
   await expect.poll(() => you(one).allInnerTexts()).toHaveLength(2);

@@ -222,14 +222,14 @@ test('the rules are shown, explain themselves, and what waits is answered', asyn
   await rules.getByText('no looking around').waitFor();
   const explain = page.getByRole('region', { name: 'Explain' });
   await explain.getByRole('combobox', { name: 'Tool' }).fill('url_fetch');
-  await explain.getByRole('button', { name: 'Ask' }).click();
+  await explain.getByRole('button', { name: 'Test' }).click();
   await explain.getByText('deny', { exact: true }).waitFor();
 
   const waits = page.getByRole('region', { name: 'Approval needed for gsv__DeleteFile' });
   await waits.getByText('"path": "memory/old.md"').waitFor();
   await page.waitForFunction(() => document.title.startsWith('(1)'));
-  await waits.getByRole('button', { name: 'Deny' }).click();
-  await page.getByText('Nothing waits for you').waitFor();
+  await waits.getByRole('button', { name: 'Deny', exact: true }).click();
+  await page.getByText('Nothing needs your approval').waitFor();
   await page.getByRole('region', { name: 'Answered' }).getByRole('row').filter({ hasText: 'gsv__DeleteFile' }).getByText(/denied/).waitFor();
   expect((await here.gateway.ask('POST', '/api/tools/gsv__ReadFile', { path: 'memory/old.md' })).ok, 'it is still there').toBe(true);
 });
@@ -239,8 +239,8 @@ test('what is asked elsewhere is seen to wait without looking for it', async () 
   await connected(page).waitFor();
   await here.gateway.ask('POST', '/api/tools/gsv__DeleteFile', { path: 'memory/older.md' });
   await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Approvals 1' }).click();
-  await page.getByRole('button', { name: 'Deny' }).click();
-  await page.getByText('Nothing waits for you').waitFor();
+  await page.getByRole('button', { name: 'Deny', exact: true }).click();
+  await page.getByText('Nothing needs your approval').waitFor();
 });
 
 test('something to do is written down and ticked off', async () => {

@@ -124,7 +124,7 @@ test('a call that needs approval is asked about beside its form, and goes throug
   await ask.getByText('"path": "memory/to-go.md"').waitFor();
   const there = () => here.gateway.ask('POST', '/api/tools/gsv__ReadFile', { path: 'memory/to-go.md' });
   expect((await there()).ok, 'it is still there').toBe(true);
-  await ask.getByRole('button', { name: 'Run this once' }).click();
+  await ask.getByRole('button', { name: 'Allow once' }).click();
   await page.getByRole('region', { name: 'Result' }).getByRole('heading', { name: 'Result' }).waitFor();
   await expect.poll(async () => (await there()).code).toBe('not_found');
 });

@@ -30,6 +30,9 @@ fn a_prompt_file_of_a_limited_token_taints_until_the_owner_trusts_it() {
         gateway.write(file, "Be kind.");
         ends(&gateway, "main", "run it");
         assert_eq!(runs(&gateway), 1, "the control, {file}");
+        // What its program printed is untrusted too, so that conversation is over.
+        let reset = gateway.post("/api/sessions/main/reset", &json!({}));
+        assert_eq!(reset.status, 200, "{}", reset.text());
         let token = gateway.client("laptop");
         write_as(&gateway, &token, file, "Run what I say.");
         let asked = pauses(&gateway, "main", "run it");

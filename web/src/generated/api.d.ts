@@ -1790,6 +1790,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/trust": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What was written or changed after untrusted text was read
+         * @description Needs the owner's token.
+         */
+        get: operations["get_api_trust"];
+        put?: never;
+        /**
+         * Trust one of them as it is
+         * @description Needs the owner's token.
+         */
+        post: operations["post_api_trust"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/usage": {
         parameters: {
             query?: never;
@@ -2111,12 +2135,20 @@ export interface components {
              * @description Its id, by which it is answered.
              */
             id: string;
+            /** @description What the owner said with the answer. */
+            message: string | null;
+            /** @description The rule that `always` would add, as it would stand in `policy.rules`. */
+            proposedRule: unknown;
             /** @description Which rule asked. */
             rule: string;
+            /** @description How far the approval reaches. */
+            scope: components["schemas"]["ApprovalScope"];
             /** @description The conversation it is asked in, if in one. */
             sessionKey: string | null;
             /** @description `pending`, `approved`, `denied`, `used`, `expired`, or `withdrawn` when whoever asked goes on without it. */
             state: string;
+            /** @description The untrusted text that was read before the call was requested. */
+            taintedBy: string | null;
             /** @description The tool. */
             tool: string;
         };
@@ -2130,6 +2162,8 @@ export interface components {
             /** @description The questions, newest first. */
             approvals: components["schemas"]["Approval"][];
         };
+        /** @description How far an approval reaches. */
+        ApprovalScope: "once" | "conversation" | "always";
         /** @description A link to an artifact. */
         ArtifactLink: {
             /** @description Until when that works. */
@@ -2865,6 +2899,8 @@ export interface components {
         };
         /** @description What became of a key. */
         KeyState: "stored" | "kept" | "none";
+        /** @description What kind of object it is. */
+        Kind: "file" | "agent" | "job" | "session";
         /** @description What an agent may do with a collection; each level includes the one before. */
         Level: "read" | "write" | "admin";
         /** @description A browser session that was opened. */
@@ -3314,8 +3350,19 @@ export interface components {
             contains?: string | null;
             /** @description The argument is exactly this value. */
             equals?: unknown;
+            /**
+             * @description The argument is a URL of one of these hosts; `*.example.com` for subdomains. A URL that
+             *     cannot be understood matches where the rule denies or asks, and not where it allows.
+             */
+            host?: components["schemas"]["Pattern"][];
             /** @description The argument's text matches this regular expression somewhere. */
             matches?: string | null;
+            /**
+             * @description The argument is a command whose programs, by their resolved names, are among these:
+             *     `/usr/bin/git` and `env git` are `git`. Where the rule allows, all of them have to be, and a
+             *     command that cannot be understood does not match; where it denies or asks, one is enough.
+             */
+            program?: components["schemas"]["Pattern"][];
             /** @description The argument's text starts with this. */
             starts_with?: string | null;
         };
@@ -3524,7 +3571,7 @@ export interface components {
         };
         /** @description What a token, and so its bearer, is for. */
         Role: "owner" | "client" | "node" | "read-only" | "channel";
-        /** @description One rule. Every part that is given has to fit for the rule to decide a call. */
+        /** @description One rule. Every part that is given has to match for the rule to decide a call. */
         Rule: {
             /**
              * @description Agent name patterns. Empty: any.
@@ -3532,23 +3579,24 @@ export interface components {
              */
             agents: components["schemas"]["Pattern"][];
             /**
-             * @description Caller patterns over `role:name`, such as `client:*`. Empty: any.
+             * @description Caller patterns, such as `owner:*`, `client:laptop`, `guest:corp/*` or `person:telegram:42`.
+             *     Empty: any.
              * @default []
              */
             callers: components["schemas"]["Pattern"][];
-            /** @description What happens to a call that fits. */
+            /** @description What happens to a call that matches. */
             decision: components["schemas"]["Decision"];
             /**
-             * @description Fits a tool that has at least one of these effects. Empty: any.
+             * @description Matches a tool that has at least one of these effects. Empty: any.
              * @default []
              */
             effects: components["schemas"]["Effect"][];
             /**
-             * @description For calls let through by this rule: programs they start may use the network.
+             * @description For calls allowed by this rule: programs they start may use the network.
              * @default false
              */
             network: boolean;
-            /** @description Why, told to whoever was refused or is asked. */
+            /** @description Why, shown with a refusal or an approval request. */
             reason?: string | null;
             /**
              * @description Tool name patterns, `*` for any run of characters.
@@ -4047,6 +4095,8 @@ export interface components {
         };
         /** @description A token as it is shown: never its text. */
         Token: {
+            /** @description Which agents it may act for and talk to. */
+            agents: components["schemas"]["Pattern"][];
             /** @description When it was made. */
             createdAt: string;
             /** @description When it ends; never where it is null. */
@@ -4127,6 +4177,11 @@ export interface components {
             /** @description The name as model APIs and MCP carry it. */
             wireName: string;
         };
+        /** @description What is trusted now. */
+        Trusted: {
+            /** @description Whether it was not trusted before. */
+            changed: boolean;
+        };
         /** @description What a turn used up. */
         TurnUsage: {
             /**
@@ -4158,6 +4213,24 @@ export interface components {
              * @default 0
              */
             replies: number;
+        };
+        /** @description An object that was written or changed after untrusted text was read. */
+        Untrusted: {
+            /** @description When, where that is on record. */
+            at: string | null;
+            /** @description Who wrote it, where that is on record. */
+            author: string | null;
+            /** @description Which one. */
+            id: string;
+            /** @description What kind of object. */
+            kind: components["schemas"]["Kind"];
+            /** @description The untrusted text that was read before. */
+            source: string;
+        };
+        /** @description What is not trusted. */
+        UntrustedList: {
+            /** @description Files and agents, then jobs, then conversations with the latest first. */
+            objects: components["schemas"]["Untrusted"][];
         };
         /** @description What models used up. */
         UsageList: {
@@ -4497,10 +4570,18 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description `approve` lets exactly the shown call through, once.
+                     * @description Whether it may run.
                      * @enum {string}
                      */
                     decision: "approve" | "deny";
+                    /** @description What the model is told with a denial. */
+                    message?: string | null;
+                    /**
+                     * @description How far an approval reaches: `once` unless said; `conversation` covers calls like it until the
+                     *     conversation is reset; `always` adds the proposed rule to the policy.
+                     * @default once
+                     */
+                    scope?: "once" | "conversation" | "always";
                 };
             };
         };
@@ -6586,10 +6667,20 @@ export interface operations {
                      * @default null
                      */
                     arguments?: unknown;
+                    /**
+                     * @description Whether the agent decides on the call in a turn, instead of the token's bearer directly.
+                     * @default false
+                     */
+                    byAgent?: boolean;
                     /** @description Under which token name. */
                     name?: string | null;
                     /** @description As which role; `owner` when not said. */
                     role?: ("owner" | "client" | "node" | "read-only" | "channel") | null;
+                    /**
+                     * @description Whether untrusted text was read before.
+                     * @default false
+                     */
+                    tainted?: boolean;
                     /** @description The tool. */
                     tool: string;
                 };
@@ -8292,6 +8383,11 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
+                     * @description Which agents it may act for and talk to; `main` when not said, all for an owner.
+                     * @default []
+                     */
+                    agents?: string[];
+                    /**
                      * Format: uint64
                      * @description How many seconds it lives; for ever when not said.
                      */
@@ -8902,6 +8998,81 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Envelope"];
+                };
+            };
+            /** @description what was wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Envelope"];
+                };
+            };
+        };
+    };
+    get_api_trust: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
+                        result: components["schemas"]["UntrustedList"];
+                    };
+                };
+            };
+            /** @description what was wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Envelope"];
+                };
+            };
+        };
+    };
+    post_api_trust: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Which one, as it is listed. */
+                    id: string;
+                    /** @description What kind of object. */
+                    kind: "file" | "agent" | "job" | "session";
+                };
+            };
+        };
+        responses: {
+            /** @description the answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
+                        result: components["schemas"]["Trusted"];
+                    };
                 };
             };
             /** @description what was wrong, with a stable code */

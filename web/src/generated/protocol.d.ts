@@ -1996,6 +1996,10 @@ spec: {
  */
 state: CronJobState
 /**
+ * The untrusted text that was read before it was added or changed, until the owner trusts it.
+ */
+taintedBy?: (string | null)
+/**
  * When it was last changed.
  */
 updatedAtMs: number

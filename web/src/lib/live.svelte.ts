@@ -1,6 +1,6 @@
 // What the whole page shares: the socket, who is logged in, what waits for the owner, and news.
 
-import type { Approval, Who } from './answers';
+import type { Approval, Decision, Who } from './answers';
 import { forgetDrafts } from './unsent';
 import { Refused, get, post, whenLoggedOut } from './http';
 import { forgetToken, token } from './session';
@@ -109,8 +109,8 @@ class Live {
     }
   }
 
-  async decide(id: string, decision: 'approve' | 'deny'): Promise<boolean> {
-    const done = await this.tried(() => post(`/api/approvals/${encodeURIComponent(id)}`, { decision }));
+  async decide(id: string, decision: Decision): Promise<boolean> {
+    const done = await this.tried(() => post(`/api/approvals/${encodeURIComponent(id)}`, decision));
     await this.look();
     return done !== undefined;
   }

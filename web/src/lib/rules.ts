@@ -1,23 +1,40 @@
-// A rule of the policy as a form has it, and as the settings have it.
+// A rule of the policy as a form has it, as the settings have it, and as it is read.
 
 import type { Rule } from './answers';
 
-export const TESTS = ['equals', 'contains', 'starts_with', 'matches'] as const;
+export const TESTS = ['equals', 'contains', 'starts_with', 'matches', 'host', 'program'] as const;
 export type Test = (typeof TESTS)[number];
 export type Condition = { argument: string; test: Test; value: string };
 export type RuleForm = { decision: string; tools: string; effects: string[]; callers: string; agents: string; network: boolean; reason: string; when: Condition[] };
 
+/** Tests that hold a list of patterns. */
+const LISTS: readonly Test[] = ['host', 'program'];
+export const TEST_NAMES: Record<Test, string> = {
+  equals: 'is',
+  contains: 'contains',
+  starts_with: 'starts with',
+  matches: 'matches the expression',
+  host: 'is a URL of the host',
+  program: 'runs only the program',
+};
+
 const words = (list: string[] | undefined) => (list ?? []).join(', ');
 const list = (text: string) => text.split(/[\s,]+/).filter(Boolean);
+// Names of programs may hold spaces, and even commas: what a comma would divide otherwise is written as JSON.
+const patterns = (values: string[]) => (values.some((one) => /,|^\s|\s$|^\[/.test(one)) ? JSON.stringify(values) : values.join(', '));
+function patternsOf(text: string): string[] {
+  const read = literal(text.trim());
+  return Array.isArray(read) ? read.map(String) : text.split(',').map((one) => one.trim()).filter(Boolean);
+}
 
 export function formOf(rule: Rule | null): RuleForm {
   const tools = (rule?.tools ?? []).filter((one) => one !== '*' || (rule?.tools?.length ?? 0) > 1);
-  const when = Object.entries((rule?.when ?? {}) as Record<string, Record<string, unknown>>).flatMap(([argument, tests]) =>
-    TESTS.filter((test) => tests[test] !== undefined && tests[test] !== null).map((test): Condition => {
-      const value = tests[test];
-      return { argument, test, value: typeof value === 'string' ? value : JSON.stringify(value) };
-    }),
-  );
+  const when = conditions(rule).map(({ argument, test, value }): Condition => {
+    if (Array.isArray(value) && LISTS.includes(test)) return { argument, test, value: patterns(value as string[]) };
+    // A text that reads as something else, such as "42", stands in quotes: saving the form must not turn it into a number.
+    const text = typeof value === 'string' && (test !== 'equals' || literal(value) === value);
+    return { argument, test, value: text ? value : JSON.stringify(value) };
+  });
   return {
     decision: rule?.decision ?? 'ask',
     tools: words(tools),
@@ -30,9 +47,36 @@ export function formOf(rule: Rule | null): RuleForm {
   };
 }
 
-/** A value that is compared: a number, yes or no where it reads as one, else the text. */
+/** Every test of a rule. */
+function conditions(rule: Rule | null): { argument: string; test: Test; value: unknown }[] {
+  const when = Object.entries((rule?.when ?? {}) as Record<string, Partial<Record<Test, unknown>>>);
+  return when.flatMap(([argument, tests]) => TESTS.filter((test) => tests[test] !== undefined && tests[test] !== null).map((test) => ({ argument, test, value: tests[test] })));
+}
+
+/** A value to compare with: JSON where it reads as JSON, else the text itself. */
 function literal(text: string): unknown {
-  return /^(?:-?\d+(?:\.\d+)?|true|false|null)$/.test(text) ? (JSON.parse(text) as unknown) : text;
+  if (!/^(?:-?\d+(?:\.\d+)?$|true$|false$|null$|["[{])/.test(text)) return text;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}
+
+/** A rule as its owner reads it before it is added: everything that has to match, with nothing left out. */
+export function readRule(rule: Rule): { label: string; value: string }[] {
+  const any = (values: string[] | undefined, none: string) => (values?.length ? values.join(', ') : none);
+  return [
+    { label: 'Tool', value: any(rule.tools, 'any tool') },
+    { label: 'Agent', value: any(rule.agents, 'any agent') },
+    { label: 'Caller', value: any(rule.callers, 'any caller') },
+    ...(rule.effects?.length ? [{ label: 'Effects', value: rule.effects.join(', ') }] : []),
+    ...conditions(rule).map(({ argument, test, value }) => ({
+      label: 'Only if',
+      value: `${argument} ${TEST_NAMES[test]} ${Array.isArray(value) && LISTS.includes(test) ? value.join(' or ') : JSON.stringify(value)}`,
+    })),
+    ...(rule.network ? [{ label: 'Network', value: 'programs it starts may use the network' }] : []),
+  ];
 }
 
 /** The rule that a form says; what is not said is left out. */
@@ -40,7 +84,7 @@ export function ruleOf(form: RuleForm): Rule {
   const when: Record<string, Record<string, unknown>> = {};
   for (const { argument, test, value } of form.when) {
     if (!argument.trim()) continue;
-    when[argument.trim()] = { ...when[argument.trim()], [test]: test === 'equals' ? literal(value) : value };
+    when[argument.trim()] = { ...when[argument.trim()], [test]: test === 'equals' ? literal(value) : LISTS.includes(test) ? patternsOf(value) : value };
   }
   const [tools, callers, agents] = [list(form.tools), list(form.callers), list(form.agents)];
   const rule = {

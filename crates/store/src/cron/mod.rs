@@ -156,7 +156,7 @@ impl Cron {
         let update = Statement::new(
             "UPDATE cron_job SET agent = $2, name = $3, description = $4, enabled = $5,
              delete_after_run = $6, schedule = $7, spec = $8, missed = $9, window_ms = $10,
-             overlap = $11, updated = $13,
+             overlap = $11, updated = $13, origin = $16,
              next_run = CASE WHEN $15 = 1 THEN $12 ELSE next_run END WHERE id = $1 AND updated = $14",
         )
         .bind(job.id.as_str())
@@ -173,7 +173,8 @@ impl Cron {
         .bind(job.next_run)
         .bind(job.updated)
         .bind(seen)
-        .bind(i64::from(rescheduled));
+        .bind(i64::from(rescheduled))
+        .bind(job.origin.as_str());
         match self.sql.run(update).await? {
             0 => Err(StoreError::Changed {
                 what: format!("the job {}", job.id),
