@@ -136,7 +136,8 @@ fn sources(dir: &Path, found: &mut Vec<(PathBuf, usize)>) {
     for entry in fs::read_dir(dir).expect("a folder") {
         let path = entry.expect("an entry").path();
         if path.is_dir() {
-            if path.file_name().is_some_and(|name| name != "target") {
+            let skipped = |name: &std::ffi::OsStr| name == "target" || name == "node_modules";
+            if path.file_name().is_some_and(|name| !skipped(name)) {
                 sources(&path, found);
             }
         } else if path.extension().is_some_and(|ext| ext == "rs") {
@@ -160,6 +161,89 @@ fn no_source_file_is_over_800_lines() {
     assert!(files.len() > 20, "the sources were found");
     let files = files.iter().map(|(path, lines)| (path.as_path(), *lines));
     assert_eq!(too_long(files, LONGEST), Vec::<String>::new());
+}
+
+/// What decides whether a caller has a right, in code that runs.
+const CHECKS: [&str; 3] = [".permit(spec", ".rights.tools", ".rights.agents"];
+
+/// Where rights may be looked at: where they are decided, where they are made from records, and where a
+/// server is asked for before its tools are.
+const CHECKING: [&str; 3] = [
+    "path/src/authorize.rs",
+    "gateway/src/doorman.rs",
+    "gateway/src/mcp/pass/mod.rs",
+];
+
+fn checks_rights(source: &str) -> bool {
+    let code = source.split("#[cfg(test)]").next().unwrap_or_default();
+    CHECKS.iter().any(|check| code.contains(check))
+}
+
+#[test]
+fn rights_are_checked_in_one_place() {
+    let mut files = Vec::new();
+    sources(&top().join("crates"), &mut files);
+    let stray = files.iter().filter(|(path, _)| {
+        let known = CHECKING.iter().any(|known| path.ends_with(known));
+        !known && !is_test(path) && checks_rights(&fs::read_to_string(path).expect("a source"))
+    });
+    let stray: Vec<_> = stray.map(|(path, _)| path).collect();
+    assert!(
+        stray.is_empty(),
+        "ask path's `authorize` instead: {stray:?}"
+    );
+    assert!(
+        checks_rights("caller.rights.tools.iter().any(f)"),
+        "a planted check is found"
+    );
+    assert!(!checks_rights(
+        "fn a() {}\n#[cfg(test)] caller.rights.tools"
+    ));
+}
+
+/// One row of `docs/assurance.toml`.
+fn assurance(promise: &Value, code: &str) -> String {
+    let text = |key: &str| promise[key].as_str().expect(key).to_owned();
+    let tests = promise["tests"].as_array().expect("tests");
+    let tests = tests.iter().map(|test| {
+        let name = test.as_str().expect("a name");
+        assert!(
+            code.contains(&format!("fn {name}(")),
+            "there is no test {name}"
+        );
+        format!("`{name}`")
+    });
+    let tests = tests.collect::<Vec<_>>().join("<br>");
+    let (promise, cases, control) = (text("promise"), text("cases"), text("control"));
+    format!("| {promise} | {tests} | {cases} | {control} |\n")
+}
+
+#[test]
+fn every_security_promise_names_the_tests_that_prove_it() {
+    let table = fs::read_to_string(top().join("docs/assurance.toml")).expect("docs/assurance.toml");
+    let table: Table = table.parse().expect("TOML");
+    let mut files = Vec::new();
+    for folder in ["crates", "tests"] {
+        sources(&top().join(folder), &mut files);
+    }
+    let code: String = files
+        .iter()
+        .map(|(path, _)| fs::read_to_string(path).expect("a source"))
+        .collect();
+    let rows = table["promise"].as_array().expect("promises");
+    let rows: String = rows.iter().map(|row| assurance(row, &code)).collect();
+    let made = format!(
+        "# Security promises and their proof\n\nGenerated from `docs/assurance.toml`. Every test named here runs in `make test`.\n\n| promise | tests | cases | positive control |\n| --- | --- | --- | --- |\n{rows}"
+    );
+    let file = top().join("docs/assurance.md");
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        fs::write(&file, &made).expect("docs/assurance.md");
+    }
+    let there = fs::read_to_string(&file).unwrap_or_default();
+    assert_eq!(
+        there, made,
+        "renew it: UPDATE_DOCS=1 cargo test -p manyhands --test house"
+    );
 }
 
 #[test]

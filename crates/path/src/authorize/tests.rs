@@ -3,7 +3,7 @@
 use super::*;
 use crate::testing;
 use crate::testing::Fixture;
-use manyhands_core::{ErrorCode, Reach, Rights, RunsOn, Taint};
+use manyhands_core::{CallRequest, ErrorCode, Invoke as _, Reach, Rights, RunsOn, Taint};
 use serde_json::json;
 
 fn rules(toml_like: Value) -> Authorizer {
@@ -639,4 +639,116 @@ fn administration_is_for_the_owner_and_for_tokens_that_name_it_in_full() {
             caller.rights
         );
     }
+}
+
+/// A small generator of choices, the same in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        &from[(self.0 >> 33) as usize % from.len()]
+    }
+}
+
+/// Random principals, agents, tools, arguments and provenance: what a call meets is what the function says,
+/// a list shows a tool if any call of it could be allowed, and a suggestion names nothing else.
+#[tokio::test]
+async fn calls_lists_and_suggestions_agree_with_the_one_function() {
+    let fixture = Fixture::new().await;
+    let policy: Policy = serde_json::from_value(json!({ "rules": [
+        { "decision": "deny", "tools": ["test::echo"], "when": { "text": { "equals": "never" } } },
+        { "decision": "ask", "tools": ["test::count"], "callers": ["person:*"] },
+        { "decision": "deny", "tools": ["test::post"], "agents": ["helper"] },
+        { "decision": "allow", "tools": ["test::launch"], "when": { "command": { "program": ["git"] } } },
+    ] }))
+    .unwrap();
+    let authorizer = Authorizer::new(&policy).unwrap();
+    let limits = manyhands_config::Limits {
+        calls_per_minute: 1_000_000, // refusals count, and the clock stands still
+        ..Default::default()
+    };
+    fixture.path.reconfigure(limits, authorizer);
+    let tools = [
+        "test::echo",
+        "test::fetch",
+        "test::post",
+        "test::count",
+        "test::launch",
+    ];
+    let patterns = ["*", "test::*", "test__echo", "test::launch", "other"];
+    let roles = [
+        Role::Owner,
+        Role::Client,
+        Role::ReadOnly,
+        Role::Node,
+        Role::Channel,
+    ];
+    let agents: [AgentId; 2] = [AgentId::main(), "helper".parse().unwrap()];
+    let texts = ["never", "git log", "rm x"];
+    let mut dice = Dice(7);
+    let mut seen = BTreeMap::<Decision, usize>::new();
+    for round in 0..600 {
+        let mut caller = testing::caller(*dice.pick(&roles), "somebody", &[*dice.pick(&patterns)]);
+        caller.rights.agents = vec![Pattern::new(*dice.pick(&["*", "main"]))];
+        if *dice.pick(&[true, false]) {
+            caller.principal = Principal::person("telegram:42");
+        }
+        if *dice.pick(&[true, false]) {
+            caller.actor = Some(Principal::Agent(AgentId::main()));
+        }
+        let (agent, tool) = (dice.pick(&agents).clone(), *dice.pick(&tools));
+        let text = format!("{} {round}", dice.pick(&texts));
+        let text = if text.starts_with("never") {
+            "never".to_owned()
+        } else {
+            text
+        };
+        let arguments = json!({ "text": text, "command": text });
+        let taint = Taint::when(*dice.pick(&[true, false]), "tool:web_fetch");
+        let catalogue = fixture.path.catalogue();
+        let spec = catalogue.resolve(tool).unwrap().spec();
+        let said = fixture.path.authorize(Question {
+            arguments: Some(&arguments),
+            taint: &taint,
+            ..Question::available(&caller, &agent, spec)
+        });
+        let listed = !fixture
+            .path
+            .authorize(Question::available(&caller, &agent, spec))
+            .is_denied();
+        assert!(
+            listed || said.is_denied(),
+            "{tool}: callable and not listed"
+        );
+        let before = fixture.count();
+        let mut request = CallRequest::new(tool, arguments, Arc::new(caller.clone()));
+        (request.agent, request.taint) = (agent, taint);
+        let met = fixture.path.invoke(request).await;
+        let met = match met.map_err(|error| error.code) {
+            Ok(_) => Decision::Allow,
+            Err(ErrorCode::ApprovalRequired | ErrorCode::RateLimited) => Decision::Ask,
+            Err(ErrorCode::Forbidden | ErrorCode::DeniedByPolicy) => Decision::Deny,
+            Err(other) => panic!("{tool}: {other:?}"),
+        };
+        assert_eq!(
+            met, said.decision,
+            "{tool} by {} {:?}",
+            caller.principal, caller.rights
+        );
+        if met != Decision::Allow {
+            assert_eq!(fixture.count(), before, "{tool} ran");
+        }
+        *seen.entry(met).or_default() += 1;
+        let misspelled = CallRequest::new(&tool[..tool.len() - 1], json!({}), Arc::new(caller));
+        let hint = fixture.path.invoke(misspelled).await.unwrap_err().text();
+        assert!(
+            listed || !hint.contains(&format!("did you mean {tool}?")),
+            "{hint}"
+        );
+    }
+    assert_eq!(seen.len(), 3, "all three answers came: {seen:?}");
 }
