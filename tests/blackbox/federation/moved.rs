@@ -15,9 +15,10 @@ const ALLOWED: &str = "[egress]\nallow_private = [\"127.0.0.0/8\"]\n";
 
 fn service() -> Origin {
     Origin::on([127, 0, 0, 1], |heard: &Heard| {
-        let said =
-            json!({ "target": heard.target, "authorization": heard.header("authorization") });
-        Reply::ok("application/json", said.to_string())
+        Reply::ok(
+            "application/json",
+            json!({ "target": heard.target }).to_string(),
+        )
     })
 }
 
@@ -75,10 +76,11 @@ fn a_document_that_moves_to_another_host_is_held_and_its_host_hears_nothing() {
     super::known(&stage.gateway, "pets");
     let said = stage.call("pets__getPets");
     assert_eq!(said["result"]["target"], "/v1/pets", "control: {said}");
+    let sent = format!("Bearer {CREDENTIAL}");
     assert_eq!(
-        said["result"]["authorization"],
-        format!("Bearer {CREDENTIAL}"),
-        "control: {said}"
+        good.heard()[0].header("authorization"),
+        Some(sent.as_str()),
+        "control: the credential is sent where it belongs"
     );
 
     // The document moves, and brings a tool that is only there.
