@@ -58,10 +58,10 @@ impl Home {
         let about_approvals = asks || !text.contains("[models");
         let mode = match about_approvals {
             true => "",
-            false => "\n[policy]\nmode = \"auto\"\n",
+            false => "policy.mode = \"auto\"\n",
         };
         let file = self.path().join("config.toml");
-        std::fs::write(file, format!("{text}{mode}")).expect("the settings");
+        std::fs::write(file, format!("{mode}{text}")).expect("the settings");
         self
     }
 

@@ -286,7 +286,9 @@ fn reactions_are_names_of_the_workspace_and_go_to_what_is_answered_unless_said()
     let slack = threads.block_on(Slack::start());
     let before = slack.message(DM, ADA, "long ago", json!({}));
     let before = before["event"]["ts"].as_str().expect("a stamp").to_owned();
-    let stage = stage_in(threads, slack, "", &REACT.replace("STAMP", &before));
+    // A conversation in which a tool failed is tainted; this is not about asking.
+    let rules = "[[policy.rules]]\ndecision = \"allow\"\ntools = [\"message_react\"]\n";
+    let stage = stage_in(threads, slack, rules, &REACT.replace("STAMP", &before));
     let react = |words: &str, count: usize| {
         let event = stage.say(DM, ADA, words, json!({}));
         stage.posted(count);

@@ -2901,6 +2901,13 @@ export interface components {
         KeyState: "stored" | "kept" | "none";
         /** @description What kind of object it is. */
         Kind: "file" | "agent" | "job" | "session";
+        /** @description A tool that is not offered. */
+        LeftOutTool: {
+            /** @description Why it is not offered. */
+            reason: string;
+            /** @description Its name, as its node or server calls it. */
+            tool: string;
+        };
         /** @description What an agent may do with a collection; each level includes the one before. */
         Level: "read" | "write" | "admin";
         /** @description A browser session that was opened. */
@@ -3140,6 +3147,8 @@ export interface components {
             hostCapabilities: string[];
             /** @description When it last connected or went, as RFC 3339. */
             lastSeenAt: string;
+            /** @description Tools it sent that are not offered, while it is connected. */
+            leftOut?: components["schemas"]["LeftOutTool"][];
             /** @description Its name. */
             nodeId: string;
             /** @description Whether it is connected now. */
@@ -3683,6 +3692,8 @@ export interface components {
             held?: number;
             /** @description What of them is held back. */
             heldBack: components["schemas"]["HeldTool"][];
+            /** @description Tools that are not offered as they are, because a schema of theirs cannot be used. */
+            leftOut: components["schemas"]["LeftOutTool"][];
             /** @description Its name. */
             name: string;
             /** @description What is wrong, if something is. */
@@ -7293,6 +7304,8 @@ export interface operations {
                         /**
                          * @description The OpenAPI document of an HTTP service, a file or an address: each operation becomes a
                          *     tool of the server `dynamic/NAME`. `url` says where the service is when the document does not.
+                         *     Hosts are accepted together with the tools, and a document that names others later is held until you
+                         *     accept it. Private addresses have to be in `egress.allow_private`.
                          * @default null
                          */
                         openapi?: string | null;

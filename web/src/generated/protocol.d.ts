@@ -2616,6 +2616,10 @@ hostCapabilities: string[]
  */
 lastSeenAt: string
 /**
+ * Tools it sent that are not offered, while it is connected.
+ */
+leftOut?: LeftOutTool[]
+/**
  * Its name.
  */
 nodeId: string
@@ -2627,6 +2631,19 @@ online: boolean
  * Its tools, without its name before them.
  */
 tools: string[]
+}
+/**
+ * A tool that is not offered.
+ */
+export interface LeftOutTool {
+/**
+ * Why it is not offered.
+ */
+reason: string
+/**
+ * Its name, as its node or server calls it.
+ */
+tool: string
 }
 /**
  * Who may speak from now on.

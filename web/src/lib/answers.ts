@@ -1,7 +1,6 @@
 // Short names for what the gateway's documents describe. Nothing is written here that is not generated.
 
 import type { components } from '../generated/api';
-import type { Body } from './http';
 
 type Schemas = components['schemas'];
 
@@ -11,7 +10,6 @@ export type Effect = Schemas['Effect'];
 export type Who = Schemas['Who'];
 export type ToolView = Schemas['ToolListing'];
 export type Approval = Schemas['Approval'];
-export type Decision = Body<'/api/approvals/{id}', 'post'>;
 export type Untrusted = Schemas['Untrusted'];
 export type AuditEntry = Schemas['AuditEntry'];
 export type SessionView = Schemas['SessionView'];

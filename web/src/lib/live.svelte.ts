@@ -1,6 +1,6 @@
 // What the whole page shares: the socket, who is logged in, what waits for the owner, and news.
 
-import type { Approval, Decision, Who } from './answers';
+import type { Approval, Who } from './answers';
 import { forgetDrafts } from './unsent';
 import { Refused, get, post, whenLoggedOut } from './http';
 import { forgetToken, token } from './session';

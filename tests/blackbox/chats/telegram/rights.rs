@@ -68,7 +68,7 @@ fn what_the_owner_denies_by_a_button_is_thrown_away() {
     stage.reads(ADA.id, "So be it.");
     assert_eq!(stage.scene.gateway.read("note.md"), None);
     assert!(
-        stage.given(MAIN).contains("the owner refused this call"),
+        stage.given(MAIN).contains("the owner denied this call"),
         "{}",
         stage.given(MAIN)
     );

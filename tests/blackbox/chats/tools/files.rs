@@ -188,7 +188,9 @@ fn what_may_not_be_sent_is_refused_and_nothing_arrives() {
         })
         .collect();
     let good = uses("good one", FILE, &json!({ "path": "good.txt" }), "Sent.");
-    let stage = Stage::new(OWNED, &(turns.concat() + &good));
+    // A conversation in which a tool failed is tainted; this is not about asking.
+    let settings = format!("{OWNED}policy.rules = [{{ decision = \"allow\" }}]\n");
+    let stage = Stage::new(&settings, &(turns.concat() + &good));
     put(&stage, "good.txt", b"good");
     put(&stage, "empty.txt", b"");
     std::fs::create_dir(cache(&stage, "folder")).expect("a folder");

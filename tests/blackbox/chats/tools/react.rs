@@ -78,7 +78,8 @@ fn what_telegram_does_not_have_is_refused_before_it_is_asked() {
             &json!({ "emoji": "\u{1f44d}", "chat_id": 404, "message_id": 1 }),
             "No chat.",
         );
-    let stage = Stage::new(OWNED, &burger);
+    let settings = format!("{OWNED}policy.rules = [{{ decision = \"allow\" }}]\n");
+    let stage = Stage::new(&settings, &burger);
     for (word, end, words) in [
         ("burger", "No burger.", &["emoji", "\u{1f44d}"][..]),
         ("named", "No name.", &["emoji", "\u{1f44d}"]),
