@@ -114,8 +114,8 @@ fn everything(root: &FilePath) -> Vec<(PathBuf, Option<Vec<u8>>)> {
         for entry in std::fs::read_dir(dir).unwrap() {
             let path = entry.unwrap().path();
             let content = if path.is_symlink() {
-                Some(std::fs::read_link(&path).unwrap().into_os_string())
-                    .map(std::os::unix::ffi::OsStringExt::into_vec)
+                let target = std::fs::read_link(&path).unwrap();
+                Some(target.into_os_string().into_encoded_bytes())
             } else if path.is_dir() {
                 waiting.push(path.clone());
                 None
