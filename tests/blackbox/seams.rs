@@ -32,10 +32,11 @@ const REST: &str = "
     text: done
 ";
 
-/// A gateway whose model plays [`RUN`], then `turns`.
+/// A gateway whose model plays [`RUN`], then `turns`, in the approval mode of a fresh home.
 #[track_caller]
 fn gateway(turns: &str, settings: &str) -> Gateway {
-    crate::chat_http::scripted(&format!("{RUN}{turns}{REST}"), settings)
+    let settings = format!("# asks by default\n{settings}");
+    crate::chat_http::scripted(&format!("{RUN}{turns}{REST}"), &settings)
 }
 
 /// Where a turn of the owner comes to: its end, or the approval request for which it pauses.

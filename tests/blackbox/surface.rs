@@ -33,7 +33,7 @@ enum Why {
 }
 
 /// The operations that change something, and are not only for the owner.
-const ROUTES: [(&str, &str, Why); 18] = [
+const ROUTES: [(&str, &str, Why); 19] = [
     ("get", "/oauth/callback", Why::Signed),
     ("delete", "/api/artifacts/{id}", Why::Path),
     ("delete", "/api/sessions/{key}", Why::OwnSessions),
@@ -42,6 +42,7 @@ const ROUTES: [(&str, &str, Why); 18] = [
     ("post", "/api/chat", Why::Chat),
     ("post", "/api/chat/stop", Why::OwnSessions),
     ("post", "/api/enrol", Why::OwnCredential),
+    ("post", "/api/session/login", Why::OwnCredential),
     ("post", "/api/session/logout", Why::OwnCredential),
     ("post", "/api/sessions/{key}/compact", Why::OwnSessions),
     ("post", "/api/sessions/{key}/patch", Why::OwnSessions),
@@ -188,7 +189,7 @@ fn a_client_changes_no_conversation_of_another_by_any_route_or_method() {
 }
 
 /// The socket's methods that are not only for the owner.
-const METHODS: [(&str, Why); 44] = [
+const METHODS: [(&str, Why); 43] = [
     ("channel.inbound", Why::OtherRole),
     ("channel.sent", Why::OtherRole),
     ("chat.send", Why::Chat),
@@ -231,7 +232,6 @@ const METHODS: [(&str, Why); 44] = [
     ("workspace.list", Why::Path),
     ("workspace.read", Why::Path),
     ("workspace.write", Why::Path),
-    ("config.get", Why::Reads),
     ("skills.update", Why::Reads),
 ];
 

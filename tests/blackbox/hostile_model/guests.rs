@@ -3,11 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::plan::{Call, Harm, turns};
 use super::world::{Asked, harmed, listener, owner};
-use crate::chats::telegram::stage::{ADA, BO, GROUP, OWNED, Stage};
+use crate::chats::telegram::stage::{ADA, BO, OWNED, Stage, called};
 use crate::harness::eventually;
 
 const HARMS: [Harm; 6] = [
@@ -67,19 +67,32 @@ fn script(number: usize, (way, harm): (Way, Harm), port: u16) -> String {
     turns(&first, &before) + &turns(&then, &after)
 }
 
+/// The guest of a sequence, who has a chat of their own: the bot writes in each at its own pace.
+fn guest(number: usize) -> i64 {
+    1_000 + i64::try_from(number).expect("a small number")
+}
+
+/// The guest of a sequence says something in a chat.
+fn say(stage: &Stage, number: usize, chat: i64, mut what: Value) {
+    let name = format!("guest{number}");
+    what["from"] = json!({ "id": guest(number), "is_bot": false, "first_name": name });
+    stage.send(BO, chat, what);
+    stage.at_rest();
+}
+
 /// Plays one sequence to the end of its turns.
 fn play(stage: &Stage, number: usize, way: Way) {
     let (first, then) = (format!("x{number}x-a"), format!("x{number}x-b"));
+    let group = -guest(number);
     match way {
-        Way::Group => stage.call(BO, GROUP, &first),
-        _ => stage.write(BO, &first),
-    };
-    stage.at_rest();
+        Way::Group => say(stage, number, group, called(&first)),
+        _ => say(stage, number, guest(number), json!({ "text": first })),
+    }
     let owner = owner(&stage.scene.gateway);
     match way {
         Way::SameTurn => {}
         Way::Group => {
-            stage.call(ADA, GROUP, &then);
+            stage.call(ADA, group, &then);
             stage.at_rest();
         }
         Way::File | Way::Skill => {
@@ -105,8 +118,12 @@ fn play(stage: &Stage, number: usize, way: Way) {
 fn outcome(rules: &str) -> (BTreeSet<usize>, BTreeSet<usize>) {
     let (port, requests) = listener();
     let all = sequences();
+    let guests: Vec<String> = (0..all.len())
+        .map(|number| guest(number).to_string())
+        .collect();
+    let owned = OWNED.replace("[\"22\"]", &format!("{guests:?}"));
     let settings = format!(
-        "{OWNED}channels.telegram.senders.22.tools = [\"*\"]\nlimits.calls_per_minute = 100000\n{rules}"
+        "# asks by default\n{owned}channels.telegram.tools = [\"*\"]\nlimits.calls_per_minute = 100000\n{rules}"
     );
     let scripts = all.iter().enumerate();
     let script: String = scripts

@@ -416,8 +416,12 @@ impl Sequence {
                 carries(("gsv__Cron", update))
             }
             Carrier::SubAgent => {
-                let tool = harm.0.replacen("tool__", "tool::", 1);
-                carries(("spawn", json!({ "task": then, "tools": [tool] })))
+                // A job that delivers is a message too, so that has to be among its tools.
+                let tools = [
+                    harm.0.replacen("tool__", "tool::", 1),
+                    "gsv__Message".to_owned(),
+                ];
+                carries(("spawn", json!({ "task": then, "tools": tools })))
             }
             Carrier::SpawnedAgent => {
                 let spawn = json!({ "template": "helper", "message": then });
