@@ -2,9 +2,12 @@
 
 import type { Approval, Who } from './answers';
 import { forgetDrafts } from './unsent';
-import { Refused, get, post, whenLoggedOut } from './http';
+import { Refused, get, post, whenLoggedOut, type Body } from './http';
 import { forgetToken, token } from './session';
 import { CallError, Socket, type Events, type Methods, type State } from './socket';
+
+/** The owner's answer to an approval request. */
+export type Decision = Body<'/api/approvals/{id}', 'post'>;
 
 type Toast = { id: number; kind: 'ok' | 'bad'; text: string; hint: string };
 
