@@ -192,8 +192,12 @@ fn buttons_ask_the_owner_and_the_answer_is_said_once() {
     stage
         .scene
         .wait(stage.whatsapp.journal(), "buttons", || shown().is_some());
-    let buttons = shown().expect("buttons")["interactive"]["action"]["buttons"].clone();
-    let yes = buttons[0]["reply"].clone();
+    // WhatsApp shows three buttons at most; four answers are a list.
+    let action = shown().expect("answers")["interactive"]["action"].clone();
+    let rows = action["sections"][0]["rows"].as_array().cloned();
+    let rows = rows.unwrap_or_else(|| panic!("{action}"));
+    assert_eq!(rows.len(), 4, "{action}");
+    let yes = rows[0].clone();
     // It may be seen before it is noted here that it was sent.
     eventually("the question", || !stage.scene.outbox("sent").is_empty());
     let asked = stage.scene.outbox("sent")[0]["messageId"].clone();
@@ -202,7 +206,7 @@ fn buttons_ask_the_owner_and_the_answer_is_said_once() {
     let press = |from: &str| {
         let what = json!({
             "context": { "from": WhatsApp::NUMBER, "id": asked },
-            "interactive": { "type": "button_reply", "button_reply": yes },
+            "interactive": { "type": "list_reply", "list_reply": yes },
         });
         let press = stage.whatsapp.message(from, "interactive", &what);
         stage.tell(std::slice::from_ref(&press), &[]);

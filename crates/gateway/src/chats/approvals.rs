@@ -185,7 +185,7 @@ fn buttons(approval: ApprovalId) -> Vec<Vec<Button>> {
         ],
         vec![
             button(
-                "Allow in this conversation",
+                "Allow in conversation",
                 format!("{CONVERSATION}{approval}"),
                 false,
             ),

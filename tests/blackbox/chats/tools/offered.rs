@@ -88,7 +88,8 @@ fn what_is_not_offered_cannot_be_called_by_its_name() {
     let photo = json!({ "path": "dot.png" });
     let turns = uses("write them", "contacts_send", &note, "Tried to write.")
         + &uses("show it", "telegram_send_photo", &photo, "Tried to show.");
-    let stage = Stage::new(OWNED, &turns);
+    let settings = format!("{OWNED}policy.rules = [{{ decision = \"allow\" }}]\n");
+    let stage = Stage::new(&settings, &turns);
     let refused = "it is not among your tools";
     stage.call(ADA, GROUP, "write them");
     stage.reads(GROUP, "Tried to write.");
