@@ -19,6 +19,8 @@ mod budget;
 mod canonical;
 mod cap;
 mod deadline;
+#[doc(hidden)]
+pub mod fuzz;
 mod layer;
 mod metrics;
 mod policy;

@@ -24,6 +24,8 @@ mod columns;
 mod connections;
 mod cron;
 mod error;
+#[doc(hidden)]
+pub mod fuzz;
 mod hex;
 mod home;
 mod lock;

@@ -22,6 +22,7 @@ use manyhands_core::Timestamp;
 use manyhands_guard::{Jail, JailError, Kind, RelPath};
 use tar::{Builder, EntryType, Header};
 
+pub(crate) use restore::restore_now;
 pub use restore::{Restore, RestoreSummary, restore};
 
 use crate::error::StoreError;

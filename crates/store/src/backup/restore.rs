@@ -48,11 +48,12 @@ pub struct RestoreSummary {
 
 /// Restores a backup. Refused, it has changed nothing.
 pub async fn restore(what: Restore) -> Result<RestoreSummary, StoreError> {
-    let done = tokio::task::spawn_blocking(move || run(&what)).await;
+    let done = tokio::task::spawn_blocking(move || restore_now(&what)).await;
     done.map_err(|_| StoreError::Closed)?
 }
 
-fn run(what: &Restore) -> Result<RestoreSummary, StoreError> {
+/// [`restore`] on this thread.
+pub(crate) fn restore_now(what: &Restore) -> Result<RestoreSummary, StoreError> {
     if let Some(holder) = HomeLock::holder(&what.home) {
         return Err(StoreError::Locked {
             by: holder.to_string(),

@@ -196,3 +196,8 @@ fn failure(error: &EgressError) -> ToolError {
     };
     ToolError::new(code, format!("the service could not be asked: {error}"))
 }
+
+/// What `make fuzz` does with a document.
+pub(crate) fn fuzz_document(text: &str) {
+    let _ = document::read(text); // only that it ends matters
+}
