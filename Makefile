@@ -27,7 +27,7 @@ export CARGO_INCREMENTAL := 0
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help up vectors test browser screenshots bench fmt lint conformance platforms deny test-model
+.PHONY: help up vectors test browser screenshots bench fmt lint conformance platforms deny test-model fuzz
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -67,6 +67,9 @@ bench: $(PAGE) ## Measure speed and size, release build
 ifneq ($(PAGE),)
 	cd web && MANYHANDS_BIN=$(abspath $(TARGET))/release/manyhands npm run load
 endif
+
+fuzz: ## Search for inputs that break what reads from strangers; FUZZ_SECONDS=20 for each of them
+	tools/fuzz $(TARGET)
 
 fmt: ## Format all code
 	cargo fmt --all

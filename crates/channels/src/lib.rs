@@ -11,6 +11,8 @@ pub mod chunk;
 pub mod discord;
 mod download;
 mod fence;
+#[doc(hidden)]
+pub mod fuzz;
 pub mod line;
 pub mod markdown;
 #[cfg(test)]

@@ -16,6 +16,8 @@ mod doorman;
 mod families;
 mod finder;
 mod folders;
+#[doc(hidden)]
+pub mod fuzz;
 mod gateway;
 mod guests;
 mod home;

@@ -115,10 +115,14 @@ impl Surface {
         catalogue: &'a Catalogue,
         caller: &'a Caller,
     ) -> impl Iterator<Item = &'a ToolSpec> {
-        let main = AgentId::main();
+        // For the main agent, or for one of those that the tool is restricted to.
         let may = move |spec: &ToolSpec| {
-            let question = Question::available(caller, &main, spec);
-            !path.authorize(question).is_denied()
+            let named = spec.audience.agents.iter().flat_map(|agents| agents.iter());
+            let named = named.filter_map(|agent| agent.to_string().parse::<AgentId>().ok());
+            std::iter::once(AgentId::main()).chain(named).any(|agent| {
+                let question = Question::available(caller, &agent, spec);
+                !path.authorize(question).is_denied()
+            })
         };
         let door = catalogue.resolve("gateway_invoke").map(|door| door.spec());
         let through = door.is_some_and(&may);

@@ -11,6 +11,8 @@ mod draft;
 mod error;
 mod estimate;
 mod exchange;
+#[doc(hidden)]
+pub mod fuzz;
 mod history;
 mod list_prices;
 mod makers;

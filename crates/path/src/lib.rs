@@ -20,6 +20,8 @@ mod canonical;
 mod cap;
 mod deadline;
 mod facts;
+#[doc(hidden)]
+pub mod fuzz;
 mod layer;
 mod metrics;
 mod proposal;

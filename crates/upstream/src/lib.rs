@@ -18,6 +18,8 @@
 mod carrier;
 mod connection;
 mod error;
+#[doc(hidden)]
+pub mod fuzz;
 mod greet;
 mod headers;
 mod hooks;

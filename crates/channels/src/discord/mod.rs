@@ -10,7 +10,7 @@ mod events;
 mod files;
 mod gateway;
 mod limits;
-mod render;
+pub(crate) mod render;
 mod rooms;
 mod send;
 mod session;

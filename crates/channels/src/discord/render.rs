@@ -6,7 +6,7 @@
 use crate::markdown::{self, Event, Mark, Target};
 
 /// A text as Discord shows it.
-pub(super) fn discord(text: &str) -> String {
+pub(crate) fn discord(text: &str) -> String {
     let mut writer = Writer::default();
     markdown::render(text, &mut writer);
     writer.all

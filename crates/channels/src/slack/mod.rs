@@ -13,7 +13,7 @@ mod listen;
 mod mrkdwn;
 mod names;
 mod pressed;
-mod render;
+pub(crate) mod render;
 mod send;
 #[cfg(test)]
 mod tests;

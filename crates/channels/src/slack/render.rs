@@ -4,7 +4,7 @@ use crate::markdown::{self, Event, Mark, Target};
 
 /// A text in Slack's marks. Nothing in it can call everybody (`<!channel>`); somebody's id between
 /// `<@` and `>`, or a channel's between `<#` and `>`, becomes a mention.
-pub(super) fn mrkdwn(text: &str) -> String {
+pub(crate) fn mrkdwn(text: &str) -> String {
     let mut slack = Mrkdwn::default();
     markdown::render(text, &mut slack);
     slack.all

@@ -17,7 +17,7 @@ pub(super) const RAW: usize = 32_768;
 
 /// A text as it is sent.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Html {
+pub(crate) struct Html {
     /// With tags.
     pub html: String,
     /// What is seen.
@@ -25,14 +25,14 @@ pub(super) struct Html {
 }
 
 /// Renders Markdown.
-pub(super) fn render(text: &str) -> Html {
+pub(crate) fn render(text: &str) -> Html {
     let mut writer = Writer::default();
     markdown::render(text, &mut writer);
     writer.out
 }
 
 /// How large a piece of Markdown is to Telegram, of at most [`TEXT`].
-pub(super) fn size(text: &str) -> usize {
+pub(crate) fn size(text: &str) -> usize {
     let out = render(text);
     // Of a text with many tags the bytes run out before the letters do.
     units(&out.seen).max(out.html.len().div_ceil(RAW / TEXT))

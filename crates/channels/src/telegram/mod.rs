@@ -10,7 +10,7 @@ mod call;
 mod entities;
 mod file;
 mod hook;
-mod html;
+pub(crate) mod html;
 mod listen;
 mod reactions;
 mod read;

@@ -3,7 +3,7 @@
 use crate::markdown::{self, Event, Mark, Target};
 
 /// Markdown as WhatsApp writes it.
-pub(super) fn written(text: &str) -> String {
+pub(crate) fn written(text: &str) -> String {
     let mut writer = Writer::default();
     markdown::render(text, &mut writer);
     writer.all

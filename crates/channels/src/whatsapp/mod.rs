@@ -5,7 +5,7 @@
 //! key that makes a message arrive once, so a call without an answer is unknown.
 
 mod events;
-mod format;
+pub(crate) mod format;
 mod hook;
 mod send;
 #[cfg(test)]

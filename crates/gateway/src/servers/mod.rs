@@ -37,6 +37,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub use connections::{Choice, Desk, Draft};
+pub(crate) use openapi::fuzz_document;
 pub use pinning::Wanted;
 pub use server::Server;
 

@@ -251,3 +251,8 @@ fn failure(error: &EgressError) -> ToolError {
         false => failed.hint(hint),
     }
 }
+
+/// What `make fuzz` does with a document.
+pub(crate) fn fuzz_document(text: &str) {
+    let _ = document::read(text, Source::default()); // only that it ends matters
+}
