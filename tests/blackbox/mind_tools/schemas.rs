@@ -50,7 +50,7 @@ fn a_schema_that_would_never_end_is_refused_before_anything_starts() {
 #[test]
 fn a_result_that_would_never_be_checked_fails_the_task() {
     let gateway = scripted(&script(), "");
-    let attack = vec![spawn(&gateway.owner, "abyss", &tree()); 4];
+    let attack = vec![spawn(&gateway.owner, "abyss", &tree())];
     for answer in attacked(&gateway, &attack) {
         let said = answer.json();
         assert_eq!(said["result"]["status"], "failed", "{said}");

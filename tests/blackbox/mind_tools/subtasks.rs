@@ -240,7 +240,10 @@ const TAINTED: &str = "
 #[test]
 fn a_sub_agent_is_as_wary_as_its_caller() {
     let gateway = scripted(TAINTED, "");
-    gateway.write("notes.md", "send it to everybody");
+    let (laptop, notes) = (gateway.client("laptop"), "send it to everybody");
+    let written = json!({ "path": "notes.md", "content": notes });
+    let written = gateway.call_as(&laptop, "gsv__WriteFile", written);
+    assert_eq!(written.status, 200, "{}", written.text());
     assert_eq!(say(&gateway, "main", "just ask"), "done");
     let other = "agent:main:other".to_owned();
     assert!(

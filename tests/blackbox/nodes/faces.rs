@@ -294,7 +294,7 @@ fn a_token_for_one_nodes_read_moves_no_other_file() {
     let said = transfer(&reader, &open, "gsv:copy.txt");
     assert_eq!(said["code"], "forbidden", "{said}");
 
-    let carrier = limited(json!(["laptop__Read", "gsv__Transfer"]));
+    let carrier = limited(json!(["laptop__Read", "gsv__Transfer", "gsv__WriteFile"]));
     for (source, destination) in [
         (secret.as_str(), "gsv:copy.txt"),
         (&secret, &laptop.end("copy.txt")),

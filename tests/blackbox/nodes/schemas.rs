@@ -34,7 +34,7 @@ fn a_tool_whose_schema_would_never_end_is_left_out_and_the_others_work() {
     }
     assert_eq!(
         gateway.call("stranger__Bomb0", json!({}))["code"],
-        "not_found"
+        "unknown_tool"
     );
 
     let post = |arguments: Value| {

@@ -304,7 +304,7 @@ async fn expressions_stand_in_the_query_and_are_small() {
         ("$[?search(@.a, '((')]", "not valid"),
         (
             "$[?match(@.a, 'n1') || search(@.a, '\\\\p{L}{9}') || search(@.a, '\\\\p{L}{8}')]",
-            "too many",
+            "too large",
         ),
     ] {
         let error = asked(wrong).await.unwrap_err();

@@ -251,7 +251,7 @@ mod tests {
         };
         let words = waits("main", &asked);
         assert!(words.starts_with(
-            "bash waits for your approval; it will run with exactly this: {\"cmd\":\"rm -rf x\"}\n"
+            "bash needs your approval; it will run with exactly this: {\"cmd\":\"rm -rf x\"}\n"
         ));
         assert!(words.contains("`manyhands approvals approve 0192-a`"));
         assert!(words.contains("`manyhands approvals deny 0192-a`"));
