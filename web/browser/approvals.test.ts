@@ -69,7 +69,7 @@ const file = (path: string) => here.gateway.ask<{ content: string }>('POST', '/a
 const rules = async () => (await here.gateway.get<{ rules: Rule[] }>('/api/policy')).rules;
 const answered = async () => (await here.gateway.get<{ approvals: { tool: string; state: string; scope: string; message: string | null; arguments: { path?: string } }[] }>('/api/approvals?all=true')).approvals;
 const untrusted = async () => (await here.gateway.get<{ objects: Object[] }>('/api/trust')).objects;
-const ask = (page: Page, tool: string) => page.getByRole('region', { name: `Approval needed for ${tool}` });
+const ask = (page: Page, tool: string) => page.getByRole('article', { name: `Approval needed for ${tool}` });
 const press = (page: Page, tool: string, name: string) => ask(page, tool).getByRole('button', { name, exact: true }).click();
 /** The end of the turn that began with what was said last. */
 const done = (page: Page, words: string, times = 1) => expect.poll(() => agent(page).getByText(words).count()).toBe(times);

@@ -73,7 +73,7 @@ test('Markdown and code are laid out, and the turn says what it cost', async () 
   await reply.getByRole('heading', { name: 'Pancakes' }).waitFor();
   await reply.getByRole('strong').filter({ hasText: 'well' }).waitFor();
   await expect.poll(() => reply.getByRole('listitem').allInnerTexts()).toEqual(['flour', 'milk']);
-  const code = reply.getByRole('region', { name: 'js code' });
+  const code = reply.getByRole('group', { name: 'js code' });
   await expect.poll(async () => (await code.innerText()).trim()).toBe('const eggs = 2;');
   // 1000 tokens in at 3 dollars and 200 out at 15 dollars a million.
   await said(page).getByText(/1\.0k tokens in · 200 out · \$0\.0060/).waitFor();
@@ -176,9 +176,9 @@ test('of two calls only the one that is asked about waits, also for whoever come
   const key = fresh();
   const first = await here.open(`chat/${key}`);
   await say(first, 'do two things');
-  await first.getByRole('region', { name: 'Approval needed for gsv__WriteFile' }).waitFor();
+  await first.getByRole('article', { name: 'Approval needed for gsv__WriteFile' }).waitFor();
   const page = await here.open(`chat/${key}`);
-  const ask = page.getByRole('region', { name: 'Approval needed for gsv__WriteFile' });
+  const ask = page.getByRole('article', { name: 'Approval needed for gsv__WriteFile' });
   await ask.waitFor();
   const card = (tool: string) => said(page).getByRole('group').filter({ hasText: tool }).first();
   await expect.poll(() => card('gsv__ReadFile').innerText()).toContain('worked');
@@ -193,10 +193,10 @@ test('of two calls only the one that is asked about waits, also for whoever come
 test('what needs approval is shown exactly as it will run, and runs once it is approved', async () => {
   const page = await here.open(`chat/${fresh()}`);
   await say(page, 'write the good note');
-  const ask = page.getByRole('region', { name: 'Approval needed for gsv__WriteFile' });
+  const ask = page.getByRole('article', { name: 'Approval needed for gsv__WriteFile' });
   await ask.waitFor();
   await ask.getByText('Exactly, as JSON').click();
-  const shown = JSON.parse(await ask.getByRole('region', { name: 'json code' }).innerText()) as unknown;
+  const shown = JSON.parse(await ask.getByRole('group', { name: 'json code' }).innerText()) as unknown;
   expect(shown).toEqual({ path: 'memory/good-note.md', content: 'exactly this\n' });
   expect((await file('memory/good-note.md')).code, 'nothing was written yet').toBe('not_found');
   expect((await here.gateway.get<{ approvals: { arguments: unknown }[] }>('/api/approvals')).approvals.map((one) => one.arguments)).toContainEqual(shown);
@@ -210,7 +210,7 @@ test('what needs approval is shown exactly as it will run, and runs once it is a
 test('what is denied does not run', async () => {
   const page = await here.open(`chat/${fresh()}`);
   await say(page, 'write the bad note');
-  const ask = page.getByRole('region', { name: 'Approval needed for gsv__WriteFile' });
+  const ask = page.getByRole('article', { name: 'Approval needed for gsv__WriteFile' });
   await ask.getByRole('button', { name: 'Deny', exact: true }).click();
   await agent(page).getByText('So be it.').waitFor();
   await ask.waitFor({ state: 'detached' });
@@ -351,7 +351,7 @@ test('two tabs see the same conversation live, the question too', async () => {
   await agent(other).getByText('Good morning.').waitFor();
   await you(other).getByText('hello from the first').waitFor();
   await say(other, 'write the bad note');
-  const ask = (page: typeof one) => page.getByRole('region', { name: 'Approval needed for gsv__WriteFile' });
+  const ask = (page: typeof one) => page.getByRole('article', { name: 'Approval needed for gsv__WriteFile' });
   await ask(one).getByRole('button', { name: 'Deny', exact: true }).click();
   await ask(other).waitFor({ state: 'detached' });
   await agent(other).getByText('So be it.').waitFor();

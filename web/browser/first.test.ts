@@ -22,7 +22,7 @@ describe('without a model', () => {
 
     await page.getByRole('button', { name: 'Make a token for it' }).click();
     await page.getByText(/shown this once/).waitFor();
-    const snippet = JSON.parse(await page.getByRole('region', { name: 'json code' }).innerText()) as { mcpServers: { manyhands: { command: string; args: string[]; env: Record<string, string> } } };
+    const snippet = JSON.parse(await page.getByRole('group', { name: 'json code' }).innerText()) as { mcpServers: { manyhands: { command: string; args: string[]; env: Record<string, string> } } };
     expect(snippet.mcpServers.manyhands).toMatchObject({ command: 'manyhands', args: ['mcp'] });
     const token = snippet.mcpServers.manyhands.env.MANYHANDS_TOKEN ?? '';
     // What is pasted works: an MCP client with that token is let in, and finds tools.

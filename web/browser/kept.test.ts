@@ -91,7 +91,7 @@ test('what was written or deleted meanwhile is not undone by keeping a file', as
   await text.fill('one\nmine\n');
   await gateway.call('gsv__WriteFile', { path: 'both.md', content: 'one\ntheirs\n' });
   await keep.click();
-  const changes = meanwhile.getByRole('region', { name: 'What changed' });
+  const changes = meanwhile.getByRole('group', { name: 'What changed' });
   await changes.getByText('-theirs').waitFor();
   await changes.getByText('+mine').waitFor();
   expect(await there(), 'theirs is there').toBe('one\ntheirs\n');
@@ -193,7 +193,7 @@ test('a token and a secret are made; the secret is never shown', async () => {
   await tokens.getByRole('textbox', { name: 'Name' }).fill('robot');
   await tokens.getByRole('textbox', { name: 'Tools' }).fill('gsv__ReadFile');
   await tokens.getByRole('button', { name: 'Make a token' }).click();
-  const made = (await tokens.getByRole('region', { name: 'text' }).innerText()).trim();
+  const made = (await tokens.getByRole('group', { name: 'text' }).innerText()).trim();
   const as = (tool: string, args: unknown) => fetch(`${here.gateway.url}/api/tools/${tool}`, { method: 'POST', headers: { authorization: `Bearer ${made}`, 'content-type': 'application/json' }, body: JSON.stringify(args) });
   await here.gateway.call('gsv__WriteFile', { path: 'memory/for-robots.md', content: 'beep' });
   expect((await as('gsv__ReadFile', { path: 'memory/for-robots.md' })).status).toBe(200);
@@ -225,7 +225,7 @@ test('the rules are shown, explain themselves, and what waits is answered', asyn
   await explain.getByRole('button', { name: 'Test' }).click();
   await explain.getByText('deny', { exact: true }).waitFor();
 
-  const waits = page.getByRole('region', { name: 'Approval needed for gsv__DeleteFile' });
+  const waits = page.getByRole('article', { name: 'Approval needed for gsv__DeleteFile' });
   await waits.getByText('"path": "memory/old.md"').waitFor();
   await page.waitForFunction(() => document.title.startsWith('(1)'));
   await waits.getByRole('button', { name: 'Deny', exact: true }).click();

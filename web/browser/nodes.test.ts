@@ -18,7 +18,7 @@ async function lend(page: Page, name: string): Promise<{ program: Program; folde
   const dialog = page.getByRole('dialog', { name: 'Add a machine' });
   await dialog.getByRole('textbox', { name: 'What it will be called' }).fill(name);
   await dialog.getByRole('button', { name: 'Make a code' }).click();
-  const command = await dialog.getByRole('region', { name: 'text' }).innerText();
+  const command = await dialog.getByRole('group', { name: 'text' }).innerText();
   const [, url, code] = /^manyhands node --url (\S+) --code (\S+)\s*$/.exec(command) ?? [];
   expect(url).toBe(here.gateway.url);
   await dialog.getByRole('button', { name: 'Close' }).click();

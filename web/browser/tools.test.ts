@@ -120,7 +120,7 @@ test('a call that needs approval is asked about beside its form, and goes throug
   const page = await visitor.open('tools/gsv__DeleteFile');
   await page.getByRole('textbox', { name: 'path' }).fill('memory/to-go.md');
   await page.getByRole('button', { name: 'Run' }).click();
-  const ask = page.getByRole('region', { name: 'Approval needed for gsv__DeleteFile' });
+  const ask = page.getByRole('article', { name: 'Approval needed for gsv__DeleteFile' });
   await ask.getByText('"path": "memory/to-go.md"').waitFor();
   const there = () => here.gateway.ask('POST', '/api/tools/gsv__ReadFile', { path: 'memory/to-go.md' });
   expect((await there()).ok, 'it is still there').toBe(true);
