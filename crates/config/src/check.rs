@@ -46,6 +46,7 @@ impl Provenance {
 
 /// The settings that `text` writes, or everything that is wrong with it.
 pub(crate) fn check(text: &str) -> Result<(Settings, Provenance), Vec<Problem>> {
+    let text = &*crate::appended::merged(text);
     let lines = Lines::of(text);
     let (document, errors) = DeTable::parse_recoverable(text);
     if !errors.is_empty() {

@@ -18,6 +18,7 @@ const NOT_A_TABLE: Refusal = "is inside something that is not a table or a list 
 
 /// `text` with the value at `path` set.
 pub(crate) fn set(text: &str, path: &KeyPath, value: &Value) -> Result<String, Refusal> {
+    let text = &*crate::appended::merged(text);
     let mut document = parse(text)?;
     let segments = path.segments();
     in_table(document.as_table_mut(), root(), segments, value)?;
@@ -27,6 +28,7 @@ pub(crate) fn set(text: &str, path: &KeyPath, value: &Value) -> Result<String, R
 
 /// `text` without the value at `path`; `None` when it was not there.
 pub(crate) fn unset(text: &str, path: &KeyPath) -> Result<Option<String>, Refusal> {
+    let text = &*crate::appended::merged(text);
     let mut document = parse(text)?;
     let Some((last, above)) = path.segments().split_last() else {
         return Ok(None);

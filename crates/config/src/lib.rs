@@ -7,6 +7,7 @@
 
 mod acp;
 mod agents;
+mod appended;
 mod change;
 mod channels;
 mod check;

@@ -60,6 +60,9 @@ impl Default for Metrics {
     }
 }
 
+/// The code of a call that gave a result.
+const OK: &str = "ok";
+
 impl Metrics {
     /// The text Prometheus reads.
     pub fn render(&self) -> String {
@@ -86,16 +89,20 @@ impl Metrics {
         self.meter("unknown", code.word()).calls.increment(1);
     }
 
-    fn meter(&self, tool: &str, status: &str) -> Meter {
-        let key = (tool.to_owned(), status.to_owned());
+    /// `code` is `ok` or the code of the error.
+    fn meter(&self, tool: &str, code: &str) -> Meter {
+        let key = (tool.to_owned(), code.to_owned());
         if let Some(meter) = self.meters.read().expect("no panic while held").get(&key) {
             return meter.clone();
         }
         let tool_label = Label::new("tool", key.0.clone());
-        let calls_key = Key::from_parts(
-            "tool_execution_total",
-            vec![tool_label.clone(), Label::new("status", key.1.clone())],
-        );
+        let status = if code == OK { "success" } else { "failure" };
+        let labels = vec![
+            tool_label.clone(),
+            Label::new("status", status),
+            Label::new("code", key.1.clone()),
+        ];
+        let calls_key = Key::from_parts("tool_execution_total", labels);
         let durations_key = Key::from_parts("function_call_duration_ms", vec![tool_label]);
         let meter = Meter {
             calls: self.recorder.register_counter(&calls_key, &META),
@@ -126,11 +133,11 @@ impl Layer for Measure {
             .tool
             .as_ref()
             .map_or("unknown", |tool| tool.spec().name.as_str());
-        let status = match &result {
-            Ok(_) => "ok",
+        let code = match &result {
+            Ok(_) => OK,
             Err(error) => error.code.word(),
         };
-        let meter = self.metrics.meter(tool, status);
+        let meter = self.metrics.meter(tool, code);
         meter.calls.increment(1);
         meter.durations.record(took.as_secs_f64() * 1_000.0);
         result
@@ -158,9 +165,9 @@ mod tests {
         }
         let text = fixture.path.metrics().render();
         for line in [
-            r#"tool_execution_total{tool="test::echo",status="ok"} 1"#,
-            r#"tool_execution_total{tool="test::echo",status="invalid_arguments"} 1"#,
-            r#"tool_execution_total{tool="unknown",status="unknown_tool"} 5"#,
+            r#"tool_execution_total{tool="test::echo",status="success",code="ok"} 1"#,
+            r#"tool_execution_total{tool="test::echo",status="failure",code="invalid_arguments"} 1"#,
+            r#"tool_execution_total{tool="unknown",status="failure",code="unknown_tool"} 5"#,
             r#"function_call_duration_ms_count{tool="test::echo"} 2"#,
         ] {
             assert!(text.contains(line), "{line} in\n{text}");

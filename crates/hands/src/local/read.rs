@@ -86,7 +86,7 @@ impl LocalFiles {
     /// Reads a file. Lines end at a line feed and are otherwise given as they are: a carriage
     /// return before it stays, so that an edit can name it. A last line without line feed counts.
     ///
-    /// Text is UTF-8 without NUL. What is not is an image or refused, by its first bytes; for an
+    /// Text is UTF-8. What is not is an image or refused, by its first bytes; for an
     /// image `offset` and `limit` mean nothing. A text over [`READ_LIMIT`] needs one of them; it
     /// is then streamed, and at most that much of it is given.
     pub fn read(
@@ -124,7 +124,7 @@ struct Reading<'a> {
 impl Reading<'_> {
     fn small(&self, bytes: &[u8]) -> Result<ReadResult, LocalError> {
         let size = bytes.len() as u64;
-        if !is_text(bytes, bytes) {
+        if !is_text(bytes) {
             let mime = sniff(bytes);
             if !mime.starts_with("image/") {
                 return Err(self.binary(mime, size));
@@ -151,7 +151,7 @@ impl Reading<'_> {
             Err(error) if error.error_len().is_none() => &head[..error.valid_up_to()],
             _ => &head,
         };
-        if !is_text(&head, whole_characters) {
+        if !is_text(whole_characters) {
             if mime.starts_with("image/") {
                 return Err(LocalError::LargeImage {
                     name: self.name(),
@@ -228,8 +228,7 @@ impl Reading<'_> {
             }
             Err(_) => None,
         };
-        text.filter(|text| !text.contains('\0'))
-            .ok_or_else(|| LocalError::NotText(self.path.to_owned()))
+        text.ok_or_else(|| LocalError::NotText(self.path.to_owned()))
     }
 
     /// Whether there was a line to pass.
@@ -297,8 +296,8 @@ struct Numbered {
     at_end: bool,
 }
 
-fn is_text(bytes: &[u8], whole_characters: &[u8]) -> bool {
-    memchr::memchr(0, bytes).is_none() && std::str::from_utf8(whole_characters).is_ok()
+fn is_text(whole_characters: &[u8]) -> bool {
+    std::str::from_utf8(whole_characters).is_ok()
 }
 
 fn sniff(bytes: &[u8]) -> &'static str {

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use tokio_util::sync::CancellationToken;
 
-/// Hands on what it reads as long as it is UTF-8 without NUL; at the first byte that is not, or
+/// Hands on what it reads as long as it is UTF-8; at the first byte that is not, or
 /// when cancelled, it pretends to be at the end and remembers why.
 #[derive(Debug)]
 pub(super) struct TextOnly<'a, R> {
@@ -40,9 +40,6 @@ impl<'a, R: Read> TextOnly<'a, R> {
     }
 
     fn holds_text(&mut self, mut bytes: &[u8]) -> bool {
-        if memchr::memchr(0, bytes).is_some() {
-            return false;
-        }
         while let Some((first, rest)) = bytes.split_first().filter(|_| !self.split.is_empty()) {
             self.split.push(*first);
             bytes = rest;
@@ -109,7 +106,7 @@ mod tests {
             (&b""[..], false),
             (b"plain", false),
             ("aä€😀z".as_bytes(), false),
-            (b"a\0b", true),
+            (b"a\0b", false),
             (b"a\xffb", true),
             (b"ab\xe2\x82", true),
             (b"ab\xe2\x82z", true),

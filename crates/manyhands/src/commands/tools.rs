@@ -42,12 +42,7 @@ pub async fn run(tools: Tools, ground: &Ground) -> Done {
                     .iter()
                     .map(|effect| Effect::word(*effect))
                     .collect();
-                let about = tool
-                    .description
-                    .split('.')
-                    .next()
-                    .unwrap_or_default()
-                    .replace('\n', " ");
+                let about = first_sentence(&tool.description);
                 vec![
                     tool.group.clone(),
                     tool.name.clone(),
@@ -62,4 +57,44 @@ pub async fn run(tools: Tools, ground: &Ground) -> Done {
         rows.collect(),
     );
     Ok(ExitCode::SUCCESS)
+}
+
+/// A description up to the end of its first sentence: a full stop in a name such as `TODO.md` is not one.
+fn first_sentence(description: &str) -> String {
+    let words = description.split_whitespace();
+    let mut sentence = String::new();
+    for word in words {
+        if !sentence.is_empty() {
+            sentence.push(' ');
+        }
+        sentence.push_str(word);
+        let ended = word.ends_with(['.', '!', '?']) || word.ends_with(".)");
+        if ended && !matches!(word, "e.g." | "i.e." | "etc." | "vs.") {
+            break;
+        }
+    }
+    sentence
+        .strip_suffix('.')
+        .map(str::to_owned)
+        .unwrap_or(sentence)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_ends_where_it_ends() {
+        for (description, expected) in [
+            ("Read a file. Long ones are cut.", "Read a file"),
+            (
+                "Maintain TODO.md and\nTODO.DONE.md, e.g. to add one. More.",
+                "Maintain TODO.md and TODO.DONE.md, e.g. to add one",
+            ),
+            ("No end", "No end"),
+            ("", ""),
+        ] {
+            assert_eq!(first_sentence(description), expected);
+        }
+    }
 }

@@ -11,7 +11,8 @@ use crate::settings::LiveSettings;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// Dotted path to one value (for example "limits.calls_per_minute"). Omit it for the whole configuration.
+    /// Dotted path to one value (for example "session.dmScope", "channels.whatsapp.allowFrom"). Omit it for the whole
+    /// configuration.
     path: Option<String>,
 }
 
@@ -48,7 +49,7 @@ impl TypedTool for ConfigGet {
     async fn run(&self, params: Params, _: &CallContext) -> Result<Outcome, ToolError> {
         let output = match params.path.filter(|path| !path.is_empty()) {
             Some(path) => Output::One {
-                value: self.0.get(&path)?,
+                value: self.value(&path)?,
                 path,
             },
             None => Output::All {
@@ -57,4 +58,30 @@ impl TypedTool for ConfigGet {
         };
         Outcome::of(&output)
     }
+}
+
+impl ConfigGet {
+    /// The value at a path, as config.toml spells it or in camel case.
+    fn value(&self, path: &str) -> Result<Value, ToolError> {
+        self.0.get(path).or_else(|refused| {
+            let spelled = snake_case(path);
+            let spelled = match spelled.strip_prefix("session.") {
+                Some(rest) => format!("sessions.{rest}"),
+                None => spelled,
+            };
+            self.0.get(&spelled).map_err(|_| refused)
+        })
+    }
+}
+
+/// `dmScope` as `dm_scope`.
+fn snake_case(path: &str) -> String {
+    let mut spelled = String::with_capacity(path.len() + 4);
+    for letter in path.chars() {
+        if letter.is_ascii_uppercase() {
+            spelled.push('_');
+        }
+        spelled.push(letter.to_ascii_lowercase());
+    }
+    spelled
 }
