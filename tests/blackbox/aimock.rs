@@ -2,6 +2,7 @@
 
 mod faults;
 mod hostile;
+mod large;
 mod sent;
 pub mod server;
 

@@ -473,10 +473,10 @@ fn a_large_result_is_read_on_in_the_results() {
     gateway.write("big.md", &"0123456789".repeat(1_000));
     let cut = gateway.call("gsv__ReadFile", json!({ "path": "big.md" }));
     let id = cut["result"]["artifactId"].as_str().expect("an artifact");
-    let asked = json!({ "file_id": id, "chatId": "results", "json_path": "size" });
+    let asked = json!({ "file_id": id, "chatId": "results", "offset": 9_995 });
     assert_eq!(
         gateway.call(READ, asked.clone())["result"]["content"],
-        "10000"
+        "56789"
     );
     let listed = gateway.call(LIST, json!({ "chatId": "results" }));
     assert_eq!(listed["result"]["files"][0]["id"], id, "{listed}");

@@ -13,7 +13,8 @@ const RESPONSE: [&str; 6] = [
     "truncated",
     "headers",
 ];
-const CUT: [&str; 7] = [
+const CUT: [&str; 8] = [
+    "artifact_id",
     "url",
     "status",
     "content_type",
@@ -258,14 +259,18 @@ fn sized(heard: &Heard) -> Reply {
 #[test]
 fn a_response_is_cut_visibly_and_never_past_the_limit() {
     let web = Web::new("", sized);
-    let fetch = |web: &Web, size: u64, max: Option<u64>| {
+    let fetch = |web: &Web, most: u64, size: u64, max: Option<u64>| {
         let mut arguments = json!({ "url": web.url(&format!("/{size}")) });
         if let Some(max) = max {
             arguments["max_bytes"] = json!(max);
         }
         let said = web.gateway.call(URL_FETCH, arguments.clone());
         let cut = said["result"]["truncated"] == true;
-        let result = web.gives(URL_FETCH, arguments, if cut { &CUT } else { &RESPONSE });
+        let mut keys = if cut { CUT.to_vec() } else { RESPONSE.to_vec() };
+        let lowered = said["result"]["lowered"][0]["requested"].as_u64();
+        assert_eq!(lowered, max.filter(|max| *max > most), "{said:.300}");
+        keys.extend(lowered.map(|_| "lowered"));
+        let result = web.gives(URL_FETCH, arguments, &keys);
         assert_eq!(result["full_size"].as_u64(), cut.then_some(size));
         result["content"].as_str().map(str::len).expect("a text")
     };
@@ -280,7 +285,7 @@ fn a_response_is_cut_visibly_and_never_past_the_limit() {
         (limit + 1, Some(limit + 1), 524_288),
         (limit + 1, Some(u64::MAX), 524_288),
     ] {
-        assert_eq!(fetch(&web, size, max), length, "{size} {max:?}");
+        assert_eq!(fetch(&web, limit, size, max), length, "{size} {max:?}");
     }
     for max in [json!(0), json!(-5), json!(0.5), json!("9")] {
         let arguments = json!({ "url": web.url("/10"), "max_bytes": max });
@@ -288,7 +293,11 @@ fn a_response_is_cut_visibly_and_never_past_the_limit() {
     }
     let small = Web::new("tools.url_fetch.max_bytes = 100", sized);
     for (max, length) in [(None, 100), (Some(5000), 100), (Some(10), 10)] {
-        assert_eq!(fetch(&small, 2000, max), length, "the setting is a ceiling");
+        assert_eq!(
+            fetch(&small, 100, 2000, max),
+            length,
+            "the setting is a ceiling"
+        );
     }
 }
 
@@ -336,7 +345,8 @@ fn text_is_decoded_and_pages_are_readable_unless_raw() {
         "binary content, 3 bytes, application/octet-stream"
     );
     let before = web.peak_memory();
-    let bomb = web.gives(URL_FETCH, json!({ "url": web.url("/bomb") }), &RESPONSE);
+    let keys = [&RESPONSE[..], &["artifact_id"]].concat();
+    let bomb = web.gives(URL_FETCH, json!({ "url": web.url("/bomb") }), &keys);
     assert_eq!(bomb["content"].as_str().map(str::len), Some(512 * 1024));
     assert_eq!(bomb["truncated"], true);
     let arguments = json!({ "url": web.url("/bomb"), "download_path": "bomb" });

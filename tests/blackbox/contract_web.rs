@@ -261,12 +261,13 @@ fn switches_take_the_tools_out_and_put_them_back_at_once() {
 
 /// What a text gives; a page adds its title and links, a cut the full size.
 const TEXT: [&str; 5] = ["url", "status", "contentType", "content", "truncated"];
-const CUT: [&str; 6] = [
+const CUT: [&str; 7] = [
     "url",
     "status",
     "contentType",
     "content",
     "truncated",
+    "artifactId",
     "fullSize",
 ];
 const PAGE: [&str; 7] = [
@@ -398,22 +399,41 @@ fn web_fetch_cuts_visibly_and_never_past_the_limits() {
         fetch("/unsaid/500000", None, &CUT),
         (100_000, Some(500_000))
     );
-    for max in [None, Some(500_000), Some(600_000), Some(u64::MAX)] {
-        let mut arguments = json!({ "url": web.url("/unsaid/510000") });
-        if let Some(max) = max {
-            arguments["maxSize"] = json!(max);
-        }
-        let page = web.gives(WEB_FETCH, arguments, &unsaid);
+    let lowered = [&unsaid[..], &["lowered"]].concat();
+    for (max, keys) in [
+        (500_000, &unsaid[..]),
+        (600_000, &lowered),
+        (1_u64 << 60, &lowered),
+    ] {
+        let arguments = json!({ "url": web.url("/unsaid/510000"), "maxSize": max });
+        let page = web.gives(WEB_FETCH, arguments, keys);
         assert_eq!(page["truncated"], true, "{max:?} does not raise the limit");
+        if max > 500_000 {
+            let said = json!([{
+                "parameter": "maxSize", "requested": max, "used": 500_000, "limit": "tools.web_fetch.max_bytes",
+            }]);
+            assert_eq!(page["lowered"], said);
+        }
     }
+    // Without a wish of the caller the rest is read too, and stored.
+    let page = web.gives(WEB_FETCH, json!({ "url": web.url("/unsaid/510000") }), &CUT);
+    assert_eq!(page["fullSize"], 510_000);
+    let id = page["artifactId"].as_str().expect("an id");
+    let whole = web.gateway.cli(&["artifact", id]).ok();
+    assert_eq!(whole.stdout, "x".repeat(510_000));
     for max in [json!(0), json!(-1), json!(1.5), json!("10")] {
         let arguments = json!({ "url": web.url("/said/10"), "maxSize": max });
         web.refuses(WEB_FETCH, arguments, "invalid_arguments", &["maxSize"]);
     }
     let small = Web::new("tools.web_fetch.max_bytes = 1000", sized);
-    for (max, length) in [(5000, 1000), (1000, 1000), (10, 10)] {
+    let lowered = [&CUT[..], &["lowered"]].concat();
+    for (max, length, keys) in [
+        (5000, 1000, &lowered[..]),
+        (1000, 1000, &CUT),
+        (10, 10, &CUT),
+    ] {
         let arguments = json!({ "url": small.url("/said/2000"), "maxSize": max });
-        let page = small.gives(WEB_FETCH, arguments, &CUT);
+        let page = small.gives(WEB_FETCH, arguments, keys);
         assert_eq!(page["content"].as_str().map(str::len), Some(length));
         assert_eq!(page["fullSize"], 2000);
     }
@@ -449,7 +469,8 @@ fn web_fetch_reads_every_encoding_and_bounds_it() {
         &["/not-gzip"],
     );
     let before = web.peak_memory();
-    let page = web.gives(WEB_FETCH, json!({ "url": web.url("/bomb") }), &TEXT);
+    let keys = [&TEXT[..], &["artifactId"]].concat();
+    let page = web.gives(WEB_FETCH, json!({ "url": web.url("/bomb") }), &keys);
     assert_eq!(page["truncated"], true, "bounded after decompression");
     assert_eq!(page["content"].as_str().map(str::len), Some(100_000));
     let grown = web.peak_memory() - before;

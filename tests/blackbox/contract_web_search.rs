@@ -111,7 +111,23 @@ fn the_number_of_results_has_a_default_and_a_cap() {
     for (max, expect) in [(None, 5), (Some(1), 1), (Some(7), 7), (Some(20), 20)] {
         assert_eq!(count(&web, max), expect, "{max:?}");
     }
-    for max in [json!(0), json!(21), json!(-1), json!(1.5), json!("3")] {
+    let (tool, unified) = (
+        [&TOOL[..], &["lowered"]].concat(),
+        [&UNIFIED[..], &["lowered"]].concat(),
+    );
+    let many = web.gives(
+        TOOL_SEARCH,
+        json!({ "query": "x", "maxResults": 50 }),
+        &tool,
+    );
+    assert_eq!(many["results"].as_array().map(Vec::len), Some(20));
+    assert_eq!(
+        many["lowered"][0],
+        json!({ "parameter": "maxResults", "requested": 50, "used": 20, "limit": "the most a search returns" })
+    );
+    let many = web.gives(WEB_SEARCH, json!({ "q": "x", "max_results": 21 }), &unified);
+    assert_eq!(many["results"].as_array().map(Vec::len), Some(20));
+    for max in [json!(0), json!(-1), json!(1.5), json!("3")] {
         let tool = json!({ "query": "x", "maxResults": max });
         web.refuses(TOOL_SEARCH, tool, "invalid_arguments", &["maxResults"]);
         let unified = json!({ "q": "x", "max_results": max });

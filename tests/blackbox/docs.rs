@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::arguments::EVERYTHING;
 use crate::harness::{BINARY, Gateway, run};
+use crate::nodes::stage::Machine;
 
 fn top() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -44,7 +46,9 @@ fn the_openapi_document_is_the_one_that_is_served() {
 
 #[test]
 fn the_tool_reference_is_the_one_the_tools_give() {
-    let printed = Gateway::start().cli(&["tools", "--markdown"]);
+    let gateway = Gateway::with_config(EVERYTHING);
+    let _node = Machine::lend(&gateway, "laptop");
+    let printed = gateway.cli(&["tools", "--markdown"]);
     drift("tools.md", &printed.stdout);
 }
 

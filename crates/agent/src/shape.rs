@@ -13,6 +13,9 @@ use crate::plan::Plan;
 
 /// The most characters of one result that a model is shown.
 const MAX_RESULT: usize = 100_000;
+/// How many bytes of a result the path gives to a turn: what is larger it stores, and shortens with care. Leaves room
+/// for the links to what was stored.
+pub(crate) const RESULT_ROOM: u64 = 96_000;
 /// The most pictures of one result.
 const MAX_PICTURES: usize = 8;
 
@@ -252,7 +255,11 @@ fn content(tool: &str, outcome: Outcome) -> Vec<Block> {
             ContentBlock::ResourceLink { uri, name, .. } => texts.push(format!("{name}: {uri}")),
         }
     }
-    let text = shortened(&texts.join("\n"));
+    let mut text = shortened(&texts.join("\n"));
+    // First, so that it is seen whatever else is cut: how to read the rest.
+    if let Some(cut) = &outcome.cut {
+        text = format!("{}\n{text}", cut.note());
+    }
     let mut content = vec![Block::text(fence::fenced(&format!("tool:{tool}"), &text))];
     let more = pictures.len().saturating_sub(MAX_PICTURES);
     pictures.truncate(MAX_PICTURES);

@@ -54,6 +54,8 @@ pub struct CallRequest {
     pub place: Option<Arc<Place>>,
     /// Whether the result is for a program, which takes it whole up to the largest that is kept.
     pub whole: bool,
+    /// How many bytes of the result the caller takes, where that is less than the limit.
+    pub room: Option<u64>,
     /// Which version a file has to have still for it to be written; empty: none may be there yet.
     pub if_version: Option<Arc<str>>,
 }
@@ -78,6 +80,7 @@ impl CallRequest {
             reach: Reach::default(),
             place: None,
             whole: false,
+            room: None,
             if_version: None,
         }
     }

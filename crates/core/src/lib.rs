@@ -38,7 +38,7 @@ pub use id::{
     NodeId, OsEntropy, SeededEntropy, ServerName, TokenId,
 };
 pub use name::{InvalidName, ToolName};
-pub use outcome::{Cut, Envelope, Outcome};
+pub use outcome::{Cut, CutPart, Envelope, Outcome};
 pub use pattern::Pattern;
 pub use place::{PeerKind, Place, Where};
 pub use principal::{Credential, Principal};

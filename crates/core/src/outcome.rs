@@ -9,13 +9,73 @@ use crate::error::{ErrorCode, Problem, ToolError};
 use crate::id::ArtifactId;
 use crate::taint::Taint;
 
-/// That a result was cut, and where the whole of it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What a result does not show, and where the whole of it is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Cut {
+    /// The parts that are shortened.
+    pub parts: Vec<CutPart>,
+}
+
+/// One shortened part of a result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CutPart {
+    /// The field that is shortened, such as `stdout`; empty for the result itself.
+    pub field: String,
     /// The size of the whole, in bytes.
-    pub full_size: u64,
-    /// Where the whole is kept, unless it was too large for that too.
+    pub size: u64,
+    /// Where the whole is stored, unless it was too large for that too.
     pub artifact: Option<ArtifactId>,
+    /// The type of what is stored.
+    pub mime: String,
+}
+
+impl CutPart {
+    /// A text that is shown in part.
+    pub fn text(field: &str, size: u64, artifact: Option<ArtifactId>) -> Self {
+        Self {
+            field: field.to_owned(),
+            size,
+            artifact,
+            mime: "text/plain; charset=utf-8".to_owned(),
+        }
+    }
+}
+
+impl Cut {
+    /// The size of everything that is shortened, in bytes.
+    pub fn full_size(&self) -> u64 {
+        self.parts.iter().map(|part| part.size).sum()
+    }
+
+    /// The artifact to read first.
+    pub fn artifact(&self) -> Option<ArtifactId> {
+        self.parts.iter().find_map(|part| part.artifact)
+    }
+
+    /// What is missing and how to read it, in a line for a model: to stand before the shortened text.
+    pub fn note(&self) -> String {
+        let parts = self.parts.iter().map(|part| {
+            let what = match part.field.as_str() {
+                "" => "the whole result",
+                field => field,
+            };
+            match part.artifact {
+                Some(id) => format!("{what} ({} bytes) is artifact {id}", part.size),
+                None => format!("{what} ({} bytes) was too large to store", part.size),
+            }
+        });
+        let parts: Vec<String> = parts.collect();
+        let how = self.artifact().map(|id| {
+            format!(
+                ". Read more with gateway_read_artifact {{\"file_id\": \"{id}\", \"start_line\": 1, \"end_line\": 200}} or search it with {{\"file_id\": \"{id}\", \"search\": \"...\"}}"
+            )
+        });
+        format!(
+            "[truncated: {}{}]",
+            parts.join("; "),
+            how.unwrap_or_default()
+        )
+    }
 }
 
 /// What a tool gives back: a structured value, and content to show beside it.
@@ -25,8 +85,10 @@ pub struct Outcome {
     pub value: Value,
     /// What to show beside it (pictures, links). Empty: the value says it all.
     pub blocks: Vec<ContentBlock>,
-    /// Set by the path when the value is only a part.
+    /// What of the value is only a part: set by the tool that shortened it, or by the path.
     pub cut: Option<Cut>,
+    /// All of a text that the value shows in part, by the name of its field, for the path to store.
+    pub whole: Vec<(String, String)>,
     /// The result as a far MCP server gave it, for a face that hands it on whole.
     pub raw: Option<Value>,
     /// What the tool knows of untrusted text in it, where its effects suggest otherwise.
@@ -53,6 +115,13 @@ impl Outcome {
     #[must_use]
     pub fn tainted_by(mut self, taint: Taint) -> Self {
         self.taint = Some(taint);
+        self
+    }
+
+    /// The same, with parts that the tool shortened itself.
+    #[must_use]
+    pub fn shortened(mut self, parts: Vec<CutPart>) -> Self {
+        self.cut = (!parts.is_empty()).then_some(Cut { parts });
         self
     }
 

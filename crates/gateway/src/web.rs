@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use manyhands_config::Settings;
-use manyhands_core::{ErrorCode, Secret, ToolError};
+use manyhands_core::{CallContext, CutPart, ErrorCode, Secret, ToolError};
 use manyhands_guard::{
     Egress, EgressError, EgressPolicy, FetchLimits, HeaderMap, Request, Response, SystemLookup,
 };
@@ -21,6 +21,12 @@ use url::Url;
 
 use crate::host::{Host, PAST_THE_CUT, Place};
 use crate::settings::LiveSettings;
+
+/// How much of a response is read to be stored, where a result shows only a part of it. More can be downloaded.
+pub const MAX_STORED: u64 = 8 * 1024 * 1024;
+
+/// The most results of one search.
+pub const MAX_RESULTS: u64 = 20;
 
 /// The web as the tools may use it. Cheap to clone.
 #[derive(Clone)]
@@ -69,12 +75,14 @@ impl Web {
         self.0.settings.current()
     }
 
-    /// Sends a request and reads the answer. Known secrets are cut out before it is shortened.
+    /// Sends a request and reads the answer. Known secrets are removed before it is shortened, and what is not shown
+    /// is stored.
     pub async fn fetch(
         &self,
         mut asked: FetchRequest,
         profile: Option<&AuthProfile>,
-    ) -> Result<FetchResult, ToolError> {
+        context: &CallContext,
+    ) -> Result<Fetched, ToolError> {
         let (egress, url) = (self.0.egress.load_full(), asked.url.clone());
         let (most_read, most_shown) = (asked.max_bytes, asked.max_content as u64);
         asked.max_bytes = most_read.saturating_add(PAST_THE_CUT);
@@ -85,10 +93,29 @@ impl Web {
             ContentKind::Page | ContentKind::Binary => most_shown,
             ContentKind::Text => most_shown.min(most_read),
         };
-        let (content, cut) = self.0.host.redacted_cut(answer.content, limit);
-        answer.content = content;
+        let (content, cut) = self.0.host.redacted_cut(&answer.content, limit);
+        let read = std::mem::replace(&mut answer.content, content);
+        let was_whole = !answer.truncated;
         answer.truncated |= cut;
-        Ok(answer)
+        let whole = answer.whole.take();
+        let whole = whole.or_else(|| (cut && was_whole).then_some(read));
+        let (size, artifact) = match whole {
+            Some(whole) => {
+                let size = whole.len() as u64;
+                let stored = self.0.host.store_text("response.txt", whole, context).await;
+                (size, stored)
+            }
+            None => (answer.content.len() as u64, None),
+        };
+        let size = answer.full_size.unwrap_or(0).max(size);
+        let cut = answer
+            .truncated
+            .then(|| CutPart::text("content", size, artifact));
+        Ok(Fetched {
+            answer,
+            artifact_id: artifact.map(|id| id.to_string()),
+            cut: cut.into_iter().collect(),
+        })
     }
 
     /// Sends a request and saves the answer.
@@ -256,6 +283,16 @@ impl Web {
         let secret = self.0.vault.get(name).await;
         secret.map_err(|e| ToolError::new(ErrorCode::Unavailable, format!("the vault: {e}")))
     }
+}
+
+/// An answer of the web, and what of it is stored because it is not shown.
+pub struct Fetched {
+    /// The answer.
+    pub answer: FetchResult,
+    /// The artifact that holds all of its text.
+    pub artifact_id: Option<String>,
+    /// What is not shown whole.
+    pub cut: Vec<CutPart>,
 }
 
 /// A link on a page.

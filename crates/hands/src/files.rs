@@ -69,8 +69,11 @@ pub fn read_text(jail: &Jail, place: &RelPath, limit: u64) -> Result<TextFile, F
     })
 }
 
-/// Writes a file whole or not at all; gives its size afterwards. An append is refused when
-/// somebody else changed the file meanwhile.
+/// The largest file that can be appended to: an append writes the whole file anew.
+const MAX_APPENDED_TO: u64 = 64 * 1024 * 1024;
+
+/// Writes a file whole or not at all; gives its size afterwards. `limit` is for `text`, not for the
+/// file it is appended to. An append is refused when somebody else changed the file meanwhile.
 pub fn write_text(
     jail: &Jail,
     place: &RelPath,
@@ -87,15 +90,11 @@ pub fn write_text(
             .write(place, text.as_bytes(), WriteMode::Overwrite)
             .map(|meta| meta.size);
     }
-    let (mut bytes, write) = match jail.read(place, limit) {
+    let (mut bytes, write) = match jail.read(place, MAX_APPENDED_TO) {
         Ok((bytes, meta)) => (bytes, WriteMode::IfVersion(meta.version)),
         Err(JailError::NotFound) => (Vec::new(), WriteMode::CreateNew),
         Err(error) => return Err(error),
     };
-    let size = bytes.len() as u64 + text.len() as u64;
-    if size > limit {
-        return Err(too_large(size));
-    }
     bytes.extend_from_slice(text.as_bytes());
     jail.write(place, &bytes, write).map(|meta| meta.size)
 }
@@ -116,9 +115,14 @@ pub struct Listing {
     pub entries: Vec<Entry>,
     /// Whether there is more than was listed.
     pub truncated: bool,
+    /// How many there are, listed or not; counting stops at [`MAX_COUNTED`].
+    pub total: u64,
     /// How many things are neither: pipes, sockets, links that lead outside or nowhere.
     pub skipped: u64,
 }
+
+/// How far entries are counted that are not listed.
+pub const MAX_COUNTED: u64 = 250_000;
 
 /// Lists a directory, at most `limit` entries. Links to directories are named and not entered,
 /// so a loop of them ends.
@@ -147,8 +151,7 @@ pub fn list(
                 listing.skipped += 1;
                 continue;
             }
-            if listing.entries.len() == limit {
-                listing.truncated = true;
+            if listing.total > MAX_COUNTED {
                 return Ok(listing);
             }
             let name = RelPath::parse(&entry.name).and_then(|name| below.join(&name));
@@ -158,6 +161,11 @@ pub fn list(
             };
             if depth == Depth::All && entry.kind == Kind::Dir && !entry.link {
                 folders.push(name.clone());
+            }
+            listing.total += 1;
+            if listing.entries.len() == limit {
+                listing.truncated = true;
+                continue;
             }
             listing.entries.push(Entry {
                 name: name.as_str().to_owned(),
@@ -271,10 +279,8 @@ mod tests {
     fn what_is_too_large_is_refused_and_nothing_changes() {
         let fixture = fixture();
         fixture.put("a.txt", b"12345678");
-        for (text, mode) in [
-            ("x".repeat(11), Mode::Overwrite),
-            ("abc".to_owned(), Mode::Append),
-        ] {
+        for mode in [Mode::Overwrite, Mode::Append] {
+            let text = "x".repeat(11);
             let refused = write_text(fixture.root.jail(), &place("a.txt"), &text, mode, 10);
             assert!(matches!(
                 refused,
@@ -285,10 +291,15 @@ mod tests {
             ));
             assert_eq!(fixture.get("a.txt"), "12345678");
         }
-        assert_eq!(
-            write_text(fixture.root.jail(), &place("a.txt"), "90", Mode::Append, 10).unwrap(),
-            10
+        let added = "9".repeat(10);
+        let append = write_text(
+            fixture.root.jail(),
+            &place("a.txt"),
+            &added,
+            Mode::Append,
+            10,
         );
+        assert_eq!(append.unwrap(), 18, "the limit is for what a call writes");
     }
 
     #[test]

@@ -16,6 +16,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::memory::Memory;
 use crate::run::Node;
+use crate::tools::Watched;
 use crate::writer::{Gone, Outgoing};
 
 /// How many calls may run at once.
@@ -105,9 +106,13 @@ async fn run(ask: ToolInvokeEvent, node: Arc<Node>, outgoing: Outgoing, cancel: 
     let progress = live.clone().map_or_else(Progress::default, |live| {
         Progress::default().printing(move |text| live.take(text))
     });
+    let output = Watched {
+        progress,
+        full_output: ask.full_output == Some(true),
+    };
     let call = node
         .toolbox
-        .call(&ask.tool, ask.args, &ask.call_id, &cancel, progress);
+        .call(&ask.tool, ask.args, &ask.call_id, &cancel, output);
     let call = AssertUnwindSafe(call).catch_unwind();
     let told = |text| {
         let call_id = ask.call_id.clone();

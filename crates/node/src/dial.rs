@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
 use manyhands_wire::{
-    ADDITION_CANCEL, ADDITION_CHECKED, ADDITION_OUTPUT, ADDITION_SANDBOXED, ADDITION_WATCH, Auth,
-    CLOSE_UNAUTHENTICATED, Client, ClientMode, Code, ConnectParams, ErrorShape, Frame, HelloOk,
-    PROTOCOL, Params, Response,
+    ADDITION_CANCEL, ADDITION_CHECKED, ADDITION_FULL_OUTPUT, ADDITION_OUTPUT, ADDITION_SANDBOXED,
+    ADDITION_WATCH, Auth, CLOSE_UNAUTHENTICATED, Client, ClientMode, Code, ConnectParams,
+    ErrorShape, Frame, HelloOk, PROTOCOL, Params, Response,
 };
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -141,6 +141,7 @@ fn greeting(options: &NodeOptions, toolbox: &Toolbox) -> ConnectParams {
             ADDITION_CANCEL,
             ADDITION_CHECKED,
             ADDITION_OUTPUT,
+            ADDITION_FULL_OUTPUT,
             ADDITION_WATCH,
         ]
         .into_iter()

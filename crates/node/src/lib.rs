@@ -27,7 +27,7 @@ use manyhands_core::{NodeId, Secret};
 pub use backoff::BackoffPlan;
 pub use log::NodeLog;
 pub use run::{NodeError, run};
-pub use tools::{Confinement, SandboxMode, ToolSettings, Toolbox, ToolboxError};
+pub use tools::{Confinement, SandboxMode, ToolSettings, Toolbox, ToolboxError, Watched};
 
 /// Where to dial and as whom.
 #[derive(Debug, Clone)]

@@ -50,6 +50,8 @@ pub struct Call {
     pub place: Option<Arc<Place>>,
     /// Whether the result comes whole up to the largest that is kept.
     pub whole: bool,
+    /// How many bytes of the result the caller takes, where that is less than the limit.
+    pub room: Option<u64>,
     /// Which version a file has to have still for it to be written.
     pub if_version: Option<Arc<str>>,
     /// Fires when the call should stop.
@@ -83,6 +85,7 @@ impl Call {
             reach: request.reach,
             place: request.place,
             whole: request.whole,
+            room: request.room,
             if_version: request.if_version,
             cancel,
             tool: None,

@@ -18,10 +18,13 @@ mod authorize;
 mod budget;
 mod canonical;
 mod cap;
+mod cut;
 mod deadline;
+mod explain;
 mod facts;
 #[doc(hidden)]
 pub mod fuzz;
+mod integers;
 mod layer;
 mod metrics;
 mod proposal;

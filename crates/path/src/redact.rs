@@ -61,6 +61,9 @@ fn redact_outcome(redactor: &Redactor, mut outcome: Outcome) -> Outcome {
     if let Some(raw) = &mut outcome.raw {
         redactor.value(raw);
     }
+    for (_, text) in &mut outcome.whole {
+        redact_text(redactor, text);
+    }
     for block in &mut outcome.blocks {
         match block {
             ContentBlock::Text { text } => redact_text(redactor, text),

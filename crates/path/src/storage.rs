@@ -422,10 +422,10 @@ mod tests {
         .await;
         let read = |bytes| fixture.call_as(client("c", &["*"]), "test::echo", text(bytes));
         let kept = read(3_000).await.unwrap().cut.unwrap();
-        assert!(kept.artifact.is_some());
+        assert!(kept.artifact().is_some());
         let cut = read(3_001).await.unwrap().cut.unwrap();
-        assert_eq!((cut.artifact, cut.full_size > 3_000), (None, true));
+        assert_eq!((cut.artifact(), cut.full_size() > 3_000), (None, true));
         let owner = fixture.call("test::echo", text(3_002)).await.unwrap();
-        assert!(owner.cut.unwrap().artifact.is_some());
+        assert!(owner.cut.unwrap().artifact().is_some());
     }
 }

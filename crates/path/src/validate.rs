@@ -9,25 +9,25 @@ use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use jsonschema::ValidationError;
-use jsonschema::error::{TypeKind, ValidationErrorKind};
 use manyhands_core::{ErrorCode, Problem, Tool, ToolError};
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 
+use crate::explain::explain;
+use crate::integers::as_integers;
 use crate::layer::{Call, CallResult, Layer, Next};
-use crate::schema::{Schema, bounded};
+use crate::schema::Schema;
 
 /// How many problems one answer lists.
-const MAX_PROBLEMS: usize = 20;
-/// How many names or options one problem lists.
-const MAX_LISTED: usize = 50;
+pub(crate) const MAX_PROBLEMS: usize = 20;
 /// Work that is done where it is asked for: about 2 ms.
 const INLINE: u64 = 40_000;
 /// Work up to which every problem is collected; the validator holds them all at once.
 const EXPLAINED: u64 = 100_000;
 /// How many bytes the places of all problems may take.
 const MAX_HELD: u64 = 64 * 1024 * 1024;
+/// The longest name of an argument that is quoted.
+const MAX_NAME: usize = 100;
 /// Schemas up to this many values are compiled where they are needed.
 const INLINE_VALUES: usize = 1_000;
 
@@ -98,18 +98,36 @@ impl Validate {
             let message = "the arguments must be a JSON object with one key for each parameter";
             return Err(ToolError::new(ErrorCode::InvalidArguments, message));
         }
-        tool.check(arguments)?;
+        let spoken = tool.check(arguments);
         let schema = self.schema(tool).await?;
         let taken = std::mem::take(arguments);
         let (taken, checked) = fits(schema, tool.spec().input_schema.clone(), taken).await?;
         *arguments = taken;
-        checked.map_err(|problems| {
-            ToolError::problems(problems).hint(format!(
+        as_integers(&tool.spec().input_schema, arguments);
+        match (spoken, checked) {
+            (spoken, Ok(())) => spoken,
+            (Err(spoken), Err(problems)) => Err(joined(spoken, problems)),
+            (Ok(()), Err(problems)) => Err(ToolError::problems(problems).hint(format!(
                 "see its parameters with `manyhands tools {}`",
                 tool.spec().name
-            ))
-        })
+            ))),
+        }
     }
+}
+
+/// What a tool says of its arguments in words of its own, and what the schema says of the others.
+fn joined(mut spoken: ToolError, problems: Vec<Problem>) -> ToolError {
+    for problem in problems {
+        let same = |known: &Problem| known.parameter == problem.parameter;
+        if !spoken.problems.iter().any(same) {
+            let Problem { parameter, message } = &problem;
+            spoken
+                .message
+                .push_str(&format!("; {parameter}: {message}"));
+            spoken.problems.push(problem);
+        }
+    }
+    spoken
 }
 
 /// Whether values can be checked against `schema`, a JSON Schema that is an object; the error says
@@ -168,7 +186,7 @@ async fn fits(schema: Arc<Schema>, source: Arc<Value>, value: Value) -> Result<C
 /// What does not fit, if anything.
 fn problems(schema: &Schema, source: &Value, value: &Value) -> Result<(), Vec<Problem>> {
     let whole = |message: &str| {
-        let parameter = "arguments".to_owned();
+        let parameter = largest(value).unwrap_or("arguments").to_owned();
         let message = message.to_owned();
         vec![Problem { parameter, message }]
     };
@@ -180,7 +198,7 @@ fn problems(schema: &Schema, source: &Value, value: &Value) -> Result<(), Vec<Pr
     let held = cost.saturating_mul(longest_way(value));
     if cost > EXPLAINED || held > MAX_HELD {
         return Err(whole(
-            "do not fit the schema, and are too large to say where: send less at once",
+            "does not fit the schema, and is too large to say where: send less at once",
         ));
     }
     let errors = schema.validator.iter_errors(value);
@@ -202,6 +220,19 @@ async fn on_a_thread<T: Send + 'static>(
         work()
     });
     done.await.map_err(|e| ToolError::internal(e.to_string()))
+}
+
+/// The argument that is too much, where arguments are: the one with the most in it.
+fn largest(arguments: &Value) -> Option<&str> {
+    let weight = |value: &Value| match value {
+        Value::String(text) => text.len(),
+        other => values(other, usize::MAX),
+    };
+    let all = arguments.as_object()?.iter();
+    let most = all.max_by_key(|(_, value)| weight(value))?;
+    Some(most.0)
+        .filter(|name| name.len() <= MAX_NAME)
+        .map(String::as_str)
 }
 
 /// How many bytes the names are on the longest way into a value.
@@ -243,216 +274,10 @@ impl Layer for Validate {
     }
 }
 
-/// One schema error as problems of parameters, in words that say what would be right.
-fn explain(error: &ValidationError<'_>, schema: &Value) -> Vec<Problem> {
-    let at = dotted(error.instance_path().as_str());
-    let below = |name: &str| {
-        if at.is_empty() {
-            name.to_owned()
-        } else {
-            format!("{at}.{name}")
-        }
-    };
-    let one = |message: String| {
-        let parameter = if at.is_empty() {
-            "arguments".to_owned()
-        } else {
-            at.clone()
-        };
-        vec![Problem { parameter, message }]
-    };
-    match error.kind() {
-        ValidationErrorKind::Required { property } => {
-            let name = property.as_str().unwrap_or_default();
-            vec![Problem {
-                parameter: below(name),
-                message: "is required".to_owned(),
-            }]
-        }
-        ValidationErrorKind::AdditionalProperties { unexpected }
-        | ValidationErrorKind::UnevaluatedProperties { unexpected } => unexpected
-            .iter()
-            .take(MAX_PROBLEMS)
-            .map(|name| Problem {
-                parameter: below(name),
-                message: unknown(name, known_at(schema, error.instance_path().as_str())),
-            })
-            .collect(),
-        ValidationErrorKind::Type { kind } => {
-            let wanted = match kind {
-                TypeKind::Single(kind) => kind.to_string(),
-                TypeKind::Multiple(kinds) => kinds
-                    .iter()
-                    .map(|kind| kind.to_string())
-                    .filter(|kind| kind != "null")
-                    .collect::<Vec<_>>()
-                    .join(" or "),
-            };
-            one(format!(
-                "must be {}, not {}",
-                with_article(&wanted),
-                kind_of(error.instance())
-            ))
-        }
-        ValidationErrorKind::Enum { options } => one(format!("must be one of {}", listed(options))),
-        ValidationErrorKind::Constant { expected_value } => {
-            one(format!("must be {expected_value}"))
-        }
-        ValidationErrorKind::Minimum { limit } => one(format!("must be at least {limit}")),
-        ValidationErrorKind::Maximum { limit } => one(format!("must be at most {limit}")),
-        ValidationErrorKind::ExclusiveMinimum { limit } => {
-            one(format!("must be more than {limit}"))
-        }
-        ValidationErrorKind::ExclusiveMaximum { limit } => {
-            one(format!("must be less than {limit}"))
-        }
-        ValidationErrorKind::MinLength { limit: 1 } => one("must not be empty".to_owned()),
-        ValidationErrorKind::MinLength { limit } => {
-            one(format!("must have at least {limit} characters"))
-        }
-        ValidationErrorKind::MaxLength { limit } => {
-            one(format!("must have at most {limit} characters"))
-        }
-        ValidationErrorKind::MinItems { limit } => one(format!("must have at least {limit} items")),
-        ValidationErrorKind::MaxItems { limit } => one(format!("must have at most {limit} items")),
-        ValidationErrorKind::Pattern { pattern } => {
-            one(format!("must match the pattern {pattern}"))
-        }
-        ValidationErrorKind::Format { format } => one(format!("must be a valid {format}")),
-        ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
-            // The branch that came closest says most about what was meant.
-            let closest = context.iter().min_by_key(|errors| errors.len());
-            let problems: Vec<Problem> = closest
-                .into_iter()
-                .flatten()
-                .flat_map(|inner| explain(inner, schema))
-                .collect();
-            if problems.is_empty() {
-                one("does not fit any of its allowed shapes".to_owned())
-            } else {
-                problems
-            }
-        }
-        _ => one(bounded(error)),
-    }
-}
-
-/// A JSON pointer as people write paths: `/schedule/kind` is `schedule.kind`.
-fn dotted(pointer: &str) -> String {
-    pointer
-        .trim_start_matches('/')
-        .replace('/', ".")
-        .replace("~1", "/")
-        .replace("~0", "~")
-}
-
-/// The properties the schema knows at an instance path, through objects only.
-fn known_at<'a>(schema: &'a Value, pointer: &str) -> Vec<&'a str> {
-    let mut here = schema;
-    for part in pointer.split('/').filter(|part| !part.is_empty()) {
-        here = &here["properties"][part];
-    }
-    let properties = here["properties"].as_object();
-    properties
-        .map(|p| p.keys().map(String::as_str).collect())
-        .unwrap_or_default()
-}
-
-fn unknown(name: &str, known: Vec<&str>) -> String {
-    let near = known
-        .iter()
-        .map(|candidate| {
-            (
-                strsim::jaro_winkler(&name.to_lowercase(), &candidate.to_lowercase()),
-                candidate,
-            )
-        })
-        .filter(|(score, _)| *score > 0.8)
-        .max_by(|a, b| a.0.total_cmp(&b.0));
-    match near {
-        Some((_, near)) => format!("is not a parameter; did you mean {near}?"),
-        None if known.is_empty() => "is not a parameter; there are none here".to_owned(),
-        None if known.len() > MAX_LISTED => "is not a parameter".to_owned(),
-        None => format!("is not a parameter; there are {}", known.join(", ")),
-    }
-}
-
-fn kind_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a string",
-        Value::Array(_) => "an array",
-        Value::Object(_) => "an object",
-    }
-}
-
-fn with_article(kinds: &str) -> String {
-    let article = if kinds.starts_with(['a', 'e', 'i', 'o', 'u']) {
-        "an"
-    } else {
-        "a"
-    };
-    format!("{article} {kinds}")
-}
-
-fn listed(options: &Value) -> String {
-    let Some(options) = options.as_array() else {
-        return options.to_string();
-    };
-    let shown: Vec<String> = options
-        .iter()
-        .filter(|option| !option.is_null())
-        .take(MAX_LISTED)
-        .map(Value::to_string)
-        .collect();
-    let more = options.len().saturating_sub(MAX_LISTED);
-    match more {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::json;
-
-    fn schema() -> Value {
-        json!({
-            "type": "object",
-            "additionalProperties": false,
-            "required": ["path", "content"],
-            "properties": {
-                "path": { "type": "string", "minLength": 1 },
-                "content": { "type": "string" },
-                "mode": { "enum": ["due", "force", null] },
-                "lines": { "type": ["integer", "null"], "minimum": 1, "maximum": 5000 },
-                "job": {
-                    "type": "object",
-                    "additionalProperties": false,
-                    "required": ["name"],
-                    "properties": { "name": { "type": "string" } },
-                },
-            },
-        })
-    }
-
-    #[track_caller]
-    fn check(arguments: Value, expect: &[(&str, &str)]) {
-        let validator = jsonschema::validator_for(&schema()).unwrap();
-        let found: Vec<(String, String)> = validator
-            .iter_errors(&arguments)
-            .flat_map(|error| explain(&error, &schema()))
-            .map(|problem| (problem.parameter, problem.message))
-            .collect();
-        let expect: Vec<(String, String)> = expect
-            .iter()
-            .map(|(parameter, message)| ((*parameter).to_owned(), (*message).to_owned()))
-            .collect();
-        assert_eq!(found, expect);
-    }
 
     #[tokio::test]
     async fn a_value_fits_its_schema_or_the_error_says_where_not() {
@@ -488,68 +313,6 @@ mod tests {
             check("short", 100)
                 .await
                 .starts_with("short.0: must be an integer")
-        );
-    }
-
-    #[test]
-    fn fitting_arguments_have_no_problems() {
-        check(
-            json!({ "path": "a", "content": "", "lines": 3, "mode": "due" }),
-            &[],
-        );
-        check(json!({ "path": "a", "content": "", "lines": null }), &[]);
-    }
-
-    #[test]
-    fn every_problem_is_named_by_its_parameter() {
-        check(
-            json!({}),
-            &[("path", "is required"), ("content", "is required")],
-        );
-        check(
-            json!({ "path": "", "content": 5 }),
-            &[
-                ("path", "must not be empty"),
-                ("content", "must be a string, not a number"),
-            ],
-        );
-        check(
-            json!({ "path": "a", "content": "", "lines": 9000 }),
-            &[("lines", "must be at most 5000")],
-        );
-        check(
-            json!({ "path": "a", "content": "", "lines": "many" }),
-            &[("lines", "must be an integer, not a string")],
-        );
-        check(
-            json!({ "path": "a", "content": "", "mode": "now" }),
-            &[("mode", "must be one of \"due\", \"force\"")],
-        );
-    }
-
-    #[test]
-    fn nested_parameters_are_named_by_their_path() {
-        check(
-            json!({ "path": "a", "content": "", "job": { "nam": "x" } }),
-            &[
-                ("job.nam", "is not a parameter; did you mean name?"),
-                ("job.name", "is required"),
-            ],
-        );
-    }
-
-    #[test]
-    fn an_unknown_parameter_says_what_was_meant() {
-        check(
-            json!({ "path": "a", "content": "", "Path": "b" }),
-            &[("Path", "is not a parameter; did you mean path?")],
-        );
-        check(
-            json!({ "path": "a", "content": "", "zzz": 1 }),
-            &[(
-                "zzz",
-                "is not a parameter; there are path, content, mode, lines, job",
-            )],
         );
     }
 }

@@ -21,6 +21,10 @@ pub const ADDITION_CHECKED: &str = "transfer.checked";
 /// An addition: a node tells what a call prints, by `tool.output`, where `tool.invoke` asks for it.
 pub const ADDITION_OUTPUT: &str = "tool.output";
 
+/// An addition: a node gives all of an output that its result shows in part, as `fullOutput` of the result, where
+/// `tool.invoke` asks for it.
+pub const ADDITION_FULL_OUTPUT: &str = "tool.fullOutput";
+
 /// An addition: the node runs programs and writes files only inside a sandbox. An agent then uses it
 /// without asking, as it does the gateway's own machine.
 pub const ADDITION_SANDBOXED: &str = "node.sandboxed";

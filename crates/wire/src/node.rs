@@ -27,6 +27,9 @@ pub struct ToolInvokeEvent {
     /// Whether somebody watches, and is to be told by `tool.output` what it prints; an addition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<bool>,
+    /// Whether the result may hold all of a long output, as `fullOutput`; an addition: `tool.fullOutput`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub full_output: Option<bool>,
 }
 
 /// What a call printed since the last of these, from the node that runs it: at most 4 KiB of text,
@@ -296,6 +299,7 @@ mod tests {
             tool: "Read".into(),
             args: json!({ "path": "a" }),
             output: None,
+            full_output: None,
         };
         assert_eq!(
             to_string(&ask).unwrap(),

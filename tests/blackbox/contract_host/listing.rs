@@ -158,11 +158,11 @@ fn a_listing_stops_at_the_owners_limit_and_says_so() {
     );
     assert_eq!(names(&exactly).len(), 5, "as many as allowed is not cut");
     c.put("workspace/f", "x");
-    let keys = ["entries", "path", "truncated"];
+    let keys = ["entries", "path", "total", "truncated"];
     let cut = c.gives(FILE_LIST, json!({ "path": ".", "recursive": true }), &keys);
     assert_eq!(
-        (names(&cut), &cut["truncated"]),
-        (vec!["d", "e", "f", "d/0", "d/1"], &json!(true))
+        (names(&cut), &cut["truncated"], &cut["total"]),
+        (vec!["d", "e", "f", "d/0", "d/1"], &json!(true), &json!(6))
     );
     c.set("tools.file_list.max_entries", json!(6));
     c.gives(

@@ -361,18 +361,29 @@ fn a_signal_is_named_and_numbered() {
 fn its_time_is_the_owners_at_most_and_the_callers_when_less() {
     let c = Contract::with_config("tools.shell_exec.timeout = 1\n");
     let keys = ["exitCode", "stderr", "stdout", "timedOut"];
-    for timeout in [json!(null), json!(60_000), json!(200), json!(u64::MAX)] {
+    let lowered = [&keys[..], &["lowered"]].concat();
+    for (timeout, keys) in [
+        (json!(null), &keys[..]),
+        (json!(60_000), &lowered),
+        (json!(200), &keys),
+        (json!(u64::MAX), &lowered),
+    ] {
         let mut arguments = script("echo begun; (trap '' TERM; sleep 20) & sleep 20");
         arguments["timeout"] = timeout.clone();
         let ran = begun(|| {
             let since = std::time::Instant::now();
-            let ran = c.gives(SHELL_EXEC, arguments.clone(), &keys);
+            let ran = c.gives(SHELL_EXEC, arguments.clone(), keys);
             let took = since.elapsed();
             assert!(took.as_secs() < 15, "{timeout}: {took:?}");
             ran
         });
-        let expect =
+        let mut expect =
             json!({ "stdout": "begun\n", "stderr": "", "exitCode": 124, "timedOut": true });
+        if keys.contains(&"lowered") {
+            expect["lowered"] = json!([{
+                "parameter": "timeout", "requested": timeout, "used": 1_000, "limit": "tools.shell_exec.timeout",
+            }]);
+        }
         assert_eq!(ran, expect, "{timeout}");
     }
     for timeout in [json!(0), json!(-1), json!(0.5), json!("1")] {

@@ -5,6 +5,7 @@ use std::path::Path;
 use super::*;
 
 const READ: [&str; 4] = ["content", "path", "size", "truncated"];
+const READ_CUT: [&str; 5] = ["artifact_id", "content", "path", "size", "truncated"];
 const WRITTEN: [&str; 4] = ["bytes_written", "mode", "path", "size"];
 
 #[test]
@@ -135,7 +136,8 @@ fn read_file_obeys_deny_paths_and_added_roots_and_its_limit() {
         ("1234é", "1234", true),
     ] {
         c.put("cache/t", text);
-        let read = c.gives(READ_FILE, json!({ "path": "t" }), &READ);
+        let keys = if cut { &READ_CUT[..] } else { &READ };
+        let read = c.gives(READ_FILE, json!({ "path": "t" }), keys);
         let seen = (&read["content"], &read["truncated"], &read["size"]);
         assert_eq!(seen, (&json!(shown), &json!(cut), &json!(text.len())));
     }
@@ -148,7 +150,12 @@ fn read_file_shows_256_kib_and_not_a_byte_more() {
     let c = Contract::new();
     for (size, cut) in [(262_144, false), (262_145, true)] {
         c.put("cache/t", "x".repeat(size));
-        let read = c.gives(READ_FILE, json!({ "path": "t" }), &READ);
+        let keys = if cut { &READ_CUT[..] } else { &READ };
+        let read = c.gives(READ_FILE, json!({ "path": "t" }), keys);
+        if let Some(id) = read["artifact_id"].as_str() {
+            let whole = c.gateway.cli(&["artifact", id]).ok();
+            assert_eq!(whole.stdout.len(), size, "all of it is stored");
+        }
         let seen = (
             read["content"].as_str().map(str::len),
             &read["truncated"],
@@ -256,7 +263,7 @@ fn write_file_refuses_other_places_and_more_than_its_limit() {
     );
     c.refuses(
         WRITE_FILE,
-        long("abc", "append"),
+        long("12345678901", "append"),
         "too_large",
         &["11", "10"],
     );

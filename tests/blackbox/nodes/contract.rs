@@ -15,11 +15,21 @@ fn call(gateway: &Gateway, node: &str, tool: &str, arguments: Value) -> Result<V
     if said["ok"] != true {
         return Err(said["error"].as_str().unwrap_or_default().to_owned());
     }
-    let result = said["result"].clone();
-    match result["artifactId"].as_str() {
-        Some(id) => Ok(gateway.get(&format!("/api/artifacts/{id}")).json()),
-        None => Ok(result),
+    let mut result = said["result"].clone();
+    let Some(id) = result["artifactId"].as_str() else {
+        return Ok(result);
+    };
+    let whole = gateway.get(&format!("/api/artifacts/{id}")).text();
+    if result["content"].is_string() {
+        result["lines"] = json!(whole.lines().count());
+        result["content"] = json!(whole);
+    } else if result["output"].is_null() {
+        return Ok(serde_json::from_str(&whole).expect("the whole result"));
     }
+    for name in ["artifactId", "fullSize"] {
+        result.as_object_mut().map(|all| all.remove(name));
+    }
+    Ok(result)
 }
 
 fn check(gateway: &Gateway, machine: &Machine) {

@@ -13,7 +13,7 @@ use super::{Halt, Turn};
 use crate::event::What;
 use crate::outcome::{Failure, FailureKind};
 use crate::plan::Plan;
-use crate::shape::{Given, Made, Shape, is_given};
+use crate::shape::{Given, Made, RESULT_ROOM, Shape, is_given};
 
 /// One call of the reply, and where it stands.
 struct Place {
@@ -150,6 +150,7 @@ impl Turn {
         request.lineage = self.lineage();
         request.reach = self.reach();
         request.place = self.origin.place.clone().map(Arc::new);
+        request.room = Some(RESULT_ROOM);
         request.witness = Some(Arc::new(CallWitness {
             minds: self.minds.clone(),
             session: (self.session.key.clone(), self.session.id.clone()),

@@ -1,6 +1,7 @@
 //! The families of tools, each the tools of one spec text.
 
 mod all;
+mod ceiling;
 pub(crate) mod gateway;
 mod ground;
 pub mod gsv;

@@ -150,8 +150,8 @@ impl Host {
 
     /// Cuts known secrets out of a text, then cuts it to `limit` bytes: the other way round half a
     /// secret could be left, which no longer looks like one.
-    pub fn redacted_cut(&self, text: String, limit: u64) -> (String, bool) {
-        let mut clean = self.0.redactor.load().text(&text).into_owned();
+    pub fn redacted_cut(&self, text: &str, limit: u64) -> (String, bool) {
+        let mut clean = self.0.redactor.load().text(text).into_owned();
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let cut = clean.len() > limit;
         clean.truncate(clean.floor_char_boundary(limit.min(clean.len())));

@@ -7,7 +7,7 @@ use std::io::Read;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use manyhands_core::{CallContext, ErrorCode, ToolError};
+use manyhands_core::{ArtifactId, CallContext, CutPart, ErrorCode, ToolError};
 use manyhands_guard::{Jail, SuperviseError};
 use manyhands_hands::shell::{self, Job, Output, Ran, Started, Terms};
 use manyhands_path::artifact_room;
@@ -129,57 +129,85 @@ pub struct Streams {
     pub stdout_artifact: Option<String>,
     /// The artifact that holds all of standard error.
     pub stderr_artifact: Option<String>,
+    /// What is not shown whole.
+    pub cut: Vec<CutPart>,
 }
 
-/// Keeps what was cut as artifacts.
+/// Stores what is not shown whole as artifacts.
 pub async fn keep(host: &Host, stdout: Output, stderr: Output, context: &CallContext) -> Streams {
     let mut streams = Streams {
         stdout,
         stderr,
         stdout_artifact: None,
         stderr_artifact: None,
+        cut: Vec::new(),
     };
-    streams.stdout_artifact = store(host, streams.stdout.kept.take(), "stdout.txt", context).await;
-    streams.stderr_artifact = store(host, streams.stderr.kept.take(), "stderr.txt", context).await;
+    let both = [
+        ("stdout", &mut streams.stdout, &mut streams.stdout_artifact),
+        ("stderr", &mut streams.stderr, &mut streams.stderr_artifact),
+    ];
+    for (name, output, artifact) in both {
+        if !output.truncated {
+            continue;
+        }
+        let stored = match output.kept.take() {
+            Some(file) => store(host, file, &format!("{name}.txt"), context).await,
+            None => None,
+        };
+        *artifact = stored.map(|id| id.to_string());
+        streams.cut.push(CutPart::text(name, output.total, stored));
+    }
     streams
 }
 
 async fn store(
     host: &Host,
-    file: Option<File>,
+    mut file: File,
     name: &str,
     context: &CallContext,
-) -> Option<String> {
-    let mut file = file?;
-    let redactor = host.0.redactor.load_full();
+) -> Option<ArtifactId> {
     let read = tokio::task::spawn_blocking(move || {
         let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map(|_| {
-            let text = String::from_utf8_lossy(&bytes);
-            redactor.text(&text).into_owned()
-        })
+        let read = file.read_to_end(&mut bytes);
+        read.map(|_| String::from_utf8_lossy(&bytes).into_owned())
     });
     let text = read.await.ok()?.ok()?;
-    let limits = host.settings().limits.clone();
-    let days = u64::from(limits.artifact_days);
-    let new = NewArtifact {
-        name: name.to_owned(),
-        mime: "text/plain; charset=utf-8".to_owned(),
-        agent: context.agent.clone(),
-        call: context.call,
-        caller: context.caller.key(),
-        bucket: Bucket::Results,
-        room: Room {
-            one: u64::MAX, // the program's output was bounded when it was taken
-            ..artifact_room(&limits, context.caller.is_owner())
-        },
-        expires: Some(host.now().plus(Duration::from_secs(days * 86_400))),
-    };
-    match host.0.artifacts.put(new, text.into_bytes().into()).await {
-        Ok(record) => Some(record.id.to_string()),
-        Err(error) => {
-            tracing::warn!(%error, "a program's output could not be kept whole");
-            None
+    host.store_text(name, text, context).await
+}
+
+impl Host {
+    /// Stores the whole of a text that a result shows in part, without known secrets. Gives nothing where that
+    /// fails: the result is of use without it.
+    pub async fn store_text(
+        &self,
+        name: &str,
+        text: String,
+        context: &CallContext,
+    ) -> Option<ArtifactId> {
+        let redactor = self.0.redactor.load_full();
+        let clean = tokio::task::spawn_blocking(move || redactor.text(&text).into_owned());
+        let text = clean.await.ok()?;
+        let limits = self.settings().limits.clone();
+        let days = u64::from(limits.artifact_days);
+        let new = NewArtifact {
+            name: name.to_owned(),
+            mime: "text/plain; charset=utf-8".to_owned(),
+            agent: context.agent.clone(),
+            call: context.call,
+            caller: context.caller.key(),
+            bucket: Bucket::Results,
+            room: Room {
+                one: u64::MAX, // bounded by whoever read it
+                ..artifact_room(&limits, context.caller.is_owner())
+            },
+            expires: Some(self.now().plus(Duration::from_secs(days * 86_400))),
+        };
+        match self.0.artifacts.put(new, text.into_bytes().into()).await {
+            Ok(record) => Some(record.id),
+            Err(error) => {
+                tracing::warn!(%error, name, "failed to store the whole of a shortened text");
+                None
+            }
         }
     }
 }

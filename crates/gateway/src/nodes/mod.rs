@@ -198,6 +198,7 @@ impl Nodes {
             cancels: offer.cancels,
             checked: offer.checked,
             prints: offer.prints,
+            full_output: offer.full_output,
             watched: offer.watched,
             sandboxed: offer.sandboxed,
             readers: offer.able_to(&id, "filesystem.read"),

@@ -46,6 +46,8 @@ pub(crate) struct About {
     pub(crate) checked: bool,
     /// Whether it tells what a call prints.
     pub(crate) prints: bool,
+    /// Whether it gives all of an output that its result shows in part.
+    pub(crate) full_output: bool,
     /// Whether it tells what programs in its background print.
     pub(crate) watched: bool,
     /// Whether its programs and writes stay inside a sandbox, as its owner started it.
@@ -226,6 +228,7 @@ impl Node {
             tool: tool.to_owned(),
             args,
             output: watched.then_some(true),
+            full_output: self.about.full_output.then_some(true),
         };
         self.tell(&event).await?;
         tokio::select! {

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use manyhands_core::{NodeId, ToolError, ToolName};
 use manyhands_wire::{
-    ADDITION_CANCEL, ADDITION_CHECKED, ADDITION_OUTPUT, ADDITION_SANDBOXED, ADDITION_WATCH,
-    CAPABILITIES, ConnectParams, LeftOutTool, NodeRuntime, ToolDefinition,
+    ADDITION_CANCEL, ADDITION_CHECKED, ADDITION_FULL_OUTPUT, ADDITION_OUTPUT, ADDITION_SANDBOXED,
+    ADDITION_WATCH, CAPABILITIES, ConnectParams, LeftOutTool, NodeRuntime, ToolDefinition,
 };
 use serde_json::Value;
 
@@ -28,6 +28,7 @@ pub(crate) struct Offer {
     pub(super) cancels: bool,
     pub(super) checked: bool,
     pub(super) prints: bool,
+    pub(super) full_output: bool,
     pub(super) watched: bool,
     /// Whether it says that its programs and writes stay inside a sandbox.
     pub(super) sandboxed: bool,
@@ -92,6 +93,7 @@ impl Offer {
             cancels: knows(ADDITION_CANCEL),
             checked: knows(ADDITION_CHECKED),
             prints: knows(ADDITION_OUTPUT),
+            full_output: knows(ADDITION_FULL_OUTPUT),
             watched: knows(ADDITION_WATCH),
             sandboxed: knows(ADDITION_SANDBOXED),
             capabilities: runtime.host_capabilities,

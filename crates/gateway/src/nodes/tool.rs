@@ -132,7 +132,16 @@ impl Tool for NodeTool {
             ),
         })?;
         match (answer.result, answer.error) {
-            (Some(result), None) => Ok(Outcome::value(result)),
+            (Some(mut result), None) => {
+                let full = result
+                    .as_object_mut()
+                    .and_then(|all| all.remove("fullOutput"));
+                let mut outcome = Outcome::value(result);
+                if let (Some(Value::String(text)), true) = (full, self.runs) {
+                    outcome.whole.push(("output".to_owned(), text));
+                }
+                Ok(outcome)
+            }
             (_, Some(error)) => Err(failure(answer.code.as_deref(), error)),
             (None, None) => Ok(Outcome::value(Value::Null)),
         }

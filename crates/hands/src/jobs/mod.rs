@@ -37,6 +37,10 @@ pub use shape::{
 
 /// How many characters of output are kept: the last ones.
 pub const MAX_CHARS: usize = 200_000;
+/// How many bytes of an output are held on disk, for a caller that takes all of it.
+const MAX_FULL: u64 = 8 * 1024 * 1024;
+/// How long all of an output may be as JSON: a frame with it must be one that gateways take.
+const MAX_FULL_JSON: usize = 12 * 1024 * 1024;
 /// How many characters `tail` has at most.
 pub const TAIL_CHARS: usize = 4_000;
 /// How long a command may run unless told.
@@ -232,6 +236,7 @@ impl Jobs {
             started_at: inner.clock.now(),
             started: inner.clock.monotonic(),
             progress: request.progress,
+            full_output: request.full_output,
         };
         let stop = inner.all.child_token();
         let mut running = inner.supervisor.start(program, &stop)?;

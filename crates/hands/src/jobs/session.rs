@@ -52,6 +52,8 @@ pub(super) struct About {
     pub(super) started: Duration,
     /// Who is told what it prints.
     pub(super) progress: Progress,
+    /// Whether all of a long output is wanted.
+    pub(super) full_output: bool,
 }
 
 #[derive(Debug, Default)]
@@ -94,6 +96,7 @@ impl Session {
         events: broadcast::Sender<JobEvent>,
     ) -> Self {
         let pid = running.id();
+        let transcript = Mutex::new(Transcript::new(about.full_output));
         let leader = i32::try_from(pid).ok().and_then(Pid::from_raw);
         Self {
             about,
@@ -102,7 +105,7 @@ impl Session {
             stop,
             ended: CancellationToken::new(),
             stdin: tokio::sync::Mutex::new(running.stdin.take()),
-            transcript: Mutex::new(Transcript::new()),
+            transcript,
             printed: Arc::default(),
             state: Mutex::default(),
             clock,
@@ -280,7 +283,7 @@ impl Session {
         if let Some(lost) = ending.lost {
             return Err(JobError::Lost(lost));
         }
-        let transcript = self.transcript();
+        let mut transcript = self.transcript();
         let (stdout, stderr) = transcript.apart().unzip();
         Ok(CompletedJob {
             status,
@@ -298,6 +301,7 @@ impl Session {
             workdir: self.about.workdir.clone(),
             stdout: stdout.map(str::to_owned),
             stderr: stderr.map(str::to_owned),
+            full_output: transcript.full_output(),
         })
     }
 

@@ -55,6 +55,8 @@ pub struct BashRequest {
     pub origin: Option<String>,
     /// Who is told what it prints while it is waited for.
     pub progress: Progress,
+    /// Whether the result is to hold all of a long output beside the end of it.
+    pub full_output: bool,
 }
 
 /// Where a job stands.
@@ -116,6 +118,9 @@ pub struct CompletedJob {
     /// Standard error alone, when there was any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stderr: Option<String>,
+    /// All of it, where `output` is only its end and the caller takes all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub full_output: Option<String>,
 }
 
 /// A command that runs in the background.

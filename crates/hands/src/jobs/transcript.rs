@@ -1,6 +1,8 @@
 //! What a job printed: the end of it in memory, and how long the whole was.
 
+use std::fs::File;
 use std::future::poll_fn;
+use std::io::{Read as _, Seek as _, Write as _};
 use std::pin::Pin;
 use std::sync::Mutex;
 use std::task::{Context, Poll};
@@ -9,7 +11,7 @@ use encoding_rs::{Decoder, UTF_8};
 use manyhands_core::Progress;
 use tokio::io::{AsyncRead, ReadBuf};
 
-use super::MAX_CHARS;
+use super::{MAX_CHARS, MAX_FULL, MAX_FULL_JSON};
 
 /// As much as a pipe holds: one read empties it.
 const CHUNK: usize = 64 * 1024;
@@ -194,18 +196,74 @@ impl Stream {
 pub(super) struct Transcript {
     pub(super) merged: Tail,
     apart: Option<Box<[Tail; 2]>>,
+    full: Option<Full>,
+}
+
+/// All that was printed, on disk from the moment that it is more than memory holds.
+#[derive(Debug, Default)]
+struct Full {
+    file: Option<File>,
+    bytes: u64,
+    /// It is more than is held, or the disk takes no more.
+    cut: bool,
+}
+
+impl Full {
+    fn push(&mut self, before: &Tail, piece: &str) {
+        if self.file.is_none() {
+            if self.cut || before.total_chars + piece.chars().count() as u64 <= before.cap as u64 {
+                return;
+            }
+            self.file = tempfile::tempfile().ok();
+            self.write(&before.text);
+        }
+        self.write(piece);
+    }
+
+    fn write(&mut self, text: &str) {
+        let fits = self.bytes + text.len() as u64 <= MAX_FULL;
+        self.cut |= !fits;
+        let Some(file) = self.file.as_mut().filter(|_| !self.cut) else {
+            self.cut = true;
+            return;
+        };
+        self.cut = file.write_all(text.as_bytes()).is_err();
+        self.bytes += text.len() as u64;
+    }
+
+    /// All of it; of more than is held the beginning, and the end that memory has.
+    fn read(&mut self, end: &str) -> Option<String> {
+        let file = self.file.as_mut()?;
+        let mut text = String::new();
+        file.rewind().ok()?;
+        file.read_to_string(&mut text).ok()?;
+        if self.cut {
+            text.push_str("\n[... left out: more than 8 MiB ...]\n");
+            text.push_str(end);
+        }
+        let escapes = text.bytes().map(|byte| match byte {
+            b'"' | b'\\' | b'\n' | b'\r' | b'\t' => 1,
+            0..0x20 => 5,
+            _ => 0,
+        });
+        (text.len() + escapes.sum::<usize>() <= MAX_FULL_JSON).then_some(text)
+    }
 }
 
 impl Transcript {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(full: bool) -> Self {
         let apart = [Tail::of(MAX_CHARS), Tail::of(MAX_CHARS)];
         Self {
             merged: Tail::of(MAX_CHARS),
             apart: Some(Box::new(apart)),
+            full: full.then(Full::default),
         }
     }
 
     fn push(&mut self, stream: Stream, piece: &str) {
+        if let Some(full) = &mut self.full {
+            full.push(&self.merged, piece);
+        }
         self.merged.push(piece);
         if let Some(apart) = &mut self.apart {
             apart[stream as usize].push(piece);
@@ -215,6 +273,13 @@ impl Transcript {
     /// From here on only both as one are kept: `Process` shows nothing else.
     pub(super) fn merge(&mut self) {
         self.apart = None;
+        self.full = None;
+    }
+
+    /// All that was printed, where it is more than memory holds and is wanted.
+    pub(super) fn full_output(&mut self) -> Option<String> {
+        let end = self.merged.kept();
+        self.full.as_mut()?.read(end)
     }
 
     /// Each stream alone, if anything came on standard error.
@@ -411,7 +476,7 @@ mod tests {
 
     #[tokio::test]
     async fn characters_survive_being_cut_by_chunks_and_by_the_other_stream() {
-        let transcript = Mutex::new(Transcript::new());
+        let transcript = Mutex::new(Transcript::new(false));
         let (mut out, stdout) = tokio::io::duplex(64);
         let (mut err, stderr) = tokio::io::duplex(64);
         let printing = async {

@@ -2,13 +2,13 @@
 //!
 //! Files are searched in parallel in no particular order, yet the same tree always gives the same
 //! answer: the first matches by path, then line. Each thread offers what it finds to one list that
-//! keeps only the first `limit + 1`; once it is full, files and whole directories that come after
-//! its last entry cannot change it any more and are not searched.
+//! keeps only the first `limit + 1`. What comes after its last entry is only counted, and not even
+//! searched once there are [`MAX_COUNTED`].
 
 use std::collections::BinaryHeap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use globset::{Glob, GlobMatcher};
@@ -31,6 +31,9 @@ pub const MAX_GREP_LIMIT: usize = 1000;
 
 /// The most lines around a match.
 pub const MAX_GREP_CONTEXT: usize = 20;
+
+/// How far matches are counted when not all are given.
+const MAX_COUNTED: u64 = 10_000;
 
 /// How much of a line is shown, in characters.
 const MAX_CONTENT: usize = 200;
@@ -79,6 +82,12 @@ pub struct GrepResult {
     /// Whether there are more.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
+    /// How many matches there are, when not all are given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total: Option<u64>,
+    /// Whether there are more than `total`: counting stops at 10,000.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub total_is_minimum: bool,
     /// What could not be searched, up to the last match given; the first ten.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<Skipped>,
@@ -102,8 +111,8 @@ pub struct GrepMatch {
 }
 
 impl LocalFiles {
-    /// Searches files line by line. Files that are not UTF-8 text, or hold a NUL, are passed over;
-    /// of a file with more matches than are wanted, the 16 MiB after the last decide.
+    /// Searches files line by line. Files that are not UTF-8 text are passed over; of a file with more
+    /// matches than are counted, the 16 MiB after the last decide.
     /// See [`walk`](super::walk) for ignore files and links.
     pub fn grep(
         &self,
@@ -147,6 +156,7 @@ impl LocalFiles {
         let mut hits = std::mem::take(&mut *first.hits()).into_sorted_vec();
         let truncated = hits.len() > limit;
         hits.truncate(limit);
+        let counted = first.counted.load(Ordering::Relaxed);
         let last = hits.last().filter(|_| truncated);
         let skipped = tree.skipped(last.map(|hit| hit.path.as_path()));
         Ok(GrepResult {
@@ -154,6 +164,8 @@ impl LocalFiles {
             base_path: tree.shown.display().to_string(),
             count: (!truncated).then_some(hits.len()),
             truncated,
+            total: truncated.then_some(counted.min(MAX_COUNTED)),
+            total_is_minimum: truncated && counted > MAX_COUNTED,
             matches: hits.into_iter().map(|hit| hit.shown(&tree)).collect(),
             skipped,
         })
@@ -252,6 +264,7 @@ struct First {
     most: usize,
     full: AtomicBool,
     hits: Mutex<BinaryHeap<Hit>>,
+    counted: AtomicU64,
 }
 
 impl First {
@@ -260,6 +273,7 @@ impl First {
             most,
             full: AtomicBool::new(false),
             hits: Mutex::default(),
+            counted: AtomicU64::new(0),
         }
     }
 
@@ -270,7 +284,8 @@ impl First {
     /// Whether a hit in this file, or below this directory, could still count. What comes after
     /// a file by name also has everything below it after that file.
     fn wants(&self, path: &Path) -> bool {
-        if !self.full.load(Ordering::Relaxed) {
+        let full = self.full.load(Ordering::Relaxed);
+        if !full || self.counted.load(Ordering::Relaxed) <= MAX_COUNTED {
             return true;
         }
         self.hits()
@@ -278,8 +293,9 @@ impl First {
             .is_none_or(|last| path <= last.path.as_path())
     }
 
-    /// Takes a file's hits, which come by line.
-    fn offer(&self, new: Vec<Hit>) {
+    /// Takes a file's hits, which come by line, and how many there are in all.
+    fn offer(&self, new: Vec<Hit>, counted: u64) {
+        self.counted.fetch_add(counted, Ordering::Relaxed);
         let mut hits = self.hits();
         for hit in new {
             if hits.len() < self.most {
@@ -361,7 +377,11 @@ impl Worker<'_> {
             return;
         }
         match searched {
-            Ok(()) if lines.hits > 0 => search.first.offer(lines.into_hits(path.to_owned())),
+            Ok(()) if lines.hits > 0 => {
+                let counted = lines.counted;
+                let hits = lines.into_hits(path.to_owned());
+                search.first.offer(hits, counted);
+            }
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::Other => {
                 let reason = format!("has a line of more than {} MiB", MAX_LINE >> 20);
@@ -379,6 +399,8 @@ struct Lines {
     context: usize,
     kept: Vec<Line>,
     hits: usize,
+    /// How many lines match, those that are not kept too.
+    counted: u64,
     /// The last line that a hit within the limit shows around it.
     shown_to: u64,
     ended_early: bool,
@@ -398,14 +420,20 @@ impl Lines {
             context,
             kept: Vec::new(),
             hits: 0,
+            counted: 0,
             shown_to: 0,
             ended_early: false,
         }
     }
 
-    /// Keeps a line; false when no later one matters. One hit more than the limit is kept, to
-    /// know that there are more.
+    /// Keeps a line, or only counts it; false when no later one matters. One hit more than the
+    /// limit is kept, to know that there are more.
     fn keep(&mut self, number: u64, bytes: &[u8], matches: bool) -> bool {
+        self.counted += u64::from(matches);
+        if self.hits > self.limit && number > self.shown_to {
+            self.ended_early = self.counted > MAX_COUNTED;
+            return !self.ended_early;
+        }
         let hit = matches && self.hits <= self.limit;
         if hit {
             self.hits += 1;
@@ -415,8 +443,7 @@ impl Lines {
         }
         let text = cut(bytes);
         self.kept.push(Line { number, text, hit });
-        self.ended_early = self.hits > self.limit && number >= self.shown_to;
-        !self.ended_early
+        true
     }
 
     fn into_hits(self, path: PathBuf) -> Vec<Hit> {

@@ -84,6 +84,8 @@ pub struct FetchResult {
     pub truncated: bool,
     /// How large the whole body is, where the server said so or all of it was read.
     pub full_size: Option<u64>,
+    /// All of the text, as far as it was read, where `content` is only a part.
+    pub whole: Option<String>,
     /// The title, of a page made readable.
     pub title: Option<String>,
     /// The links, of a page made readable.
@@ -99,6 +101,7 @@ pub async fn fetch(
     profile: Option<&AuthProfile>,
 ) -> Result<FetchResult, FetchError> {
     let (max_bytes, max_content, decode) = (asked.max_bytes, asked.max_content, asked.decode);
+    let max_stored = asked.max_stored.max(max_bytes);
     let answer = send(egress, asked, profile).await?;
     let Response {
         status,
@@ -115,6 +118,7 @@ pub async fn fetch(
         content: String::new(),
         truncated: false,
         full_size: declared,
+        whole: None,
         title: None,
         links: Vec::new(),
         headers: headers::shown(&headers),
@@ -125,20 +129,21 @@ pub async fn fetch(
     let taken = if nothing_to_read {
         Taken::default()
     } else {
-        take(&mut body, max_bytes).await?
+        take(&mut body, max_bytes, max_stored).await?
     };
     drop(body);
     if taken.end == End::Whole && !nothing_to_read {
         result.full_size = Some(taken.bytes.len() as u64);
     }
     result.kind = known.unwrap_or_else(|| kind_by_look(&taken.bytes));
-    result.truncated = taken.end == End::Cut;
+    let shown = usize::try_from(max_bytes).unwrap_or(usize::MAX);
+    result.truncated = taken.end == End::Cut || taken.bytes.len() > shown;
     if result.kind == ContentKind::Binary {
         describe(&mut result, taken.bytes.len());
         return Ok(result);
     }
     let written = tokio::task::spawn_blocking(move || {
-        write(&mut result, &taken, &url, max_content, decode);
+        write(&mut result, &taken, &url, (shown, max_content), decode);
         result
     });
     written
@@ -179,9 +184,10 @@ impl Default for Taken {
     }
 }
 
-/// Reads at most `max` bytes; of what is beyond, nothing.
-async fn take(body: &mut Body, max: u64) -> Result<Taken, EgressError> {
-    let max = usize::try_from(max).unwrap_or(usize::MAX);
+/// Reads at most `stored` bytes. Beyond the first `max` a failure only ends it: what came before is an answer.
+async fn take(body: &mut Body, max: u64, stored: u64) -> Result<Taken, EgressError> {
+    let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+    let (max, stored) = (size(max), size(stored));
     let mut taken = Taken::default();
     loop {
         let chunk = match body.chunk().await {
@@ -192,9 +198,13 @@ async fn take(body: &mut Body, max: u64) -> Result<Taken, EgressError> {
                 taken.end = End::Cut;
                 return Ok(taken);
             }
+            Err(_) if taken.bytes.len() > max => {
+                taken.end = End::Cut;
+                return Ok(taken);
+            }
             Err(error) => return Err(error),
         };
-        let room = max - taken.bytes.len();
+        let room = stored - taken.bytes.len();
         taken
             .bytes
             .extend_from_slice(&chunk[..chunk.len().min(room)]);
@@ -205,18 +215,41 @@ async fn take(body: &mut Body, max: u64) -> Result<Taken, EgressError> {
     }
 }
 
-fn write(result: &mut FetchResult, taken: &Taken, url: &Url, max: usize, decode: Decode) {
-    let text = charset::decode(&taken.bytes, result.content_type.as_deref(), url, taken.end);
-    if result.kind == ContentKind::Page && decode == Decode::Readable {
-        let page = page::read_page(&text, url, max);
+/// Writes the text of what was read into `result`: of `most.0` bytes of it, `most.1` bytes of text.
+fn write(
+    result: &mut FetchResult,
+    taken: &Taken,
+    url: &Url,
+    (most_read, most_shown): (usize, usize),
+    decode: Decode,
+) {
+    let content_type = result.content_type.clone();
+    let decoded = |bytes: &[u8], end| charset::decode(bytes, content_type.as_deref(), url, end);
+    let read = &taken.bytes[..taken.bytes.len().min(most_read)];
+    let end = match read.len() < taken.bytes.len() {
+        true => End::Cut,
+        false => taken.end,
+    };
+    let text = decoded(read, end);
+    let readable = result.kind == ContentKind::Page && decode == Decode::Readable;
+    if readable {
+        let page = page::read_page(&text, url, most_shown);
         result.truncated |= page.truncated;
         (result.content, result.title, result.links) = (page.text, page.title, page.links);
-        return;
+    } else {
+        result.truncated |= text.len() > most_shown;
+        result.content = text;
+        let cut = result.content.floor_char_boundary(most_shown);
+        result.content.truncate(cut);
     }
-    result.truncated |= text.len() > max;
-    result.content = text;
-    let cut = result.content.floor_char_boundary(max);
-    result.content.truncate(cut);
+    // What the caller did not want to be read is not there to be stored.
+    if result.truncated && (taken.end == End::Whole || taken.bytes.len() > most_read) {
+        let all = decoded(&taken.bytes, taken.end);
+        let page = readable.then(|| page::read_page(&all, url, usize::MAX));
+        // A page too large to be made readable is stored as it came.
+        let page = page.filter(|page| !page.truncated);
+        result.whole = Some(page.map_or(all, |page| page.text));
+    }
 }
 
 fn describe(result: &mut FetchResult, read: usize) {

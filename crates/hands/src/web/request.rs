@@ -135,6 +135,8 @@ pub struct FetchRequest {
     pub body: Option<FetchBody>,
     /// The most of the body that is read, after decompression.
     pub max_bytes: u64,
+    /// The most of the body that is read to be stored, where only a part of it is given back.
+    pub max_stored: u64,
     /// The most text that is given back, in bytes.
     pub max_content: usize,
     /// How long all of it may take.
@@ -154,6 +156,7 @@ impl FetchRequest {
             headers: BTreeMap::new(),
             body: None,
             max_bytes: 512 * 1024,
+            max_stored: 0,
             max_content: 512 * 1024,
             timeout: Duration::from_secs(30),
             max_redirects: 3,

@@ -221,7 +221,7 @@ mod tests {
                     args,
                     "call",
                     &cancel,
-                    manyhands_core::Progress::default(),
+                    crate::tools::Watched::default(),
                 )
                 .await;
             came.map_err(|error| error.text())

@@ -43,6 +43,7 @@ pub(super) fn bash(files: LocalFiles, jobs: Jobs) -> NodeTool {
                 yield_ms,
                 origin: Some(asked.call_id),
                 progress: asked.progress,
+                full_output: asked.full_output,
             };
             said(&jobs.bash(request, &asked.cancel).await?)
         })

@@ -39,6 +39,16 @@ struct Asked {
     call_id: String,
     cancel: CancellationToken,
     progress: Progress,
+    full_output: bool,
+}
+
+/// What the gateway wants of an output beside the result.
+#[derive(Debug, Clone, Default)]
+pub struct Watched {
+    /// Told what is printed.
+    pub progress: Progress,
+    /// All of it with the result, where that shows a part.
+    pub full_output: bool,
 }
 
 /// Makes a tool of a function over typed parameters. The description is the doc comment of

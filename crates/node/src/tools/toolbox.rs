@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use manyhands_core::{Clock, ErrorCode, Ids, Progress, ToolError};
+use manyhands_core::{Clock, ErrorCode, Ids, ToolError};
 use manyhands_guard::{Sandbox, Supervisor};
 use manyhands_hands::jobs::{JobSettings, Jobs};
 use manyhands_hands::local::{LocalError, LocalFiles};
@@ -13,7 +13,7 @@ use manyhands_wire::{NodeRuntime, ToolDefinition};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{Asked, NodeTool, bash, edit, glob, grep, process, read, write};
+use super::{Asked, NodeTool, Watched, bash, edit, glob, grep, process, read, write};
 
 /// How variables begin that hold our own tokens and passphrases.
 const OURS: &str = "MANYHANDS_";
@@ -123,14 +123,14 @@ impl Toolbox {
     }
 
     /// Runs a tool. Foreground work ends when `cancel` fires; `call_id` is told in news of
-    /// programs that stay in the background, and what is printed before to `progress`.
+    /// programs that stay in the background, and what is printed before to whoever watches.
     pub async fn call(
         &self,
         name: &str,
         arguments: Value,
         call_id: &str,
         cancel: &CancellationToken,
-        progress: Progress,
+        watched: Watched,
     ) -> Result<Value, ToolError> {
         let tools = &self.inner.tools;
         let Some(tool) = tools.iter().find(|tool| tool.name == name) else {
@@ -142,7 +142,8 @@ impl Toolbox {
         let asked = Asked {
             call_id: call_id.to_owned(),
             cancel: cancel.clone(),
-            progress,
+            progress: watched.progress,
+            full_output: watched.full_output,
         };
         (tool.run)(arguments, asked).await
     }

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use manyhands_node::{BackoffPlan, Confinement, NodeError, NodeOptions, SandboxMode};
-use manyhands_wire::{ADDITION_OUTPUT, ADDITION_WATCH};
+use manyhands_wire::{ADDITION_FULL_OUTPUT, ADDITION_OUTPUT, ADDITION_WATCH};
 use serde_json::{Value, json};
 
 use super::fake::{Gateway, Machine, OURS, until};
@@ -16,7 +16,13 @@ async fn a_node_says_who_it_is_and_what_it_can_do() {
     assert_eq!(connect["auth"]["token"], "t0ken");
     assert_eq!(
         connect["additions"],
-        json!([OURS, &[ADDITION_OUTPUT, ADDITION_WATCH]].concat())
+        json!(
+            [
+                OURS,
+                &[ADDITION_OUTPUT, ADDITION_FULL_OUTPUT, ADDITION_WATCH]
+            ]
+            .concat()
+        )
     );
     let platform = connect["client"]["platform"].as_str().unwrap();
     assert!(

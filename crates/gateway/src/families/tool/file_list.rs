@@ -2,7 +2,7 @@
 
 use manyhands_core::{CallContext, Effects, Outcome, Timestamp, ToolError, ToolSpec, TypedTool};
 use manyhands_guard::{Entry, Kind};
-use manyhands_hands::files::{self, Depth};
+use manyhands_hands::files::{self, Depth, MAX_COUNTED};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -22,6 +22,7 @@ pub struct Params {
 
 /// What is in the directory.
 #[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Output {
     /// The absolute path of the directory.
     path: String,
@@ -30,6 +31,12 @@ pub struct Output {
     /// There when more entries exist than are listed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
+    /// How many entries there are, when not all are listed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total: Option<u64>,
+    /// There when even more exist: counting stops at 250,000.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    total_is_minimum: bool,
     /// How many things were left out: pipes, sockets, links that lead outside or nowhere.
     #[serde(skip_serializing_if = "is_zero")]
     skipped: u64,
@@ -105,6 +112,8 @@ impl TypedTool for FileList {
                 path,
                 entries: listing.entries.into_iter().map(Listed::from).collect(),
                 truncated: listing.truncated,
+                total: listing.truncated.then_some(listing.total.min(MAX_COUNTED)),
+                total_is_minimum: listing.total > MAX_COUNTED,
                 skipped: listing.skipped,
             })
         })

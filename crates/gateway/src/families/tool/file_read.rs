@@ -58,7 +58,7 @@ impl TypedTool for FileRead {
             let shown = root.absolute(&place);
             let file = files::read_text(root.jail(), &place, limit.saturating_add(PAST_THE_CUT))
                 .map_err(|e| file_failure(&e, &shown))?;
-            let (content, cut) = host.redacted_cut(file.text, limit);
+            let (content, cut) = host.redacted_cut(&file.text, limit);
             Outcome::of(&Output {
                 content,
                 path: shown,

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::families::ceiling::{Ceilings, Lowered};
 use crate::host::{Command, Host, Place, SEARCH_PATH, keep, located};
 
 /// The most of each stream that a result shows.
@@ -64,6 +65,9 @@ pub struct Output {
     /// The artifact that holds all of standard error.
     #[serde(skip_serializing_if = "Option::is_none")]
     stderr_artifact_id: Option<String>,
+    /// Requested values that a limit lowered.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    lowered: Vec<Lowered>,
 }
 
 pub(super) struct ShellExec(pub(super) Host);
@@ -107,7 +111,9 @@ impl TypedTool for ShellExec {
         })?;
         let root = self.0.workspace().clone();
         let path = located(root.locate(params.cwd.as_deref().unwrap_or("")), "cwd")?;
-        let ceiling = Duration::from_secs(settings.tools.shell_exec.timeout);
+        let mut ceilings = Ceilings::default();
+        let most = settings.tools.shell_exec.timeout.saturating_mul(1_000);
+        let timeout = ceilings.at_most("timeout", params.timeout, most, "tools.shell_exec.timeout");
         let ran = self
             .0
             .run(
@@ -117,9 +123,7 @@ impl TypedTool for ShellExec {
                     writable: vec![root.jail().clone()],
                     cwd: Place { root, path },
                     env: self.0.inherit(ENVIRONMENT),
-                    timeout: params
-                        .timeout
-                        .map_or(ceiling, |ms| Duration::from_millis(ms).min(ceiling)),
+                    timeout: Duration::from_millis(timeout),
                     max_stdout: MAX_STDOUT,
                     max_stderr: MAX_STDERR,
                 },
@@ -130,7 +134,7 @@ impl TypedTool for ShellExec {
             (ran.code(), ran.signal().map(str::to_owned), ran.timed_out);
         let streams = keep(&self.0, ran.stdout, ran.stderr, context).await;
         let (out, err) = (streams.stdout, streams.stderr);
-        Outcome::of(&Output {
+        let outcome = Outcome::of(&Output {
             exit_code,
             signal: signal.filter(|_| !timed_out),
             timed_out,
@@ -141,6 +145,8 @@ impl TypedTool for ShellExec {
             stderr: err.text,
             stdout_artifact_id: streams.stdout_artifact,
             stderr_artifact_id: streams.stderr_artifact,
-        })
+            lowered: ceilings.into_lowered(),
+        })?;
+        Ok(outcome.shortened(streams.cut))
     }
 }

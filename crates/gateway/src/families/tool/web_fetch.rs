@@ -7,7 +7,8 @@ use manyhands_hands::web::FetchRequest;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::web::Web;
+use crate::families::ceiling::{Ceilings, Lowered};
+use crate::web::{MAX_STORED, Web};
 
 /// The most text that a result shows.
 const MAX_CONTENT: usize = 100_000;
@@ -48,6 +49,12 @@ pub struct Output {
     /// Links on the page, at most 50.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     links: Vec<crate::web::Link>,
+    /// The artifact that holds all of the text, when not all is shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    artifact_id: Option<String>,
+    /// Requested values that a limit lowered.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    lowered: Vec<Lowered>,
 }
 
 pub(super) struct WebFetch(pub(super) Web);
@@ -62,21 +69,30 @@ impl TypedTool for WebFetch {
             .deadline(Duration::from_secs(3_660))
     }
 
-    async fn run(&self, params: Params, _: &CallContext) -> Result<Outcome, ToolError> {
+    async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
         let settings = self.0.settings();
         let limits = &settings.tools.web_fetch;
+        let mut ceilings = Ceilings::default();
+        let max_bytes = ceilings.at_most(
+            "maxSize",
+            params.max_size,
+            limits.max_bytes,
+            "tools.web_fetch.max_bytes",
+        );
         let asked = FetchRequest {
-            max_bytes: params
-                .max_size
-                .unwrap_or(limits.max_bytes)
-                .min(limits.max_bytes),
+            max_bytes,
+            max_stored: match params.max_size {
+                None => MAX_STORED.min(settings.limits.artifact_bytes),
+                Some(_) => 0, // the caller wants no more to be read
+            },
             max_content: MAX_CONTENT,
             timeout: Duration::from_secs(limits.timeout),
             max_redirects: 10,
             ..FetchRequest::get(params.url)
         };
-        let page = self.0.fetch(asked, None).await?;
-        Outcome::of(&Output {
+        let fetched = self.0.fetch(asked, None, context).await?;
+        let page = fetched.answer;
+        let outcome = Outcome::of(&Output {
             url: page.url,
             status: page.status,
             content_type: page.content_type.unwrap_or_default(),
@@ -85,6 +101,9 @@ impl TypedTool for WebFetch {
             full_size: page.full_size.filter(|_| page.truncated),
             title: page.title,
             links: page.links.into_iter().map(Into::into).collect(),
-        })
+            artifact_id: fetched.artifact_id,
+            lowered: ceilings.into_lowered(),
+        })?;
+        Ok(outcome.shortened(fetched.cut))
     }
 }

@@ -6,7 +6,8 @@ use manyhands_core::{CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTo
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::web::{SearchHit, Web};
+use crate::families::ceiling::{Ceilings, Lowered};
+use crate::web::{MAX_RESULTS, SearchHit, Web};
 
 /// Search the web with Tavily, Brave, SearXNG or DuckDuckGo: the first of them that is configured, or the one you name. A
 /// provider that shows a wall instead of results is an error, not an empty list.
@@ -18,8 +19,8 @@ pub struct Params {
     query: String,
     /// Search provider: "tavily", "brave", "searxng" or "duckduckgo".
     provider: Option<String>,
-    /// Maximum number of results. Default 5, at most 20.
-    #[schemars(range(min = 1, max = 20))]
+    /// Maximum number of results. Default 5, at most 20: more is lowered to 20.
+    #[schemars(range(min = 1))]
     max_results: Option<u32>,
 }
 
@@ -30,6 +31,9 @@ pub struct Output {
     results: Vec<SearchHit>,
     /// The provider that served the results.
     provider: String,
+    /// Requested values that a limit lowered.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    lowered: Vec<Lowered>,
 }
 
 pub(super) struct WebSearch(pub(super) Web);
@@ -45,15 +49,29 @@ impl TypedTool for WebSearch {
     }
 
     async fn run(&self, params: Params, _: &CallContext) -> Result<Outcome, ToolError> {
+        let mut ceilings = Ceilings::default();
+        let requested = params.max_results.map(u64::from);
+        let most = ceilings.at_most(
+            "maxResults",
+            requested,
+            MAX_RESULTS,
+            "the most a search returns",
+        );
+        let max_results = requested.and_then(|_| u32::try_from(most).ok());
         let (provider, results) = self
             .0
             .search(
                 &params.query,
                 "query",
                 params.provider.as_deref(),
-                params.max_results,
+                max_results,
             )
             .await?;
-        Outcome::of(&Output { results, provider })
+        let lowered = ceilings.into_lowered();
+        Outcome::of(&Output {
+            results,
+            provider,
+            lowered,
+        })
     }
 }

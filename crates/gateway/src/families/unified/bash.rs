@@ -79,15 +79,21 @@ impl TypedTool for Bash {
                 .to_vec(),
             cwd: params.cwd.as_deref(),
             timeout_seconds: params.timeout_seconds,
-            ceiling: settings.timeout,
+            ceiling: (settings.timeout, "tools.bash.timeout"),
             max_output: settings.max_output_bytes,
             injected: &settings.injected_env_vars,
         };
         let output = command::run(&self.host, line, context).await?;
+        let cut = output.cut.clone();
         if params.run_in_subtask == Some(true) {
-            return Outcome::of(&Output::Subtask(self.envelope(output)));
+            let within = cut.into_iter().map(|mut part| {
+                part.field = format!("output.{}", part.field);
+                part
+            });
+            let envelope = Outcome::of(&Output::Subtask(self.envelope(output)))?;
+            return Ok(envelope.shortened(within.collect()));
         }
-        Outcome::of(&Output::Bare(output))
+        Ok(Outcome::of(&Output::Bare(output))?.shortened(cut))
     }
 }
 

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::time::Duration;
 
-use manyhands_core::{CallContext, ErrorCode, ToolError};
+use manyhands_core::{CallContext, CutPart, ErrorCode, ToolError};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::families::ceiling::{Ceilings, Lowered};
 use crate::host::{Command, Host, keep};
 
 /// The variables a command sees, where the gateway has them.
@@ -30,7 +30,7 @@ const ENVIRONMENT: [&str; 14] = [
 ];
 
 /// How a command went.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct CommandOutput {
     /// The exit code: 0 for success, 124 when the time was up, 128 and the number for a signal.
     pub exit_code: i32,
@@ -60,6 +60,12 @@ pub struct CommandOutput {
     /// The artifact that holds all of standard error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stderr_artifact_id: Option<String>,
+    /// Requested values that a limit lowered.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lowered: Vec<Lowered>,
+    /// What is not shown whole, for the path.
+    #[serde(skip)]
+    pub cut: Vec<CutPart>,
 }
 
 /// A command line for some shell.
@@ -72,8 +78,8 @@ pub struct CommandLine<'a> {
     pub cwd: Option<&'a str>,
     /// Seconds the caller gives it.
     pub timeout_seconds: Option<f64>,
-    /// Seconds the owner gives it.
-    pub ceiling: u64,
+    /// Seconds the owner gives it, and the setting that says so.
+    pub ceiling: (u64, &'static str),
     /// Bytes of each stream that are shown.
     pub max_output: u64,
     /// Variables the owner passes on.
@@ -92,7 +98,9 @@ pub async fn run(
     line: CommandLine<'_>,
     context: &CallContext,
 ) -> Result<CommandOutput, ToolError> {
-    let timeout = within(line.timeout_seconds, line.ceiling)?;
+    let mut ceilings = Ceilings::default();
+    let (most, setting) = line.ceiling;
+    let timeout = ceilings.seconds("timeout_seconds", line.timeout_seconds, most, setting)?;
     let folders = [host.workspace(), host.cache(), host.state()];
     let shown = usize::try_from(line.max_output).unwrap_or(usize::MAX);
     let ran = host
@@ -124,25 +132,11 @@ pub async fn run(
         stderr: err.text,
         timed_out,
         signal: signal.filter(|_| !timed_out),
+        cut: streams.cut,
         stdout_artifact_id: streams.stdout_artifact,
         stderr_artifact_id: streams.stderr_artifact,
+        lowered: ceilings.into_lowered(),
     })
-}
-
-/// The seconds a caller gives, never more than the owner does.
-pub fn within(seconds: Option<f64>, ceiling: u64) -> Result<Duration, ToolError> {
-    let ceiling = Duration::from_secs(ceiling);
-    match seconds {
-        None => Ok(ceiling),
-        Some(seconds) if seconds > 0.0 && seconds.is_finite() => {
-            let asked = Duration::try_from_secs_f64(seconds).unwrap_or(ceiling);
-            Ok(asked.min(ceiling))
-        }
-        Some(_) => Err(ToolError::parameter(
-            "timeout_seconds",
-            "must be more than 0",
-        )),
-    }
 }
 
 /// Refuses what is no command, and one that mentions what the owner would rather it did not. A convenience: the

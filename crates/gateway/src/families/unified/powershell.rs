@@ -66,10 +66,11 @@ impl TypedTool for PowerShell {
             .to_vec(),
             cwd: params.cwd.as_deref(),
             timeout_seconds: params.timeout_seconds,
-            ceiling: settings.timeout,
+            ceiling: (settings.timeout, "tools.powershell.timeout"),
             max_output: settings.max_output_bytes,
             injected: &settings.injected_env_vars,
         };
-        Outcome::of(&command::run(&self.0, line, context).await?)
+        let output = command::run(&self.0, line, context).await?;
+        Ok(Outcome::of(&output)?.shortened(output.cut))
     }
 }

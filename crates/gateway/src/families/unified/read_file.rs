@@ -1,6 +1,6 @@
 //! `read_file`
 
-use manyhands_core::{CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTool};
+use manyhands_core::{CallContext, CutPart, Effects, Outcome, ToolError, ToolSpec, TypedTool};
 use manyhands_hands::files;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,6 +29,9 @@ pub struct Output {
     size: u64,
     /// Whether `content` is only the beginning.
     truncated: bool,
+    /// The artifact that holds the whole text, when `content` is only the beginning.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    artifact_id: Option<String>,
 }
 
 pub(super) struct ReadFile(pub(super) Host);
@@ -45,22 +48,33 @@ impl TypedTool for ReadFile {
         self.0.canonical_place(arguments)
     }
 
-    async fn run(&self, params: Params, _: &CallContext) -> Result<Outcome, ToolError> {
-        let limit = self.0.settings().tools.read_file.max_bytes;
+    async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
+        let settings = self.0.settings();
+        let shown = settings.tools.read_file.max_bytes;
+        let most = settings.limits.artifact_bytes.max(shown) + PAST_THE_CUT;
         let host = self.0.clone();
-        blocking(move || {
+        let (path, file) = blocking(move || {
             let place = host.to_read(&params.path)?;
             let path = place.shown();
-            let file = files::read_text(place.root.jail(), &place.path, limit + PAST_THE_CUT)
+            let file = files::read_text(place.root.jail(), &place.path, most)
                 .map_err(|e| file_failure(&e, &path))?;
-            let (content, cut) = host.redacted_cut(file.text, limit);
-            Outcome::of(&Output {
-                path,
-                content,
-                size: file.size,
-                truncated: file.truncated || cut,
-            })
+            Ok((path, file))
         })
-        .await
+        .await?;
+        let (content, cut) = self.0.redacted_cut(&file.text, shown);
+        let truncated = file.truncated || cut;
+        let artifact = match truncated {
+            true => self.0.store_text("file.txt", file.text, context).await,
+            false => None,
+        };
+        let outcome = Outcome::of(&Output {
+            path,
+            content,
+            size: file.size,
+            truncated,
+            artifact_id: artifact.map(|id| id.to_string()),
+        })?;
+        let part = truncated.then(|| CutPart::text("content", file.size, artifact));
+        Ok(outcome.shortened(part.into_iter().collect()))
     }
 }

@@ -199,8 +199,10 @@ fn check_arguments(arguments: &Value) -> Result<(), ToolError> {
     if let Some(action) = action
         && !["add", "complete", "add_recurring"].contains(&action)
     {
-        let message = format!("invalid action: {action}");
-        return Err(wrong("action", &message).hint("action is add, complete or add_recurring"));
+        let message = format!(
+            "invalid action: {action}; must be one of \"add\", \"complete\", \"add_recurring\""
+        );
+        return Err(wrong("action", &message));
     }
     if text("content") == Some("") {
         return Err(wrong("content", "content is required"));

@@ -9,9 +9,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::command::within;
+use crate::families::ceiling::{Ceilings, Lowered};
 use crate::host::Host;
-use crate::web::{Link, Web};
+use crate::web::{Link, MAX_STORED, Web};
 
 /// Make an HTTP(S) request and return the response, or download it to a file. Addresses inside private networks are refused,
 /// and so are headers that carry credentials: name an auth profile instead.
@@ -90,6 +90,12 @@ pub enum Output {
         /// Links on a page, at most 50.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         links: Vec<Link>,
+        /// The artifact that holds all of the text, when not all is shown.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        artifact_id: Option<String>,
+        /// Requested values that a limit lowered.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        lowered: Vec<Lowered>,
     },
     /// Where it was saved.
     Download {
@@ -105,6 +111,9 @@ pub enum Output {
         bytes: u64,
         /// Its SHA-256, in hexadecimal.
         sha256: String,
+        /// Requested values that a limit lowered.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        lowered: Vec<Lowered>,
     },
 }
 
@@ -138,16 +147,25 @@ impl TypedTool for UrlFetch {
         effects
     }
 
-    async fn run(&self, params: Params, _: &CallContext) -> Result<Outcome, ToolError> {
+    async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
         let settings = self.web.settings();
         let limits = &settings.tools.url_fetch;
-        let timeout = within(params.timeout_seconds, limits.timeout)?;
-        let most = if params.download_path.is_some() {
-            limits.max_download_bytes
-        } else {
-            limits.max_bytes
+        let mut ceilings = Ceilings::default();
+        let timeout = ceilings.seconds(
+            "timeout_seconds",
+            params.timeout_seconds,
+            limits.timeout,
+            "tools.url_fetch.timeout",
+        )?;
+        let (most, setting) = match params.download_path {
+            Some(_) => (
+                limits.max_download_bytes,
+                "tools.url_fetch.max_download_bytes",
+            ),
+            None => (limits.max_bytes, "tools.url_fetch.max_bytes"),
         };
-        let max_bytes = params.max_bytes.unwrap_or(most).min(most);
+        let max_bytes = ceilings.at_most("max_bytes", params.max_bytes, most, setting);
+        let lowered = ceilings.into_lowered();
         let headers = params.headers.unwrap_or_default();
         let part = headers
             .keys()
@@ -165,6 +183,10 @@ impl TypedTool for UrlFetch {
                 .filter(|body| !body.is_null())
                 .map(FetchBody::from),
             max_bytes,
+            max_stored: match params.max_bytes {
+                None => MAX_STORED.min(settings.limits.artifact_bytes),
+                Some(_) => 0, // the caller wants no more to be read
+            },
             max_content: usize::try_from(limits.max_bytes).unwrap_or(usize::MAX),
             timeout,
             decode: if params.raw == Some(true) {
@@ -176,8 +198,9 @@ impl TypedTool for UrlFetch {
         };
         let profile = self.web.profile(params.auth_profile.as_deref()).await?;
         let Some(path) = params.download_path else {
-            let response = self.web.fetch(asked, profile.as_ref()).await?;
-            return Outcome::of(&Output::Response {
+            let fetched = self.web.fetch(asked, profile.as_ref(), context).await?;
+            let response = fetched.answer;
+            let outcome = Outcome::of(&Output::Response {
                 url: response.url,
                 status: response.status,
                 content_type: response.content_type.unwrap_or_default(),
@@ -187,7 +210,10 @@ impl TypedTool for UrlFetch {
                 headers: response.headers,
                 title: response.title,
                 links: response.links.into_iter().map(Into::into).collect(),
-            });
+                artifact_id: fetched.artifact_id,
+                lowered,
+            })?;
+            return Ok(outcome.shortened(fetched.cut));
         };
         let place = self.host.to_download(&path)?;
         let saved = self.web.download(asked, profile.as_ref(), &place).await?;
@@ -198,6 +224,7 @@ impl TypedTool for UrlFetch {
             path: place.shown(),
             bytes: saved.bytes,
             sha256: saved.sha256,
+            lowered,
         })
     }
 }

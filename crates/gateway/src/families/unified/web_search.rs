@@ -6,7 +6,8 @@ use manyhands_core::{CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTo
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::web::{SearchHit, Web};
+use crate::families::ceiling::{Ceilings, Lowered};
+use crate::web::{MAX_RESULTS, SearchHit, Web};
 
 /// Search the web and return structured results.
 #[derive(Deserialize, JsonSchema)]
@@ -15,8 +16,8 @@ pub struct Params {
     /// Search keywords.
     #[schemars(length(min = 1, max = 2000))]
     q: String,
-    /// Maximum returned results. Default `tools.web_search.max_results`, at most 20.
-    #[schemars(range(min = 1, max = 20))]
+    /// Maximum returned results. Default `tools.web_search.max_results`, at most 20: more is lowered to 20.
+    #[schemars(range(min = 1))]
     max_results: Option<u32>,
 }
 
@@ -29,6 +30,9 @@ pub struct Output {
     provider: String,
     /// Results, best first.
     results: Vec<SearchHit>,
+    /// Requested values that a limit lowered.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    lowered: Vec<Lowered>,
 }
 
 pub(super) struct WebSearch(pub(super) Web);
@@ -44,14 +48,21 @@ impl TypedTool for WebSearch {
     }
 
     async fn run(&self, params: Params, _: &CallContext) -> Result<Outcome, ToolError> {
-        let (provider, results) = self
-            .0
-            .search(&params.q, "q", None, params.max_results)
-            .await?;
+        let mut ceilings = Ceilings::default();
+        let requested = params.max_results.map(u64::from);
+        let most = ceilings.at_most(
+            "max_results",
+            requested,
+            MAX_RESULTS,
+            "the most a search returns",
+        );
+        let max_results = requested.and_then(|_| u32::try_from(most).ok());
+        let (provider, results) = self.0.search(&params.q, "q", None, max_results).await?;
         Outcome::of(&Output {
             q: params.q,
             provider,
             results,
+            lowered: ceilings.into_lowered(),
         })
     }
 }

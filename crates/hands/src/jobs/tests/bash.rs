@@ -401,3 +401,31 @@ async fn a_confined_command_has_a_folder_of_its_own_that_goes_with_it() {
     assert_eq!(job.exit_code, Some(1), "{}", job.output);
     until(|| std::fs::read_dir(&at).unwrap().count() == 0).await;
 }
+
+#[tokio::test]
+async fn all_of_a_long_output_is_given_to_whoever_takes_it() {
+    let fixture = fixture();
+    let lines = 40_000;
+    let request = |full_output| BashRequest {
+        full_output,
+        ..fixture.request(&format!("seq {lines}; echo last >&2"))
+    };
+    let whole: String = (1..=lines).map(|n| format!("{n}\n")).collect();
+    let job = fixture.run(request(true)).await;
+    assert!(job.truncated && whole.len() > super::super::MAX_CHARS);
+    let full = job.full_output.expect("all of it");
+    assert_eq!(full.replace("last\n", ""), whole);
+    assert_eq!(fixture.run(request(false)).await.full_output, None);
+    let short = BashRequest {
+        full_output: true,
+        ..fixture.request("echo short")
+    };
+    assert_eq!(fixture.run(short).await.full_output, None);
+    let endless = BashRequest {
+        full_output: true,
+        ..fixture.request("head -c 10000000 /dev/zero | tr '\\0' x; echo; echo end")
+    };
+    let full = fixture.run(endless).await.full_output.expect("both ends");
+    assert!(full.len() < 9_000_000 && full.contains("[... left out: more than 8 MiB ...]"));
+    assert!(full.starts_with("xxx") && full.ends_with("x\nend\n"));
+}

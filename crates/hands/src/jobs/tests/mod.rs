@@ -45,6 +45,7 @@ impl Fixture {
     fn request(&self, command: &str) -> BashRequest {
         BashRequest {
             progress: manyhands_core::Progress::default(),
+            full_output: false,
             command: command.to_owned(),
             workdir: self.dir.path().to_owned(),
             timeout_ms: None,

@@ -414,6 +414,7 @@ async fn everything_ends_with_the_last_handle() {
     };
     let request = |command: &str| BashRequest {
         progress: manyhands_core::Progress::default(),
+        full_output: false,
         command: command.to_owned(),
         workdir: "/".into(),
         timeout_ms: None,
