@@ -46,6 +46,7 @@ mod disk_use;
 mod docs;
 mod doors;
 mod escape;
+mod everyday;
 mod faces;
 mod faces_host;
 mod failures;

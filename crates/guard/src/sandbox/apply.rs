@@ -26,9 +26,9 @@ pub struct PreparedSandbox {
     root: bool,
 }
 
-/// What the parent holds to be given the listener of a child that has confined itself.
+/// The parent's end of the socket over which a child sends its seccomp listener.
 #[derive(Debug)]
-pub(crate) struct Awaited {
+pub(crate) struct PendingListener {
     socket: UnixDatagram,
     folders: Vec<OwnedFd>,
 }
@@ -51,7 +51,7 @@ impl PreparedSandbox {
 
     /// Makes `command` confine itself before its program starts; if it cannot, the
     /// program does not start.
-    pub(crate) fn confine(mut self, command: &mut Command) -> io::Result<Awaited> {
+    pub(crate) fn confine(mut self, command: &mut Command) -> io::Result<PendingListener> {
         let (ours, its) = UnixDatagram::pair()?;
         let folders = std::mem::take(&mut self.folders);
         // SAFETY: `apply` only makes system calls on data prepared here: it does not
@@ -60,7 +60,7 @@ impl PreparedSandbox {
         unsafe {
             command.pre_exec(move || self.apply(&its));
         }
-        Ok(Awaited {
+        Ok(PendingListener {
             socket: ours,
             folders,
         })
@@ -76,9 +76,8 @@ impl PreparedSandbox {
             libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, CLOSE_ON_EXEC)
         })?;
         if self.root {
-            // Root without rights over the machine, for good: without new privileges, see below,
-            // nothing gives back what was given up. The bits say so once more, where a container
-            // lets them be set.
+            // With no_new_privs, set below, dropped capabilities cannot be regained. The securebits
+            // are a second safeguard where a container allows setting them.
             // SAFETY: plain numbers as arguments.
             unsafe { libc::prctl(libc::PR_SET_SECUREBITS, NO_ROOT, 0, 0, 0) };
             Capabilities::none().set()?;
@@ -90,10 +89,10 @@ impl PreparedSandbox {
             libc::syscall(libc::SYS_landlock_restrict_self, self.rules.as_raw_fd(), 0)
         })?;
         install(&self.filters.refused, 0)?;
-        // The last one: from here on nobody would answer a brokered call before the program runs.
+        // Installed last: nobody answers brokered calls before the program runs.
         match install(&self.filters.brokered, LISTEN) {
             Ok(listener) => send(parent, listener),
-            // No such kernel, or a container's runtime listens already: only one may.
+            // Not supported, or a container runtime has a listener already: only one is allowed.
             Err(_) => {
                 let mut instead = self.filters.unbrokered.iter();
                 instead.try_for_each(|filter| install(filter, 0).map(drop))
@@ -102,11 +101,11 @@ impl PreparedSandbox {
     }
 }
 
-/// A listener; while it works on a call, signals that do not end the program wait.
+/// Create a listener; while it handles a call, non-fatal signals are deferred.
 const LISTEN: libc::c_ulong =
     libc::SECCOMP_FILTER_FLAG_NEW_LISTENER | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
 
-/// Installs a filter; with [`LISTEN`], what it answers is the listener.
+/// Installs a filter; with [`LISTEN`], returns the listener's descriptor.
 fn install(filter: &BpfProgram, flags: libc::c_ulong) -> io::Result<RawFd> {
     let program = libc::sock_fprog {
         len: u16::try_from(filter.len()).map_err(|_| io::ErrorKind::InvalidInput)?,
@@ -141,7 +140,7 @@ fn message(byte: &mut libc::iovec, control: &mut Control) -> libc::msghdr {
     message
 }
 
-/// Hands a descriptor to the parent. The child's own goes when its program starts.
+/// Sends a descriptor to the parent. The child's copy is closed when its program starts.
 fn send(parent: &UnixDatagram, descriptor: RawFd) -> io::Result<()> {
     let (mut byte, mut control) = (0_u8, Control::default());
     let mut part = libc::iovec {
@@ -164,9 +163,9 @@ fn send(parent: &UnixDatagram, descriptor: RawFd) -> io::Result<()> {
     checked(sent as libc::c_long)
 }
 
-impl Awaited {
-    /// The listener of a child whose program has started, with the folders it may change; `None`
-    /// where it has none. The child spoke before its program started, so this does not wait.
+impl PendingListener {
+    /// The listener of a child whose program has started, and its writable folders; `None` if it has
+    /// no listener. The child sends before its program starts, so this does not block.
     pub(crate) fn receive(self) -> Option<(OwnedFd, Vec<OwnedFd>)> {
         let (mut byte, mut control) = (0_u8, Control::default());
         let mut part = libc::iovec {

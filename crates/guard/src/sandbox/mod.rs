@@ -14,9 +14,9 @@ mod seccomp;
 
 use std::path::PathBuf;
 
-pub(crate) use apply::Awaited;
+pub(crate) use apply::PendingListener;
 pub use apply::PreparedSandbox;
-pub(crate) use broker::{Broker, NewGroups};
+pub(crate) use broker::{Broker, GroupPolicy};
 pub use limits::Limits;
 pub use probe::{Probe, SandboxProblem, SelfTest, probe, self_test};
 

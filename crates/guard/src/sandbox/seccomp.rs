@@ -82,9 +82,8 @@ const NEVER: &[i64] = &[
     libc::SYS_move_pages,
 ];
 
-/// Calls the [broker](super::broker) decides about and makes in the program's place. Landlock
-/// looks at none of them: they would change files all over the machine, or leave the process
-/// group that ends with the call.
+/// Calls that the [broker](super::broker) handles. Landlock checks none of them: they would change
+/// files anywhere on the machine, or leave the process group that ends with the call.
 const BROKERED: &[i64] = &[
     libc::SYS_fchmod,
     libc::SYS_fchmodat,

@@ -14,14 +14,13 @@ use tokio::process::Child;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::groups::Groups;
+use super::groups::ExtraGroups;
 use super::keeper::Keeper;
 
 /// How long a program may tidy up after it was asked to stop.
 const TIDY_UP: Duration = Duration::from_millis(250);
 
-/// How long the groups that a program made are waited for after they were killed, and how often
-/// they are looked at meanwhile.
+/// How long to wait for killed extra groups to disappear, and how often to check.
 const GONE_WITHIN: Duration = Duration::from_millis(100);
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
@@ -47,7 +46,7 @@ pub(super) struct Ended {
 #[derive(Debug)]
 pub(super) struct Group {
     leader: Pid,
-    others: Arc<Groups>,
+    others: Arc<ExtraGroups>,
     /// Readable once the leader has ended, reaped or not.
     ended: AsyncFd<OwnedFd>,
     started: Instant,
@@ -72,7 +71,7 @@ impl Group {
         match watch(leader) {
             Ok(ended) => Ok(Self {
                 leader,
-                others: Arc::new(Groups::beside(leader, keeper)),
+                others: Arc::new(ExtraGroups::beside(leader, keeper)),
                 ended,
                 started: Instant::now(),
                 reaped: false,
@@ -88,8 +87,8 @@ impl Group {
         self.leader.as_raw_nonzero().get().unsigned_abs()
     }
 
-    /// The groups that its program may make.
-    pub(super) fn others(&self) -> Arc<Groups> {
+    /// The groups that its program creates.
+    pub(super) fn others(&self) -> Arc<ExtraGroups> {
         Arc::clone(&self.others)
     }
 
@@ -143,9 +142,9 @@ impl Group {
         Ok(())
     }
 
-    /// Kills the group and those its program made; true when none of those is left.
+    /// Kills the group and those its program created; true if none of the latter is left.
     fn kill(&self) -> bool {
-        // First its own: whoever is on the way from there to another is hit here or there.
+        // Its own first: a process that is moving from it to another group is hit in one of them.
         let _ = kill_process_group(self.leader, Signal::KILL);
         let gone = self.others.end();
         let _ = kill_process_group(self.leader, Signal::KILL);

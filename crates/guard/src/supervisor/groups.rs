@@ -1,7 +1,7 @@
-//! The process groups that a sandboxed program makes beside its own, so that they end with it.
+//! The process groups that a sandboxed program creates besides its own, so that they end with it.
 //!
-//! Each is recorded here and with the keeper before it exists: the program waits in its call
-//! meanwhile. Once the list is closed no group is made any more.
+//! Each is recorded here and with the keeper before it exists, while the program is suspended in
+//! its system call. Once the list is closed, no new group can be created.
 #![allow(unsafe_code)] // a flag of pidfd_send_signal that no safe crate offers
 
 use std::io;
@@ -14,20 +14,20 @@ use rustix::process::{
 };
 
 use super::keeper::Keeper;
-use crate::sandbox::NewGroups;
+use crate::sandbox::GroupPolicy;
 
-/// How many groups beside its own a program may have at a time.
+/// Maximum number of additional groups per program at a time.
 const MOST: usize = 64;
 
-/// A process group by the process that leads it, which is not taken for another of the same number.
+/// A process group, identified by a handle of its leader so that a reused number is never signalled.
 #[derive(Debug)]
-pub(super) struct Signalled {
+pub(super) struct ProcessGroup {
     number: Pid,
-    /// None where the leader was gone when we heard of it.
+    /// `None` if the leader had already exited.
     leader: Option<OwnedFd>,
 }
 
-impl Signalled {
+impl ProcessGroup {
     pub(super) fn led_by(number: Pid) -> Self {
         Self {
             number,
@@ -35,9 +35,9 @@ impl Signalled {
         }
     }
 
-    /// Sends a signal to all members; 0 only asks whether there are any.
+    /// Sends a signal to all members; 0 only checks that there are any.
     fn signal(&self, signal: i32) -> Result<(), Errno> {
-        /// Since Linux 6.9: to the group of that process, even when the process is gone.
+        /// Since Linux 6.9: signal the group led by this process, even if the process has exited.
         const PROCESS_GROUP: libc::c_uint = 1 << 2;
         if let Some(leader) = &self.leader {
             // SAFETY: an open descriptor, plain numbers, and no further information.
@@ -66,8 +66,8 @@ impl Signalled {
         }
     }
 
-    /// Whether the number is led by another process now. While a group has members its number is
-    /// nobody else's, so a leader that runs is ours unless ours has ended.
+    /// Whether the number now belongs to another process. The kernel does not reuse a number while
+    /// its group has members, so a running leader is ours unless ours has exited.
     fn is_anothers(&self) -> bool {
         let now = Process::read(self.number.as_raw_nonzero().get());
         self.leader.is_some() && self.leader_ended() && now.is_some_and(|now| !now.zombie)
@@ -86,28 +86,28 @@ impl Signalled {
         unsafe { libc::poll(&raw mut watched, 1, 0) > 0 }
     }
 
-    /// Whether it has no members and will have none: a leader that runs may be on its way to it.
+    /// Whether it has no members and will get none. A leader that still runs may be about to create it.
     pub(super) fn is_over(&self) -> bool {
         self.leader_ended() && self.signal(0) == Err(Errno::SRCH)
     }
 }
 
-/// Kills all `groups`, and says whether none has members left.
+/// Kills all `groups`; true if none has members left.
 ///
-/// A process that was moving to another group just then is missed by one pass where the other
-/// group's turn was before its own; nobody moves twice once the list is closed.
-pub(super) fn end_all(groups: &[Signalled]) -> bool {
+/// Several passes: a process that moves between two groups during a pass can be missed by it. Once
+/// the list is closed, only moves that were already allowed can still happen.
+pub(super) fn end_all(groups: &[ProcessGroup]) -> bool {
     for _ in 0..3 {
         for group in groups {
             let _ = group.signal(Signal::KILL.as_raw());
         }
     }
-    groups.iter().all(Signalled::is_over)
+    groups.iter().all(ProcessGroup::is_over)
 }
 
-/// The groups of one program beside its own.
+/// The groups of one program besides its own.
 #[derive(Debug)]
-pub(super) struct Groups {
+pub(super) struct ExtraGroups {
     own: Pid,
     keeper: Option<Keeper>,
     list: Mutex<List>,
@@ -116,10 +116,10 @@ pub(super) struct Groups {
 #[derive(Debug, Default)]
 struct List {
     closed: bool,
-    groups: Vec<Signalled>,
+    groups: Vec<ProcessGroup>,
 }
 
-impl Groups {
+impl ExtraGroups {
     pub(super) fn beside(own: Pid, keeper: Option<Keeper>) -> Self {
         Self {
             own,
@@ -132,27 +132,27 @@ impl Groups {
         self.list.lock().unwrap_or_else(|held| held.into_inner())
     }
 
-    /// Asks all to end.
+    /// Sends SIGTERM to all.
     pub(super) fn terminate(&self) {
         for group in &self.list().groups {
             let _ = group.signal(Signal::TERM.as_raw());
         }
     }
 
-    /// From here on no group is made any more. Kills those there are; true when none is left.
+    /// Closes the list and kills all groups; true if none is left.
     pub(super) fn end(&self) -> bool {
         let mut list = self.list();
         list.closed = true;
         end_all(&list.groups)
     }
 
-    fn forget(&self, group: &Signalled) {
+    fn forget(&self, group: &ProcessGroup) {
         if let Some(keeper) = &self.keeper {
             keeper.ended(group.number.as_raw_nonzero().get().unsigned_abs());
         }
     }
 
-    /// Records the group that `leader` is about to lead.
+    /// Records the group that `leader` is about to create.
     fn record(&self, leader: Pid) -> Result<(), Errno> {
         let mut list = self.list();
         if list.closed {
@@ -174,7 +174,7 @@ impl Groups {
         if list.groups.len() >= MOST {
             return Err(Errno::PERM);
         }
-        let group = Signalled::led_by(leader);
+        let group = ProcessGroup::led_by(leader);
         if group.leader.is_none() {
             return Err(Errno::SRCH);
         }
@@ -187,7 +187,7 @@ impl Groups {
     }
 }
 
-impl Drop for Groups {
+impl Drop for ExtraGroups {
     fn drop(&mut self) {
         for group in std::mem::take(&mut self.list().groups) {
             self.forget(&group);
@@ -195,7 +195,7 @@ impl Drop for Groups {
     }
 }
 
-impl NewGroups for Groups {
+impl GroupPolicy for ExtraGroups {
     fn session(&self, caller: i32) -> Result<(), Errno> {
         let caller = Process::read(caller).ok_or(Errno::SRCH)?;
         self.record(caller.id)
@@ -209,8 +209,8 @@ impl NewGroups for Groups {
         let process = match Pid::from_raw(process) {
             None => caller,
             Some(process) if process == caller => caller,
-            // Answered here: by the time the kernel looks, the number may be that of a new child,
-            // whose group nobody would have recorded.
+            // Refused here instead of by the kernel: by then the number could belong to a new child,
+            // whose group would not be recorded.
             Some(process) => {
                 let found = Process::read(process.as_raw_nonzero().get());
                 let child =
@@ -222,7 +222,7 @@ impl NewGroups for Groups {
         if group == process {
             return self.record(process);
         }
-        // Any other group of the gateway's session, its own among them, would not end with the call.
+        // Other groups in the gateway's session, including its own, would not end with the call.
         let list = self.list();
         let known = group == self.own || list.groups.iter().any(|known| known.number == group);
         if known && !list.closed {
@@ -233,7 +233,7 @@ impl NewGroups for Groups {
     }
 }
 
-/// What `/proc` says of a process.
+/// The fields of `/proc/PID/status` that matter here.
 #[derive(Debug)]
 struct Process {
     id: Pid,
@@ -242,7 +242,7 @@ struct Process {
 }
 
 impl Process {
-    /// The process of a thread.
+    /// Reads the process that a thread belongs to.
     fn read(thread: i32) -> Option<Self> {
         let status = std::fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
         let field = |name: &str| {

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex};
 use rustix::process::Pid;
 use tokio::process::Command;
 
-use super::groups::{Signalled, end_all};
+use super::groups::{ProcessGroup, end_all};
 
 /// The supervisor's end.
 #[derive(Debug, Clone)]
@@ -82,7 +82,7 @@ impl Keeper {
         link.groups.insert(group);
     }
 
-    /// Tells it of a group that a program is about to make; an error if it cannot be told.
+    /// Announces a group that a program is about to create.
     pub(super) fn announce(&self, group: u32) -> io::Result<()> {
         let line = self.line()?;
         self.started(group);
@@ -183,15 +183,14 @@ pub fn keep_watch(input: impl Read) {
         let number = line.get(1..).and_then(|number| number.parse::<i32>().ok());
         match (line.as_bytes().first(), number.and_then(Pid::from_raw)) {
             (Some(b'+'), Some(group)) => {
-                groups.insert(group.as_raw_nonzero(), Signalled::led_by(group));
+                groups.insert(group.as_raw_nonzero(), ProcessGroup::led_by(group));
             }
             (Some(b'-'), Some(group)) => drop(groups.remove(&group.as_raw_nonzero())),
             (Some(b'?'), None) => groups.retain(|_, group| !group.is_over()),
             _ => {}
         }
     }
-    let groups: Vec<Signalled> = groups.into_values().collect();
-    // Nobody is left to wait for this, so it may take its time.
+    let groups: Vec<ProcessGroup> = groups.into_values().collect();
     for _ in 0..PASSES {
         if end_all(&groups) {
             break;
@@ -200,7 +199,7 @@ pub fn keep_watch(input: impl Read) {
     }
 }
 
-/// How often the keeper looks again for what has not ended, five milliseconds apart.
+/// How many times the keeper retries, five milliseconds apart.
 const PASSES: usize = 40;
 
 fn pause() {

@@ -22,7 +22,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::sandbox::{Awaited, Broker, PreparedSandbox, SandboxError};
+use crate::sandbox::{Broker, PendingListener, PreparedSandbox, SandboxError};
 use group::{Ended, Group};
 use keeper::Keeper;
 use output::Collector;
@@ -284,15 +284,15 @@ fn spawn(
     if let Some(keeper) = keeper {
         keeper.watch(&mut command)?;
     }
-    let awaited = sandbox.map(|sandbox| sandbox.confine(&mut command));
-    let awaited = awaited.transpose()?;
+    let pending = sandbox.map(|sandbox| sandbox.confine(&mut command));
+    let pending = pending.transpose()?;
     let child = command.spawn().inspect_err(|_| {
         if let Some(keeper) = keeper {
             keeper.failed();
         }
     })?;
     let group = Group::led_by(&child, keeper.cloned())?;
-    let listener = awaited.and_then(Awaited::receive);
+    let listener = pending.and_then(PendingListener::receive);
     let broker =
         listener.map(|(listener, folders)| Broker::start(listener, folders, group.others()));
     Ok((child, group, broker.transpose()?))

@@ -1,4 +1,4 @@
-//! Modes, owners and times of files, changed through handles.
+//! Changes to modes, owners and times of files, applied through handles.
 
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -15,10 +15,10 @@ use super::super::seccomp::FCHMODAT2;
 use super::notice::{Call, Listener};
 
 const FLAGS: i32 = libc::AT_SYMLINK_NOFOLLOW | libc::AT_EMPTY_PATH;
-/// Bits that make a file run as its owner or group.
+/// Set-user-ID and set-group-ID.
 const SET_ID: u32 = 0o6000;
 
-/// What is to be changed.
+/// The requested change.
 #[derive(Debug)]
 enum Change {
     Mode(u32),
@@ -26,7 +26,7 @@ enum Change {
     Times(Timestamps),
 }
 
-/// Whose.
+/// The file to change.
 #[derive(Debug)]
 enum Target {
     /// The file behind a descriptor of the caller.
@@ -39,21 +39,21 @@ enum Target {
     },
 }
 
-/// Makes the change that `call` is about, if it is one in `folders`.
+/// Applies the change that `call` requests if its target is inside `folders`.
 pub(super) fn change(call: &Call, listener: &Listener, folders: &Folders) -> Result<(), Errno> {
     let (target, change) = read(call)?;
     let handle = target.open(call, folders)?;
-    // From here on nothing of the caller is looked at any more, and all that was is its own.
-    if !listener.waits(call) {
+    // Nothing is read from the caller after this point, so a reused thread id cannot matter.
+    if !listener.is_valid(call) {
         return Err(Errno::SRCH);
     }
-    if !folders.hold(handle.as_fd()) {
+    if !folders.contains(handle.as_fd()) {
         return Err(Errno::PERM);
     }
-    change.make(&handle)
+    change.apply(&handle, folders.is_root(&handle))
 }
 
-/// What a call is about, read once.
+/// Decodes a call. The caller's memory is read exactly once.
 fn read(call: &Call) -> Result<(Target, Change), Errno> {
     let arguments = &call.arguments;
     let number = |argument: usize| arguments[argument] as i32;
@@ -161,7 +161,7 @@ impl Target {
                 false => Err(Errno::NOENT),
             };
         }
-        // How libc spells "the file behind this handle". Looked up here it would be our own.
+        // How libc spells "the file behind this descriptor"; resolved here, it would be ours.
         let own = ["/proc/self/fd/", "/proc/thread-self/fd/", "/dev/fd/"];
         let descriptor = std::str::from_utf8(&path).ok().and_then(|path| {
             let number = own.iter().find_map(|own| path.strip_prefix(own))?;
@@ -173,10 +173,10 @@ impl Target {
         })
     }
 
-    /// A handle that only names the file: opening it waits for nothing and asks the file nothing.
+    /// Opens the target with `O_PATH`, which neither blocks nor touches the file's contents.
     fn open(&self, call: &Call, folders: &Folders) -> Result<OwnedFd, Errno> {
         let (from, path, follow) = match self {
-            Self::Descriptor(number) => return behind(call, &format!("fd/{number}")),
+            Self::Descriptor(number) => return open_link(call, &format!("fd/{number}")),
             Self::Path { from, path, follow } => {
                 (*from, Path::new(OsStr::from_bytes(path)), follow)
             }
@@ -187,24 +187,23 @@ impl Target {
         }
         let base = match from {
             _ if path.is_absolute() => None,
-            libc::AT_FDCWD => Some(behind(call, "cwd")?),
-            number => Some(behind(call, &format!("fd/{number}"))?),
+            libc::AT_FDCWD => Some(open_link(call, "cwd")?),
+            number => Some(open_link(call, &format!("fd/{number}"))?),
         };
         let base = base.as_ref().map(|base| base.as_fd());
-        lookup(base, path, flags).map_err(|error| folders.told(base, path, error))
+        lookup(base, path, flags).map_err(|error| folders.error_for(base, path, error))
     }
 }
 
-/// Opens a path as the program would. The kernel checks with this thread's rights, which are no
-/// more than the program's.
+/// Resolves a path as the program would: this thread has no more rights than the program.
 fn lookup(base: Option<BorrowedFd<'_>>, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
-    // Links of /proc would lead through our own process.
+    // Magic links in /proc would resolve to this process.
     let resolve = ResolveFlags::NO_MAGICLINKS;
     openat2(base.unwrap_or(CWD), path, flags, Mode::empty(), resolve)
 }
 
-/// What a descriptor of the caller, or its working folder, leads to.
-fn behind(call: &Call, name: &str) -> Result<OwnedFd, Errno> {
+/// Opens a link in the caller's `/proc` folder: `cwd` or `fd/N`.
+fn open_link(call: &Call, name: &str) -> Result<OwnedFd, Errno> {
     let link = format!("/proc/{}/{name}", call.thread);
     let opened = open(link, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
     opened.map_err(|error| match error {
@@ -213,19 +212,19 @@ fn behind(call: &Call, name: &str) -> Result<OwnedFd, Errno> {
     })
 }
 
-/// Where a handle's file lies now, as the kernel knows it: one answer, which no rename can make
-/// half true. Of a file that was deleted, where it lay, with a note at the end.
+/// The current path of a handle, computed by the kernel in one atomic step, so that a concurrent
+/// rename cannot produce a mixed result. A deleted file keeps its last path, with a suffix.
 fn location(handle: BorrowedFd<'_>) -> Result<PathBuf, Errno> {
-    let link = readlink(ours(handle), Vec::new())?;
+    let link = readlink(own_path(handle), Vec::new())?;
     Ok(PathBuf::from(OsStr::from_bytes(link.as_bytes())))
 }
 
-/// A handle of this process as a path.
-fn ours(handle: BorrowedFd<'_>) -> String {
+/// The path of a handle in this process's `/proc` folder.
+fn own_path(handle: BorrowedFd<'_>) -> String {
     format!("/proc/self/fd/{}", handle.as_raw_fd())
 }
 
-/// What a program may write, by the handles its Landlock rules were made of.
+/// The writable files and folders of a program, as the same handles its Landlock rules use.
 #[derive(Debug)]
 pub(super) struct Folders(Vec<OwnedFd>);
 
@@ -234,13 +233,19 @@ impl Folders {
         Self(handles)
     }
 
-    /// Whether a handle's file is one of these or lies beneath one. A program cannot move or link
-    /// anything from outside to here (Landlock refuses that), so what lies here is its to change.
-    pub(super) fn hold(&self, handle: BorrowedFd<'_>) -> bool {
+    /// Whether a handle is one of these or is located beneath one. Landlock prevents a program from
+    /// moving or linking outside files into its folders, so whatever is located here it may change.
+    pub(super) fn contains(&self, handle: BorrowedFd<'_>) -> bool {
         location(handle).is_ok_and(|place| self.places().any(|folder| place.starts_with(folder)))
     }
 
-    /// Where the folders lie now. One that was deleted holds nothing, and its name may be another's.
+    /// Whether a handle is one of these folders itself.
+    fn is_root(&self, handle: &OwnedFd) -> bool {
+        let id = |handle: &OwnedFd| fstat(handle).map(|found| (found.st_dev, found.st_ino)).ok();
+        self.0.iter().any(|folder| id(folder) == id(handle))
+    }
+
+    /// The current paths of the folders. A deleted folder is left out: its path may be reused.
     fn places(&self) -> impl Iterator<Item = PathBuf> {
         self.0.iter().filter_map(|folder| {
             let there = fstat(folder).is_ok_and(|found| found.st_nlink > 0);
@@ -248,20 +253,20 @@ impl Folders {
         })
     }
 
-    /// The error a program is told of a path that cannot be opened: the true one where it is about
-    /// a place beneath these folders, and of all others the same, whatever is there.
-    fn told(&self, base: Option<BorrowedFd<'_>>, path: &Path, error: Errno) -> Errno {
+    /// The error to report for a path that cannot be opened: the real one inside the folders, and
+    /// always `EACCES` outside, so that the broker does not reveal what exists there.
+    fn error_for(&self, base: Option<BorrowedFd<'_>>, path: &Path, error: Errno) -> Errno {
         let parent = match path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
         };
         let parent = lookup(base, parent, OFlags::PATH | OFlags::CLOEXEC);
         let beneath = match parent {
-            Ok(parent) => self.hold(parent.as_fd()),
-            // A folder on the way is missing: where it would be, unless the path climbs.
+            Ok(parent) => self.contains(parent.as_fd()),
+            // A parent is missing. The path as written decides, unless it contains `..`.
             Err(_) if path.components().any(|part| part.as_os_str() == "..") => false,
             Err(_) => match base {
-                Some(base) => self.hold(base),
+                Some(base) => self.contains(base),
                 None => self.places().any(|folder| path.starts_with(folder)),
             },
         };
@@ -270,20 +275,26 @@ impl Folders {
 }
 
 impl Change {
-    fn make(&self, handle: &OwnedFd) -> Result<(), Errno> {
+    /// `is_root` is set for a writable folder itself, as opposed to what it contains.
+    fn apply(&self, handle: &OwnedFd, is_root: bool) -> Result<(), Errno> {
         match self {
             Self::Mode(mode) => {
                 let kind = FileType::from_raw_mode(fstat(handle)?.st_mode);
                 if kind.is_symlink() {
                     return Err(Errno::OPNOTSUPP);
                 }
-                // On a folder they only say how what is made in it is owned.
+                // On a directory these bits only affect the ownership of new entries.
                 if mode & SET_ID != 0 && !kind.is_dir() {
                     return Err(Errno::PERM);
                 }
-                // By handle alone only from Linux 6.6 on.
+                // The owner keeps access to the folder itself: without it no later call could start
+                // there, not even one that repairs the mode.
+                if is_root && mode & 0o700 != 0o700 {
+                    return Err(Errno::PERM);
+                }
+                // fchmodat2 with AT_EMPTY_PATH exists only since Linux 6.6.
                 let mode = Mode::from_raw_mode(mode & 0o7777);
-                chmodat(CWD, ours(handle.as_fd()), mode, AtFlags::empty())
+                chmodat(CWD, own_path(handle.as_fd()), mode, AtFlags::empty())
             }
             Self::Owner(user, group) => {
                 let given = |id: u32| (id != u32::MAX).then_some(id);

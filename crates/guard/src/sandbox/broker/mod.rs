@@ -1,14 +1,14 @@
-//! Makes calls in a confined program's place that Landlock does not look at: modes, owners and
-//! times of files in what the program may write, and process groups that end with its call.
+//! Performs system calls on behalf of a sandboxed program that Landlock does not check: modes,
+//! owners and times of files in its writable folders, and process groups that end with the call.
 //!
-//! The kernel stops the program in the call and tells a listener. For files, the broker copies
-//! the arguments once, opens what they name as a handle, sees that the program still waits, looks
-//! where *that handle* lies, and changes it through the handle: nothing that is swapped
-//! meanwhile counts. For groups, the arguments are numbers, which nobody can change; the new
-//! group is recorded, and then the program makes the call itself.
+//! The kernel suspends the caller and notifies the listener. For files, the broker copies the
+//! arguments once, opens the target as a handle, verifies that the caller is still suspended,
+//! checks where *that handle* is located, and applies the change through the handle, so swapping
+//! links or folders meanwhile has no effect. For groups, the arguments are integers in registers,
+//! which no other thread can change; the group is recorded and the kernel continues the call.
 //!
-//! A thread of its own serves each program, from its first such call to its end. As root it gives up
-//! the rights over others' files first, so that the kernel decides as it would for the program.
+//! Each program that makes such calls has a thread of its own. As root the thread first drops the
+//! capabilities over other users' files, so that the kernel decides as it would for the program.
 
 mod files;
 mod notice;
@@ -32,16 +32,16 @@ const STACK: usize = 128 * 1024;
 
 const CAP_SYS_PTRACE: u32 = 19;
 
-/// Who decides about new sessions and process groups.
-pub(crate) trait NewGroups: Send + Sync {
-    /// The process of thread `caller` may lead a session of its own.
+/// Decides about new sessions and process groups.
+pub(crate) trait GroupPolicy: Send + Sync {
+    /// Whether the process of thread `caller` may call `setsid`.
     fn session(&self, caller: i32) -> Result<(), Errno>;
 
-    /// `process` may move to `group`, both as in `setpgid`.
+    /// Whether thread `caller` may call `setpgid` with these arguments.
     fn group(&self, caller: i32, process: i32, group: i32) -> Result<(), Errno>;
 }
 
-/// Serves one program until it is dropped.
+/// The broker of one program. Dropping it stops the thread and closes the listener.
 #[derive(Debug)]
 pub(crate) struct Broker(JoinHandle<()>);
 
@@ -55,12 +55,12 @@ impl Broker {
     pub(crate) fn start(
         listener: OwnedFd,
         folders: Vec<OwnedFd>,
-        groups: Arc<impl NewGroups + 'static>,
+        groups: Arc<impl GroupPolicy + 'static>,
     ) -> io::Result<Self> {
         #[allow(deprecated)] // unsound only for handles that change their descriptor
         let listener = AsyncFd::with_interest(listener, Interest::READABLE)?;
         Ok(Self(tokio::spawn(async move {
-            // Most programs make no such call: no thread for those.
+            // Most programs never make such a call; they get no thread.
             let called = listener.readable().await;
             if called.is_ok_and(|ready| !ready.ready().is_read_closed()) {
                 let listener = Listener::new(listener.into_inner());
@@ -77,20 +77,20 @@ impl Broker {
     }
 }
 
-/// Starts the thread, which ends when what is handed back is dropped.
+/// Starts the thread, which ends when the returned stream is dropped.
 fn serve(
     listener: Listener,
     folders: Folders,
-    groups: Arc<impl NewGroups + 'static>,
+    groups: Arc<impl GroupPolicy + 'static>,
 ) -> io::Result<UnixStream> {
     let (open, until) = UnixStream::pair()?;
     std::thread::Builder::new()
         .name("broker".to_owned())
         .stack_size(STACK)
         .spawn(move || {
-            // Rights over others' files, which root has and the program has not; what is left is to
-            // look into the program. Where that fails the listener closes, and the program is told
-            // that there are no such calls.
+            // Root's rights over other users' files, which the program does not have. Reading the
+            // program's memory needs CAP_SYS_PTRACE. On failure the listener closes, and the
+            // program's calls fail with ENOSYS.
             let dropped = Capabilities::get().and_then(|all| all.only(CAP_SYS_PTRACE).set());
             if dropped.is_err() {
                 return;
@@ -103,7 +103,12 @@ fn serve(
     Ok(open)
 }
 
-fn decide(call: &Call, listener: &Listener, folders: &Folders, groups: &impl NewGroups) -> Answer {
+fn decide(
+    call: &Call,
+    listener: &Listener,
+    folders: &Folders,
+    groups: &impl GroupPolicy,
+) -> Answer {
     let number = |argument: usize| call.arguments[argument] as i32;
     let allowed = match call.number {
         libc::SYS_setsid => groups.session(call.thread),
@@ -115,7 +120,6 @@ fn decide(call: &Call, listener: &Listener, folders: &Folders, groups: &impl New
             };
         }
     };
-    // What was recorded is about this caller only if it still waits for the answer; if not, nobody does.
     match allowed {
         Ok(()) => Answer::Continue,
         Err(error) => Answer::Failed(error),

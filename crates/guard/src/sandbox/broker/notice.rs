@@ -1,4 +1,4 @@
-//! The kernel's side: calls as they come, the caller's memory, the answers.
+//! Seccomp notifications: receiving calls, reading the caller's memory, sending replies.
 #![allow(unsafe_code)] // calls that no safe crate offers
 
 use std::io;
@@ -12,7 +12,7 @@ const PATH_MAX: usize = 4096;
 /// Memory is there or not by the page; no machine has smaller ones.
 const PAGE: u64 = 4096;
 
-/// A call that waits for its answer.
+/// A suspended system call.
 #[derive(Debug)]
 pub(super) struct Call {
     id: u64,
@@ -22,12 +22,12 @@ pub(super) struct Call {
     pub(super) arguments: [u64; 6],
 }
 
-/// What a caller gets.
+/// The reply to a call.
 #[derive(Debug)]
 pub(super) enum Answer {
     /// Success, without the kernel doing anything.
     Done,
-    /// The call itself, made now.
+    /// The kernel executes the call itself.
     Continue,
     Failed(Errno),
 }
@@ -79,9 +79,9 @@ impl Listener {
         }
     }
 
-    /// Whether the caller still waits, and so everything that was read of it was its own: its
-    /// number cannot have become another's before.
-    pub(super) fn waits(&self, call: &Call) -> bool {
+    /// Whether the caller is still suspended in this call. If so, its thread id has not been reused,
+    /// and everything read through that id so far was the caller's own.
+    pub(super) fn is_valid(&self, call: &Call) -> bool {
         // SAFETY: the kernel reads one number that outlives the call.
         let answer = unsafe {
             libc::ioctl(
@@ -164,7 +164,7 @@ impl Call {
         match usize::try_from(read) {
             Ok(read) if read == into.len() => Ok(()),
             Ok(_) => Err(Errno::FAULT),
-            // May not be looked into, such as one that left its parents where Yama is strict.
+            // Not allowed, for example for an orphaned process with Yama's ptrace_scope = 1.
             Err(_) if io::Error::last_os_error().raw_os_error() == Some(libc::EPERM) => {
                 Err(Errno::PERM)
             }

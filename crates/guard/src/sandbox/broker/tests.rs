@@ -237,6 +237,22 @@ async fn no_file_runs_as_its_owner_or_group() {
     );
 }
 
+/// Without access for its owner no later call could start in the folder, not even to repair it.
+#[tokio::test]
+async fn a_program_cannot_lock_everybody_out_of_its_folder() {
+    let yard = Yard::new();
+    for mode in ["0", "500", "u-x"] {
+        let refused = yard.bash(&format!("chmod {mode} .")).await;
+        assert_ne!(refused.exit, Exit::Code(0), "{mode}");
+    }
+    Yard::assert_ok(
+        &yard
+            .bash("mkdir d && chmod 0 d && chmod 711 . && touch -d @1 .")
+            .await,
+    );
+    assert_eq!((yard.mode("inside"), yard.mode("inside/d")), (0o711, 0));
+}
+
 #[tokio::test]
 async fn owners_are_only_oneself() {
     let yard = Yard::new();
@@ -252,7 +268,7 @@ async fn owners_are_only_oneself() {
 
 /// The broker answers what it cannot read or find as the kernel does, and goes on.
 #[tokio::test]
-async fn crooked_arguments_get_an_error_each() {
+async fn malformed_arguments_each_get_an_error() {
     let yard = Yard::new();
     let (chmodat, utimensat) = (libc::SYS_fchmodat, libc::SYS_utimensat);
     let cases = [
@@ -403,7 +419,7 @@ async fn a_bomb_of_sessions_ends_with_the_call() {
     }
 }
 
-/// Groups come and go by the hundred in an ordinary script.
+/// ExtraGroups come and go by the hundred in an ordinary script.
 #[tokio::test]
 async fn groups_that_are_over_make_room() {
     let yard = Yard::new();
