@@ -5,6 +5,7 @@
 //! product, where it must not. A canary is a text that exists only in files outside.
 
 mod argv;
+mod changes;
 mod closed;
 mod command_line;
 mod folders;

@@ -47,6 +47,7 @@ mod disk_use;
 mod docs;
 mod doors;
 mod escape;
+mod everyday;
 mod faces;
 mod faces_host;
 mod failures;

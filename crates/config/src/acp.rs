@@ -47,8 +47,8 @@ pub struct AcpAgent {
     /// Folders it may read and run programs from, besides the system's: where it is installed, for one.
     #[serde(default)]
     pub read: Vec<PathBuf>,
-    /// `on` confines it as said above; `off` leaves it as free as the gateway's user. Agents that set
-    /// modes of files, such as Qwen Code, or bring a runtime like that of Claude Code, start only with `off`.
+    /// `on` confines it as said above; `off` leaves it as free as the gateway's user. Agents that
+    /// bring a runtime like that of Claude Code start only with `off`.
     #[serde(default = "on")]
     pub sandbox: Confinement,
     /// Whether it may use the network. Without it an agent reaches no model.

@@ -54,6 +54,11 @@ fn ways() -> Vec<(&'static str, String)> {
         ("closed streams", "beat <&- >&- 2>&- &".to_owned()),
         ("job control", "set -m; beat & disown".to_owned()),
         (
+            "a session in a session",
+            "setsid -f setsid -f bash -c 'trap \"\" TERM HUP; set -m; beat & wait'".to_owned(),
+        ),
+        ("a timeout", "timeout 1000 bash -c beat &".to_owned()),
+        (
             "stopped for a while",
             "(kill -STOP $BASHPID; beat) & kill -CONT $!; beat &".to_owned(),
         ),
@@ -128,7 +133,8 @@ fn a_deaf_program_ends_when_its_time_is_up() {
 /// Starts a program that never ends by itself, on a connection that is handed back.
 fn endless(yard: &Yard) -> Connection {
     let cmd = format!(
-        "export MARK='{}'\n{BEAT}trap '' TERM; beat & beat",
+        "export MARK='{}'\n{BEAT}trap '' TERM; setsid bash -c beat & set -m; beat & \
+         setsid -f bash -c 'echo > session; beat'; beat",
         yard.canary
     );
     let request =
@@ -137,7 +143,8 @@ fn endless(yard: &Yard) -> Connection {
     let bytes = request.bytes(connection.host());
     connection.write(&bytes).expect("sent");
     eventually("it runs", || {
-        !marked(&yard.canary).is_empty() && yard.work().join("beat").exists()
+        let files = ["beat", "session"].map(|name| yard.work().join(name));
+        !marked(&yard.canary).is_empty() && files.iter().all(|file| file.exists())
     });
     connection
 }

@@ -152,10 +152,19 @@ pub async fn sandbox() -> Vec<Finding> {
     }
     let abi = offered.landlock_abi.unwrap_or_default();
     vec![match self_test(&Supervisor::new(1)).await {
-        Ok(test) if test.contained() => Finding::fine(
-            "sandbox",
-            format!("Landlock {abi} and seccomp hold a program that tries to get out"),
-        ),
+        Ok(test) if test.contained() => {
+            let limited = match test.modes {
+                true => "",
+                false => {
+                    "; this kernel or container offers no seccomp listener, so programs cannot change modes, \
+                     owners or times of their files, and git, tar and others may fail"
+                }
+            };
+            Finding::fine(
+                "sandbox",
+                format!("Landlock {abi} and seccomp hold a program that tries to get out{limited}"),
+            )
+        }
         Ok(test) => Finding::wrong(
             "sandbox",
             format!("a program got out: {test:?}"),

@@ -3,10 +3,10 @@
 use std::os::fd::OwnedFd;
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd,
-    Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, Scope,
-    path_beneath_rules,
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, Ruleset,
+    RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, Scope, path_beneath_rules,
 };
+use rustix::fs::{FileType, Mode, OFlags};
 
 use super::{Sandbox, SandboxError};
 
@@ -22,8 +22,9 @@ const DEVICES: [&str; 5] = [
 /// The newest rules we know; what the kernel does not know yet is left out.
 const NEWEST: ABI = ABI::V9;
 
-/// The rules of `sandbox`, as a handle a child can bind itself to.
-pub(super) fn ruleset(sandbox: &Sandbox) -> Result<OwnedFd, SandboxError> {
+/// The rules of `sandbox`, as a handle a child can bind itself to, and handles of what it may
+/// change: the very ones the rules are about.
+pub(super) fn ruleset(sandbox: &Sandbox) -> Result<(OwnedFd, Vec<OwnedFd>), SandboxError> {
     let mut rules = create(sandbox.network).map_err(unavailable)?;
     let read = AccessFs::from_read(NEWEST);
     let devices = AccessFs::ReadFile | AccessFs::WriteFile;
@@ -31,19 +32,25 @@ pub(super) fn ruleset(sandbox: &Sandbox) -> Result<OwnedFd, SandboxError> {
         .add_rules(path_beneath_rules(&sandbox.read, read))
         .and_then(|rules| rules.add_rules(path_beneath_rules(DEVICES, devices)))
         .map_err(unavailable)?;
+    let mut folders = Vec::with_capacity(sandbox.write.len());
     for path in &sandbox.write {
         let place = |why: String| SandboxError::Place {
             path: path.clone(),
             why,
         };
-        let handle = PathFd::new(path).map_err(|error| place(error.to_string()))?;
-        let is_dir = std::fs::metadata(path).is_ok_and(|found| found.is_dir());
+        let handle = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
+            .map_err(|error| place(error.to_string()))?;
+        let is_dir = rustix::fs::fstat(&handle)
+            .is_ok_and(|found| FileType::from_raw_mode(found.st_mode).is_dir());
         let access = everything_in(is_dir);
         rules = rules
-            .add_rule(PathBeneath::new(handle, access))
+            .add_rule(PathBeneath::new(&handle, access))
             .map_err(|error| place(error.to_string()))?;
+        folders.push(handle);
     }
-    Option::<OwnedFd>::from(rules).ok_or_else(|| unavailable("the kernel made no ruleset"))
+    let rules = Option::<OwnedFd>::from(rules);
+    let rules = rules.ok_or_else(|| unavailable("the kernel made no ruleset"))?;
+    Ok((rules, folders))
 }
 
 fn create(network: bool) -> Result<RulesetCreated, RulesetError> {

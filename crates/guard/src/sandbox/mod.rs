@@ -6,6 +6,7 @@
 //! prepared before the fork, and where a part is missing the program does not start.
 
 mod apply;
+mod broker;
 mod landlock;
 mod limits;
 mod probe;
@@ -13,7 +14,9 @@ mod seccomp;
 
 use std::path::PathBuf;
 
+pub(crate) use apply::PendingListener;
 pub use apply::PreparedSandbox;
+pub(crate) use broker::{Broker, GroupPolicy};
 pub use limits::Limits;
 pub use probe::{Probe, SandboxProblem, SelfTest, probe, self_test};
 
@@ -42,7 +45,10 @@ pub enum SandboxError {
 }
 
 /// What a program may do. All else is refused: signals to others (from Linux 6.12),
-/// new sessions and process groups, namespaces, mounts, tracing, kernel keys.
+/// namespaces, mounts, tracing, kernel keys.
+///
+/// Modes, owners and times are changed by a broker in this process, in what the program may
+/// write and nowhere else. New sessions and process groups end with the call.
 ///
 /// Rights hold for whole trees: nothing below a writable directory can be withheld.
 /// There is no `/proc`, since that would show other programs of the same user.
@@ -73,34 +79,49 @@ impl Sandbox {
             "/libx32",
             "/nix/store",
             "/etc/alternatives",
+            "/etc/bash.bashrc",
             "/etc/ca-certificates",
             "/etc/ca-certificates.conf",
             "/etc/crypto-policies",
+            "/etc/debian_version",
             "/etc/fonts",
             "/etc/gai.conf",
+            "/etc/gitconfig",
             "/etc/group",
             "/etc/host.conf",
             "/etc/hosts",
+            "/etc/inputrc",
             "/etc/ld.so.cache",
             "/etc/ld.so.conf",
             "/etc/ld.so.conf.d",
             "/etc/locale.alias",
             "/etc/locale.conf",
             "/etc/localtime",
+            "/etc/lsb-release",
             "/etc/magic",
             "/etc/mime.types",
             "/etc/nsswitch.conf",
             "/etc/os-release",
             "/etc/passwd",
+            "/etc/perl",
             "/etc/pki/ca-trust",
             "/etc/pki/tls/cert.pem",
             "/etc/pki/tls/certs",
+            "/etc/profile",
+            "/etc/profile.d",
             "/etc/protocols",
+            "/etc/python3",
+            "/etc/python3.11",
+            "/etc/python3.12",
+            "/etc/python3.13",
             "/etc/resolv.conf",
             "/etc/services",
             "/etc/ssl/certs",
             "/etc/ssl/openssl.cnf",
+            "/etc/terminfo",
             "/etc/timezone",
+            "/etc/wgetrc",
+            "/etc/xattr.conf",
         ];
         Self {
             read: READ.iter().map(PathBuf::from).collect(),
@@ -132,11 +153,10 @@ impl Sandbox {
                 remedy: problem.remedy,
             });
         }
-        Ok(PreparedSandbox::new(
-            landlock::ruleset(self)?,
-            seccomp::filters(self.network)?,
-            self.limits.to_set(),
-        ))
+        let (rules, folders) = landlock::ruleset(self)?;
+        let filters = seccomp::filters(self.network)?;
+        let limits = self.limits.to_set();
+        Ok(PreparedSandbox::new(rules, folders, filters, limits))
     }
 }
 

@@ -79,6 +79,9 @@ pub struct SelfTest {
     pub write_contained: bool,
     /// It could not open a socket; `None` where no bash is there to try.
     pub network_contained: Option<bool>,
+    /// It could change the mode of a file of its own. Where it could not, the kernel or a container
+    /// has no listener for us, and many programs fail or complain: `git`, `tar`, `cp -p`.
+    pub modes: bool,
 }
 
 impl SelfTest {
@@ -92,12 +95,13 @@ impl SelfTest {
 const TRIES: &str = r#"
 read -r line < "$1" && [ "$line" = canary ] && echo READ
 echo touched > "$2" && echo WROTE
+chmod 400 "$3/mine" && echo CHANGED
 [ -n "$BASH_VERSION" ] && : > /dev/udp/127.0.0.1/9 && echo SENT
 exit 0
 "#;
 
-/// Runs a shell that tries to read, write and send outside its sandbox, and once
-/// more without one to see that the tries work.
+/// Runs a shell that tries to read, write and send outside its sandbox and to work inside it, and
+/// once more without one to see that the tries work.
 pub async fn self_test(supervisor: &Supervisor) -> Result<SelfTest, SuperviseError> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -107,6 +111,15 @@ pub async fn self_test(supervisor: &Supervisor) -> Result<SelfTest, SuperviseErr
     create_private(&canary.0, b"canary\n").map_err(|error| SuperviseError::Start {
         path: canary.0.clone(),
         error: std::io::Error::other(error),
+    })?;
+    let folder = RemovedFolder(canary.0.with_extension("folder"));
+    let own = || -> std::io::Result<()> {
+        std::fs::create_dir(&folder.0)?;
+        std::fs::write(folder.0.join("mine"), "")
+    };
+    own().map_err(|error| SuperviseError::Start {
+        path: folder.0.clone(),
+        error,
     })?;
     let bash = ["/bin/bash", "/usr/bin/bash"]
         .into_iter()
@@ -118,23 +131,28 @@ pub async fn self_test(supervisor: &Supervisor) -> Result<SelfTest, SuperviseErr
             "sh".into(),
             canary.0.clone(),
             written.0.clone(),
+            folder.0.clone(),
         ];
         let program = Program::new(bash.unwrap_or("/bin/sh"))
             .args(args)
+            .env("PATH", "/usr/bin:/bin")
             .timeout(Duration::from_secs(10))
             .sandbox(sandbox);
         let finished = supervisor.run(program, CancellationToken::new()).await?;
         let said = finished.stdout.text();
-        Ok::<_, SuperviseError>(["READ", "WROTE", "SENT"].map(|word| said.contains(word)))
+        let words = ["READ", "WROTE", "SENT", "CHANGED"];
+        Ok::<_, SuperviseError>(words.map(|word| said.contains(word)))
     };
     let free = attempt(None).await?;
     let _ = std::fs::remove_file(&written.0);
-    let confined = attempt(Some(Sandbox::system_read_only())).await?;
+    let sandbox = Sandbox::system_read_only().writing(&folder.0);
+    let confined = attempt(Some(sandbox)).await?;
     Ok(SelfTest {
         control: free[0] && free[1] && (free[2] || bash.is_none()),
         read_contained: !confined[0],
         write_contained: !confined[1] && !written.0.exists(),
         network_contained: bash.map(|_| !confined[2]),
+        modes: confined[3],
     })
 }
 
@@ -144,6 +162,15 @@ struct Removed(PathBuf);
 impl Drop for Removed {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// A folder that is gone afterwards, with what is in it.
+struct RemovedFolder(PathBuf);
+
+impl Drop for RemovedFolder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
@@ -168,5 +195,6 @@ mod tests {
         let result = self_test(&Supervisor::new(1)).await.unwrap();
         assert!(result.contained(), "{result:?}");
         assert_eq!(result.network_contained, Some(true));
+        assert!(result.modes, "{result:?}");
     }
 }

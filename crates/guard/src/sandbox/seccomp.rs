@@ -20,9 +20,6 @@ const NEVER: &[i64] = &[
     libc::SYS_process_madvise,
     libc::SYS_pidfd_getfd,
     libc::SYS_kcmp,
-    // Leaving the process group, and so the end of the call.
-    libc::SYS_setsid,
-    libc::SYS_setpgid,
     // Another view of the file system.
     libc::SYS_unshare,
     libc::SYS_setns,
@@ -83,31 +80,52 @@ const NEVER: &[i64] = &[
     // Where other programs run.
     libc::SYS_migrate_pages,
     libc::SYS_move_pages,
-    // Modes, owners and attributes by path: Landlock does not look at these, so they would
-    // reach every file of the machine. By descriptor only what could be opened is reached.
+];
+
+/// Calls that the [broker](super::broker) handles. Landlock checks none of them: they would change
+/// files anywhere on the machine, or leave the process group that ends with the call.
+const BROKERED: &[i64] = &[
+    libc::SYS_fchmod,
     libc::SYS_fchmodat,
     FCHMODAT2,
+    libc::SYS_fchown,
     libc::SYS_fchownat,
+    libc::SYS_utimensat,
+    libc::SYS_setpgid,
+    libc::SYS_setsid,
+];
+
+/// The older spellings of the same calls.
+#[cfg(target_arch = "x86_64")]
+const BROKERED_HERE: &[i64] = &[
+    libc::SYS_chmod,
+    libc::SYS_chown,
+    libc::SYS_lchown,
+    libc::SYS_utime,
+    libc::SYS_utimes,
+    libc::SYS_futimesat,
+];
+#[cfg(not(target_arch = "x86_64"))]
+const BROKERED_HERE: &[i64] = &[];
+
+/// Extended attributes by path, which Landlock does not look at either. Programs that copy them
+/// treat "not supported" as "nothing to do", and "not permitted" as a failure.
+const XATTR: &[i64] = &[
     libc::SYS_setxattr,
     libc::SYS_lsetxattr,
     libc::SYS_removexattr,
     libc::SYS_lremovexattr,
 ];
 
-const FCHMODAT2: i64 = 452;
+/// By descriptor too where the user is root, who owns the system's files.
+const XATTR_AS_ROOT: &[i64] = &[libc::SYS_fsetxattr, libc::SYS_fremovexattr];
+
+pub(super) const FCHMODAT2: i64 = 452;
 const STATMOUNT: i64 = 457;
 const LISTMOUNT: i64 = 458;
 
 /// The first call that was not looked at when this was written. Newer ones do not exist here.
 const FIRST_UNKNOWN: u32 = 463;
-
-/// By descriptor too, where the user is root and so owns the system's files.
-const NEVER_AS_ROOT: &[i64] = &[
-    libc::SYS_fchmod,
-    libc::SYS_fchown,
-    libc::SYS_fsetxattr,
-    libc::SYS_fremovexattr,
-];
 
 /// Calls that look at or change how another process runs, and which argument says whose; 0 is
 /// the calling process.
@@ -133,12 +151,6 @@ const IOPRIO_WHO_PROCESS: u64 = 1;
 
 #[cfg(target_arch = "x86_64")]
 const NEVER_HERE: &[i64] = &[
-    libc::SYS_chmod,
-    libc::SYS_chown,
-    libc::SYS_lchown,
-    libc::SYS_utime,
-    libc::SYS_utimes,
-    libc::SYS_futimesat,
     libc::SYS_kexec_file_load,
     libc::SYS_iopl,
     libc::SYS_ioperm,
@@ -147,6 +159,28 @@ const NEVER_HERE: &[i64] = &[
 ];
 #[cfg(not(target_arch = "x86_64"))]
 const NEVER_HERE: &[i64] = &[];
+
+/// Mode bits that make a file run as its owner or group.
+const SET_ID: [u64; 2] = [0o4000, 0o2000];
+
+/// Calls that create a file with a mode, where that is, and where the flags are that say whether
+/// one is created at all: without them the mode means nothing and may be anything.
+const CREATING: &[(i64, u8, Option<u8>)] = &[
+    (libc::SYS_openat, 3, Some(2)),
+    (libc::SYS_mknodat, 2, None),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_open, 2, Some(1)),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_creat, 1, None),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_mknod, 1, None),
+];
+
+/// Flags of `open` that create a file; of `O_TMPFILE`, the bit that is not `O_DIRECTORY`.
+const CREATES: [u64; 2] = [
+    libc::O_CREAT as u64,
+    (libc::O_TMPFILE & !libc::O_DIRECTORY) as u64,
+];
 
 /// Types of `clone` that make a namespace.
 const NAMESPACES: [i32; 7] = [
@@ -166,43 +200,79 @@ const NETWORK_DOMAINS: [i32; 3] = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLI
 /// Terminal requests that type in another program's name.
 const TYPING: [u64; 2] = [0x5412, 0x541C]; // TIOCSTI, TIOCLINUX
 
-/// The filters to install, in order. They depend on nothing but the network, so each kind is
-/// built once.
-pub(super) fn filters(network: bool) -> Result<Vec<BpfProgram>, SandboxError> {
-    static WITHOUT: OnceLock<Vec<BpfProgram>> = OnceLock::new();
-    static WITH: OnceLock<Vec<BpfProgram>> = OnceLock::new();
+/// The filters to install: two in the ordinary case, since each costs time at every start.
+#[derive(Debug)]
+pub(super) struct Filters {
+    /// Refuses what is refused for good.
+    pub(super) refused: BpfProgram,
+    /// Sends [`BROKERED`] calls to a listener, and answers what is absent.
+    pub(super) brokered: BpfProgram,
+    /// Where the kernel or a container offers no listener: answers what is absent, and refuses
+    /// the calls that would be brokered.
+    pub(super) unbrokered: [BpfProgram; 2],
+}
+
+/// The filters depend on nothing but the network, so each kind is built once.
+pub(super) fn filters(network: bool) -> Result<&'static Filters, SandboxError> {
+    static WITHOUT: OnceLock<Filters> = OnceLock::new();
+    static WITH: OnceLock<Filters> = OnceLock::new();
     let built = if network { &WITH } else { &WITHOUT };
     if let Some(filters) = built.get() {
-        return Ok(filters.clone());
+        return Ok(filters);
     }
-    let fresh = build(network)?;
-    Ok(built.get_or_init(|| fresh).clone())
+    let fresh = Filters {
+        refused: compiled(refused(network))?,
+        brokered: absent(&[BROKERED, BROKERED_HERE].concat()),
+        unbrokered: [absent(&[]), compiled(unbrokered())?],
+    };
+    Ok(built.get_or_init(|| fresh))
 }
 
-fn build(network: bool) -> Result<Vec<BpfProgram>, SandboxError> {
+type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+
+/// A filter that answers what `rules` match with `EPERM`.
+fn compiled(rules: Result<Rules, BackendError>) -> Result<BpfProgram, SandboxError> {
     let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(unavailable)?;
-    let rules = refused(network).map_err(unavailable)?;
+    let rules = rules.map_err(unavailable)?;
     let refuse = SeccompAction::Errno(libc::EPERM.unsigned_abs());
-    let filter = SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch);
-    let filter: BpfProgram = filter
+    SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch)
         .and_then(|filter| filter.try_into())
-        .map_err(unavailable)?;
-    Ok(vec![absent(), filter])
+        .map_err(unavailable)
 }
 
-fn refused(network: bool) -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
-    let when = |conditions| SeccompRule::new(conditions);
-    let mut rules: BTreeMap<i64, Vec<SeccompRule>> = NEVER
+/// Conditions that one of `bits` is set in an argument.
+fn any_bit(bits: &[u64], argument: u8) -> Result<Vec<SeccompCondition>, BackendError> {
+    let set = |bit: &u64| SeccompCondition::new(argument, Width::Dword, Is::MaskedEq(*bit), *bit);
+    bits.iter().map(set).collect()
+}
+
+/// What is refused of [`BROKERED`] where no broker can be asked: everything by path, and by
+/// descriptor what root owns or what would make a file run as its owner.
+fn unbrokered() -> Result<Rules, BackendError> {
+    let mut rules: Rules = BROKERED
         .iter()
-        .chain(NEVER_HERE)
-        .chain(if geteuid().is_root() {
-            NEVER_AS_ROOT
-        } else {
-            &[]
-        })
+        .chain(BROKERED_HERE)
         .map(|call| (*call, Vec::new()))
         .collect();
-    let other_than_zero = |argument| SeccompCondition::new(argument, Width::Qword, Is::Ne, 0);
+    if !geteuid().is_root() {
+        let special = any_bit(&SET_ID, 1)?.into_iter();
+        let special = special.map(|bit| SeccompRule::new(vec![bit]));
+        rules.insert(libc::SYS_fchmod, special.collect::<Result<_, _>>()?);
+        rules.remove(&libc::SYS_fchown);
+    }
+    // Without a path the times are a descriptor's.
+    let by_path = SeccompCondition::new(1, Width::Qword, Is::Ne, 0)?;
+    rules.insert(libc::SYS_utimensat, vec![SeccompRule::new(vec![by_path])?]);
+    Ok(rules)
+}
+
+fn refused(network: bool) -> Result<Rules, BackendError> {
+    let when = |conditions| SeccompRule::new(conditions);
+    let mut rules: Rules = NEVER
+        .iter()
+        .chain(NEVER_HERE)
+        .map(|call| (*call, Vec::new()))
+        .collect();
     for (call, whom) in OF_WHOM {
         let other = SeccompCondition::new(whom, Width::Dword, Is::Ne, 0)?;
         rules.insert(call, vec![when(vec![other])?]);
@@ -211,20 +281,20 @@ fn refused(network: bool) -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendErro
         let several = SeccompCondition::new(0, Width::Dword, Is::Ne, one)?;
         rules.entry(call).or_default().push(when(vec![several])?);
     }
-    // Times by path; without one they are a descriptor's.
-    let by_path = when(vec![other_than_zero(1)?])?;
-    rules.insert(libc::SYS_utimensat, vec![by_path]);
-    if !geteuid().is_root() {
-        let special = [0o4000_u64, 0o2000].map(|bit| {
-            when(vec![SeccompCondition::new(
-                1,
-                Width::Dword,
-                Is::MaskedEq(bit),
-                bit,
-            )?])
-        });
-        let special = special.into_iter().collect::<Result<_, _>>()?;
-        rules.insert(libc::SYS_fchmod, special);
+    for (call, mode, flags) in CREATING.iter().copied() {
+        let made = match flags {
+            Some(flags) => any_bit(&CREATES, flags)?.into_iter().map(Some).collect(),
+            None => vec![None],
+        };
+        let mut creating = Vec::new();
+        for (bit, made) in any_bit(&SET_ID, mode)?
+            .iter()
+            .flat_map(|bit| made.iter().map(move |made| (bit, made)))
+        {
+            let both = std::iter::once(bit).chain(made).cloned().collect();
+            creating.push(when(both)?);
+        }
+        rules.insert(call, creating);
     }
     let namespaces = NAMESPACES.map(|flag| {
         let flag = u64::from(flag.cast_unsigned());
@@ -275,38 +345,64 @@ fn refused(network: bool) -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendErro
 /// there:
 ///
 /// - `clone3`, whose flags are behind a pointer where no filter can look: libc then uses `clone`.
+/// - `openat2`, whose mode is behind a pointer too: programs then use `openat`.
 /// - `pidfd_open`, by which any process could be waited for and, on some kernels, signalled. A
 ///   program still gets descriptors of its own children from `clone`.
 /// - `inotify_add_watch`, since Landlock does not look at it: a watch needs no right to open what
 ///   it watches, and would tell the names of all files that are made in the gateway's home. The
 ///   answer is the one of a machine that is out of watches, for which `tail -f`, `tsc --watch` and
 ///   others fall back to polling; with `EPERM`, `tail -f` would show nothing new without a word.
+/// - Extended attributes, as a file system without them.
 /// - Every number that was not looked at when this was written.
 ///
 /// Also refuses the x32 calling convention, which has other numbers for the same calls and the
-/// same architecture mark, so that the other filter would not notice.
-fn absent() -> BpfProgram {
-    const LOAD: u16 = 0x20; // BPF_LD | BPF_W | BPF_ABS
-    const IF_EQUAL: u16 = 0x15; // BPF_JMP | BPF_JEQ | BPF_K
-    const IF_AT_LEAST: u16 = 0x35; // BPF_JMP | BPF_JGE | BPF_K
-    const RETURN: u16 = 0x06; // BPF_RET | BPF_K
-    const CLONE3: u32 = libc::SYS_clone3 as u32;
-    const PIDFD_OPEN: u32 = libc::SYS_pidfd_open as u32;
-    const ADD_WATCH: u32 = libc::SYS_inotify_add_watch as u32;
+/// same architecture mark, so that the other filter would not notice. Other architectures are
+/// ended by that one, whose answer counts for more.
+///
+/// What is `brokered` goes to the listener.
+fn absent(brokered: &[i64]) -> BpfProgram {
     const X32: u32 = 0x4000_0000;
-    let step = |code, jt, jf, k| seccompiler::sock_filter { code, jt, jf, k };
     let errno = |number: i32| libc::SECCOMP_RET_ERRNO | number.unsigned_abs();
-    vec![
-        step(LOAD, 0, 0, 0), // the call's number
-        step(IF_EQUAL, 5, 0, CLONE3),
-        step(IF_EQUAL, 4, 0, PIDFD_OPEN),
-        step(IF_EQUAL, 4, 0, ADD_WATCH),
-        step(IF_AT_LEAST, 1, 0, X32),
-        step(IF_AT_LEAST, 1, 3, FIRST_UNKNOWN),
+    let mut filter = vec![step(LOAD, 0, 0, 0)]; // the call's number
+    for call in [libc::SYS_clone3, libc::SYS_openat2, libc::SYS_pidfd_open] {
+        filter.extend(answer(call, errno(libc::ENOSYS)));
+    }
+    filter.extend(answer(libc::SYS_inotify_add_watch, errno(libc::ENOSPC)));
+    let as_root = if geteuid().is_root() {
+        XATTR_AS_ROOT
+    } else {
+        &[]
+    };
+    for call in XATTR.iter().chain(as_root) {
+        filter.extend(answer(*call, errno(libc::EOPNOTSUPP)));
+    }
+    for call in brokered {
+        filter.extend(answer(*call, libc::SECCOMP_RET_USER_NOTIF));
+    }
+    filter.extend([
+        step(IF_AT_LEAST, 0, 1, X32),
         step(RETURN, 0, 0, errno(libc::EPERM)),
+        step(IF_AT_LEAST, 0, 1, FIRST_UNKNOWN),
         step(RETURN, 0, 0, errno(libc::ENOSYS)),
-        step(RETURN, 0, 0, errno(libc::ENOSPC)),
         step(RETURN, 0, 0, libc::SECCOMP_RET_ALLOW),
+    ]);
+    filter
+}
+
+const LOAD: u16 = 0x20; // BPF_LD | BPF_W | BPF_ABS
+const IF_EQUAL: u16 = 0x15; // BPF_JMP | BPF_JEQ | BPF_K
+const IF_AT_LEAST: u16 = 0x35; // BPF_JMP | BPF_JGE | BPF_K
+const RETURN: u16 = 0x06; // BPF_RET | BPF_K
+
+const fn step(code: u16, jt: u8, jf: u8, k: u32) -> seccompiler::sock_filter {
+    seccompiler::sock_filter { code, jt, jf, k }
+}
+
+/// Two steps that answer one call, when its number is loaded.
+const fn answer(call: i64, action: u32) -> [seccompiler::sock_filter; 2] {
+    [
+        step(IF_EQUAL, 0, 1, call as u32),
+        step(RETURN, 0, 0, action),
     ]
 }
 
@@ -325,11 +421,9 @@ mod tests {
     fn filters_fit_what_a_kernel_accepts() {
         for network in [false, true] {
             let filters = filters(network).unwrap();
-            assert!(
-                filters
-                    .iter()
-                    .all(|filter| (1..=4096).contains(&filter.len()))
-            );
+            let all = [&filters.refused, &filters.brokered];
+            let fits = |filter: &BpfProgram| (1..=4096).contains(&filter.len());
+            assert!(all.into_iter().chain(&filters.unbrokered).all(fits));
         }
     }
 

@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
@@ -13,8 +14,15 @@ use tokio::process::Child;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::groups::ExtraGroups;
+use super::keeper::Keeper;
+
 /// How long a program may tidy up after it was asked to stop.
 const TIDY_UP: Duration = Duration::from_millis(250);
+
+/// How long to wait for killed extra groups to disappear, and how often to check.
+const GONE_WITHIN: Duration = Duration::from_millis(100);
+const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 /// How a program ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +46,7 @@ pub(super) struct Ended {
 #[derive(Debug)]
 pub(super) struct Group {
     leader: Pid,
+    others: Arc<ExtraGroups>,
     /// Readable once the leader has ended, reaped or not.
     ended: AsyncFd<OwnedFd>,
     started: Instant,
@@ -53,7 +62,7 @@ impl Drop for Group {
 }
 
 impl Group {
-    pub(super) fn led_by(child: &Child) -> io::Result<Self> {
+    pub(super) fn led_by(child: &Child, keeper: Option<Keeper>) -> io::Result<Self> {
         let leader = child
             .id()
             .and_then(|id| i32::try_from(id).ok())
@@ -62,6 +71,7 @@ impl Group {
         match watch(leader) {
             Ok(ended) => Ok(Self {
                 leader,
+                others: Arc::new(ExtraGroups::beside(leader, keeper)),
                 ended,
                 started: Instant::now(),
                 reaped: false,
@@ -75,6 +85,11 @@ impl Group {
 
     pub(super) fn id(&self) -> u32 {
         self.leader.as_raw_nonzero().get().unsigned_abs()
+    }
+
+    /// The groups that its program creates.
+    pub(super) fn others(&self) -> Arc<ExtraGroups> {
+        Arc::clone(&self.others)
     }
 
     /// Sees the group through to its end: by itself, by `timeout`, or by `stop`.
@@ -99,10 +114,18 @@ impl Group {
         };
         if asked_to_stop {
             let _ = kill_process_group(self.leader, Signal::TERM);
+            self.others.terminate();
             let _ = tokio::time::timeout(TIDY_UP, self.leader_ended()).await;
         }
         // The leader is not reaped yet, so this number cannot have become another's.
-        self.kill();
+        if !self.kill() {
+            let gone = async {
+                while !self.kill() {
+                    tokio::time::sleep(LOOK_AGAIN).await;
+                }
+            };
+            let _ = tokio::time::timeout(GONE_WITHIN, gone).await;
+        }
         self.leader_ended().await?;
         let duration = self.started.elapsed();
         self.reaped = true;
@@ -119,8 +142,13 @@ impl Group {
         Ok(())
     }
 
-    fn kill(&self) {
+    /// Kills the group and those its program created; true if none of the latter is left.
+    fn kill(&self) -> bool {
+        // Its own first: a process that is moving from it to another group is hit in one of them.
         let _ = kill_process_group(self.leader, Signal::KILL);
+        let gone = self.others.end();
+        let _ = kill_process_group(self.leader, Signal::KILL);
+        gone
     }
 }
 

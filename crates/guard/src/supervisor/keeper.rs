@@ -6,7 +6,7 @@
 //! When the last who holds that end is gone, it kills the groups that are left and ends.
 #![allow(unsafe_code)] // pre_exec, and a call that is safe there
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -14,9 +14,10 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 
-use rustix::io::Errno;
-use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+use rustix::process::Pid;
 use tokio::process::Command;
+
+use super::groups::{ProcessGroup, end_all};
 
 /// The supervisor's end.
 #[derive(Debug, Clone)]
@@ -79,6 +80,13 @@ impl Keeper {
     pub(super) fn started(&self, group: u32) {
         let mut link = self.0.link.lock().unwrap_or_else(|held| held.into_inner());
         link.groups.insert(group);
+    }
+
+    /// Announces a group that a program is about to create.
+    pub(super) fn announce(&self, group: u32) -> io::Result<()> {
+        let line = self.line()?;
+        self.started(group);
+        line.say(&format!("+{group}\n"))
     }
 
     /// Tells it of a group that is gone.
@@ -170,24 +178,33 @@ impl Line {
 
 /// The keeper's own end: reads of groups until the supervisor is gone, then kills what is left.
 pub fn keep_watch(input: impl Read) {
-    let mut groups = BTreeSet::new();
+    let mut groups = BTreeMap::new();
     for line in BufReader::new(input).lines().map_while(Result::ok) {
         let number = line.get(1..).and_then(|number| number.parse::<i32>().ok());
         match (line.as_bytes().first(), number.and_then(Pid::from_raw)) {
-            (Some(b'+'), Some(group)) => drop(groups.insert(group.as_raw_nonzero())),
+            (Some(b'+'), Some(group)) => {
+                groups.insert(group.as_raw_nonzero(), ProcessGroup::led_by(group));
+            }
             (Some(b'-'), Some(group)) => drop(groups.remove(&group.as_raw_nonzero())),
-            (Some(b'?'), None) => groups.retain(|group| {
-                let there = Pid::from_raw(group.get()).map(test_kill_process_group);
-                there != Some(Err(Errno::SRCH))
-            }),
+            (Some(b'?'), None) => groups.retain(|_, group| !group.is_over()),
             _ => {}
         }
     }
-    for group in groups {
-        if let Some(group) = Pid::from_raw(group.get()) {
-            let _ = kill_process_group(group, Signal::KILL);
+    let groups: Vec<ProcessGroup> = groups.into_values().collect();
+    for _ in 0..PASSES {
+        if end_all(&groups) {
+            break;
         }
+        pause();
     }
+}
+
+/// How many times the keeper retries, five milliseconds apart.
+const PASSES: usize = 40;
+
+fn pause() {
+    // SAFETY: no descriptors at all, and a timeout in milliseconds.
+    unsafe { libc::poll(std::ptr::null_mut(), 0, 5) };
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
 //! The one way to start a program.
 //!
 //! Each program leads its own process group. When it ends, is cancelled, runs out
-//! of time, or whoever asked for it goes away, the whole group is killed and the
-//! leader reaped. A task of its own sees to that, so dropping a future loses nothing.
+//! of time, or whoever asked for it goes away, the whole group is killed, with those that
+//! a sandboxed program made, and the leader reaped. A task of its own sees to that, so dropping a future loses nothing.
 
 mod group;
+mod groups;
 mod keeper;
 mod output;
 mod program;
@@ -21,7 +22,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::sandbox::{PreparedSandbox, SandboxError};
+use crate::sandbox::{Broker, PendingListener, PreparedSandbox, SandboxError};
 use group::{Ended, Group};
 use keeper::Keeper;
 use output::Collector;
@@ -182,7 +183,7 @@ impl Supervisor {
             .map_err(|_| SuperviseError::Busy { max: self.max })?;
         let sandbox = program.sandbox.as_ref().map(|s| s.prepare()).transpose()?;
         let started = spawn(&program, sandbox, self.keeper.as_ref());
-        let (mut child, group) = started.map_err(|error| SuperviseError::Start {
+        let (mut child, group, broker) = started.map_err(|error| SuperviseError::Start {
             path: program.path.clone(),
             error,
         })?;
@@ -200,6 +201,7 @@ impl Supervisor {
         let keep = group.keep(child, program.timeout, stop.clone());
         let keeper = tokio::spawn(async move {
             let ended = keep.await;
+            drop(broker);
             if let Some(watch) = watch {
                 watch.ended(id);
             }
@@ -260,7 +262,7 @@ fn spawn(
     program: &Program,
     sandbox: Option<PreparedSandbox>,
     keeper: Option<&Keeper>,
-) -> io::Result<(Child, Group)> {
+) -> io::Result<(Child, Group, Option<Broker>)> {
     let stdin = match program.stdin {
         Stdin::None => Stdio::null(),
         Stdin::Bytes(_) | Stdin::Piped => Stdio::piped(),
@@ -282,16 +284,18 @@ fn spawn(
     if let Some(keeper) = keeper {
         keeper.watch(&mut command)?;
     }
-    if let Some(sandbox) = sandbox {
-        sandbox.confine(&mut command);
-    }
+    let pending = sandbox.map(|sandbox| sandbox.confine(&mut command));
+    let pending = pending.transpose()?;
     let child = command.spawn().inspect_err(|_| {
         if let Some(keeper) = keeper {
             keeper.failed();
         }
     })?;
-    let group = Group::led_by(&child)?;
-    Ok((child, group))
+    let group = Group::led_by(&child, keeper.cloned())?;
+    let listener = pending.and_then(PendingListener::receive);
+    let broker =
+        listener.map(|(listener, folders)| Broker::start(listener, folders, group.others()));
+    Ok((child, group, broker.transpose()?))
 }
 
 #[cfg(test)]
