@@ -30,10 +30,11 @@ pub struct Params {
     /// The file ID of the artifact to read.
     #[schemars(length(min = 1))]
     file_id: String,
-    /// Chat ID where the artifact is stored; "results" for the whole of a large result (its artifactId).
+    /// Chat ID where the artifact is stored; may be left out where file_id is one of your own artifacts or the artifactId of a large
+    /// result ("results" names the latter too).
     #[serde(rename = "chatId")]
     #[schemars(length(min = 1))]
-    chat_id: String,
+    chat_id: Option<String>,
     /// Character offset to start from. Use nextOffset from a previous response to continue reading.
     offset: Option<u64>,
     /// Max characters per call. Default: 10K (raw) or 100K (smartGrepQuery).
@@ -209,7 +210,7 @@ impl TypedTool for ReadArtifact {
         let reader = Reader::from(context);
         let record = self
             .shelf
-            .find(&params.file_id, &params.chat_id, &reader)
+            .find(&params.file_id, params.chat_id.as_deref(), &reader)
             .await?;
         let bytes = self.shelf.store.open(record.id, None).await;
         let bytes = bytes.map_err(|e| failure(&e))?;
