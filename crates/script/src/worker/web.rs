@@ -26,12 +26,15 @@ fn natives<'js>(ctx: &Ctx<'js>) -> rquickjs::Result<Object<'js>> {
     let natives = Object::new(ctx.clone())?;
     let parse = |url: String, base: Option<String>| parse(&url, base.as_deref());
     natives.set("parseUrl", Function::new(ctx.clone(), parse)?)?;
-    let change =
-        |url: String, part: String, value: String| change(&url, &part, &value).map(|url| parts(&url));
+    let change = |url: String, part: String, value: String| {
+        change(&url, &part, &value).map(|url| parts(&url))
+    };
     natives.set("changeUrl", Function::new(ctx.clone(), change)?)?;
     let parse_form = |query: String| -> Vec<Vec<String>> {
         let pairs = form_urlencoded::parse(query.as_bytes());
-        pairs.map(|(name, value)| vec![name.into_owned(), value.into_owned()]).collect()
+        pairs
+            .map(|(name, value)| vec![name.into_owned(), value.into_owned()])
+            .collect()
     };
     natives.set("parseForm", Function::new(ctx.clone(), parse_form)?)?;
     let write_form = |pairs: Vec<Vec<String>>| {
@@ -179,5 +182,12 @@ fn uuid() -> String {
     bytes[6] = bytes[6] & 0x0f | 0x40;
     bytes[8] = bytes[8] & 0x3f | 0x80;
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
+    [
+        &hex[..8],
+        &hex[8..12],
+        &hex[12..16],
+        &hex[16..20],
+        &hex[20..],
+    ]
+    .join("-")
 }

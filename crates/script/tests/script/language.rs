@@ -212,9 +212,9 @@ async fn the_console_is_kept_in_order_also_when_the_script_fails() {
         [(Level::Warn, ""), (Level::Info, "i"), (Level::Debug, "d")]
     );
     assert!(
-        lines[5]
-            .1
-            .starts_with("[not shown: a value that refers to itself cannot be shown as JSON at `round`"),
+        lines[5].1.starts_with(
+            "[not shown: a value that refers to itself cannot be shown as JSON at `round`"
+        ),
         "{}",
         lines[5].1
     );

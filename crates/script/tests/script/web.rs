@@ -179,5 +179,9 @@ async fn what_json_cannot_say_is_named_with_its_place() {
         let fault = fault(code, FaultKind::Output).await;
         assert_eq!(fault.message, message, "{code}");
     }
-    check("const x = { n: 1 }; return [x, x]", json!([{ "n": 1 }, { "n": 1 }])).await;
+    check(
+        "const x = { n: 1 }; return [x, x]",
+        json!([{ "n": 1 }, { "n": 1 }]),
+    )
+    .await;
 }
