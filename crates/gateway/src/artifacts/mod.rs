@@ -30,8 +30,10 @@ use manyhands_store::{
 };
 use schemars::JsonSchema;
 use serde::Serialize;
+use tokio_util::sync::CancellationToken;
 
 use crate::settings::LiveSettings;
+use reading::{Documents, Extracted, Source};
 
 /// The chat under which large results are read.
 pub(crate) const RESULTS: &str = "results";
@@ -85,6 +87,7 @@ pub(crate) struct Shelf {
     pub(crate) links: Links,
     pub(crate) redactor: Arc<ArcSwap<Redactor>>,
     pub(crate) disk: DiskWatch,
+    documents: Documents,
     settings: LiveSettings,
     clock: Arc<dyn Clock>,
 }
@@ -101,6 +104,7 @@ impl Shelf {
             links: Links::new(store.vault(), clock.clone()),
             redactor,
             disk: store.disk().clone(),
+            documents: Documents::default(),
             settings,
             clock,
         }
@@ -233,6 +237,36 @@ impl Shelf {
         };
         self.disk.admit(reader.caller.is_owner())?;
         self.store.put_stream(new, content).await
+    }
+
+    /// A file as it is read: its bytes as they come, without known secrets.
+    pub(crate) async fn source(&self, record: &ArtifactRecord) -> Result<Source, ToolError> {
+        let bytes = self.store.open(record.id, None).await;
+        let bytes = bytes.map_err(|e| failure(&e))?;
+        Ok(Source::new(bytes, &self.redactor.load()))
+    }
+
+    /// The text of a document, and the same without known secrets.
+    pub(crate) async fn document(
+        &self,
+        record: &ArtifactRecord,
+        html: bool,
+        cancel: &CancellationToken,
+    ) -> Result<(Extracted, Source), ToolError> {
+        if record.size > reading::MAX_DOCUMENT {
+            let message = format!(
+                "it has {} bytes, and at most {} can be read as a document",
+                record.size,
+                reading::MAX_DOCUMENT
+            );
+            return Err(ToolError::new(ErrorCode::TooLarge, message));
+        }
+        let bytes = self.store.open(record.id, None).await;
+        let bytes = bytes.map_err(|e| failure(&e))?;
+        let read = self.documents.read(&record.sha256, html, bytes, cancel);
+        let extracted = read.await?;
+        let source = Source::of_text(extracted.text.clone(), &self.redactor.load());
+        Ok((extracted, source))
     }
 
     /// The largest file that is kept, in bytes.

@@ -249,11 +249,12 @@ fn codes_of_fonts_are_read_by_their_tables_and_names() {
     ];
     let content = b"BT /F1 10 Tf <000100020010001100120020002100FF> Tj ET";
     check(&page(font, content, &more), Kind::Pdf, "Hfiabc😀z\n");
-    let named = "/Subtype /Type1 /Encoding << /Differences [65 /eacute /uni20AC 97 /germandbls] >>";
+    let named =
+        "/Subtype /Type1 /Encoding << /Differences [65 /eacute /uni20AC /ffi 97 /germandbls] >>";
     check(
-        &page(named, b"BT /F1 9 Tf (ABa'b) Tj ET", &[]),
+        &page(named, b"BT /F1 9 Tf (ABoCcea'b) Tj ET", &[]),
         Kind::Pdf,
-        "é€ß’b\n",
+        "é€officeß’b\n",
     );
 }
 

@@ -417,7 +417,8 @@ impl Hands {
                 .expect("no panic while held")
                 .absorb(&read);
         }
-        let content = self.scripts.shelf.text(&record).await?;
+        let text = self.scripts.shelf.text(&record, &self.end);
+        let content = text.await?;
         Ok(json!({
             "success": true, "content": content, "size": record.size,
             "filename": record.name, "mimeType": record.mime,
@@ -553,6 +554,11 @@ fn failure(fault: &Fault, logs: &[String]) -> ToolError {
             ErrorCode::TooLarge
         }
         FaultKind::Thrown => ErrorCode::Failed,
+    };
+    // What JSON cannot say is not a matter of size.
+    let code = match (fault.kind, fault.name.as_str()) {
+        (FaultKind::Output, "TypeError") => ErrorCode::Failed,
+        _ => code,
     };
     let mut message = match fault.kind {
         FaultKind::Syntax => format!("code: {fault}"),

@@ -319,8 +319,7 @@ impl Drawing<'_, '_> {
             y: after[5],
             size: high,
         });
-        let clean: String = shown.chars().filter(|c| !c.is_control()).collect();
-        work.push(&clean)
+        work.push(&plain(&shown))
     }
 
     /// Draws a form, which is a page within a page.
@@ -364,6 +363,23 @@ impl Drawing<'_, '_> {
         (self.state, self.saved, self.text, self.line) = before;
         Ok(())
     }
+}
+
+/// Text as it is searched for: letters that are drawn as one are several.
+fn plain(shown: &str) -> String {
+    let mut plain = String::with_capacity(shown.len());
+    for c in shown.chars().filter(|c| !c.is_control()) {
+        match c {
+            '\u{fb00}' => plain.push_str("ff"),
+            '\u{fb01}' => plain.push_str("fi"),
+            '\u{fb02}' => plain.push_str("fl"),
+            '\u{fb03}' => plain.push_str("ffi"),
+            '\u{fb04}' => plain.push_str("ffl"),
+            '\u{a0}' => plain.push(' '),
+            other => plain.push(other),
+        }
+    }
+    plain
 }
 
 /// Where to go on behind a picture that is written among the text.
