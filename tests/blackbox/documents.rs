@@ -336,7 +336,7 @@ fn a_path_into_json_of_a_hundred_megabytes_needs_little_memory() {
     assert_eq!(last["result"]["content"], "\"needle\"", "{last}");
     let some = read(json!({ "json_path": "results", "array_indices": "3,1", "limit": 30 }));
     assert_eq!(
-        some["result"]["content"], "[\n  {\n    \"n\": 3,\n    \"text\"",
+        some["result"]["content"], "[\n  {\n    \"n\": 3,\n    \"text\": ",
         "{some}"
     );
     let first = read(json!({ "json_path": "results.0.n" }));

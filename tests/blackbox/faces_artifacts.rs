@@ -168,8 +168,7 @@ fn a_model_is_told_the_same() {
         .iter()
         .map(|row| json!({ "name": row.tool, "arguments": row.arguments }))
         .collect();
-    let turns =
-        json!({ "turns": [{ "when": { "user": "go" }, "calls": calls }, { "text": "done" }] });
+    let turns = json!({ "turns": [{ "when": { "user": "go" }, "calls": calls }, { "when": { "result_of": "gateway_write_artifact" }, "text": "done" }] });
     let script = home.outside("model.yaml");
     std::fs::write(&script, turns.to_string()).expect("a script"); // JSON is YAML
     let models = format!(

@@ -124,7 +124,7 @@ fn a_script_of_a_turn_that_heard_a_server_asks_before_running_anything() {
         let end = turn(&gateway, decision, "all in code");
         assert_eq!(end["text"], "done", "the model is told: {end}");
         assert!(!ran(&gateway), "nothing was run");
-        let listed = gateway.get("/api/approvals?state=pending").json();
+        let listed = gateway.get("/api/approvals").json();
         let asked = &listed["result"]["approvals"][0];
         assert_eq!(asked["tool"], "bash", "{listed}");
         decide(&gateway, &asked["id"], decision);

@@ -107,14 +107,22 @@ pub enum DocumentError {
 /// Whether a file that begins with `head` may be a document whose bytes are not text.
 pub fn may_be_document(head: &[u8], name: &str) -> bool {
     let zip = head.starts_with(b"PK\x03\x04") && !is_plain_archive(name);
-    zip || pdf::is_pdf(head)
+    // Text may speak of PDF; what has something before its header is believed by its name.
+    let start = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    let pdf = start.trim_ascii_start().starts_with(b"%PDF-");
+    let by_name = || has_extension(name, "pdf") && pdf::is_pdf(head);
+    zip || pdf || by_name()
+}
+
+fn has_extension(name: &str, word: &str) -> bool {
+    let end = name.rsplit_once('.').map(|(_, end)| end);
+    end.is_some_and(|end| end.eq_ignore_ascii_case(word))
 }
 
 /// Archives of files, by their names: there is nothing to look for in them.
 fn is_plain_archive(name: &str) -> bool {
-    let end = name.rsplit('.').next().unwrap_or_default();
     let archives = ["zip", "jar", "apk", "war", "whl", "xpi"];
-    archives.iter().any(|one| end.eq_ignore_ascii_case(one))
+    archives.iter().any(|one| has_extension(name, one))
 }
 
 /// The text of the document that `bytes` are. Takes long for large ones, so asynchronous callers use

@@ -304,6 +304,8 @@ fn what_cannot_be_read_says_why() {
     assert!(matches!(text(&cut[..40]), Err(DocumentError::Damaged(_))));
     assert!(may_be_document(b"PK\x03\x04rest", "report") && may_be_document(b"%PDF-1.4", "x"));
     assert!(!may_be_document(b"PK\x03\x04rest", "all.ZIP") && !may_be_document(b"text", "a.pdf"));
+    assert!(may_be_document(b"junk %PDF-1.4", "a.PDF"));
+    assert!(!may_be_document(b"a file begins with %PDF-1.4", "notes.md"));
 }
 
 #[test]

@@ -253,7 +253,9 @@ impl TypedTool for ReadArtifact {
             offset: params.offset.unwrap_or(0),
             limit: params.limit.unwrap_or(usual).min(MOST) as usize,
         };
-        let text = source.is_text().await?;
+        // Some documents are written in ASCII, which still is nothing to read.
+        let text = extracted_from.is_some()
+            || (!may_be_document(source.head().await?, &record.name) && source.is_text().await?);
         let mode = if text { ask.mode() } else { Mode::Base64 };
         let part = match ask {
             Ask::Raw if !text => reading::bytes(source, page).await?,
