@@ -230,6 +230,11 @@ fn each_mode_reads_what_it_says_and_two_at_once_are_refused() {
             "search",
             "7:line 7\n",
         ),
+        (
+            json!({ "search": "line 77" }),
+            "search",
+            "no line matches \"line 77\" (50 lines searched)\n",
+        ),
         (json!({}), "raw", text.as_str()),
     ] {
         let read = web.gives(READ, asked(more), &keys);
@@ -263,8 +268,8 @@ fn each_mode_reads_what_it_says_and_two_at_once_are_refused() {
             "end_line: cannot be used together with array_indices",
         ),
         (
-            json!({ "json_path": "a", "array_indices": "0" }),
-            "json_path: cannot be used together with array_indices",
+            json!({ "search": "x", "json_path": "a", "array_indices": "0" }),
+            "search: cannot be used together with json_path",
         ),
         (
             json!({ "context_lines": 1 }),
@@ -314,6 +319,23 @@ fn each_mode_reads_what_it_says_and_two_at_once_are_refused() {
         serde_json::from_str::<Value>(read["content"].as_str().expect("text")).expect("JSON")
     };
     assert_eq!(path("data.items[1].n"), json!(2));
+    assert_eq!(path("data.items.0"), json!({ "n": 1 }));
+    let both = |path: &str, indices: &str| json!({ "file_id": id, "chatId": chat, "json_path": path, "array_indices": indices });
+    let read = web.gives(READ, both("data.items", "1"), &keys);
+    assert_eq!(
+        (&read["content"], &read["mode"]),
+        (&json!("[\n  {\n    \"n\": 2\n  }\n]"), &json!("json_path"))
+    );
+    for (asked, words) in [
+        (
+            both("data.items", "2"),
+            "array_indices: there is no element 2: the list has 2",
+        ),
+        (both("data", "0"), "array_indices: needs a list"),
+        (both("data.items", "x"), "array_indices: must be indices"),
+    ] {
+        web.refuses(READ, asked, "invalid_arguments", &[words]);
+    }
     assert_eq!(path("$.data.items[?@.n > 1]"), json!([{ "n": 2 }]));
     let (id, chat) = put(&web.gateway, "l.json", "[10,11,12,13]");
     let read = web.gives(
@@ -372,8 +394,15 @@ fn what_is_not_text_comes_in_base64_and_is_not_searched() {
         ),
         (&json!("AAEC"), &json!("base64"), &json!(3))
     );
+    let url = read["result"]["url"].as_str().expect("a link");
+    assert!(url.contains("/artifacts/"), "{read}");
     let search = json!({ "file_id": id, "chatId": chat, "search": "x" });
-    web.refuses(READ, search, "failed", &["a.bin is not text", "base64"]);
+    let refused = web.refuses(READ, search, "failed", &["a.bin is not text", "base64"]);
+    assert_eq!(
+        (&refused["details"]["size"], &refused["details"]["mimeType"]),
+        (&json!(256), &json!("application/octet-stream")),
+        "{refused}"
+    );
 }
 
 #[test]
@@ -399,6 +428,14 @@ fn chats_and_artifacts_of_others_are_not_there() {
     ] {
         let said = as_agent(token, agent, READ, &read);
         assert_eq!(said["ok"], found, "{agent}: {said}");
+        let alone = as_agent(token, agent, READ, &json!({ "file_id": id }));
+        assert_eq!(alone["ok"], found, "by its id alone, {agent}: {alone}");
+        let none = json!({ "file_id": "0192f0c1-2b3c-7abc-8def-0123456789ab" });
+        let never = as_agent(token, agent, READ, &none);
+        assert_eq!(never["ok"], false, "{never}");
+        if !found {
+            assert_eq!(alone["code"], never["code"], "as one that never was");
+        }
         let listed = as_agent(token, agent, LIST, &json!({ "chatId": chat }));
         assert_eq!(listed["ok"], found, "{agent}: {listed}");
         if !found {
@@ -427,6 +464,17 @@ fn chats_and_artifacts_of_others_are_not_there() {
         "not_found",
         "an id in another chat"
     );
+    let mut default = new.clone();
+    default["agentId"] = json!("system-coworker-agent");
+    let kept = gateway.call(WRITE, default);
+    let read = json!({ "file_id": kept["result"]["id"], "chatId": kept["result"]["chatId"] });
+    for (agent, found) in [("main", true), ("system-coworker-agent", false)] {
+        let said = as_agent(&gateway.owner, agent, READ, &read);
+        assert_eq!(
+            said["ok"], found,
+            "the caller's own agent is meant, {agent}: {said}"
+        );
+    }
     let for_other =
         json!({ "filename": "a.txt", "content": "for you", "fileType": "txt", "agentId": "other" });
     let given = gateway.call(WRITE, for_other);
@@ -449,7 +497,7 @@ fn chats_and_artifacts_of_others_are_not_there() {
     };
     assert_eq!(
         (listed(&one), listed(&two), listed(&gateway.owner)),
-        (1, 0, 3)
+        (1, 0, 4)
     );
     let delete = |token: &str| {
         let path = format!("/api/artifacts/{}", id.as_str().expect("an id"));
@@ -480,8 +528,14 @@ fn a_large_result_is_read_on_in_the_results() {
     );
     let listed = gateway.call(LIST, json!({ "chatId": "results" }));
     assert_eq!(listed["result"]["files"][0]["id"], id, "{listed}");
+    let alone = json!({ "file_id": id, "json_path": "size" });
+    assert_eq!(
+        gateway.call(READ, alone.clone())["result"]["content"],
+        "10000"
+    );
     let other = gateway.client("other");
     assert_eq!(gateway.call_as(&other, READ, asked).status, 404);
+    assert_eq!(gateway.call_as(&other, READ, alone).status, 404);
 }
 
 #[test]
@@ -608,7 +662,8 @@ fn a_file_of_many_megabytes_goes_through_without_filling_memory() {
     let line = read(json!({ "start_line": 1_400_001 }));
     assert_eq!(line["result"]["content"], "the needle\n", "{line}");
     let large = read(json!({ "json_path": "a" }));
-    assert_eq!(large["code"], "too_large", "{large}");
+    assert_eq!(large["code"], "failed", "{large}");
+    assert!(large.to_string().contains("is not JSON"), "{large}");
     let grown = resident(gateway.daemon.pid()).saturating_sub(before);
     assert!(grown < 64 * 1024 * 1024, "{grown} bytes more");
 }

@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 
 use crate::harness::{Gateway, eventually};
-use crate::http::Request;
 
 #[track_caller]
 fn run(gateway: &Gateway, code: &str) -> Value {
@@ -198,42 +197,87 @@ fn what_a_script_may_not_call_is_refused_and_on_record() {
 }
 
 #[test]
-fn what_a_script_calls_waits_for_the_owners_word() {
+fn a_script_ends_at_a_call_that_needs_approval_and_runs_once_it_is_given() {
     let gateway = Gateway::with_config(
         "[[policy.rules]]\ntools = [\"gsv__WriteFile\"]\ndecision = \"ask\"\n",
     );
-    for (path, decision, expected) in [
-        ("yes.md", "approve", json!(["written", 1])),
-        ("no.md", "deny", json!(["approval_denied", true])),
-    ] {
+    for (path, decision) in [("yes.md", "approve"), ("no.md", "deny")] {
+        // It tries to go on as if the call had failed.
         let code = format!(
-            "try {{ await callTool('gsv', 'WriteFile', {{ path: '{path}', content: 'x' }}); return ['written', 1] }} catch (e) {{ return [e.code, e instanceof Error] }}"
+            "console.log('begun'); try {{ await callTool('gsv', 'WriteFile', {{ path: '{path}', content: 'x' }}); return 'written' }} \
+             catch (e) {{ return e.code }} finally {{ console.log('went on') }}"
         );
-        let request = Request::post(
-            "/api/tools/code-execution_execute",
-            &json!({ "code": code }),
+        let said = run(&gateway, &code);
+        assert_eq!(said["code"], "approval_required", "{said}");
+        let id = said["details"]["approvalId"].as_str().expect("an id");
+        let error = said["error"].as_str().expect("an error");
+        assert!(
+            error.contains("gsv__WriteFile") && error.contains(&format!("approval id {id}")),
+            "{error}"
         );
-        let (request, addr) = (request.bearer(&gateway.owner), gateway.addr);
-        let script = std::thread::spawn(move || request.send(addr).json());
-        let asked = || {
-            let listed = gateway.get("/api/approvals").json();
-            let listed = listed["result"]["approvals"].as_array().cloned();
-            let mut listed = listed.expect("approvals").into_iter();
-            listed.find(|one| one["arguments"]["path"] == path)
-        };
-        eventually("the owner is asked", || asked().is_some());
-        assert_eq!(gateway.read(path), None, "it waits");
-        assert!(!script.is_finished());
-        let asked = asked().expect("a question");
-        assert_eq!(asked["tool"], "gsv__WriteFile", "{asked}");
-        let decide = format!("/api/approvals/{}", asked["id"].as_str().expect("an id"));
-        let decided = gateway.post(&decide, &json!({ "decision": decision }));
+        assert_eq!(said["details"]["logs"], json!(["begun"]), "{said}");
+        assert_eq!(gateway.read(path), None, "nothing was done");
+        let again = run(&gateway, &code);
+        assert_eq!(again["details"]["approvalId"], id, "the same question");
+        let decided = gateway.post(
+            &format!("/api/approvals/{id}"),
+            &json!({ "decision": decision }),
+        );
         assert_eq!(decided.json()["ok"], true);
-        let said = script.join().expect("an end");
+        let said = run(&gateway, &code);
+        let expected = match decision {
+            "approve" => "written",
+            _ => "approval_denied",
+        };
         assert_eq!(said["result"]["result"], expected, "{said}");
+        assert_eq!(gateway.read(path).is_some(), decision == "approve");
     }
-    assert_eq!(gateway.read("yes.md").as_deref(), Some("x"));
-    assert_eq!(gateway.read("no.md"), None);
+}
+
+#[test]
+fn reading_an_artifact_in_a_script_asks_where_the_tool_would() {
+    let gateway = Gateway::with_config(
+        "[[policy.rules]]\ntools = [\"gateway_read_artifact\"]\ndecision = \"ask\"\n",
+    );
+    let new = json!({ "filename": "a.txt", "content": "alpha", "fileType": "txt" });
+    let kept = gateway.call("gateway_write_artifact", new);
+    let id = kept["result"]["id"].as_str().expect("an id");
+    let code = format!("return (await codeExec.readArtifact('{id}')).content");
+    let said = run(&gateway, &code);
+    assert_eq!(said["code"], "approval_required", "{said}");
+    let approval = said["details"]["approvalId"].as_str().expect("an id");
+    let path = format!("/api/approvals/{approval}");
+    gateway.post(&path, &json!({ "decision": "approve" }));
+    assert_eq!(returned(&gateway, &code), "alpha");
+}
+
+#[test]
+fn a_value_that_json_cannot_say_is_refused_with_its_place() {
+    let gateway = Gateway::start();
+    for (code, words) in [
+        (
+            "return { a: { b: 1n } }",
+            "a BigInt cannot be returned as JSON at `a.b`: convert it with Number() or String()",
+        ),
+        (
+            "const a = { list: [] }; a.list.push(a); return a",
+            "a value that refers to itself cannot be returned as JSON at `list[0]`",
+        ),
+    ] {
+        let said = run(&gateway, code);
+        assert_eq!(said["code"], "failed", "{said}");
+        assert!(
+            said["error"].as_str().is_some_and(|e| e.contains(words)),
+            "{said}"
+        );
+    }
+    let code = "const u = new URL('/a?q=1', 'https://example.com'); u.searchParams.set('q', 'é'); \
+        return [u.href, atob(btoa('x')), structuredClone(new Map([[1, 2]])).get(1), \
+        new TextDecoder().decode(new TextEncoder().encode('é')), crypto.randomUUID().length, new URLSearchParams({ a: 1 }).get('a')]";
+    assert_eq!(
+        returned(&gateway, code),
+        json!(["https://example.com/a?q=%C3%A9", "x", 2, "é", 36, "1"])
+    );
 }
 
 #[test]

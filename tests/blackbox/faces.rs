@@ -9,12 +9,12 @@ use crate::socket::Socket;
 
 /// What every face says about a call.
 #[derive(Debug, Clone, PartialEq)]
-struct Said {
-    ok: bool,
-    result: Value,
-    error: String,
+pub struct Said {
+    pub ok: bool,
+    pub result: Value,
+    pub error: String,
     /// MCP has no place for it.
-    code: Option<String>,
+    pub code: Option<String>,
 }
 
 impl Said {
@@ -94,7 +94,7 @@ impl Said {
 }
 
 /// All ways to make one call with one token.
-const FACES: [&str; 9] = [
+pub const FACES: [&str; 9] = [
     "HTTP tools",
     "HTTP trigger",
     "command line call",
@@ -107,7 +107,7 @@ const FACES: [&str; 9] = [
 ];
 
 /// One caller on every face at once.
-struct Caller<'a> {
+pub struct Caller<'a> {
     gateway: &'a Gateway,
     token: String,
     socket: Socket,
@@ -115,7 +115,7 @@ struct Caller<'a> {
 }
 
 impl<'a> Caller<'a> {
-    fn new(gateway: &'a Gateway, token: &str) -> Self {
+    pub fn new(gateway: &'a Gateway, token: &str) -> Self {
         Self {
             gateway,
             token: token.to_owned(),
@@ -124,7 +124,7 @@ impl<'a> Caller<'a> {
         }
     }
 
-    fn call(&mut self, face: &str, tool: &str, arguments: &Value) -> Said {
+    pub fn call(&mut self, face: &str, tool: &str, arguments: &Value) -> Said {
         let (gateway, token) = (self.gateway, self.token.as_str());
         let post = |path: String| {
             let response = gateway.send(&Request::post(&path, arguments).bearer(token));

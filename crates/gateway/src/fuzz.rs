@@ -25,7 +25,7 @@ use crate::servers::fuzz_document;
 pub type Target = (&'static str, fn(&[u8], &Path));
 
 /// Every target. What they write goes into the folder they are given.
-pub const TARGETS: [Target; 10] = [
+pub const TARGETS: [Target; 11] = [
     ("socket_frames", socket_frames),
     ("json_rpc", json_rpc),
     ("schemas", schemas),
@@ -35,6 +35,7 @@ pub const TARGETS: [Target; 10] = [
     ("sse", sse),
     ("markdown", markdown),
     ("openapi", openapi),
+    ("documents", documents),
     ("backups", backups),
 ];
 
@@ -118,6 +119,19 @@ fn json_path(bytes: &[u8], _: &Path) {
     if let (Ok(path), Ok(document)) = (std::str::from_utf8(path), serde_json::from_slice(document))
     {
         fuzz_path(&document, path);
+    }
+}
+
+/// A PDF or an office file.
+fn documents(bytes: &[u8], _: &Path) {
+    use manyhands_hands::documents::{Limits, read};
+    let limits = Limits {
+        text: 1 << 20,
+        unpacked: 8 << 20,
+        steps: 2_000_000,
+    };
+    if let Ok(document) = read(bytes, limits, &|| false) {
+        assert!(document.text.len() < limits.text + 100, "text is bounded");
     }
 }
 

@@ -258,6 +258,7 @@ impl Gateway {
             pool: host.scripts(clock.clone()),
             shelf: shelf.clone(),
             catalogue: catalogue.clone(),
+            servers: servers.clone(),
             path: late_path.clone(),
         };
         let people = People::new(host.state().jail(), clock.clone(), ids.clone());

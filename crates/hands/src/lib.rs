@@ -1,5 +1,6 @@
 //! Behaviour that runs on any machine, written once and offered under several names.
 
+pub mod documents;
 mod edit;
 pub mod files;
 pub mod jobs;

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Scripted, gateway};
 use crate::harness::{Gateway, Home};
+use crate::mcp::{self, Era};
 
 /// A gateway with two accounts of the service `s`, the first one first.
 fn stage() -> (Gateway, [String; 2]) {
@@ -88,8 +89,8 @@ fn an_account_that_is_not_there_or_in_the_wrong_place_is_refused() {
 }
 
 #[test]
-fn code_uses_the_accounts_that_were_selected_for_it() {
-    let (gateway, [_, second]) = stage();
+fn code_uses_the_accounts_that_were_selected_for_it_and_says_which() {
+    let (gateway, [first, second]) = stage();
     let code = "return (await callTool('s', 'environment', { name: 'WHO' })).length > 0";
     let run = |selections: Value| {
         gateway.call(
@@ -97,11 +98,65 @@ fn code_uses_the_accounts_that_were_selected_for_it() {
             json!({ "code": code, "connectionSelections": selections }),
         )
     };
-    assert_eq!(run(json!({}))["result"]["result"], true);
+    let said = run(json!({}));
+    assert_eq!(said["result"]["result"], true, "{said}");
+    assert_eq!(
+        said["result"]["connectionsUsed"],
+        json!([{ "service": "s", "PCID": first, "name": "first", "others": 1 }])
+    );
     assert_eq!(status(&gateway, &second), "disconnected", "nobody named it");
     let said = run(json!({ "s": second }));
     assert_eq!(said["result"]["result"], true, "{said}");
+    assert_eq!(
+        said["result"]["connectionsUsed"],
+        json!([{ "service": "s", "PCID": second, "name": "second", "others": 0 }])
+    );
     assert_eq!(status(&gateway, &second), "connected");
-    let said = run(json!({ "s": "01J00000000000000000000000" }));
-    assert_eq!(said["ok"], false, "{said}");
+    for (selections, words) in [
+        (
+            json!({ "s": "01J00000000000000000000000" }),
+            "s has no connection",
+        ),
+        (
+            json!({ "S": second }),
+            "there is no service \"S\" with connections; use one of s",
+        ),
+        (json!({ "gsv": first }), "there is no service \"gsv\""),
+    ] {
+        let said = run(selections);
+        assert_eq!(said["code"], "invalid_arguments", "{said}");
+        let error = said["error"].as_str().expect("an error");
+        assert!(
+            error.starts_with("connectionSelections: ") && error.contains(words),
+            "{error}"
+        );
+    }
+    let none = gateway.call("code-execution_execute", json!({ "code": "return 1" }));
+    assert!(none["result"].get("connectionsUsed").is_none(), "{none}");
+}
+
+#[test]
+fn a_list_that_a_server_wraps_is_a_list_for_code_and_as_it_is_for_others() {
+    let home = Home::new();
+    let scripted = Scripted::beside(&home, "script", &["wrapped", "page"]);
+    let gateway = gateway(home, &scripted.settings("s", ""), &["s"]);
+    let code = "return [await callTool('s', 'wrapped', {}), await callTool('s', 'page', {})]";
+    let said = gateway.call("code-execution_execute", json!({ "code": code }));
+    assert_eq!(said["result"]["result"][0], json!([1, 2]), "{said}");
+    assert!(said["result"]["result"][1].is_string(), "{said}");
+    let invoke = |tool: &str| json!({ "server": "s", "tool": tool, "arguments": {} });
+    let said = gateway.call("gateway_invoke", invoke("wrapped"));
+    assert_eq!(said["result"], json!({ "result": [1, 2] }), "{said}");
+    let said = mcp::call(
+        &gateway,
+        Era::Stateless,
+        &gateway.owner,
+        "gateway_invoke",
+        &invoke("page"),
+    );
+    let text = said["result"]["content"][0]["text"].as_str().expect("text");
+    assert!(
+        text.starts_with("Ignore what"),
+        "text without quotes: {said}"
+    );
 }

@@ -58,7 +58,8 @@ fn each_operation_of_a_document_is_a_tool() {
                         { "name": "id", "in": "path", "required": true, "schema": { "type": "string" } },
                         { "name": "full", "in": "query", "schema": { "type": "boolean" } },
                     ],
-                    "responses": { "200": { "description": "ok" } },
+                    "responses": { "200": { "description": "ok", "content": { "application/json": { "schema": {
+                        "type": "object", "properties": { "request": { "type": "string" } } } } } } },
                 },
             },
             "/pets": {
@@ -86,6 +87,32 @@ fn each_operation_of_a_document_is_a_tool() {
         .filter(|name| name.starts_with("pets__"))
         .collect();
     assert_eq!(own, ["pets__addPet", "pets__getPet"]);
+
+    let details = gateway.call(
+        "capability_details",
+        json!({ "items": ["pets__getPet", "pets__addPet"] }),
+    );
+    let [get, add] = [0, 1].map(|place| details["result"]["items"][place].clone());
+    assert_eq!(
+        get["outputSchema"]["properties"]["request"]["type"], "string",
+        "{details}"
+    );
+    assert_eq!(
+        (&get["isDynamic"], add.get("outputSchema")),
+        (&json!(true), None),
+        "{details}"
+    );
+    let short = gateway.call(
+        "gateway_invoke",
+        json!({ "server": "pets", "tool": "getPet", "arguments": { "id": "1" } }),
+    );
+    assert_eq!(short["code"], "unknown_tool", "{short}");
+    assert!(
+        short["error"]
+            .as_str()
+            .is_some_and(|e| e.contains("did you mean server \"dynamic/pets\"?")),
+        "{short}"
+    );
 
     let invoke = |tool: &str, arguments: Value| {
         gateway.call(

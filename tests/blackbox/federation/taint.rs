@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 
 use super::{Scripted, gateway};
 use crate::harness::{Gateway, Home, eventually};
-use crate::http::Request;
 
 /// A model that does what it was told by whatever it read last.
 const MODEL: &str = "
@@ -122,19 +121,15 @@ fn whoever_heard_a_server_asks_before_running_anything() {
 fn a_script_of_a_turn_that_heard_a_server_asks_before_running_anything() {
     let gateway = stage();
     for decision in ["approve", "deny"] {
-        let body = json!({ "sessionKey": decision, "message": "all in code" });
-        let request = Request::post("/api/chat", &body).bearer(&gateway.owner);
-        let addr = gateway.addr;
-        let turn = std::thread::spawn(move || request.send(addr).json());
-        let asked = || {
-            let listed = gateway.get("/api/approvals").json();
-            listed["result"]["approvals"][0].clone()
-        };
-        eventually("the owner is asked", || asked()["tool"] == "bash");
-        assert!(!ran(&gateway), "it waits");
-        decide(&gateway, &asked()["id"], decision);
-        let end = turn.join().expect("an end");
-        assert_eq!(end["result"]["text"], "done", "{end}");
+        let end = turn(&gateway, decision, "all in code");
+        assert_eq!(end["text"], "done", "the model is told: {end}");
+        assert!(!ran(&gateway), "nothing was run");
+        let listed = gateway.get("/api/approvals").json();
+        let asked = &listed["result"]["approvals"][0];
+        assert_eq!(asked["tool"], "bash", "{listed}");
+        decide(&gateway, &asked["id"], decision);
+        let end = turn(&gateway, decision, "all in code");
+        assert_eq!(end["text"], "done", "{end}");
         assert_eq!(ran(&gateway), decision == "approve");
     }
 }

@@ -30,11 +30,16 @@ use manyhands_store::{
 };
 use schemars::JsonSchema;
 use serde::Serialize;
+use tokio_util::sync::CancellationToken;
 
 use crate::settings::LiveSettings;
+use reading::{Documents, Extracted, Source};
 
 /// The chat under which large results are read.
 pub(crate) const RESULTS: &str = "results";
+
+/// The agent that the spec text names as the default: whoever passes it means the caller's own.
+const DEFAULT_AGENT: &str = "system-coworker-agent";
 
 /// Whoever asks for artifacts, and for which agent.
 #[derive(Debug, Clone)]
@@ -82,6 +87,7 @@ pub(crate) struct Shelf {
     pub(crate) links: Links,
     pub(crate) redactor: Arc<ArcSwap<Redactor>>,
     pub(crate) disk: DiskWatch,
+    documents: Documents,
     settings: LiveSettings,
     clock: Arc<dyn Clock>,
 }
@@ -98,6 +104,7 @@ impl Shelf {
             links: Links::new(store.vault(), clock.clone()),
             redactor,
             disk: store.disk().clone(),
+            documents: Documents::default(),
             settings,
             clock,
         }
@@ -119,7 +126,8 @@ impl Shelf {
                 )),
             };
         }
-        let named = agent.map(str::parse::<AgentId>).transpose();
+        let named = agent.filter(|agent| *agent != DEFAULT_AGENT);
+        let named = named.map(str::parse::<AgentId>).transpose();
         let named = named.map_err(|e| ToolError::parameter("agentId", e.to_string()))?;
         Ok(Bucket::New(named.unwrap_or_else(|| reader.agent.clone())))
     }
@@ -150,29 +158,36 @@ impl Shelf {
         }
     }
 
-    /// The artifact that is meant, if it is in that chat.
+    /// The artifact of this id, in `chat` if one is named. Without one it is found wherever it is, under the
+    /// same conditions: in a chat that the reader finds, or among the reader's own large results.
     pub(crate) async fn find(
         &self,
         file: &str,
-        chat: &str,
+        chat: Option<&str>,
         reader: &Reader,
     ) -> Result<ArtifactRecord, ToolError> {
         let shown: String = file.chars().take(64).collect();
+        let place = if chat.is_some() { " in this chat" } else { "" };
         let absent = || {
-            ToolError::not_found(format!("there is no artifact {shown:?} in this chat"))
+            ToolError::not_found(format!("there is no artifact {shown:?}{place}"))
                 .hint("gateway_list_artifacts shows what there is")
         };
-        let chat = self.chat(chat, reader).await?;
-        let id: ArtifactId = file.parse().map_err(|_| absent())?;
+        let chat = match chat {
+            Some(chat) => Some(self.chat(chat, reader).await?),
+            None => None,
+        };
+        let plain = file.strip_prefix("artifact:").unwrap_or(file);
+        let id: ArtifactId = plain.parse().map_err(|_| absent())?;
         let record = self.store.get(id).await.map_err(|e| failure(&e))?;
         let record = record
-            .filter(|record| record.chat == chat)
+            .filter(|record| chat.is_none_or(|chat| record.chat == chat))
             .ok_or_else(absent)?;
-        let result = record.chat.is_none();
-        if result && !Self::may_read(&record, reader) {
-            return Err(absent());
-        }
-        Ok(record)
+        let readable = match record.chat {
+            None => Self::may_read(&record, reader),
+            Some(_) if chat.is_some() => true,
+            Some(own) => self.chat(&own.to_string(), reader).await.is_ok(),
+        };
+        readable.then_some(record).ok_or_else(absent)
     }
 
     /// Whether a large result is this reader's.
@@ -222,6 +237,36 @@ impl Shelf {
         };
         self.disk.admit(reader.caller.is_owner())?;
         self.store.put_stream(new, content).await
+    }
+
+    /// A file as it is read: its bytes as they come, without known secrets.
+    pub(crate) async fn source(&self, record: &ArtifactRecord) -> Result<Source, ToolError> {
+        let bytes = self.store.open(record.id, None).await;
+        let bytes = bytes.map_err(|e| failure(&e))?;
+        Ok(Source::new(bytes, &self.redactor.load()))
+    }
+
+    /// The text of a document, and the same without known secrets.
+    pub(crate) async fn document(
+        &self,
+        record: &ArtifactRecord,
+        html: bool,
+        cancel: &CancellationToken,
+    ) -> Result<(Extracted, Source), ToolError> {
+        if record.size > reading::MAX_DOCUMENT {
+            let message = format!(
+                "it has {} bytes, and at most {} can be read as a document",
+                record.size,
+                reading::MAX_DOCUMENT
+            );
+            return Err(ToolError::new(ErrorCode::TooLarge, message));
+        }
+        let bytes = self.store.open(record.id, None).await;
+        let bytes = bytes.map_err(|e| failure(&e))?;
+        let read = self.documents.read(&record.sha256, html, bytes, cancel);
+        let extracted = read.await?;
+        let source = Source::of_text(extracted.text.clone(), &self.redactor.load());
+        Ok((extracted, source))
     }
 
     /// The largest file that is kept, in bytes.

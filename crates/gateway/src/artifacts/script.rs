@@ -1,8 +1,9 @@
 //! Artifacts as scripts name and read them.
 
-use futures_util::TryStreamExt;
 use manyhands_core::{ArtifactId, ErrorCode, ToolError};
+use manyhands_hands::documents::may_be_document;
 use manyhands_store::{ArtifactFilter, ArtifactRecord};
+use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use super::{Reader, Shelf, failure};
@@ -54,22 +55,25 @@ impl Shelf {
         own && record.agent == reader.agent
     }
 
-    /// The whole of an artifact as text, known secrets cut out.
-    pub(crate) async fn text(&self, record: &ArtifactRecord) -> Result<String, ToolError> {
-        let stream = self
-            .store
-            .open(record.id, None)
-            .await
-            .map_err(|e| failure(&e))?;
-        let bytes = stream.try_fold(Vec::new(), |mut all, chunk| async move {
-            all.extend_from_slice(&chunk);
-            Ok(all)
-        });
-        let bytes = bytes.await.map_err(|e| failure(&e))?;
-        let text = String::from_utf8(bytes).map_err(|_| {
-            ToolError::new(ErrorCode::Failed, format!("{} is not text", record.name))
-        })?;
-        Ok(self.redactor.load().text(&text).into_owned())
+    /// The whole of an artifact as text, known secrets cut out: decoded, and of a document what a person would read.
+    pub(crate) async fn text(
+        &self,
+        record: &ArtifactRecord,
+        cancel: &CancellationToken,
+    ) -> Result<String, ToolError> {
+        let mut source = self.source(record).await?;
+        if may_be_document(source.head().await?, &record.name) {
+            let document = self.document(record, false, cancel).await;
+            let named = |mut error: ToolError| {
+                error.message = format!("{}: {}", record.name, error.message);
+                error
+            };
+            source = document.map_err(named)?.1;
+        } else if !source.is_text().await? {
+            let message = format!("{} is not text ({})", record.name, record.mime);
+            return Err(ToolError::new(ErrorCode::Failed, message));
+        }
+        source.all(usize::MAX).await.map(|(text, _)| text)
     }
 }
 

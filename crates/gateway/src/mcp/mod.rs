@@ -71,6 +71,16 @@ pub trait Hands: Clone + Send + Sync + 'static {
     fn changes(&self, extensions: &Extensions) -> Result<Changes, ErrorData>;
 }
 
+/// What a client's model is told of this server before its first call.
+const INSTRUCTIONS: &str = "\
+Tools of a Manyhands gateway. Only the most common ones are listed here; many more are found and called in three steps:
+1. capabilities_discover: describe the task in plain words. It returns the names of tools with their server, and connections with their PCID.
+2. capability_details: pass the names it returned. It returns each tool's inputSchema and outputSchema; do not guess arguments.
+3. gateway_invoke: pass server, tool and arguments as the details show them, for one call. Use code-execution_execute instead for several calls \
+or for large results: its callTool(server, tool, args) calls the same tools, and long results are saved as artifacts.
+Large results are cut and saved whole: read on with gateway_read_artifact and the artifactId in the result.
+A call that needs the owner's approval fails with approval_required and an approval id: make the same call again once it is approved.";
+
 /// The handler over some hands.
 #[derive(Clone)]
 struct McpFace<H> {
@@ -88,7 +98,7 @@ impl<H: Hands> ServerHandler for McpFace<H> {
                 .build(),
         );
         info.server_info = Implementation::new("manyhands", env!("CARGO_PKG_VERSION"));
-        info.instructions = Some("Tools of a Manyhands gateway. A call that needs the owner's approval says so; make the same call again once it is given.".to_owned());
+        info.instructions = Some(INSTRUCTIONS.to_owned());
         info
     }
 
@@ -195,7 +205,10 @@ fn describe(listing: ToolListing) -> Tool {
         listing.description,
         object(listing.input_schema),
     );
-    tool.output_schema = listing.output_schema.and_then(output_schema).map(Arc::new);
+    // Clients refuse a result that does not fit its schema, and a document does not bind its service.
+    let promised = !listing.runs_on.starts_with("server dynamic/");
+    let schema = listing.output_schema.filter(|_| promised);
+    tool.output_schema = schema.and_then(output_schema).map(Arc::new);
     tool.annotations = Some(annotations);
     tool
 }
@@ -228,7 +241,12 @@ fn outcome(envelope: Envelope) -> CallToolResult {
     if let Some(shown) = content_of(&value) {
         return CallToolResult::success(shown.into_iter().map(block).collect());
     }
-    let mut content = vec![ContentBlock::text(value.to_string())];
+    // Text is text: quoted as JSON, a model would read its line ends as \n.
+    let text = match &value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let mut content = vec![ContentBlock::text(text)];
     content.extend(envelope.content.into_iter().map(block));
     let mut result = CallToolResult::success(content);
     if value.is_object() {

@@ -64,8 +64,27 @@ pub fn find<'a>(
         };
         let mut error = ToolError::parameter(parameter, message);
         error.code = ErrorCode::UnknownTool;
-        error.hint("find servers and tools with capabilities_discover")
+        match full_path(catalogue, server).filter(|_| !known) {
+            Some(path) => error.hint(format!("did you mean server {path:?}?")),
+            None => error.hint("find servers and tools with capabilities_discover"),
+        }
     })
+}
+
+/// The path of a server that is named without its `dynamic/` or `node/`, or in another case. Names that
+/// are merely similar are not suggested: this looks at servers that the caller may not be allowed to see.
+fn full_path(catalogue: &Catalogue, server: &str) -> Option<String> {
+    let last = |path: &str| {
+        path.rsplit('/')
+            .next()
+            .unwrap_or_default()
+            .to_ascii_lowercase()
+    };
+    let named = last(server);
+    catalogue
+        .specs()
+        .map(server_of)
+        .find(|path| last(path) == named)
 }
 
 fn is_known(catalogue: &Catalogue, server: &str) -> bool {

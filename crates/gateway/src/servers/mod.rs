@@ -16,6 +16,7 @@ mod openapi;
 mod pinning;
 mod server;
 mod tool;
+pub mod wrapped;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -18,5 +18,5 @@ pub use auth::{AuthError, AuthProfile, AuthProfileSettings};
 pub use download::{DOWNLOAD_LIMIT, Downloaded, download};
 pub use fetch::{ContentKind, FetchError, FetchResult, fetch};
 pub use headers::{HeaderError, RefusedHeader, Why};
-pub use page::{Link, MAX_LINKS, Page, read_page};
+pub use page::{Link, MAX_LINKS, Page, read_page, readable};
 pub use request::{Decode, FetchBody, FetchMethod, FetchRequest, UnknownMethod};

@@ -7,6 +7,7 @@ use dom_query::{Document, NodeRef};
 use dom_smoothie::{Config, Readability, TextMode};
 use url::Url;
 
+use super::charset;
 use super::html::{self, Parsed};
 
 /// The most links that are listed.
@@ -68,6 +69,26 @@ pub fn read_page(html: &str, url: &Url, max_text: usize) -> Page {
         truncated: truncated || text.len() > max_text,
         text: kept.to_owned(),
         links: links.found,
+    }
+}
+
+/// All that a person would read on a page of a file, line by line: nothing is left out as beside the point.
+///
+/// Takes long for large pages, so asynchronous callers use `spawn_blocking`.
+pub fn readable(bytes: &[u8]) -> String {
+    let nowhere = Url::parse("about:blank").expect("a constant");
+    let page = charset::decode(bytes, None, &nowhere, charset::End::Whole);
+    let Parsed { document, .. } = html::parse(&page);
+    html::drop_unseen(&document);
+    let title = title(&document).unwrap_or_default();
+    let text = document.body().map(|body| {
+        let written = catch_unwind(AssertUnwindSafe(|| body.formatted_text().to_string()));
+        tidy(&written.unwrap_or_default())
+    });
+    let text = text.unwrap_or_default();
+    match title.is_empty() || text.starts_with(&title) {
+        true => text,
+        false => format!("{title}\n\n{text}"),
     }
 }
 

@@ -112,7 +112,7 @@ fn prepare<'js>(ctx: &Ctx<'js>, desk: &Rc<Desk>, track: &Track) -> Result<Prelud
     made().catch(ctx).map_err(|error| error.to_string())
 }
 
-fn options(filename: &str) -> EvalOptions {
+pub(super) fn options(filename: &str) -> EvalOptions {
     let mut options = EvalOptions::default();
     options.strict = false;
     options.filename = Some(filename.to_owned());

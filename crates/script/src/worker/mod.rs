@@ -8,6 +8,7 @@ mod natives;
 mod pipes;
 mod stack;
 mod timers;
+mod web;
 
 use std::os::fd::{AsFd, OwnedFd};
 

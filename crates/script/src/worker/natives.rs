@@ -6,6 +6,7 @@ use std::time::Duration;
 use rquickjs::{Ctx, Exception, Function, Object};
 
 use super::desk::{Desk, raw};
+use super::web;
 use crate::frames::RawAsk;
 use crate::report::Level;
 
@@ -62,6 +63,9 @@ pub(super) fn natives<'js>(ctx: &Ctx<'js>, desk: &Rc<Desk>) -> rquickjs::Result<
     let desk = with();
     let untimer = move |id: u32| desk.timers.borrow_mut().clear(id);
     natives.set("untimer", Function::new(ctx.clone(), untimer)?)?;
+
+    let web = |ctx: Ctx<'js>| web::globals(&ctx);
+    natives.set("web", Function::new(ctx.clone(), web)?)?;
     Ok(natives)
 }
 

@@ -3,7 +3,7 @@
 (function (native) {
   "use strict";
   const { stringify, parse } = JSON;
-  const { create, freeze, getPrototypeOf, defineProperty } = Object;
+  const { create, freeze, getPrototypeOf, defineProperty, keys } = Object;
   const { apply } = Reflect;
   const { isArray } = Array;
   const { Error, TypeError, RangeError, EvalError, Promise, Map, Set, String, Number, Object: Obj } = globalThis;
@@ -17,6 +17,10 @@
   const mapSet = taken(Map.prototype.set);
   const mapDelete = taken(Map.prototype.delete);
   const setEach = taken(Set.prototype.forEach);
+  const setHas = taken(Set.prototype.has);
+  const setAdd = taken(Set.prototype.add);
+  const setDelete = taken(Set.prototype.delete);
+  const test = taken(RegExp.prototype.test);
   const slice = taken(String.prototype.slice);
   const ObjectProto = Obj.prototype, ArrayProto = Array.prototype, ErrorProto = Error.prototype;
   const PromiseProto = Promise.prototype, MapProto = Map.prototype, SetProto = Set.prototype;
@@ -39,11 +43,49 @@
 
   const at = (key) => (key === "" ? "" : ` (at "${key}")`);
 
-  // Plain data out of what JSON would drop without a word.
-  const plain = (what) => (key, v) => {
-    if (typeof v === "bigint") {
-      throw new TypeError(`${what} holds a BigInt${at(key)}, which JSON has not; use Number(x) or String(x)`);
+  // The way to the first BigInt, or to the first reference back to something around it. Looked for only once one is
+  // known to be there, so that data without any costs nothing.
+  const wayTo = (root, isBig) => {
+    const around = new Set();
+    const look = (v, way) => {
+      if (isBig && typeof v === "bigint") return way;
+      if (typeof v !== "object" || v === null) return undefined;
+      if (setHas(around, v)) return isBig ? undefined : way;
+      setAdd(around, v);
+      const list = isArray(v);
+      let inner = v;
+      if (isProtoOf(MapProto, v)) {
+        inner = create(null);
+        mapEach(v, (value, name) => {
+          inner[typeof name === "string" ? name : show(name)] = value;
+        });
+      } else if (isProtoOf(SetProto, v)) {
+        let n = 0;
+        inner = create(null);
+        setEach(v, (value) => { inner[n++] = value; });
+      }
+      const names = keys(inner);
+      for (let i = 0; i < names.length; i += 1) {
+        const name = names[i];
+        const word = list ? `[${name}]` : test(/^[\p{L}_$][\p{L}\p{N}_$-]*$/u, name) ? name : `[${stringify(name)}]`;
+        const found = look(inner[name], way === "" || word[0] === "[" ? way + word : `${way}.${word}`);
+        if (found !== undefined) return found;
+      }
+      setDelete(around, v);
+      return undefined;
+    };
+    try {
+      const way = look(root, "");
+      return way === undefined || way === "" ? "" : ` at \`${slice(way, 0, 200)}\``;
+    } catch {
+      return ""; // too deep, or a property that throws
     }
+  };
+
+  // Plain data out of what JSON would drop without a word.
+  const BIG = freeze({ __proto__: null });
+  const plain = (what) => (key, v) => {
+    if (typeof v === "bigint") throw BIG;
     if (typeof v !== "object" || v === null) return v;
     const proto = getPrototypeOf(v);
     if (proto === ObjectProto || proto === ArrayProto || proto === null) return v;
@@ -69,13 +111,23 @@
     return v;
   };
 
-  const encode = (value, what) => {
+  // `verb` and `before` say what is done with the value, and by which function.
+  const encode = (value, what, verb = "returned", before = "") => {
     let text;
     try {
       text = stringify(value, plain(what));
     } catch (error) {
+      if (error === BIG) {
+        const way = wayTo(value, true);
+        throw new TypeError(
+          `${before}a BigInt cannot be ${verb} as JSON${way}: convert it with Number() or String()`,
+        );
+      }
       if (isError(error) && read(error, "message") === "circular reference") {
-        throw new TypeError(`${what} refers to itself, which JSON cannot say; leave that reference out`);
+        const way = wayTo(value, false);
+        throw new TypeError(
+          `${before}a value that refers to itself cannot be ${verb} as JSON${way}: leave that reference out`,
+        );
       }
       throw error;
     }
@@ -117,7 +169,7 @@
         if (v === null) return "null";
         if (isError(v)) return `${read(v, "name")}: ${read(v, "message")}${ownFrames(read(v, "stack"))}`;
         try {
-          return encode(v, "the value");
+          return encode(v, "the value", "shown");
         } catch (error) {
           return `[not shown: ${read(error, "message")}]`;
         }
@@ -165,7 +217,7 @@
       if (typeof args !== "object" || isArray(args)) {
         throw new TypeError("callTool: the third argument must be an object that names the tool's arguments");
       }
-      const text = encode(args, "callTool: the third argument");
+      const text = encode(args, "callTool: the third argument", "passed", "callTool: ");
       return ask((id) => native.tool(id, where, which, text));
     },
     createArtifact(filename, content, fileType) {
@@ -176,7 +228,9 @@
       if (typeof content !== "string" && type !== "json") {
         throw new TypeError("createArtifact: the second argument must be a text (or any value for type json)");
       }
-      const text = typeof content === "string" ? wellFormed(content) : encode(content, "createArtifact: the content");
+      const text = typeof content === "string"
+        ? wellFormed(content)
+        : encode(content, "createArtifact: the content", "passed", "createArtifact: ");
       return ask((id) => native.create(id, name, text, type));
     },
     readArtifact(identifier) {
@@ -298,6 +352,24 @@
   fixed("setInterval", still(clocks.setInterval));
   fixed("clearTimeout", still(clocks.clearTimeout));
   fixed("clearInterval", still(clocks.clearInterval));
+
+  // The rest of the platform is made when it is first used.
+  let web;
+  const late = (name) => {
+    const set = (value) => hide(globalThis, name, value);
+    const get = () => {
+      web ??= native.web();
+      set(web[name]);
+      return web[name];
+    };
+    defineProperty(globalThis, name, { __proto__: null, get, set, enumerable: false, configurable: true });
+  };
+  late("URL");
+  late("URLSearchParams");
+  late("TextEncoder");
+  late("TextDecoder");
+  late("structuredClone");
+  late("crypto");
 
   // Rejections that nobody has looked at.
   const rejected = new Map();

@@ -19,9 +19,10 @@ async fn nothing_but_the_language_and_the_bridge_is_there() {
         Boolean DOMException DataView Date DisposableStack Error EvalError FinalizationRegistry Float16Array Float32Array \
         Float64Array Function Infinity Int16Array Int32Array Int8Array InternalError Iterator JSON Map Math NaN Number Object \
         Promise Proxy RangeError ReferenceError Reflect RegExp Set SharedArrayBuffer String SuppressedError Symbol SyntaxError \
-        TypeError URIError Uint16Array Uint32Array Uint8Array Uint8ClampedArray WeakMap WeakRef WeakSet atob btoa callTool \
-        clearInterval clearTimeout codeExec console decodeURI decodeURIComponent encodeURI encodeURIComponent escape eval \
-        globalThis isFinite isNaN parseFloat parseInt performance queueMicrotask setInterval setTimeout undefined unescape"
+        TextDecoder TextEncoder TypeError URIError URL URLSearchParams Uint16Array Uint32Array Uint8Array Uint8ClampedArray WeakMap \
+        WeakRef WeakSet atob btoa callTool clearInterval clearTimeout codeExec console crypto decodeURI decodeURIComponent encodeURI \
+        encodeURIComponent escape eval globalThis isFinite isNaN parseFloat parseInt performance queueMicrotask setInterval \
+        setTimeout structuredClone undefined unescape"
         .split_whitespace()
         .collect();
     assert_eq!(names, json!(expect));

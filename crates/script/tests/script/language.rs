@@ -137,10 +137,13 @@ async fn wrong_arguments_are_refused_with_words_and_no_call_is_made() {
             "callTool('s', 't', [1])",
             "callTool: the third argument must be an object",
         ),
-        ("callTool('s', 't', {a: 1n})", "holds a BigInt (at \"a\")"),
         (
-            "const a = {}; a.a = a; callTool('s', 't', a)",
-            "refers to itself",
+            "callTool('s', 't', {a: [{'b c': 1n}]})",
+            "callTool: a BigInt cannot be passed as JSON at `a[0][\"b c\"]`: convert it with Number() or String()",
+        ),
+        (
+            "const a = {b: {}}; a.b.up = a; callTool('s', 't', a)",
+            "callTool: a value that refers to itself cannot be passed as JSON at `b.up`: leave that reference out",
         ),
         ("callTool('s', 't', {a: callTool})", ""),
         (
@@ -209,9 +212,9 @@ async fn the_console_is_kept_in_order_also_when_the_script_fails() {
         [(Level::Warn, ""), (Level::Info, "i"), (Level::Debug, "d")]
     );
     assert!(
-        lines[5]
-            .1
-            .starts_with("[not shown: the value refers to itself"),
+        lines[5].1.starts_with(
+            "[not shown: a value that refers to itself cannot be shown as JSON at `round`"
+        ),
         "{}",
         lines[5].1
     );
@@ -377,13 +380,13 @@ async fn what_is_returned_becomes_plain_data_or_is_refused_in_words() {
     for (code, words) in [
         (
             "const a = {}; a.self = [a]; return a",
-            "the returned value refers to itself",
+            "a value that refers to itself cannot be returned as JSON at `self[0]`",
         ),
         (
             "return {n: 1n}",
-            "the returned value holds a BigInt (at \"n\")",
+            "a BigInt cannot be returned as JSON at `n`",
         ),
-        ("return 1n", "the returned value holds a BigInt"),
+        ("return 1n", "a BigInt cannot be returned as JSON: "),
         ("return () => 1", "the returned value is a function"),
         ("return Symbol()", "the returned value is a symbol"),
         (

@@ -6,3 +6,4 @@ mod language;
 mod pool;
 mod protocol;
 mod stage;
+mod web;

@@ -8,20 +8,19 @@ use tokio::sync::Semaphore;
 
 use super::path::{self, Found};
 use super::window::Window;
-use super::{Page, Part, Source, too_large};
+use super::{Page, Part, Source, large};
 
-/// The largest file that is read as JSON, in bytes.
-const MOST: usize = 16 * 1024 * 1024;
+/// The largest file that is read as a whole, in bytes. Of larger ones only what is selected is held in memory.
+/// Less in tests, which read many.
+pub(super) const MOST: usize = if cfg!(test) { 1 << 19 } else { 16 << 20 };
 /// The most indices that can be asked for.
 const MAX_INDICES: usize = 10_000;
 
-/// What is asked of a JSON file.
+/// What is asked of a JSON file: the values at a path, or some elements of the list that the path selects or the file is.
 #[derive(Debug)]
-pub(crate) enum JsonAsk {
-    /// Values at a path.
-    Path(String),
-    /// Elements of the list that the file is.
-    Indices(Indices),
+pub(crate) struct JsonAsk {
+    pub(crate) path: Option<String>,
+    pub(crate) indices: Option<Indices>,
 }
 
 /// Elements of a list: single ones and ranges, both ends included.
@@ -58,15 +57,31 @@ impl Indices {
         Ok(Self(ranges))
     }
 
-    fn of<'a>(&self, list: &'a [Value]) -> Result<Vec<&'a Value>, ToolError> {
+    /// Whether an element is one of them.
+    pub(super) fn takes(&self, place: usize) -> bool {
+        self.0
+            .iter()
+            .any(|(first, last)| (*first..=*last).contains(&place))
+    }
+
+    /// The last element that can be one of them.
+    pub(super) fn last(&self) -> usize {
+        self.0.iter().map(|(_, last)| *last).max().unwrap_or(0)
+    }
+
+    /// Them, in the order they are asked for, of a list of `count` elements.
+    pub(super) fn of<'a>(
+        &self,
+        count: usize,
+        element: impl Fn(usize) -> Option<&'a Value>,
+    ) -> Result<Vec<&'a Value>, ToolError> {
         let mut found = Vec::new();
         for (first, last) in &self.0 {
-            let part = list.get(*first..).unwrap_or_default();
-            if part.is_empty() {
-                let message = format!("there is no element {first}: the list has {}", list.len());
+            if *first >= count {
+                let message = format!("there is no element {first}: the list has {count}");
                 return Err(ToolError::parameter("array_indices", message));
             }
-            found.extend(part.iter().take(last - first + 1));
+            found.extend((*first..=(*last).min(count - 1)).filter_map(&element));
         }
         Ok(found)
     }
@@ -76,45 +91,79 @@ impl JsonAsk {
     /// A page of the answer, as indented JSON. Few files are read like this at once.
     pub(crate) async fn read(
         self,
-        source: Source,
+        mut source: Source,
         page: Page,
         places: &Arc<Semaphore>,
     ) -> Result<Part, ToolError> {
-        let what = match self {
-            Self::Path(_) => "json_path",
-            Self::Indices(_) => "array_indices",
-        };
         let place = places.clone().acquire_owned().await;
         let place = place.map_err(|e| ToolError::internal(e.to_string()))?;
-        let all = source.all(MOST).await?;
-        let all = all.ok_or_else(|| too_large(what, MOST))?;
+        let (text, whole) = source.all(MOST).await?;
+        if !whole {
+            return large::read(self, text, source, page, place).await;
+        }
         let done = tokio::task::spawn_blocking(move || {
-            let part = self.answer(&all, page);
+            let part = self.answer(&text, page);
             drop(place);
             part
         });
         done.await.map_err(|e| ToolError::internal(e.to_string()))?
     }
 
-    fn answer(&self, bytes: &[u8], page: Page) -> Result<Part, ToolError> {
-        let document: Value = serde_json::from_slice(bytes).map_err(|e| {
-            ToolError::new(ErrorCode::Failed, format!("the file is not JSON: {e}"))
-                .hint("use search, start_line and end_line, or offset and limit instead")
-        })?;
-        match self {
-            Self::Path(path) => match path::find(&document, path)? {
+    fn answer(&self, text: &str, page: Page) -> Result<Part, ToolError> {
+        let document: Value = serde_json::from_str(text).map_err(|e| not_json(&e))?;
+        let found = match &self.path {
+            Some(path) => path::find(&document, path)?,
+            None => Found::One(&document),
+        };
+        let Some(indices) = &self.indices else {
+            return match found {
                 Found::One(value) => shown(value, page),
                 Found::Many(values) => shown(&values, page),
+            };
+        };
+        let elements = match &found {
+            Found::One(Value::Array(list)) => list.iter().collect(),
+            Found::One(other) => return Err(no_list(self.path.as_deref(), other)),
+            // A query that can only mean one value selects the list that it is.
+            Found::Many(values) => match (&values[..], self.is_singular()) {
+                ([Value::Array(list)], true) => list.iter().collect(),
+                _ => values.clone(),
             },
-            Self::Indices(indices) => match &document {
-                Value::Array(list) => shown(&indices.of(list)?, page),
-                _ => Err(
-                    ToolError::parameter("array_indices", "needs a file that is a list")
-                        .hint("use json_path for other files, such as data.items[0]"),
-                ),
-            },
-        }
+        };
+        shown(
+            &indices.of(elements.len(), |place| elements.get(place).copied())?,
+            page,
+        )
     }
+
+    /// Whether the path is a query that fits one value at the most.
+    pub(super) fn is_singular(&self) -> bool {
+        let path = self.path.as_deref().unwrap_or_default();
+        large::split(path).is_some_and(|query| query.is_singular())
+    }
+}
+
+pub(super) fn not_json(error: &serde_json::Error) -> ToolError {
+    ToolError::new(ErrorCode::Failed, format!("the file is not JSON: {error}"))
+        .hint("use search, start_line and end_line, or offset and limit instead")
+}
+
+/// That elements were asked of something that has none.
+pub(super) fn no_list(path: Option<&str>, found: &Value) -> ToolError {
+    let kind = match found {
+        Value::Object(_) => "an object",
+        Value::String(_) => "a text",
+        Value::Number(_) => "a number",
+        Value::Bool(_) => "true or false",
+        Value::Null => "null",
+        Value::Array(_) => "a list",
+    };
+    let message = match path {
+        Some(path) => format!("needs a list, and json_path {path:?} selects {kind}"),
+        None => format!("needs a list, and the file is {kind}"),
+    };
+    ToolError::parameter("array_indices", message)
+        .hint("select a list with json_path, such as data.items")
 }
 
 fn shown(value: &impl serde::Serialize, page: Page) -> Result<Part, ToolError> {

@@ -22,6 +22,8 @@ const SHOWN: usize = 1_000;
 /// What is looked for.
 #[derive(Debug)]
 pub(crate) struct Pattern {
+    /// As it was given.
+    text: String,
     regex: Regex,
     context: usize,
 }
@@ -35,7 +37,11 @@ impl Pattern {
         let literal = regex::escape(text);
         let regex = build(&format!("{literal}|{text}")).or_else(|_| build(&literal));
         let regex = regex.map_err(|_| ToolError::parameter("search", "is too long to look for"))?;
-        Ok(Self { regex, context })
+        Ok(Self {
+            text: text.to_owned(),
+            regex,
+            context,
+        })
     }
 
     /// A page of the lines that fit, each as `number:line`, and of those around them, each as
@@ -71,8 +77,17 @@ impl Pattern {
                 }
             }
         }
-        if !line.is_empty() && !shown.window.is_full() {
+        let unended = !line.is_empty();
+        if unended && !shown.window.is_full() {
             shown.line(number, &line);
+        }
+        if shown.last.is_none() && page.offset == 0 {
+            // An empty answer could also mean that something went wrong.
+            let lines = if unended { number } else { number - 1 };
+            return Ok(Part {
+                content: format!("no line matches {:?} ({lines} lines searched)\n", self.text),
+                next: None,
+            });
         }
         shown.window.finish()
     }

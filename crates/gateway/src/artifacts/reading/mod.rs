@@ -2,20 +2,25 @@
 //!
 //! Known secrets are cut out of the bytes before anything else looks at them, since half a
 //! secret no longer looks like one. Offsets and limits count characters of what is shown.
+//! Text in other encodings than UTF-8 is decoded, and of a document the text is read that a person would.
 
+mod copy;
+mod document;
 mod json;
+mod large;
 mod lines;
 mod matches;
 mod path;
 mod source;
 mod window;
 
+pub(crate) use document::{Documents, Extracted, MOST as MAX_DOCUMENT};
 pub(crate) use json::{Indices, JsonAsk};
 pub(crate) use lines::Lines;
 pub(crate) use matches::Pattern;
 pub(crate) use source::Source;
 
-use manyhands_core::{ErrorCode, ToolError};
+use manyhands_core::ToolError;
 
 use window::Window;
 
@@ -77,12 +82,6 @@ fn past_the_end(size: u64, what: &str) -> ToolError {
         "offset",
         format!("there are {size} {what}, and none at this offset"),
     )
-}
-
-fn too_large(what: &str, most: usize) -> ToolError {
-    let message = format!("{what} reads files of at most {most} bytes");
-    ToolError::new(ErrorCode::TooLarge, message)
-        .hint("use search, start_line and end_line, or offset and limit instead")
 }
 
 /// What `make fuzz` does with a path and a document.

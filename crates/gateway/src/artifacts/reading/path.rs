@@ -12,6 +12,18 @@ const MAX_STEPS: u64 = 20_000_000;
 /// It is compiled again for every value that is tried.
 const REGEX: [(usize, u64); 3] = [(8 << 10, 1_000), (32 << 10, 5_000), (128 << 10, 20_000)];
 
+/// What a path that begins with `$` costs in a document; refused where it is too much.
+pub(super) fn cost(path: &str, document: &Value) -> Result<u64, ToolError> {
+    let size = Size::of(document);
+    let cost = steps(path, size).saturating_mul(expressions(path)?);
+    if cost > MAX_STEPS {
+        let message = format!("would look at too many of the {} values", size.values);
+        return Err(ToolError::parameter("json_path", message)
+            .hint("name more of the way, and use fewer \"..\", lists of selectors and filters"));
+    }
+    Ok(cost)
+}
+
 /// What a path led to.
 #[derive(Debug)]
 pub(super) enum Found<'a> {
@@ -23,52 +35,83 @@ pub(super) enum Found<'a> {
 
 /// What `path` leads to in `document`.
 pub(super) fn find<'a>(document: &'a Value, path: &str) -> Result<Found<'a>, ToolError> {
-    if path.len() > MAX_PATH {
-        return wrong(format!("must have at most {MAX_PATH} bytes"));
-    }
-    match path.trim_start().starts_with('$') {
+    check_length(path)?;
+    match is_query(path) {
         true => {
             let parsed = parse(path)?;
-            let size = Size::of(document);
-            if steps(path, size).saturating_mul(expressions(path)?) > MAX_STEPS {
-                let message = format!("would look at too many of the {} values", size.values);
-                return Err(ToolError::parameter("json_path", message).hint(
-                    "name more of the way, and use fewer \"..\", lists of selectors and filters",
-                ));
-            }
+            cost(path, document)?;
             Ok(Found::Many(parsed.query(document).all()))
         }
         false => dotted(document, path).map(Found::One),
     }
 }
 
-fn wrong<T>(message: String) -> Result<T, ToolError> {
+/// Whether a path is a query, rather than names and indices.
+pub(super) fn is_query(path: &str) -> bool {
+    path.trim_start().starts_with('$')
+}
+
+pub(super) fn check_length(path: &str) -> Result<(), ToolError> {
+    match path.len() > MAX_PATH {
+        true => wrong(format!("must have at most {MAX_PATH} bytes")),
+        false => Ok(()),
+    }
+}
+
+pub(super) fn wrong<T>(message: String) -> Result<T, ToolError> {
     Err(ToolError::parameter("json_path", message))
 }
 
-fn parse(path: &str) -> Result<JsonPath, ToolError> {
+pub(super) fn parse(path: &str) -> Result<JsonPath, ToolError> {
     JsonPath::parse(path).or_else(|e| wrong(format!("is not a JSONPath query: {e}")))
 }
 
-/// Follows `data.items`, `results[0].name` or `list[-1]`.
-fn dotted<'a>(document: &'a Value, path: &str) -> Result<&'a Value, ToolError> {
-    let mut at = document;
-    let mut done = String::new();
+/// A step of a path of names and indices.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Step {
+    /// A member by its name; in a list, the element of that number.
+    Name(String),
+    /// An element; counted from the end where it is negative.
+    Index(i64),
+}
+
+impl Step {
+    /// How it is written.
+    pub(super) fn word(&self) -> String {
+        match self {
+            Self::Name(name) => name.chars().take(100).collect(),
+            Self::Index(index) => format!("[{index}]"),
+        }
+    }
+
+    /// The element of a list that is meant.
+    pub(super) fn index(&self) -> Option<i64> {
+        match self {
+            Self::Name(name) => name.parse().ok(),
+            Self::Index(index) => Some(*index),
+        }
+    }
+
+    /// Adds it to the path that led here.
+    pub(super) fn after(&self, path: &str) -> String {
+        match self {
+            Self::Name(name) if path.is_empty() => name.clone(),
+            Self::Name(name) => format!("{path}.{name}"),
+            Self::Index(index) => format!("{path}[{index}]"),
+        }
+    }
+}
+
+/// The steps of `data.items`, `results[0].name`, `results.0` or `list[-1]`.
+pub(super) fn steps_of(path: &str) -> Result<Vec<Step>, ToolError> {
+    let mut found = Vec::new();
     for part in path.split('.') {
         let (name, indices) = match part.find('[') {
             Some(bracket) => part.split_at(bracket),
             None => (part, ""),
         };
         if !name.is_empty() {
-            at = match at.get(name) {
-                Some(value) => value,
-                None => return Err(absent(at, &done, name)),
-            };
-            done = if done.is_empty() {
-                name.to_owned()
-            } else {
-                format!("{done}.{name}")
-            };
+            found.push(Step::Name(name.to_owned()));
         } else if indices.is_empty() {
             return wrong(
                 "has an empty part; write data.items or results[0], or a query that begins with $"
@@ -84,34 +127,48 @@ fn dotted<'a>(document: &'a Value, path: &str) -> Result<&'a Value, ToolError> {
                     "{index:?} is not an index such as [0]; begin with $ for more than names and indices"
                 ));
             };
-            let list = at.as_array();
-            let count = list.map_or(0, Vec::len) as i64;
-            let place = if number < 0 { number + count } else { number };
-            let found = list
-                .zip(usize::try_from(place).ok())
-                .and_then(|(list, place)| list.get(place));
-            at = match found {
-                Some(value) => value,
-                None => return Err(absent(at, &done, index)),
-            };
-            done.push_str(index);
+            found.push(Step::Index(number));
         }
+    }
+    Ok(found)
+}
+
+fn dotted<'a>(document: &'a Value, path: &str) -> Result<&'a Value, ToolError> {
+    let mut at = document;
+    let mut done = String::new();
+    for step in steps_of(path)? {
+        let found = match (at, &step) {
+            (Value::Object(fields), Step::Name(name)) => fields.get(name),
+            (Value::Array(list), step) => step.index().and_then(|number| {
+                let count = i64::try_from(list.len()).unwrap_or(i64::MAX);
+                let place = if number < 0 { number + count } else { number };
+                list.get(usize::try_from(place).ok()?)
+            }),
+            _ => None,
+        };
+        at = found.ok_or_else(|| absent(&step, &done, &seen(at)))?;
+        done = step.after(&done);
     }
     Ok(at)
 }
 
-fn absent(at: &Value, done: &str, part: &str) -> ToolError {
-    let place = if done.is_empty() { "the file" } else { done };
-    let there = match at {
-        Value::Object(fields) => {
-            let names: Vec<&str> = fields.keys().take(20).map(String::as_str).collect();
-            format!("has {}", names.join(", "))
-        }
+/// What a value is, for whoever looked for something else in it.
+fn seen(at: &Value) -> String {
+    match at {
+        Value::Object(fields) => has(fields.keys().take(20).map(String::as_str)),
         Value::Array(list) => format!("is a list of {}", list.len()),
         Value::String(_) => "is a text".to_owned(),
         other => format!("is {other}"),
-    };
-    let part: String = part.chars().take(100).collect();
+    }
+}
+
+pub(super) fn has<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    format!("has {}", names.collect::<Vec<_>>().join(", "))
+}
+
+pub(super) fn absent(step: &Step, done: &str, there: &str) -> ToolError {
+    let place = if done.is_empty() { "the file" } else { done };
+    let part = step.word();
     ToolError::not_found(format!(
         "json_path: there is no {part} in {place}, which {there}"
     ))

@@ -64,7 +64,8 @@ async fn pages_go_on_where_the_last_one_ended_whatever_the_pieces() {
     );
     assert_eq!(
         page(source(b"a\xffb", 1), at(0, 5)).await.unwrap(),
-        part("a\u{fffd}b", None)
+        part("aÿb", None),
+        "Latin-1"
     );
 }
 
@@ -92,9 +93,14 @@ async fn text_is_told_from_other_bytes_and_those_are_read_in_base64() {
         (b"", true),
         ("ü".repeat(8_000).as_bytes(), true),
         (b"\x89PNG\0\x01", false),
-        (b"\xff\xfea\0", false),
-        (b"caf\xe9 au lait", false),
-        (b"cut \xc3", false),
+        (b"\x7fELF\x02\x01\x01\0\0\0\0\0", false),
+        (b"\x1f\x8b\x08\xff\x01\xe9\xf2", false),
+        (b"a\0\0\0b\0\0\0", false),
+        (b"\x01\x02\x03\x04", false),
+        (b"\xff\xfea\0", true),
+        (b"h\0i\0\n\0", true),
+        (b"caf\xe9 au lait", true),
+        (b"\x1b[31mred\x1b[0m", true),
     ] {
         assert_eq!(source(bytes, 7).is_text().await.unwrap(), text, "{bytes:?}");
     }
@@ -165,7 +171,14 @@ async fn a_search_shows_lines_with_what_is_around_them() {
         find(&text, "line 20", 2, all).await.content,
         "18-line 18\n19-line 19\n20:line 20\n"
     );
-    assert_eq!(find(&text, "nothing", 2, all).await, part("", None));
+    assert_eq!(
+        find(&text, "nothing", 2, all).await,
+        part("no line matches \"nothing\" (20 lines searched)\n", None)
+    );
+    assert_eq!(
+        find("one\ntwo", "three", 2, all).await.content,
+        "no line matches \"three\" (2 lines searched)\n"
+    );
     let odd = "a (b\na.b\nÜber\n";
     assert_eq!(find(odd, "(b", 0, all).await.content, "1:a (b\n");
     assert_eq!(find(odd, "a.b", 0, all).await.content, "2:a.b\n");
@@ -185,6 +198,20 @@ async fn a_search_shows_lines_with_what_is_around_them() {
     );
 }
 
+fn by_path(path: &str) -> JsonAsk {
+    JsonAsk {
+        path: Some(path.to_owned()),
+        indices: None,
+    }
+}
+
+fn both(path: Option<&str>, indices: &str) -> Result<JsonAsk, ToolError> {
+    Ok(JsonAsk {
+        path: path.map(str::to_owned),
+        indices: Some(Indices::parse(indices)?),
+    })
+}
+
 async fn json(text: &str, ask: JsonAsk, page: Page) -> Result<Part, ToolError> {
     let places = Arc::new(Semaphore::new(1));
     ask.read(source(text.as_bytes(), 7), page, &places).await
@@ -195,12 +222,14 @@ async fn values_are_found_by_dots_by_queries_and_by_indices() {
     let text = json!({ "data": { "items": [{ "name": "a" }, { "name": "b" }, 3] }, "k-1": null })
         .to_string();
     let path = async |path: &str| {
-        let part = json(&text, JsonAsk::Path(path.to_owned()), at(0, 10_000)).await?;
+        let part = json(&text, by_path(path), at(0, 10_000)).await?;
         Ok::<_, ToolError>(serde_json::from_str::<serde_json::Value>(&part.content).unwrap())
     };
     for (asked, expect) in [
         ("data.items[0].name", json!("a")),
         ("data.items[-1]", json!(3)),
+        ("data.items.0.name", json!("a")),
+        ("data.items.-1", json!(3)),
         ("k-1", json!(null)),
         ("$.data.items[*].name", json!(["a", "b"])),
         ("$..name", json!(["a", "b"])),
@@ -228,7 +257,7 @@ async fn values_are_found_by_dots_by_queries_and_by_indices() {
     }
     let list = "[0,1,2,3,4,5,6]";
     let indices = async |asked: &str| {
-        let ask = JsonAsk::Indices(Indices::parse(asked)?);
+        let ask = both(None, asked)?;
         let part = json(list, ask, at(0, 1_000)).await?;
         Ok::<_, ToolError>(part.content.replace(['\n', ' '], ""))
     };
@@ -247,16 +276,10 @@ async fn values_are_found_by_dots_by_queries_and_by_indices() {
     ] {
         assert!(indices(wrong).await.is_err(), "{wrong}");
     }
-    let ask = JsonAsk::Indices(Indices::parse("0").unwrap());
+    let ask = both(None, "0").unwrap();
     assert!(json(&text, ask, at(0, 10)).await.is_err());
-    assert!(
-        json("not json", JsonAsk::Path("a".to_owned()), at(0, 10))
-            .await
-            .is_err()
-    );
-    let paged = json("[1,2,3]", JsonAsk::Path("$[*]".to_owned()), at(2, 3))
-        .await
-        .unwrap();
+    assert!(json("not json", by_path("a"), at(0, 10)).await.is_err());
+    let paged = json("[1,2,3]", by_path("$[*]"), at(2, 3)).await.unwrap();
     assert_eq!(paged, part("  1", Some(5)));
 }
 
@@ -272,9 +295,7 @@ async fn a_query_that_would_take_for_ever_is_refused() {
         "$[?search(@.a, 'x')]..*",
         "$..*..*..*..*..*..*..*",
     ] {
-        let error = json(&text, JsonAsk::Path(dear.to_owned()), at(0, 10))
-            .await
-            .unwrap_err();
+        let error = json(&text, by_path(dear), at(0, 10)).await.unwrap_err();
         assert!(error.message.contains("too many"), "{dear}: {error}");
     }
     for cheap in [
@@ -283,9 +304,7 @@ async fn a_query_that_would_take_for_ever_is_refused() {
         "$[?@.a[0] > 1990]",
         "$[0]['$..', '..$']",
     ] {
-        json(&text, JsonAsk::Path(cheap.to_owned()), at(0, 10))
-            .await
-            .unwrap();
+        json(&text, by_path(cheap), at(0, 10)).await.unwrap();
     }
 }
 
@@ -295,7 +314,7 @@ async fn expressions_stand_in_the_query_and_are_small() {
         .map(|n| json!({ "a": format!("n{n}"), "b": "((x{99}){99}){99}" }))
         .collect();
     let text = json!(list).to_string();
-    let asked = async |path: &str| json(&text, JsonAsk::Path(path.to_owned()), at(0, 100)).await;
+    let asked = async |path: &str| json(&text, by_path(path), at(0, 100)).await;
     for (wrong, words) in [
         ("$[?match(@.a, @.b)]", "as a quoted text"),
         ("$[?search(@.a, $[0].b)]", "as a quoted text"),
@@ -319,4 +338,181 @@ async fn expressions_stand_in_the_query_and_are_small() {
         let part = asked(good).await.unwrap();
         assert!(part.content.contains(shows), "{good}: {}", part.content);
     }
+}
+
+#[tokio::test]
+async fn text_in_common_encodings_is_decoded_whatever_the_pieces() {
+    let text = "Käse für 5 €, naïve façade – Größe\n".repeat(40);
+    let wide = |text: &str, unit: fn(u16) -> [u8; 2]| -> Vec<u8> {
+        text.encode_utf16().flat_map(unit).collect()
+    };
+    let latin = encoding_rs::WINDOWS_1252.encode(&text).0.into_owned();
+    // The first character that is not ASCII comes long after what is looked at first.
+    let late = format!("{}{text}", "plain words\n".repeat(2_000));
+    let late_latin = encoding_rs::WINDOWS_1252.encode(&late).0.into_owned();
+    let cyrillic = "Съешь же ещё этих мягких французских булок, да выпей чаю. ".repeat(5);
+    let sjis = "これは日本語の文章です。漢字とかな。".repeat(5);
+    for (bytes, expect) in [
+        (text.clone().into_bytes(), &text),
+        ([b"\xef\xbb\xbf", text.as_bytes()].concat(), &text),
+        (
+            [b"\xff\xfe".to_vec(), wide(&text, u16::to_le_bytes)].concat(),
+            &text,
+        ),
+        (
+            [b"\xfe\xff".to_vec(), wide(&text, u16::to_be_bytes)].concat(),
+            &text,
+        ),
+        (wide(&text, u16::to_le_bytes), &text),
+        (wide(&text, u16::to_be_bytes), &text),
+        (latin, &text),
+        (late.clone().into_bytes(), &late),
+        (late_latin, &late),
+        (
+            encoding_rs::WINDOWS_1251.encode(&cyrillic).0.into_owned(),
+            &cyrillic,
+        ),
+        (encoding_rs::SHIFT_JIS.encode(&sjis).0.into_owned(), &sjis),
+    ] {
+        for size in [1, 3, 1000, 100_000] {
+            let mut source = source(&bytes, size);
+            assert!(source.is_text().await.unwrap());
+            let (read, whole) = source.all(usize::MAX).await.unwrap();
+            assert!(
+                whole && read == **expect,
+                "{size}: {read:?} is not {expect:?}"
+            );
+        }
+    }
+    let damaged = [text.as_bytes(), b"\xff", text.as_bytes()].concat();
+    let (read, _) = source(&damaged, 10).all(usize::MAX).await.unwrap();
+    assert_eq!(read, format!("{text}\u{fffd}{text}"), "still UTF-8");
+}
+
+#[tokio::test]
+async fn a_secret_is_cut_out_of_every_encoding() {
+    let text = "key hunter2-hunter2 end ";
+    let wide: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let latin = [text.as_bytes(), b"caf\xe9"].concat();
+    for bytes in [wide, latin, text.as_bytes().to_vec()] {
+        for size in [1, 5, 100] {
+            let (read, _) = source(&bytes, size).all(usize::MAX).await.unwrap();
+            assert!(read.starts_with("key [redacted] end"), "{read}");
+        }
+    }
+    let document = Bytes::from(text.repeat(10_000));
+    let redactor = Redactor::new(&[Secret::new("hunter2-hunter2")]);
+    let (read, _) = Source::of_text(document, &redactor)
+        .all(usize::MAX)
+        .await
+        .unwrap();
+    assert_eq!(read, "key [redacted] end ".repeat(10_000));
+}
+
+/// What is asked of a document, and what it gives: the same whether it is held or too large for that.
+const ASKED: [(&str, &str, &str); 22] = [
+    ("data.items[1].n", "", "1"),
+    ("data.items.2.n", "", "2"),
+    ("data.name", "", "\"x\""),
+    ("data.items", "0,2", "[{\"n\":0},{\"n\":2}]"),
+    ("data.items", "2,0-1", "[{\"n\":2},{\"n\":0},{\"n\":1}]"),
+    ("$.data.items", "1", "[{\"n\":1}]"),
+    ("$.data.items[*].n", "", "[0,1,2]"),
+    ("$.data.items[*].n", "1-9", "[1,2]"),
+    ("$.data.items[?@.n > 0].n", "", "[1,2]"),
+    ("$['data']['items'][0]", "", "[{\"n\":0}]"),
+    ("$.data.items[0:2].n", "", "[0,1]"),
+    ("$.data.items[-1].n", "", "[2]"),
+    ("$.data..n", "", "[0,1,2]"),
+    ("$.data.*", "0", "[\"x\"]"),
+    ("$.nothing", "", "[]"),
+    (
+        "data.nothing",
+        "",
+        "there is no nothing in data, which has name, items",
+    ),
+    (
+        "data.name.x",
+        "",
+        "there is no x in data.name, which is a text",
+    ),
+    (
+        "data.items[9]",
+        "",
+        "there is no [9] in data.items, which is a list of 3",
+    ),
+    (
+        "data.items",
+        "3",
+        "array_indices: there is no element 3: the list has 3",
+    ),
+    (
+        "data",
+        "0",
+        "array_indices: needs a list, and json_path \"data\" selects an object",
+    ),
+    (
+        "",
+        "0",
+        "array_indices: needs a list, and the file is an object",
+    ),
+    ("data..n", "", "json_path: has an empty part"),
+];
+
+#[tokio::test]
+async fn a_path_gives_the_same_in_a_file_that_is_too_large_to_be_held() {
+    let small = r#"{"before": [1, {"a": "\"]}"}], "data": {"name": "x", "items": [{"n": 0}, {"n": 1}, {"n": 2}]}, "after": null}"#;
+    let large = small.replace(
+        "[1,",
+        &format!("[\"{}\",", "x".repeat(json::MOST + (1 << 17))),
+    );
+    let large = source(large.as_bytes(), 1 << 20)
+        .all(usize::MAX)
+        .await
+        .unwrap()
+        .0;
+    for (path, indices, expect) in ASKED {
+        for text in [small, &large] {
+            let ask = JsonAsk {
+                path: (!path.is_empty()).then(|| path.to_owned()),
+                indices: (!indices.is_empty()).then(|| Indices::parse(indices).unwrap()),
+            };
+            let places = Arc::new(Semaphore::new(1));
+            let read = ask.read(source(text.as_bytes(), 1 << 20), at(0, 1_000), &places);
+            let said = match read.await {
+                Ok(part) => part.content.replace(['\n', ' '], ""),
+                Err(error) => error.message,
+            };
+            let fits = said == expect || (expect.contains(' ') && said.contains(expect));
+            assert!(fits, "{path} {indices} of {} bytes: {said}", text.len());
+        }
+    }
+    let read = async |ask: JsonAsk, page| {
+        let places = Arc::new(Semaphore::new(1));
+        ask.read(source(large.as_bytes(), 1 << 20), page, &places)
+            .await
+    };
+    let long = read(by_path("before"), at(4, 10)).await.unwrap();
+    assert_eq!(
+        long,
+        part("\"xxxxxxxxx", Some(14)),
+        "more than fits in memory is paged"
+    );
+    let held = read(both(Some("before"), "0").unwrap(), at(0, 10))
+        .await
+        .unwrap_err();
+    assert!(held.message.contains("more than"), "{held}");
+    let from_end = read(by_path("data.items[-1]"), at(0, 10))
+        .await
+        .unwrap_err();
+    assert!(
+        from_end.message.contains("counts from the end"),
+        "{from_end}"
+    );
+    let cut = &large[..large.len() - 60];
+    let places = Arc::new(Semaphore::new(1));
+    let wrong = by_path("after")
+        .read(source(cut.as_bytes(), 1 << 20), at(0, 10), &places)
+        .await;
+    assert!(wrong.unwrap_err().message.contains("not JSON"));
 }

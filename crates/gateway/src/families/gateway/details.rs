@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use super::discover::{CapabilityType, one_line};
 use crate::finder::{Finder, SkillFacts};
 use crate::servers::address::{name_there, server_of};
+use crate::servers::wrapped;
 
 /// How many items may be asked about at once.
 const MAX_ITEMS: usize = 50;
@@ -226,7 +227,7 @@ fn typescript(specs: &[&ToolSpec]) -> String {
             tool,
             description,
             input: &spec.input_schema,
-            output: spec.output_schema.as_ref(),
+            output: wrapped::schema_of(spec),
         })
         .collect();
     declare(&declared)

@@ -1,14 +1,14 @@
 //! `code-execution_execute`
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use manyhands_core::{
-    CallContext, CallRequest, Catalogue, Decision, Effects, ErrorCode, Invoke, Outcome, Question,
-    Reach, Taint, Tool, ToolError, ToolSpec, schema_of, schema_written,
+    AgentId, CallContext, CallRequest, Catalogue, Decision, Effects, ErrorCode, Invoke, Outcome,
+    Question, Reach, Taint, Tool, ToolError, ToolSpec, schema_of, schema_written,
 };
 use manyhands_path::Path;
 use manyhands_script::{
@@ -17,9 +17,10 @@ use manyhands_script::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use crate::artifacts::{Reader, Shelf};
-use crate::servers::address;
+use crate::servers::{Servers, address, wrapped};
 
 const NAME: &str = "code-execution_execute";
 /// The tool by whose rights and rules a script reads artifacts.
@@ -40,10 +41,13 @@ const MAX_READ: u64 = 8 * 1024 * 1024;
 /// Execute JavaScript code in a sandbox with access to tools and file helpers. The code is the body of an async function: use await and return.
 ///
 /// Available: callTool(serverPath, toolName, toolArgs) calls a tool and gives its result as a plain value, or throws an Error with code and
-/// message; codeExec.createArtifact(filename, content, fileType) keeps a file (csv, txt, json, html, xml, js, ts, md, py) and gives { success, id, url, filename, mimeType, size };
+/// message (a list that an MCP server wraps as { result: [...] } is given as the list itself); codeExec.createArtifact(filename, content, fileType) keeps a file (csv, txt, json, html, xml, js, ts, md, py) and gives { success, id, url, filename, mimeType, size };
 /// codeExec.readArtifact(identifier) reads one by id, filename or URL and gives { success, content, size, filename, mimeType };
-/// console.log/error/warn; setTimeout/setInterval/clearTimeout/clearInterval. Promise.all makes calls run together. There is no fetch, import,
-/// require, process or file system.
+/// console.log/error/warn; setTimeout/setInterval/clearTimeout/clearInterval; URL, URLSearchParams, TextEncoder, TextDecoder, structuredClone, atob,
+/// btoa, crypto.randomUUID. Promise.all makes calls run together. There is no fetch, import, require, process or file system.
+///
+/// A call that needs the owner's approval ends the whole run at once with approval_required and the approval id; run the same code again once it is
+/// approved.
 ///
 /// A returned value of more than 200 bytes is kept as an artifact, and the response has its artifactId and a preview. Never write unbounded loops around
 /// callTool: every call takes time, and the whole run has to end in time.
@@ -57,7 +61,7 @@ struct Params {
     #[schemars(range(min = 1000, max = 900_000))]
     timeout: Option<u64>,
     /// Which connection callTool uses for a service that has several: service name to PCID, as found by capabilities_discover. The first one
-    /// when omitted. Code should NOT contain PCIDs.
+    /// when omitted. Code should NOT contain PCIDs. A service or PCID that does not exist is an error.
     connection_selections: Option<BTreeMap<String, String>>,
 }
 
@@ -91,6 +95,24 @@ struct Output {
     created_artifacts: Vec<Value>,
     /// How many tools it called.
     calls: u32,
+    /// The accounts that its calls used, one entry for each service.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    connections_used: Vec<UsedConnection>,
+}
+
+/// An account that a call used.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct UsedConnection {
+    /// The service.
+    service: String,
+    /// The account's id.
+    #[serde(rename = "PCID")]
+    pcid: String,
+    /// The account's name.
+    name: String,
+    /// How many other accounts of the service could have been selected, where none was.
+    others: usize,
 }
 
 /// What scripts stand on.
@@ -99,6 +121,7 @@ pub(crate) struct Scripts {
     pub(crate) pool: Pool,
     pub(crate) shelf: Shelf,
     pub(crate) catalogue: Arc<ArcSwap<Catalogue>>,
+    pub(crate) servers: Arc<Servers>,
     /// Set once the path is there, which holds the tools.
     pub(crate) path: Arc<OnceLock<Weak<Path>>>,
 }
@@ -154,15 +177,19 @@ impl Tool for Execute {
             .get()
             .and_then(Weak::upgrade)
             .ok_or_else(gone)?;
+        let selected = params.connection_selections.unwrap_or_default();
+        self.scripts.check_selections(&selected, &context.agent)?;
         let mut connections = (*context.connections).clone();
-        connections.extend(params.connection_selections.unwrap_or_default());
+        connections.extend(selected);
         let hands = Arc::new(Hands {
             path,
             scripts: self.scripts.clone(),
             taint: Mutex::new(context.taint.clone()),
             context: context.clone(),
             connections: Arc::new(connections),
-            patience: timeout,
+            used: Mutex::default(),
+            blocked: Mutex::default(),
+            end: context.cancel.child_token(),
             made: Mutex::default(),
         });
         let run = Run {
@@ -171,8 +198,48 @@ impl Tool for Execute {
             limits: Limits::default(),
             host: hands.clone(),
         };
-        let report = self.scripts.pool.run(run, context.cancel.clone()).await;
+        let report = self.scripts.pool.run(run, hands.end.clone()).await;
         hands.output(report).await
+    }
+}
+
+impl Scripts {
+    /// Refuses selections that no call could use: a service that is misspelled would silently mean its first account.
+    fn check_selections(
+        &self,
+        selected: &BTreeMap<String, String>,
+        agent: &AgentId,
+    ) -> Result<(), ToolError> {
+        const PARAMETER: &str = "connectionSelections";
+        let accounts = self.servers.desk().of_agent(agent);
+        let services: BTreeSet<&str> = accounts.iter().map(|one| one.service.as_str()).collect();
+        for (service, pcid) in selected {
+            if !services.contains(service.as_str()) {
+                let shown: String = service.chars().take(100).collect();
+                let known = match services.is_empty() {
+                    true => "there are no connections".to_owned(),
+                    false => {
+                        let names: Vec<&str> = services.iter().copied().take(50).collect();
+                        format!("use one of {}", names.join(", "))
+                    }
+                };
+                let message = format!("there is no service {shown:?} with connections; {known}");
+                return Err(ToolError::parameter(PARAMETER, message));
+            }
+            let chosen = self.servers.desk().choose(service, agent, Some(pcid));
+            chosen.map_err(|error| ToolError {
+                hint: error.hint,
+                // It names the parameter of other tools.
+                ..ToolError::parameter(
+                    PARAMETER,
+                    match error.problems.into_iter().next() {
+                        Some(problem) => problem.message,
+                        None => error.message,
+                    },
+                )
+            })?;
+        }
+        Ok(())
     }
 }
 
@@ -184,7 +251,12 @@ struct Hands {
     /// The untrusted text that was read before or since; what follows may be what it asks for.
     taint: Mutex<Taint>,
     connections: Arc<BTreeMap<String, String>>,
-    patience: Duration,
+    /// The accounts that calls used.
+    used: Mutex<BTreeSet<UsedConnection>>,
+    /// The call that needs the owner's approval, which ended the run.
+    blocked: Mutex<Option<ToolError>>,
+    /// Ends the run.
+    end: CancellationToken,
     made: Mutex<Made>,
 }
 
@@ -205,7 +277,7 @@ impl Hands {
         request.connections = self.connections.clone();
         request.answers = self.context.answers.clone();
         request.reach = reach;
-        request.approval_wait = self.patience;
+        request.approval_wait = Duration::ZERO;
         request.whole = true;
         let effects = self.effects(tool, &request.arguments);
         let outcome = self.path.invoke(request).await;
@@ -222,7 +294,23 @@ impl Hands {
                 .expect("no panic while held")
                 .absorb(&read);
         }
+        if let Err(error) = &outcome
+            && error.code == ErrorCode::ApprovalRequired
+        {
+            self.block(error.clone()).await;
+        }
         outcome.map(|outcome| outcome.value)
+    }
+
+    /// Ends the run, because a call needs the owner's approval. A script that could catch this would go on as if the
+    /// call had failed, and nobody would learn what to approve.
+    async fn block(&self, error: ToolError) {
+        self.blocked
+            .lock()
+            .expect("no panic while held")
+            .get_or_insert(error);
+        self.end.cancel();
+        std::future::pending::<()>().await; // dropped with the run
     }
 
     fn taint(&self) -> Taint {
@@ -242,16 +330,36 @@ impl Hands {
                 .hint("choose the connection with the parameter connectionSelections"));
         }
         let catalogue = self.scripts.catalogue.load_full();
-        let name = address::find(&catalogue, server, tool)?
-            .spec()
-            .name
-            .to_string();
+        let spec = address::find(&catalogue, server, tool)?.spec();
+        let name = spec.name.to_string();
         if name == NAME {
             let message = "a script cannot run another script";
             return Err(ToolError::new(ErrorCode::InvalidArguments, message));
         }
-        self.invoke(&name, arguments, self.context.reach.clone())
-            .await
+        self.note_connection(spec);
+        let value = self
+            .invoke(&name, arguments, self.context.reach.clone())
+            .await?;
+        Ok(wrapped::list_of(spec, value))
+    }
+
+    /// Notes the account that a call of this tool uses.
+    fn note_connection(&self, spec: &ToolSpec) {
+        let servers = &self.scripts.servers;
+        let Some(service) = servers.service_of(spec) else {
+            return;
+        };
+        let wanted = self.connections.get(&service).map(String::as_str);
+        // A selection that is not possible is refused by the call itself.
+        if let Ok(Some(choice)) = servers.desk().choose(&service, &self.context.agent, wanted) {
+            let used = UsedConnection {
+                service,
+                pcid: choice.id.to_string(),
+                name: choice.name,
+                others: choice.others,
+            };
+            self.used.lock().expect("no panic while held").insert(used);
+        }
     }
 
     async fn create(
@@ -296,8 +404,11 @@ impl Hands {
             return Err(ToolError::new(ErrorCode::TooLarge, message)
                 .hint("read parts of it with gateway_read_artifact"));
         }
-        let arguments = json!({ "file_id": record.id, "chatId": record.chat });
-        self.may_read(&arguments)?;
+        let arguments = json!({ "file_id": record.id });
+        if self.must_ask(&arguments)? {
+            // The tool itself asks for the approval and uses it up.
+            self.invoke(READS, arguments, Reach::ANY).await?;
+        }
         // What the script does next may be what the artifact asks for.
         if !self.context.lineage.is_empty() {
             let read = Taint::by(format!("tool:{READS}"));
@@ -306,15 +417,17 @@ impl Hands {
                 .expect("no panic while held")
                 .absorb(&read);
         }
-        let content = self.scripts.shelf.text(&record).await?;
+        let text = self.scripts.shelf.text(&record, &self.end);
+        let content = text.await?;
         Ok(json!({
             "success": true, "content": content, "size": record.size,
             "filename": record.name, "mimeType": record.mime,
         }))
     }
 
-    /// Refuses to read an artifact where a call of the tool for that would be refused.
-    fn may_read(&self, arguments: &Value) -> Result<(), ToolError> {
+    /// Whether reading an artifact needs the owner's approval, as a call of the tool for that would; an error where such a
+    /// call would be refused.
+    fn must_ask(&self, arguments: &Value) -> Result<bool, ToolError> {
         let catalogue = self.scripts.catalogue.load();
         let tool = catalogue.resolve(READS).ok_or_else(|| {
             let message = format!("{READS} is switched off");
@@ -329,29 +442,35 @@ impl Hands {
             taint: &self.taint(),
             reach: &Reach::ANY,
         });
-        match verdict.refused(tool.spec())?.decision {
-            Decision::Ask => {
-                let message = format!("{READS} needs the owner's approval");
-                Err(ToolError::new(ErrorCode::ApprovalRequired, message)
-                    .hint("call it with callTool, which waits for the approval"))
-            }
-            _ => Ok(()),
-        }
+        Ok(verdict.refused(tool.spec())?.decision == Decision::Ask)
     }
 
     async fn output(&self, report: Report) -> Result<Outcome, ToolError> {
         let logs: Vec<String> = report.logs.iter().map(line).collect();
         let execution_time = u64::try_from(report.elapsed.as_millis()).unwrap_or(u64::MAX);
-        let value = match report.outcome {
-            Ok(value) => value,
-            Err(fault) => return Err(failure(&fault, &logs, execution_time)),
+        let used = std::mem::take(&mut *self.used.lock().expect("no panic while held"));
+        let blocked = self.blocked.lock().expect("no panic while held").take();
+        let failed = match (blocked, report.outcome) {
+            (Some(error), _) => Err(approval_required(error)),
+            (None, Err(fault)) => Err(failure(&fault, &logs)),
+            (None, Ok(value)) => Ok(value),
         };
+        let value = failed.map_err(|mut error| {
+            let details = error.details.get_or_insert_with(|| json!({}));
+            details["logs"] = json!(logs);
+            details["executionTime"] = json!(execution_time);
+            if !used.is_empty() {
+                details["connectionsUsed"] = json!(used);
+            }
+            error
+        })?;
         let text = value.to_string();
         let mut output = Output {
             execution_time,
             logs,
             logs_truncated: report.logs_cut,
             calls: report.calls,
+            connections_used: used.into_iter().collect(),
             ..Output::default()
         };
         if text.len() <= MAX_INLINE {
@@ -405,8 +524,27 @@ fn line(line: &LogLine) -> String {
     }
 }
 
+/// That a call of the script needs the owner's approval. What the script printed stays out of the message: it may hold
+/// untrusted text, and a refusal does not mark whoever reads it as tainted.
+fn approval_required(error: ToolError) -> ToolError {
+    let id = error.details.as_ref().map(|details| &details["approvalId"]);
+    let id = id.and_then(Value::as_str).unwrap_or("unknown");
+    let message = format!(
+        "the script was stopped: {} (approval id {id})",
+        error.message
+    );
+    let hint = format!(
+        "the owner can run `manyhands approvals approve {id}`; then run the same code again"
+    );
+    ToolError {
+        message,
+        hint: Some(hint),
+        ..error
+    }
+}
+
 /// Why a script came to nothing, with what it said before.
-fn failure(fault: &Fault, logs: &[String], execution_time: u64) -> ToolError {
+fn failure(fault: &Fault, logs: &[String]) -> ToolError {
     let code = match fault.kind {
         FaultKind::Syntax => ErrorCode::InvalidArguments,
         FaultKind::Timeout => ErrorCode::DeadlineExceeded,
@@ -416,6 +554,11 @@ fn failure(fault: &Fault, logs: &[String], execution_time: u64) -> ToolError {
             ErrorCode::TooLarge
         }
         FaultKind::Thrown => ErrorCode::Failed,
+    };
+    // What JSON cannot say is not a matter of size.
+    let code = match (fault.kind, fault.name.as_str()) {
+        (FaultKind::Output, "TypeError") => ErrorCode::Failed,
+        _ => code,
     };
     let mut message = match fault.kind {
         FaultKind::Syntax => format!("code: {fault}"),
@@ -437,9 +580,5 @@ fn failure(fault: &Fault, logs: &[String], execution_time: u64) -> ToolError {
         message.push_str("\nlogs:\n");
         message.push_str(&shown.join("\n"));
     }
-    ToolError::new(code, message).details(json!({
-        "fault": fault,
-        "logs": logs,
-        "executionTime": execution_time,
-    }))
+    ToolError::new(code, message).details(json!({ "fault": fault }))
 }

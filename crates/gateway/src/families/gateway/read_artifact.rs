@@ -6,14 +6,16 @@ use std::time::Duration;
 use manyhands_core::{
     CallContext, Effects, ErrorCode, Outcome, Role, ToolError, ToolSpec, TypedTool,
 };
+use manyhands_hands::documents::may_be_document;
 use manyhands_llm::{Account, Message, Request, SystemPart};
+use manyhands_store::ArtifactRecord;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
 use crate::artifacts::reading::{self, Indices, JsonAsk, Lines, Page, Part, Pattern, Source};
-use crate::artifacts::{Reader, Shelf, failure};
+use crate::artifacts::{Reader, Shelf};
 use crate::minds::Thinkers;
 
 /// The most characters of one answer.
@@ -22,18 +24,23 @@ const MOST: u32 = 100_000;
 const RAW: u32 = 10_000;
 
 /// Read content from an artifact file by its ID. Supports smart extraction via natural language query, grep-like search, line
-/// ranges, JSON path extraction, and pagination for large files. Use one of smartGrepQuery, search, start_line/end_line, json_path
-/// and array_indices, or none for the text itself; offset and limit page through whatever it gives.
+/// ranges, JSON path extraction, and pagination for large files. Use one of smartGrepQuery, search, start_line/end_line and
+/// json_path/array_indices, or none for the text itself; offset and limit page through whatever it gives.
+///
+/// Of PDF, Word, Excel, PowerPoint and OpenDocument files the text is read that a person would read, page by page, slide by slide
+/// or sheet by sheet (rows as lines, cells with tabs between them). search, lines and smartGrepQuery read HTML the same way. Text in
+/// common encodings other than UTF-8 is converted. Other binary files are given in base64, with a link to download them.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
     /// The file ID of the artifact to read.
     #[schemars(length(min = 1))]
     file_id: String,
-    /// Chat ID where the artifact is stored; "results" for the whole of a large result (its artifactId).
+    /// Chat ID where the artifact is stored; may be left out where file_id is one of your own artifacts or the artifactId of a large
+    /// result ("results" names the latter too).
     #[serde(rename = "chatId")]
     #[schemars(length(min = 1))]
-    chat_id: String,
+    chat_id: Option<String>,
     /// Character offset to start from. Use nextOffset from a previous response to continue reading.
     offset: Option<u64>,
     /// Max characters per call. Default: 10K (raw) or 100K (smartGrepQuery).
@@ -56,11 +63,13 @@ pub struct Params {
     /// End line number for line range extraction (1-indexed).
     #[schemars(range(min = 1))]
     end_line: Option<u64>,
-    /// Dot notation path to extract from JSON (e.g., "data.items", "results[0]"), or an RFC 9535 query that begins with $, which
-    /// gives the list of all values it fits.
+    /// Dot notation path to extract from JSON (e.g., "data.items", "results[0]", "results.0"), or an RFC 9535 query that begins with $,
+    /// which gives the list of all values it fits.
     json_path: Option<String>,
-    /// Comma-separated indices or ranges (e.g., "0,1,2" or "0-5") of a file that is a JSON list.
+    /// Comma-separated indices or ranges (e.g., "0,1,2" or "0-5") of the list that json_path selects, or that the file is.
     array_indices: Option<String>,
+    /// Read the file as it is stored instead of the text in it: the HTML source, or the bytes of a document in base64.
+    source: Option<bool>,
 }
 
 /// How an artifact was read.
@@ -102,6 +111,15 @@ pub struct Output {
     filename: String,
     /// Its media type.
     mime_type: String,
+    /// The kind of document that the text was read from: offset, nextOffset and lines count in that text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extracted_from: Option<&'static str>,
+    /// Why the text of a document is not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+    /// Where a file that is not text can be downloaded without a token, for a while.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url: Option<String>,
 }
 
 pub(super) struct ReadArtifact {
@@ -116,7 +134,7 @@ enum Ask {
     Raw,
     Lines(Lines),
     Search(Pattern),
-    Json(Mode, JsonAsk),
+    Json(JsonAsk),
     Smart(String),
 }
 
@@ -132,8 +150,12 @@ impl Ask {
             ("smartGrepQuery", params.smart_grep_query.is_some()),
             ("search", params.search.is_some()),
             (first, lines.is_some()),
+            // These two go together: first the one, then the other in what it selected.
             ("json_path", params.json_path.is_some()),
-            ("array_indices", params.array_indices.is_some()),
+            (
+                "array_indices",
+                params.array_indices.is_some() && params.json_path.is_none(),
+            ),
         ]
         .into_iter()
         .filter_map(|(name, given)| given.then_some(name))
@@ -161,12 +183,12 @@ impl Ask {
         if lines.is_some() {
             return Lines::new(params.start_line, params.end_line).map(Self::Lines);
         }
-        if let Some(path) = params.json_path.take() {
-            return Ok(Self::Json(Mode::JsonPath, JsonAsk::Path(path)));
-        }
-        if let Some(indices) = &params.array_indices {
-            let ask = JsonAsk::Indices(Indices::parse(indices)?);
-            return Ok(Self::Json(Mode::ArrayIndices, ask));
+        if params.json_path.is_some() || params.array_indices.is_some() {
+            let indices = params.array_indices.as_deref().map(Indices::parse);
+            return Ok(Self::Json(JsonAsk {
+                path: params.json_path.take(),
+                indices: indices.transpose()?,
+            }));
         }
         Ok(Self::Raw)
     }
@@ -176,7 +198,8 @@ impl Ask {
             Self::Raw => Mode::Raw,
             Self::Lines(_) => Mode::Lines,
             Self::Search(_) => Mode::Search,
-            Self::Json(mode, _) => *mode,
+            Self::Json(ask) if ask.path.is_some() => Mode::JsonPath,
+            Self::Json(_) => Mode::ArrayIndices,
             Self::Smart(_) => Mode::Smart,
         }
     }
@@ -209,25 +232,38 @@ impl TypedTool for ReadArtifact {
         let reader = Reader::from(context);
         let record = self
             .shelf
-            .find(&params.file_id, &params.chat_id, &reader)
+            .find(&params.file_id, params.chat_id.as_deref(), &reader)
             .await?;
-        let bytes = self.shelf.store.open(record.id, None).await;
-        let bytes = bytes.map_err(|e| failure(&e))?;
-        let mut source = Source::new(bytes, &self.shelf.redactor.load());
+        let mut source = self.shelf.source(&record).await?;
+        let (mut extracted_from, mut note) = (None, None);
+        if params.source != Some(true)
+            && let Some(html) = document_kind(&mut source, &record, &ask).await?
+        {
+            match self.shelf.document(&record, html, &context.cancel).await {
+                Ok((extracted, text)) => {
+                    (source, extracted_from) = (text, Some(extracted.kind.word()));
+                }
+                Err(error) if error.code == ErrorCode::Cancelled => return Err(error),
+                Err(error) if matches!(ask, Ask::Raw) => note = Some(error.message),
+                Err(error) => return Err(self.no_text(&record, Some(&error))),
+            }
+        }
         let usual = if smart { MOST } else { RAW };
         let page = Page {
             offset: params.offset.unwrap_or(0),
             limit: params.limit.unwrap_or(usual).min(MOST) as usize,
         };
-        let text = source.is_text().await?;
+        // Some documents are written in ASCII, which still is nothing to read.
+        let text = extracted_from.is_some()
+            || (!may_be_document(source.head().await?, &record.name) && source.is_text().await?);
         let mode = if text { ask.mode() } else { Mode::Base64 };
         let part = match ask {
             Ask::Raw if !text => reading::bytes(source, page).await?,
-            _ if !text => return Err(not_text(&record.name, &record.mime)),
+            _ if !text => return Err(self.no_text(&record, None)),
             Ask::Raw => reading::page(source, page).await?,
             Ask::Lines(lines) => lines.read(source, page).await?,
             Ask::Search(pattern) => pattern.read(source, page).await?,
-            Ask::Json(_, ask) => ask.read(source, page, &self.places).await?,
+            Ask::Json(ask) => ask.read(source, page, &self.places).await?,
             Ask::Smart(query) => {
                 let part = reading::page(source, page).await?;
                 self.extract(&query, part, &record.name, context).await?
@@ -239,19 +275,55 @@ impl TypedTool for ReadArtifact {
             has_more: part.next.is_some(),
             next_offset: part.next,
             mode,
+            url: (mode == Mode::Base64).then(|| self.shelf.link(record.id).0),
             filename: record.name,
             mime_type: record.mime,
+            extracted_from,
+            note,
         })
     }
 }
 
-fn not_text(name: &str, mime: &str) -> ToolError {
-    let message = format!("{name} is not text ({mime}), so nothing can be looked for in it");
-    ToolError::new(ErrorCode::Failed, message)
-        .hint("read it with offset and limit alone, which gives base64, or download it")
+/// Whether to read the text of a document, and if so whether it is a web page. A page's source is text too, so it is converted only
+/// where something is looked for in it.
+async fn document_kind(
+    source: &mut Source,
+    record: &ArtifactRecord,
+    ask: &Ask,
+) -> Result<Option<bool>, ToolError> {
+    if matches!(ask, Ask::Json(_)) {
+        return Ok(None);
+    }
+    if may_be_document(source.head().await?, &record.name) {
+        return Ok(Some(false));
+    }
+    let html = record.mime == "text/html" || record.mime == "application/xhtml+xml";
+    Ok((html && !matches!(ask, Ask::Raw)).then_some(true))
 }
 
 impl ReadArtifact {
+    /// That nothing can be looked for in a file, with what there is to know of it instead.
+    fn no_text(&self, record: &ArtifactRecord, document: Option<&ToolError>) -> ToolError {
+        let ArtifactRecord {
+            name, mime, size, ..
+        } = record;
+        let (url, until) = self.shelf.link(record.id);
+        let message = match document {
+            Some(error) => format!(
+                "nothing can be looked for in {name} ({mime}, {size} bytes): {}",
+                error.message
+            ),
+            None => format!(
+                "{name} is not text ({mime}, {size} bytes), so nothing can be looked for in it"
+            ),
+        };
+        ToolError::new(ErrorCode::Failed, message)
+            .hint("read it with offset and limit alone, which gives base64, or download it from the url in details")
+            .details(json!({
+                "filename": name, "mimeType": mime, "size": size, "url": url, "urlExpires": until.rfc3339(),
+            }))
+    }
+
     /// Whether a model can and may be asked.
     fn may_ask(&self, context: &CallContext) -> Result<(), ToolError> {
         if context.caller.rights.role == Role::ReadOnly {

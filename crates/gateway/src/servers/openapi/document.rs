@@ -214,7 +214,7 @@ fn operation_of(
     let mut texts: Vec<&str> = texts.iter().filter_map(|text| text.as_str()).collect();
     texts.dedup();
     let reads = matches!(method, "get" | "head" | "options");
-    let definition = json!({
+    let mut definition = json!({
         "name": name,
         "description": match texts.is_empty() {
             true => format!("{} {path}", method.to_ascii_uppercase()),
@@ -228,6 +228,9 @@ fn operation_of(
         },
         "annotations": { "readOnlyHint": reads, "destructiveHint": method == "delete" },
     });
+    if let Some(schema) = output_of(root, operation, &mut budget) {
+        definition["outputSchema"] = schema;
+    }
     Operation {
         request: Request {
             server: None,
@@ -272,6 +275,32 @@ fn body_of(asked: &Value) -> Option<(BodyKind, &Value)> {
         .iter()
         .filter_map(|(media, of)| Some((kind(media)?, of)));
     known.next()
+}
+
+/// The schema of what a successful answer holds, where the document says it of all of them.
+fn output_of(root: &Value, operation: &Value, budget: &mut usize) -> Option<Value> {
+    let answers = operation["responses"].as_object()?.iter();
+    let good = answers.filter(|(status, _)| status.starts_with('2'));
+    let mut schemas: Vec<Value> = Vec::new();
+    for (_, answer) in good {
+        let content = resolve(root, answer)["content"].as_object();
+        let json = |media: &str| {
+            let media = media.split(';').next().unwrap_or_default().trim();
+            media == "application/json" || media.ends_with("+json")
+        };
+        let mut bodies = content.into_iter().flatten();
+        // An answer that may also be something else cannot be promised to have a shape.
+        let (_, body) = bodies.find(|(media, _)| json(media))?;
+        let schema = schema_of(root, body.get("schema")?, budget);
+        if !schemas.contains(&schema) {
+            schemas.push(schema);
+        }
+    }
+    match schemas.len() {
+        0 => None,
+        1 => schemas.pop().filter(Value::is_object),
+        _ => Some(json!({ "anyOf": schemas })),
+    }
 }
 
 fn describe(schema: &mut Value, text: &Value) {
@@ -407,7 +436,14 @@ paths:
       parameters:
         - { name: fields, in: query, schema: { type: array, items: { type: string } } }
         - { name: Authorization, in: header, schema: { type: string } }
-    delete: {}
+      responses:
+        "200":
+          content:
+            application/json; charset=utf-8:
+              schema: { $ref: "#/components/schemas/Pet" }
+        "404": { description: gone }
+    delete:
+      responses: { "200": { content: { application/json: { schema: {} } } }, "204": { description: gone } }
   /pets:
     post:
       operationId: add pet!
@@ -465,7 +501,20 @@ components:
         assert!(!body.to_string().contains("$ref"));
     }
 
-    /// A document in which every operation refers to the same schema.
+    #[test]
+    fn what_a_good_answer_holds_is_the_output_schema() {
+        let document = read(PETS, Source::default()).unwrap();
+        let [get, delete, add] = &document.operations[..] else {
+            panic!("three operations");
+        };
+        let schema = &get.definition["outputSchema"];
+        assert_eq!(schema["required"], json!(["name"]));
+        assert!(!schema.to_string().contains("$ref"), "{schema}");
+        for unknown in [delete, add] {
+            assert!(unknown.definition.get("outputSchema").is_none());
+        }
+    }
+
     /// A document whose service the settings name.
     fn settled(text: &str) -> Result<Document, String> {
         let source = Source {
@@ -475,6 +524,7 @@ components:
         read(text, source)
     }
 
+    /// A document in which every operation refers to the same schema.
     fn repeated(operations: usize, named: Option<&str>, pet: Value) -> String {
         let operation = json!({
             "operationId": named,

@@ -1,0 +1,326 @@
+//! A PDF by the numbers of its objects. The table of where they are is not believed: the file is looked through, which
+//! also works where the table is damaged.
+
+use std::collections::HashMap;
+
+use memchr::memmem;
+
+use super::filter;
+use super::object::{Dict, Lexer, Object, is_blank};
+use crate::documents::{DocumentError, Stop, Work};
+
+/// How many objects are known.
+const MAX_OBJECTS: usize = 1 << 20;
+/// What objects that are packed together may come to, since they stay in memory.
+const MAX_KEPT: usize = 48 << 20;
+/// The largest single stream.
+const MAX_STREAM: usize = 32 << 20;
+/// How many references may lead to one another.
+const MAX_HOPS: usize = 16;
+
+/// Where an object is.
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    /// At this byte of the file.
+    File(usize),
+    /// At this byte of a stream that holds several.
+    Packed(usize, usize),
+}
+
+/// The objects of a file.
+pub(super) struct File<'a> {
+    bytes: &'a [u8],
+    places: HashMap<u32, Place>,
+    packed: Vec<Vec<u8>>,
+    /// What describes the whole, the last word first.
+    trailers: Vec<Dict>,
+}
+
+impl<'a> File<'a> {
+    pub(super) fn open(bytes: &'a [u8], work: &mut Work<'_>) -> Result<Self, Stop> {
+        let mut file = Self {
+            bytes,
+            places: HashMap::new(),
+            packed: Vec::new(),
+            trailers: Vec::new(),
+        };
+        let (mut at, mut streams) = (0, Vec::new());
+        while let Some(found) = memmem::find(&bytes[at..], b"obj") {
+            let mark = at + found;
+            at = mark + 3;
+            work.step(8)?;
+            let Some(number) = number_before(bytes, mark) else {
+                continue;
+            };
+            if file.places.len() >= MAX_OBJECTS {
+                break;
+            }
+            file.places.insert(number, Place::File(at));
+            // What is in a stream may look like objects.
+            let mut lexer = Lexer::new(bytes, at);
+            let object = lexer.next();
+            // Objects that are never closed go on to the end of the file, each of them.
+            work.step((lexer.at - at) as u64 / 4)?;
+            if let Some(Object::Dict(dict)) = object {
+                let kind = dict.get("Type").and_then(Object::name).unwrap_or_default();
+                match kind {
+                    "ObjStm" => streams.push(number),
+                    "XRef" => file.trailers.push(dict.clone()),
+                    _ => {}
+                }
+                if let Some((start, length)) = stream_at(bytes, lexer.at, &dict) {
+                    at = at.max(start + length);
+                }
+            }
+        }
+        file.find_trailers();
+        if file.trailers.iter().any(|one| one.contains_key("Encrypt")) {
+            return Err(DocumentError::Encrypted.into());
+        }
+        for number in streams {
+            file.unpack_objects(number, work)?;
+        }
+        Ok(file)
+    }
+
+    fn find_trailers(&mut self) {
+        let all = memmem::find_iter(self.bytes, b"trailer").take(1_000);
+        let found = all.filter_map(|at| match Lexer::new(self.bytes, at + 7).next() {
+            Some(Object::Dict(dict)) => Some(dict),
+            _ => None,
+        });
+        let found: Vec<Dict> = found.collect();
+        self.trailers.extend(found);
+        self.trailers.reverse();
+    }
+
+    /// Notes the objects that a stream holds.
+    fn unpack_objects(&mut self, number: u32, work: &mut Work<'_>) -> Result<(), Stop> {
+        let Some((dict, Some(bytes))) = self.stream(&Object::Ref(number), work)? else {
+            return Ok(());
+        };
+        let kept: usize = self.packed.iter().map(Vec::len).sum();
+        if kept + bytes.len() > MAX_KEPT {
+            return Err(work.full());
+        }
+        let whole = |key: &str| dict.get(key).and_then(Object::number).unwrap_or(0.0) as usize;
+        let (count, first) = (whole("N"), whole("First"));
+        let mut lexer = Lexer::new(&bytes, 0);
+        let mut found = Vec::new();
+        for _ in 0..count.min(MAX_OBJECTS) {
+            work.step(2)?;
+            let (Some(Object::Number(number)), Some(Object::Number(at))) =
+                (lexer.next(), lexer.next())
+            else {
+                break;
+            };
+            found.push((number as u32, first.saturating_add(at as usize)));
+        }
+        let place = self.packed.len();
+        self.packed.push(bytes);
+        for (number, at) in found {
+            if self.places.len() < MAX_OBJECTS {
+                self.places.insert(number, Place::Packed(place, at));
+            }
+        }
+        Ok(())
+    }
+
+    fn lexer(&self, number: u32) -> Option<Lexer<'_>> {
+        Some(match *self.places.get(&number)? {
+            Place::File(at) => Lexer::new(self.bytes, at),
+            Place::Packed(stream, at) => {
+                let bytes = self.packed.get(stream)?;
+                Lexer::new(bytes, at.min(bytes.len()))
+            }
+        })
+    }
+
+    /// What an object is, wherever it is written.
+    pub(super) fn resolve(&self, object: &Object, work: &mut Work<'_>) -> Result<Object, Stop> {
+        let mut object = object.clone();
+        for _ in 0..MAX_HOPS {
+            let Object::Ref(number) = object else {
+                return Ok(object);
+            };
+            let Some(mut lexer) = self.lexer(number) else {
+                return Ok(Object::Null);
+            };
+            let from = lexer.at;
+            object = lexer.next().unwrap_or(Object::Null);
+            work.step(16 + (lexer.at - from) as u64 / 4)?;
+        }
+        Ok(Object::Null)
+    }
+
+    /// An entry of a dictionary.
+    pub(super) fn get(&self, dict: &Dict, key: &str, work: &mut Work<'_>) -> Result<Object, Stop> {
+        match dict.get(key) {
+            Some(object) => self.resolve(object, work),
+            None => Ok(Object::Null),
+        }
+    }
+
+    /// An entry that is a dictionary.
+    pub(super) fn dict(&self, dict: &Dict, key: &str, work: &mut Work<'_>) -> Result<Dict, Stop> {
+        Ok(match self.get(dict, key, work)? {
+            Object::Dict(dict) => dict,
+            _ => Dict::new(),
+        })
+    }
+
+    /// A stream: its dictionary, and its bytes unless they are packed as no text is.
+    pub(super) fn stream(
+        &self,
+        object: &Object,
+        work: &mut Work<'_>,
+    ) -> Result<Option<(Dict, Option<Vec<u8>>)>, Stop> {
+        let Object::Ref(number) = object else {
+            return Ok(None);
+        };
+        let Some(Place::File(at)) = self.places.get(number).copied() else {
+            return Ok(None);
+        };
+        let mut lexer = Lexer::new(self.bytes, at);
+        let dict = match lexer.next() {
+            Some(Object::Dict(dict)) => dict,
+            // A reference to a reference.
+            Some(Object::Ref(other)) if other != *number && work.step(16).is_ok() => {
+                return match self.places.get(&other) {
+                    Some(Place::File(_)) => self.plain_stream(other, work),
+                    _ => Ok(None),
+                };
+            }
+            _ => return Ok(None),
+        };
+        self.unpacked(dict, lexer.at, work).map(Some)
+    }
+
+    fn plain_stream(
+        &self,
+        number: u32,
+        work: &mut Work<'_>,
+    ) -> Result<Option<(Dict, Option<Vec<u8>>)>, Stop> {
+        let Some(mut lexer) = self.lexer(number) else {
+            return Ok(None);
+        };
+        match lexer.next() {
+            Some(Object::Dict(dict)) => self.unpacked(dict, lexer.at, work).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    fn unpacked(
+        &self,
+        dict: Dict,
+        after: usize,
+        work: &mut Work<'_>,
+    ) -> Result<(Dict, Option<Vec<u8>>), Stop> {
+        let mut known = dict.clone();
+        if let Some(length) = dict.get("Length") {
+            let length = self.resolve(length, work)?;
+            known.insert("Length".to_owned(), length);
+        }
+        let Some((start, length)) = stream_at(self.bytes, after, &known) else {
+            return Ok((dict, None));
+        };
+        let raw = &self.bytes[start..start + length];
+        let filters = match self.get(&dict, "Filter", work)? {
+            Object::List(list) => list,
+            Object::Null => Vec::new(),
+            one => vec![one],
+        };
+        let mut bytes = raw.to_vec();
+        for filter in filters.iter().take(8) {
+            let most = MAX_STREAM.min(work.room());
+            let name = self.resolve(filter, work)?;
+            match filter::unpack(name.name().unwrap_or_default(), &bytes, most) {
+                Some(unpacked) => bytes = unpacked,
+                None => return Ok((dict, None)),
+            }
+            work.unpack(bytes.len())?;
+            work.step(bytes.len() as u64 / 64)?;
+        }
+        Ok((dict, Some(bytes)))
+    }
+
+    /// What the whole begins with.
+    pub(super) fn catalog(&self, work: &mut Work<'_>) -> Result<Option<Dict>, Stop> {
+        for trailer in &self.trailers {
+            if let Object::Dict(root) = self.get(trailer, "Root", work)?
+                && root.contains_key("Pages")
+            {
+                return Ok(Some(root));
+            }
+        }
+        self.of_type("Catalog", work)
+            .map(|all| all.into_iter().next())
+    }
+
+    /// Every dictionary of that type, by number.
+    pub(super) fn of_type(&self, kind: &str, work: &mut Work<'_>) -> Result<Vec<Dict>, Stop> {
+        let mut numbers: Vec<u32> = self.places.keys().copied().collect();
+        numbers.sort_unstable();
+        let mut found = Vec::new();
+        for number in numbers {
+            let object = self.resolve(&Object::Ref(number), work)?;
+            if let Object::Dict(dict) = object
+                && dict.get("Type").and_then(Object::name) == Some(kind)
+            {
+                found.push(dict);
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// The number in `12 0 obj`, from where `obj` is.
+fn number_before(bytes: &[u8], mark: usize) -> Option<u32> {
+    let back = |mut at: usize, take: fn(u8) -> bool| {
+        while at > 0 && take(bytes[at - 1]) {
+            at -= 1;
+        }
+        at
+    };
+    let digit = |byte: u8| byte.is_ascii_digit();
+    let generation_end = back(mark, is_blank);
+    let generation = back(generation_end, digit);
+    let number_end = back(generation, is_blank);
+    let number = back(number_end, digit);
+    let fits = generation < generation_end && number_end < generation && number < number_end;
+    if !fits || number_end - number > 10 {
+        return None;
+    }
+    std::str::from_utf8(&bytes[number..number_end])
+        .ok()?
+        .parse()
+        .ok()
+}
+
+/// Where the bytes of a stream are, if one begins behind `after`: as long as its dictionary says where that is true, else up to its end
+/// mark.
+fn stream_at(bytes: &[u8], after: usize, dict: &Dict) -> Option<(usize, usize)> {
+    let mut lexer = Lexer::new(bytes, after);
+    lexer.skip_blank();
+    let rest = bytes.get(lexer.at..)?.strip_prefix(b"stream")?;
+    let line = match rest {
+        [b'\r', b'\n', ..] => 2,
+        [b'\n' | b'\r', ..] => 1,
+        _ => 0,
+    };
+    let start = lexer.at + 6 + line;
+    let body = bytes.get(start..)?;
+    let said = dict.get("Length").and_then(Object::number);
+    let said = said
+        .filter(|length| *length >= 0.0)
+        .map(|length| length as usize);
+    if let Some(length) = said.filter(|length| *length <= body.len()) {
+        let mut end = Lexer::new(bytes, start + length);
+        end.skip_blank();
+        if bytes[end.at.min(bytes.len())..].starts_with(b"endstream") {
+            return Some((start, length));
+        }
+    }
+    let length = memmem::find(body, b"endstream").unwrap_or(body.len());
+    Some((start, length))
+}
