@@ -109,6 +109,7 @@ impl Call {
             arguments: Some(&self.arguments),
             taint: &self.taint,
             reach: &self.reach,
+            replies: false,
         }
     }
 

@@ -213,7 +213,7 @@ fn a_name_of_telegram_means_one_contact_with_a_private_chat() {
 fn a_failure_sets_a_cooldown_and_a_success_clears_it() {
     let book = fixture();
     book.see(telegram("1", None, "1"));
-    book.book.sent("tg:1", false).unwrap();
+    book.book.sent_to("telegram", "1", false).unwrap();
     let cooling = book
         .book
         .find("tg:1")

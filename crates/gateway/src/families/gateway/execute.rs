@@ -328,6 +328,7 @@ impl Hands {
             arguments: Some(arguments),
             taint: &self.taint(),
             reach: &Reach::ANY,
+            replies: false,
         });
         match verdict.refused(tool.spec())?.decision {
             Decision::Ask => {

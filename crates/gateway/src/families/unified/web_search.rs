@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::web::{SearchHit, Web};
 
-/// Search the web and return structured results.
+/// Search the web and return structured results, from the first configured engine that answers.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
