@@ -86,7 +86,10 @@ fn a_question_for_a_guest_goes_to_the_owner_and_the_guest_gets_the_answer() {
     let (question, yes, _) = stage.asked(ADA.id, "gsv__WriteFile");
     let shown = question["text"].as_str().expect("text");
     assert!(shown.contains("for Bo on telegram"), "{shown}");
-    assert_eq!(stage.texts(BO.id), Vec::<String>::new());
+    // They are told that it waits, and nothing of what is asked.
+    let told = stage.reads(BO.id, "needs my owner's approval");
+    assert!(!told["text"].to_string().contains("note.md"), "{told}");
+    assert_eq!(stage.texts(BO.id).len(), 1);
     stage.press(ADA, &question, &yes);
     stage.reads(BO.id, "Written.");
     assert_eq!(stage.scene.gateway.read("note.md").as_deref(), Some("kept"));
