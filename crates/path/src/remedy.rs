@@ -10,15 +10,17 @@ use crate::layer::{Call, CallResult, Layer, Next};
 
 const ASK: &str = "ask the owner of this gateway: only they can change this";
 
-/// What the hints for owners speak of.
-const SETTINGS: [&str; 7] = [
-    "config.toml",
-    "`tools.",
-    "`models.",
-    "`egress.",
-    "`limits.",
-    "`node.",
-    "`agents.",
+/// The settings that hints speak of, each by how its keys begin.
+const SETTINGS: [&str; 9] = [
+    "agents.",
+    "channels.",
+    "egress.",
+    "limits.",
+    "mcp.",
+    "models.",
+    "node.",
+    "policy.",
+    "tools.",
 ];
 
 /// Replaces hints that only the owner could follow.
@@ -38,7 +40,7 @@ fn fit(caller: &Caller, mut error: ToolError) -> ToolError {
         Principal::Person { .. } | Principal::Guest(_)
     );
     let owners_only = error.hint.as_deref().is_some_and(|hint| {
-        let settings = SETTINGS.iter().any(|words| hint.contains(words));
+        let settings = hint.contains("config.toml") || names_setting(hint);
         // A program with a token has the command line; somebody in a chat has neither.
         match person {
             true => settings || hint.contains("manyhands "),
@@ -49,6 +51,17 @@ fn fit(caller: &Caller, mut error: ToolError) -> ToolError {
         error.hint = Some(ASK.to_owned());
     }
     error
+}
+
+/// Whether a hint names a setting: a section and a key, not a section's word at the end of a sentence.
+fn names_setting(hint: &str) -> bool {
+    let mut words = hint.split(|c: char| c.is_whitespace() || "`\"'(),;".contains(c));
+    words.any(|word| {
+        let key = SETTINGS
+            .iter()
+            .find_map(|section| word.strip_prefix(section));
+        key.is_some_and(|key| key.starts_with(|c: char| c.is_ascii_lowercase()))
+    })
 }
 
 #[cfg(test)]
@@ -66,12 +79,14 @@ mod tests {
         let setting = "set `tools.web_search.tavily_api_key`";
         let command = "`manyhands tools` lists them";
         let told = "the owner can switch it on in config.toml under tools";
-        let own = "name one with chat_id";
+        let own = "name one with chat_id, as your tools. do";
+        let bare = "install PowerShell, or set tools.powershell.enabled = false";
         for (hint, guests, clerks) in [
             (setting, ASK, ASK),
             (command, ASK, command),
             (told, ASK, told),
             (own, own, own),
+            (bare, ASK, ASK),
         ] {
             let hint_for = |caller: &Caller| {
                 let error = ToolError::new(ErrorCode::Failed, "no").hint(hint);

@@ -48,10 +48,7 @@ fn others_in_the_group_are_answered_while_a_call_waits_for_the_owner() {
             times(&stage, "Good morning") == 2
         });
     assert_eq!(stage.scene.gateway.read("note.md"), None, "it still waits");
-    // What Bo says meanwhile waits with it.
-    stage.call(BO, GROUP, "hello from Bo");
     let (question, yes, _) = stage.asked(ADA.id, "gsv__WriteFile");
-    assert_eq!(times(&stage, "Good morning"), 2);
     stage.press(ADA, &question, &yes);
     stage.reads(GROUP, "Written.");
     assert_eq!(stage.scene.gateway.read("note.md").as_deref(), Some("kept"));
@@ -75,6 +72,27 @@ fn others_in_the_group_are_answered_while_a_call_waits_for_the_owner() {
         "{:?}",
         stage.texts(GROUP)
     );
+}
+
+#[test]
+fn what_the_waiting_person_says_meanwhile_waits_with_their_call() {
+    let stage = waiting();
+    stage.call(BO, GROUP, "hello from Bo");
+    stage.scene.all_worked_on();
+    stage.call(EVE, GROUP, "hello from Eve");
+    stage.reads(GROUP, "Good morning");
+    let (question, yes, _) = stage.asked(ADA.id, "gsv__WriteFile");
+    assert_eq!(times(&stage, "Good morning"), 1, "{:?}", stage.texts(GROUP));
+    stage.press(ADA, &question, &yes);
+    // It is taken in after the result, so that one answer is for both.
+    stage.scene.wait(stage.telegram.journal(), "an answer", || {
+        times(&stage, "Good morning") == 2
+    });
+    stage.at_rest();
+    assert_eq!(stage.scene.gateway.read("note.md").as_deref(), Some("kept"));
+    let heard = said(&stage);
+    let at = |words: &str| heard.iter().position(|(_, text)| text.contains(words));
+    assert!(at("hello from Eve") < at("hello from Bo"), "{heard:?}");
 }
 
 #[test]

@@ -47,11 +47,11 @@ fn a_reaction_goes_to_the_message_that_is_answered() {
 fn a_guests_reaction_in_another_chat_needs_the_owner() {
     let here = json!({ "emoji": "\u{1f44d}", "chat_id": 22 });
     let there = json!({ "emoji": "\u{1f44d}", "chat_id": 11, "message_id": 1 });
-    let turns = uses("here", TOOL, &here, "Liked.") + &uses("there", TOOL, &there, "Tried.");
+    let turns = uses("this", TOOL, &here, "Liked.") + &uses("other", TOOL, &there, "Tried.");
     let stage = Stage::new(OWNED, &turns);
     stage.write(ADA, "hello");
     stage.reads(ADA.id, "Good morning");
-    let asked = stage.write(BO, "here");
+    let asked = stage.write(BO, "this");
     stage.reads(BO.id, "Liked.");
     assert_eq!(
         stage.telegram.reactions(BO.id, asked).len(),
@@ -59,7 +59,7 @@ fn a_guests_reaction_in_another_chat_needs_the_owner() {
         "named, and the same"
     );
     assert_eq!(stage.scene.approvals(), Vec::<Value>::new());
-    stage.write(BO, "there");
+    stage.write(BO, "other");
     stage.asked(ADA.id, TOOL);
     assert_eq!(stage.scene.approvals().len(), 1);
 }

@@ -157,7 +157,7 @@ pub enum SearchError {
     },
     /// It takes us for a robot and shows a wall instead of results.
     #[error(
-        "{provider} blocked the search: {reason}\nconfigure tavily, brave or searxng, or try again later"
+        "{provider} blocked the search: {reason}\nconfigure tavily, brave or searxng under tools.web_search, or try again later"
     )]
     Blocked {
         /// The provider.
