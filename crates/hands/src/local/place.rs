@@ -70,8 +70,8 @@ impl LocalFiles {
 
     /// The absolute path that somebody means, without `.` and doubled slashes. `..` stays, since only
     /// the system knows what is above a link. `~` alone is the home of this machine's user; a file that
-    /// is really called that is `./~`.
-    pub fn absolute(&self, asked: &str) -> Result<PathBuf, LocalError> {
+    /// is really called that is `./~`. `parameter` is what the path is called where it was given.
+    pub fn absolute(&self, parameter: &'static str, asked: &str) -> Result<PathBuf, LocalError> {
         let below = match asked.strip_prefix('~') {
             Some("") => Some(""),
             Some(rest) => rest.strip_prefix('/'),
@@ -82,7 +82,7 @@ impl LocalFiles {
             Some(below) => {
                 let home = self.home.as_ref().ok_or_else(|| {
                     let message = "~ cannot be used: the node's user has no home folder; write the path in full";
-                    LocalError::parameter("path", message)
+                    LocalError::parameter(parameter, message)
                 })?;
                 // `~//etc` is below the home too, and not a path of its own.
                 home.join(below.trim_start_matches('/'))
@@ -109,7 +109,7 @@ impl LocalFiles {
         if asked.contains('\0') {
             return Err(LocalError::parameter("path", "contains a NUL character"));
         }
-        let path = self.absolute(asked)?;
+        let path = self.absolute("path", asked)?;
         let Some(root) = &self.jail else {
             return Ok(Place { path, kept: None });
         };

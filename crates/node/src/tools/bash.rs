@@ -35,7 +35,8 @@ pub(super) fn bash(files: LocalFiles, jobs: Jobs) -> NodeTool {
             let yield_ms = params.yield_ms.map(|wait| u64::try_from(wait).unwrap_or(0));
             let request = BashRequest {
                 command: params.command,
-                workdir: files.absolute(params.workdir.as_deref().unwrap_or_default())?,
+                workdir: files
+                    .absolute("workdir", params.workdir.as_deref().unwrap_or_default())?,
                 timeout_ms: params.timeout,
                 background: params.background == Some(true),
                 yield_ms,

@@ -134,6 +134,29 @@ fn a_guest_is_given_the_tools_of_the_settings_and_no_others() {
 }
 
 #[test]
+fn only_the_owner_is_sent_to_the_settings() {
+    let plan = json!({ "task": "a trip" });
+    let turns = uses("plan it", "plan_create", &plan, "Tried.");
+    let settings = format!("{OWNED}tools.plan_create.enabled = false\n");
+    let stage = Stage::new(&settings, &turns);
+    for (who, session, words, never) in [
+        (ADA, MAIN, "config.toml", "ask the owner"),
+        (
+            BO,
+            "agent:main:telegram:dm:22",
+            "ask the owner",
+            "config.toml",
+        ),
+    ] {
+        stage.write(who, "plan it");
+        stage.reads(who.id, "Tried.");
+        let given = stage.given(session);
+        assert!(given.contains("plan_create tool is disabled"), "{given}");
+        assert!(given.contains(words) && !given.contains(never), "{given}");
+    }
+}
+
+#[test]
 fn rights_in_a_group_are_those_of_whoever_speaks() {
     let settings = format!("{OWNED}policy.rules = [{{ decision = \"allow\", tools = [\"*\"] }}]\n");
     let note = json!({ "path": "note.md", "content": "kept" });

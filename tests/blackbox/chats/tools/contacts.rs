@@ -160,6 +160,15 @@ fn the_workspace_of_a_slack_chat_selects_the_account() {
         assert!(error.contains(word), "{word}: {error}");
     }
     assert_eq!((texts(&one), texts(&two)), (1, 1));
+    // The workspace of a profile counts like that of a hint.
+    let content = content.replace("```yaml\n", "```yaml\nslack_team_id: T009\n");
+    let put = json!({ "path": "file_state_dir/contacts/ACTIVE.md", "content": content });
+    assert_eq!(scene.gateway.call("write_file", put)["ok"], true);
+    let said = scene
+        .gateway
+        .call(TOOL, json!({ "contact_id": "sam", "message_text": "hi" }));
+    assert_eq!(said["code"], "unavailable", "{said}");
+    assert!(said["error"].to_string().contains("T009"), "{said}");
 }
 
 fn base64(text: &str) -> String {

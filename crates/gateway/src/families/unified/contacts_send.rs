@@ -167,7 +167,10 @@ impl TypedTool for ContactsSend {
             // A call that is made again names the message that was sent, not one that never was.
             envelope.message_id = message_id(&key);
         }
-        let delivered = self.deliver(&contact, &target, &envelope, &key).await;
+        let hinted = hint.is_some();
+        let delivered = self
+            .deliver(&contact, &target, hinted, &envelope, &key)
+            .await;
         let delivery = delivered.inspect_err(|_| self.people.recent.failed(&said))?;
         Outcome::of(&Output {
             ok: true,
@@ -261,6 +264,7 @@ impl ContactsSend {
         &self,
         contact: &Contact,
         target: &Target,
+        hinted: bool,
         envelope: &Envelope,
         key: &str,
     ) -> Result<Delivered, ToolError> {
@@ -269,7 +273,20 @@ impl ContactsSend {
             ToolError::new(ErrorCode::Unavailable, message)
                 .hint("the owner can set one up under [channels] in config.toml; or name a chat of another platform with chat_id")
         })?;
-        let account = courier.account(target.channel, target.team.as_deref())?;
+        let account = courier.account(target.channel, target.team.as_deref());
+        let account = account.map_err(|error| match (hinted, error.code) {
+            // The workspace stands in the contact's profile; nothing is wrong with the call.
+            (false, ErrorCode::InvalidArguments) => {
+                let why = error.problems.into_iter().map(|problem| problem.message);
+                let why = why.collect::<Vec<_>>().join("; ");
+                let message = format!("{} cannot be written to: {why}", contact.profile.contact_id);
+                ToolError {
+                    hint: error.hint,
+                    ..ToolError::new(ErrorCode::Unavailable, message)
+                }
+            }
+            _ => error,
+        })?;
         let to = Place {
             kind: target.kind,
             ..Place::dm(target.channel, account, &target.chat)
