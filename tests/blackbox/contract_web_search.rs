@@ -241,7 +241,7 @@ fn a_provider_on_a_private_network_needs_the_owners_word() {
 }
 
 #[test]
-fn the_first_that_is_configured_is_chosen() {
+fn the_next_configured_engine_answers_where_the_first_does_not() {
     for (variable, provider) in [("TAVILY_API_KEY", "tavily"), ("BRAVE_API_KEY", "brave")] {
         let server = Origin::on([127, 0, 0, 1], searxng);
         let place = format!(
@@ -258,12 +258,22 @@ fn the_first_that_is_configured_is_chosen() {
         ] {
             // There is no network here, and where there is one the key is wrong.
             let said = web.gateway.call(tool, arguments);
-            assert_eq!(said["ok"], false, "{said}");
-            let error = said["error"].as_str().expect("an error");
-            assert!(error.starts_with(provider), "{error}");
-            assert!(!error.contains("key-of-the-environment"), "{error}");
+            assert_eq!(said["result"]["provider"], "searxng", "{said}");
         }
-        assert_eq!(web.server.hits(), 0, "nobody else is asked instead");
+        assert_eq!(web.server.hits(), 2);
+        // Named, it is used alone.
+        let named = json!({ "query": "x", "provider": provider });
+        let said = web.gateway.call(TOOL_SEARCH, named);
+        let error = said["error"].as_str().unwrap_or_else(|| panic!("{said}"));
+        assert!(error.starts_with(provider), "{error}");
+        assert!(!error.contains("key-of-the-environment"), "{error}");
+        // Where none answers, each says why.
+        let said = web.gateway.call(WEB_SEARCH, json!({ "q": "wall" }));
+        let error = said["error"].as_str().unwrap_or_else(|| panic!("{said}"));
+        for engine in [provider, "searxng"] {
+            assert!(error.contains(engine), "{engine} in {error}");
+        }
+        assert_eq!(web.server.hits(), 3, "nobody else is asked instead");
         let named = json!({ "query": "x", "provider": "SearXNG" });
         assert_eq!(web.gives(TOOL_SEARCH, named, &TOOL)["provider"], "searxng");
     }

@@ -4,6 +4,7 @@ mod agents;
 mod contacts;
 mod plans;
 mod schemas;
+mod sessions;
 mod subtasks;
 mod todos;
 

@@ -12,6 +12,7 @@ mod enrolment;
 mod faces;
 mod foreign;
 mod foreign_files;
+mod home;
 mod kills;
 mod logs;
 mod lost;

@@ -101,6 +101,42 @@ fn server(home: &Home, name: &str) -> Value {
 }
 
 #[test]
+fn a_token_takes_patterns_repeated_or_separated_by_commas() {
+    let gateway = Gateway::start();
+    let patterns = |name: &str, args: &[&str]| {
+        let all = [&["token", "create", name], args].concat();
+        gateway.cli(&all).ok();
+        let listed = gateway.get("/api/tokens").json();
+        let tokens = listed["result"]["tokens"]
+            .as_array()
+            .expect("tokens")
+            .clone();
+        let token = tokens.into_iter().find(|token| token["name"] == name);
+        let token = token.expect("the token");
+        (token["tools"].clone(), token["agents"].clone())
+    };
+    let expect = (json!(["gsv__*", "web_search"]), json!(["main", "team-*"]));
+    let repeated = [
+        "--tools",
+        "gsv__*",
+        "--tools",
+        "web_search",
+        "--agents",
+        "main",
+        "--agents",
+        "team-*",
+    ];
+    assert_eq!(patterns("repeated", &repeated), expect);
+    let commas = ["--tools", "gsv__*, web_search", "--agents", "main,team-*"];
+    assert_eq!(patterns("commas", &commas), expect);
+    let empty = gateway.cli(&["token", "create", "x", "--tools", "gsv__*,,"]);
+    assert!(
+        empty.code != Some(0) && empty.stderr.contains("a pattern is empty"),
+        "{empty:?}"
+    );
+}
+
+#[test]
 fn a_real_server_is_added_listed_shown_tested_used_and_removed() {
     let program = Path::new(env!("CARGO_MANIFEST_DIR")).join(
         "../../tests/mcp-servers/node_modules/@modelcontextprotocol/server-everything/dist/index.js",

@@ -53,16 +53,51 @@ impl Conversation {
         }
     }
 
-    /// The messages, for a model.
+    /// The messages, for a model. While a call waits for the owner, other people's turns go on, so its
+    /// result may stand further on: a reply with calls is shown where their results came, since models
+    /// take no other order, and not at all before that.
     pub(crate) fn messages(&self) -> Vec<Message> {
-        self.said.iter().map(|said| said.message.clone()).collect()
+        let mut shown = Vec::with_capacity(self.said.len());
+        let mut open: Vec<&Said> = Vec::new();
+        for said in &self.said {
+            match &said.message {
+                Message::Assistant { content } if !calls(content).is_empty() => open.push(said),
+                Message::Tool { .. } => {
+                    let own = open.iter().rposition(|one| one.turn == said.turn);
+                    // Results of a turn that was cut off were given by the one after it.
+                    let asked = own.or(open.len().checked_sub(1));
+                    shown.extend(asked.map(|at| open.remove(at).message.clone()));
+                    shown.push(said.message.clone());
+                }
+                other => shown.push(other.clone()),
+            }
+        }
+        shown
     }
 
-    /// The calls of the last reply, if nothing was said since.
-    pub(crate) fn open_calls(&self) -> Vec<ToolCall> {
-        match self.said.last().map(|said| &said.message) {
+    /// The calls of a turn's last reply, if it has no results yet.
+    pub(crate) fn open_calls(&self, turn: &str) -> Vec<ToolCall> {
+        let own = self.said.iter().rev();
+        let mut own = own.filter(|said| said.turn.as_deref() == Some(turn));
+        let last = own.find(|said| !matches!(said.message, Message::User { .. }));
+        match last.map(|said| &said.message) {
             Some(Message::Assistant { content }) => calls(content),
             _ => Vec::new(),
+        }
+    }
+
+    /// Whether anything of a turn is in it.
+    pub(crate) fn has(&self, turn: &str) -> bool {
+        let mut said = self.said.iter();
+        said.any(|said| said.turn.as_deref() == Some(turn))
+    }
+
+    /// The turn whose reply with calls is the last that was said.
+    pub(crate) fn cut_off(&self) -> Option<&str> {
+        let last = self.said.last()?;
+        match &last.message {
+            Message::Assistant { content } if !calls(content).is_empty() => last.turn.as_deref(),
+            _ => None,
         }
     }
 
@@ -141,6 +176,60 @@ mod tests {
     use manyhands_llm::{Block, ToolResult};
 
     use super::*;
+
+    fn call(id: &str) -> Message {
+        let call = ToolCall {
+            id: id.to_owned(),
+            name: "look".to_owned(),
+            arguments: manyhands_llm::Arguments::parse("{}"),
+            opaque: None,
+        };
+        Message::Assistant {
+            content: vec![ReplyBlock::Call(call)],
+        }
+    }
+
+    fn result(id: &str) -> Message {
+        let result = ToolResult {
+            id: id.to_owned(),
+            name: "look".to_owned(),
+            content: vec![Block::text("seven")],
+            is_error: false,
+        };
+        Message::Tool {
+            results: vec![result],
+        }
+    }
+
+    #[test]
+    fn a_call_that_waits_is_shown_with_its_result_and_not_before() {
+        let mut said = Conversation::default();
+        let steps = [
+            ("a", Message::user("from a")),
+            ("a", call("1")),
+            ("b", Message::user("from b")),
+            ("b", call("2")),
+            ("b", result("2")),
+            ("b", Message::assistant("to b")),
+        ];
+        for (seq, (turn, message)) in (0..).zip(steps) {
+            said.add(seq, turn, message, Vec::new());
+        }
+        let others = vec![
+            Message::user("from a"),
+            Message::user("from b"),
+            call("2"),
+            result("2"),
+            Message::assistant("to b"),
+        ];
+        assert_eq!(said.messages(), others, "it waits");
+        assert_eq!(said.open_calls("a").len(), 1);
+        assert!(said.open_calls("b").is_empty());
+        said.add(6, "a", result("1"), Vec::new());
+        let all = [others, vec![call("1"), result("1")]].concat();
+        assert_eq!(said.messages(), all, "it was answered");
+        assert!(said.open_calls("a").is_empty());
+    }
 
     #[test]
     fn how_calls_went_is_kept_beside_what_they_gave() {

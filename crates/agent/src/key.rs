@@ -11,6 +11,8 @@ use sha2::{Digest as _, Sha256};
 
 /// The longest key.
 const MAX: usize = 256;
+/// How the keys of job runs go on.
+pub(crate) const JOB_RUN: &str = "cron:";
 /// How the keys of sub-agents go on.
 const SUB: &str = "sub:";
 /// The longest part of a key that somebody else chose; a longer one is cut, and told apart by its hash.
@@ -116,7 +118,12 @@ impl SessionKey {
 
     /// The session of one run of a job, in which nothing was said before.
     pub fn cron(agent: &AgentId, job: &str, run: &str) -> Self {
-        Self::of(agent, &format!("cron:{}:{}", part(job), part(run)))
+        Self::of(agent, &format!("{JOB_RUN}{}:{}", part(job), part(run)))
+    }
+
+    /// Whether this is the session of one run of a job.
+    pub fn is_job_run(&self) -> bool {
+        self.rest().starts_with(JOB_RUN)
     }
 
     /// The session in which an agent looks by itself whether there is something to do.

@@ -23,7 +23,7 @@ use crate::outside::{House, Origin};
 use crate::recent::Recent;
 use crate::running::Running;
 use crate::settings::AgentSettings;
-use crate::turn::{Halt, Input, Turn, Work};
+use crate::turn::{Halt, Input, Open, Turn, Work};
 
 /// What the minds are built from.
 pub struct MindParts {
@@ -83,6 +83,10 @@ struct Busy {
     wanted: bool,
     /// Fires when nobody works on it any more.
     freed: Arc<Notify>,
+    /// Fires when something comes meanwhile.
+    news: Arc<Notify>,
+    /// Turns that wait for the owner and let others go first.
+    passed: Vec<String>,
 }
 
 impl Busy {
@@ -417,6 +421,13 @@ impl Inner {
             .map(|there| there.freed.clone().notified_owned())
     }
 
+    /// Fires when something comes while the session is being worked on.
+    pub(crate) fn news(&self, key: &str) -> OwnedNotified {
+        let busy = self.busy();
+        let news = busy.get(key).map(|there| there.news.clone());
+        news.unwrap_or_default().notified_owned()
+    }
+
     /// Nobody works on the session any more; whether something came meanwhile.
     fn free(&self, key: &str) -> bool {
         Self::release(&mut self.busy(), key)
@@ -474,6 +485,7 @@ impl Inner {
         let mut busy = self.busy();
         if let Some(there) = busy.get_mut(key) {
             there.again = true;
+            there.news.notify_waiters();
             return;
         }
         busy.insert(key.to_owned(), Busy::default());
@@ -518,7 +530,19 @@ impl Inner {
 
     async fn next(&self, key: &str) -> Option<TurnRecord> {
         match self.sessions.open_turns(key).await {
-            Ok(open) => open.into_iter().next(),
+            Ok(open) => {
+                let mut busy = self.busy();
+                let passed = busy.get_mut(key).map(|there| &mut there.passed);
+                let Some(passed) = passed.filter(|passed| !passed.is_empty()) else {
+                    return open.into_iter().next();
+                };
+                let all: Vec<Open> = open.iter().cloned().map(Open::of).collect();
+                let next = Open::next(&all, passed);
+                if next.is_none() {
+                    passed.clear(); // whoever let others go first is the first again
+                }
+                next.or_else(|| open.into_iter().next())
+            }
             Err(error) => {
                 tracing::error!(session = key, %error, "a session cannot be worked on");
                 None
@@ -535,8 +559,12 @@ impl Inner {
         });
         let stop = stop.unwrap_or_default();
         let played = contained(self.play(key, record.clone(), stop)).await;
+        let mut parked = false;
         let settled = match played {
-            Ok(()) => true,
+            Ok(let_others) => {
+                parked = let_others;
+                true
+            }
             Err(panicked) => {
                 let ending = contained(self.turn_panicked(key, &record, &panicked)).await;
                 ending.unwrap_or(false)
@@ -545,6 +573,10 @@ impl Inner {
         if let Some(busy) = self.busy().get_mut(key) {
             busy.stop = CancellationToken::new();
             busy.running = None;
+            match parked {
+                true => busy.passed.push(record.id),
+                false => busy.passed.clear(),
+            }
         }
         settled
     }
@@ -571,13 +603,19 @@ impl Inner {
         self.give_up(key, record, why).await
     }
 
-    async fn play(self: &Arc<Self>, key: &str, record: TurnRecord, stop: CancellationToken) {
+    /// Works on a turn; whether it lets others go first.
+    async fn play(
+        self: &Arc<Self>,
+        key: &str,
+        record: TurnRecord,
+        stop: CancellationToken,
+    ) -> bool {
         let run_id = record.run_id.clone();
         let session = match self.session_of(key).await {
             Ok(session) => session,
             Err(error) => {
                 self.give_up(key, &record, Failure::from(&error)).await;
-                return;
+                return false;
             }
         };
         match Turn::take_up(self, session, record.clone(), stop).await {
@@ -587,11 +625,14 @@ impl Inner {
                     let (kind, error) = (error.kind.word(), &error.text);
                     tracing::warn!(session = key, run = run_id, kind, error, "a turn failed");
                 }
+                let parked = matches!(halt, Halt::Parked);
                 turn.end(halt).await;
                 turn.leave();
+                parked
             }
             Err(error) => {
                 self.give_up(key, &record, Failure::from(&error)).await;
+                false
             }
         }
     }

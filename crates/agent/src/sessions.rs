@@ -12,7 +12,7 @@ use crate::archive;
 use crate::conversation::{Conversation, made};
 use crate::event::TurnUsage;
 use crate::fence;
-use crate::key::SessionKey;
+use crate::key::{JOB_RUN, SessionKey};
 use crate::minds::{Inner, Minds, kept};
 use crate::outcome::spent;
 use crate::pictures::{PictureRef, refs};
@@ -99,6 +99,21 @@ impl Minds {
         let listed = sessions.list(agent, limit, offset).await.map_err(kept)?;
         let count = sessions.count().await.map_err(kept)?;
         Ok((listed, count))
+    }
+
+    /// Sessions that are no runs of jobs, the latest active first; how many there are, and how many
+    /// runs of jobs were left out.
+    pub async fn conversations(
+        &self,
+        limit: u32,
+        offset: u32,
+    ) -> Result<(Vec<SessionRecord>, u64, u64), ToolError> {
+        let sessions = &self.inner.sessions;
+        let listed = sessions.list_conversations(limit, offset).await;
+        let listed = listed.map_err(kept)?;
+        let (_, runs) = self.list_under(JOB_RUN, None, 0, 0).await?;
+        let all = sessions.count().await.map_err(kept)?;
+        Ok((listed, all.saturating_sub(runs), runs))
     }
 
     /// Sessions whose keys go on with `rest` after the agent, the latest active first, and how many

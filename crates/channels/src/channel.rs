@@ -94,6 +94,8 @@ pub struct Me {
     pub name: String,
     /// Our handle.
     pub handle: Option<String>,
+    /// The workspace that the account belongs to, on Slack.
+    pub team: Option<String>,
 }
 
 /// How a channel stands with its platform.
@@ -158,6 +160,9 @@ pub enum SendError {
     /// It was not sent, and never will be.
     #[error("{0}")]
     Never(String),
+    /// The same, because whoever it is for cannot be reached: they blocked us, or are not there.
+    #[error("{0}")]
+    Unreachable(String),
     /// Nothing can be sent by this account before its owner does something.
     #[error("{0}")]
     Account(String),

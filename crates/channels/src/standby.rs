@@ -35,7 +35,9 @@ where
             }
             Err(SendError::Account(why)) => return Err(ChannelError::Refused(why)),
             Err(SendError::Later { after, why }) => (why, after),
-            Err(SendError::Never(why) | SendError::Unknown(why)) => (why, None),
+            Err(SendError::Never(why) | SendError::Unreachable(why) | SendError::Unknown(why)) => {
+                (why, None)
+            }
         };
         ear.stands(Standing::Broken { why });
         let wait = backoff.wait();

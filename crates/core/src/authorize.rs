@@ -45,6 +45,8 @@ pub struct Question<'a> {
     pub taint: &'a Taint,
     /// The tools that the task is given.
     pub reach: &'a Reach,
+    /// Whether the call is part of the answer in the chat in which it is made ([`Tool::replies`](crate::Tool::replies)).
+    pub replies: bool,
 }
 
 impl<'a> Question<'a> {
@@ -60,6 +62,7 @@ impl<'a> Question<'a> {
             arguments: None,
             taint: &CLEAN,
             reach: &ANYTHING,
+            replies: false,
         }
     }
 

@@ -178,6 +178,11 @@ pub trait Answers: Send + Sync + fmt::Debug {
 pub trait Witness: Send + Sync + fmt::Debug {
     /// It waits for the owner's answer.
     async fn waits(&self, approval: ApprovalId);
+    /// Comes back when whoever made the call no longer waits for the answer. The question stays open: the
+    /// same call, made again, finds it.
+    async fn gives_up(&self) {
+        std::future::pending().await
+    }
     /// It is about to run. An error keeps it from running.
     async fn starts(&self) -> Result<(), ToolError>;
 }

@@ -112,6 +112,9 @@ pub struct ToolSpec {
     /// The chats in which it is there.
     #[serde(skip)]
     pub chats: Where,
+    /// Whether a call from outside of chats can work: not where it needs a chat that nobody could name.
+    #[serde(skip)]
+    pub outside_chats: bool,
     /// What it looks like in a chat of one platform, where that differs.
     #[serde(skip)]
     pub variants: Arc<[Variant]>,
@@ -148,6 +151,7 @@ impl ToolSpec {
             audience: Audience::default(),
             sandboxed: false,
             chats: Where::Anywhere,
+            outside_chats: true,
             variants: Arc::default(),
             waits: false,
             administers: false,
@@ -195,6 +199,21 @@ impl ToolSpec {
     pub fn chats(mut self, chats: Where) -> Self {
         self.chats = chats;
         self
+    }
+
+    /// Says whether it can work outside of chats.
+    #[must_use]
+    pub fn outside_chats(mut self, works: bool) -> Self {
+        self.outside_chats = works;
+        self
+    }
+
+    /// Whether a call that is made in `place`, which is none outside of chats, can work.
+    pub fn works_in(&self, place: Option<&Place>) -> bool {
+        match place {
+            None => self.outside_chats,
+            Some(_) => self.chats.has(place),
+        }
     }
 
     /// Says what it looks like in chats of single platforms.

@@ -15,6 +15,7 @@ use crate::catalogue::Catalogue;
 use crate::effects::Effects;
 use crate::error::{ErrorCode, ToolError};
 use crate::outcome::Outcome;
+use crate::place::Place;
 use crate::spec::ToolSpec;
 
 /// A tool as the catalogue holds it.
@@ -34,6 +35,11 @@ pub trait Tool: Send + Sync {
     /// What a call with these arguments does to the world, where that depends on them.
     fn effects_of(&self, _arguments: &Value) -> Effects {
         self.spec().effects
+    }
+    /// Whether a call with these arguments is part of the answer in the chat in which it is made, and
+    /// reaches nobody else: like the words of the answer, it needs no approval.
+    fn replies(&self, _arguments: &Value, _place: Option<&Place>) -> bool {
+        false
     }
     /// The calls of other tools that a call with these arguments amounts to: a transfer reads one file
     /// and writes another. Each is authorized as if it were made by itself.
@@ -98,6 +104,10 @@ pub trait TypedTool: Send + Sync + 'static {
     fn effects_of(&self, _arguments: &Value) -> Effects {
         self.spec().effects
     }
+    /// See [`Tool::replies`].
+    fn replies(&self, _arguments: &Value, _place: Option<&Place>) -> bool {
+        false
+    }
     /// See [`Tool::implies`].
     fn implies(&self, _arguments: &Value, _catalogue: &Catalogue) -> Vec<Implied> {
         Vec::new()
@@ -148,6 +158,10 @@ impl<T: TypedTool> Tool for Typed<T> {
 
     fn effects_of(&self, arguments: &Value) -> Effects {
         self.tool.effects_of(arguments)
+    }
+
+    fn replies(&self, arguments: &Value, place: Option<&Place>) -> bool {
+        self.tool.replies(arguments, place)
     }
 
     fn implies(&self, arguments: &Value, catalogue: &Catalogue) -> Vec<Implied> {

@@ -262,6 +262,9 @@ impl Gateway {
             path: late_path.clone(),
         };
         let people = People::new(host.state().jail(), clock.clone(), ids.clone());
+        if let Err(error) = people.contacts.prepare() {
+            tracing::warn!(%error, "the files of contacts could not be created");
+        }
         let chats = Chats::open(ChatsParts {
             store: &store,
             settings: live.clone(),

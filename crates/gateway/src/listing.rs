@@ -128,7 +128,7 @@ impl Surface {
         let through = door.is_some_and(&may);
         catalogue
             .specs()
-            .filter(move |spec| may(spec))
+            .filter(move |spec| spec.works_in(None) && may(spec))
             .filter(move |spec| match self {
                 Self::Small => !through || SMALL.contains(&spec.name.as_str()),
                 Self::All => true,
@@ -163,16 +163,34 @@ pub struct ToolGroups {
 
 /// Tools, with the names of each group beside them.
 #[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct ToolList {
     /// The names by group.
     groups: ToolGroups,
     /// The tools.
     tools: Vec<ToolListing>,
+    /// Tools that work only in chats of a platform: a preview, since a call of them from here could not.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    in_chats: Vec<ToolListing>,
 }
 
 /// The list with the names of each group beside it.
 pub fn grouped(path: &dyn Invoke, caller: &Caller, surface: &Surface) -> ToolList {
-    let tools = for_caller(path, &path.catalogue(), caller, surface);
+    let catalogue = path.catalogue();
+    let tools = for_caller(path, &catalogue, caller, surface);
+    let main = AgentId::main();
+    let previewed = |spec: &&ToolSpec| {
+        let question = Question::available(caller, &main, spec);
+        !spec.works_in(None) && !path.authorize(question).is_denied()
+    };
+    let in_chats = match surface {
+        Surface::All => catalogue
+            .specs()
+            .filter(previewed)
+            .map(ToolListing::from)
+            .collect(),
+        Surface::Small | Surface::Profile(_) => Vec::new(),
+    };
     let names = |group: Group| {
         let of_group = tools.iter().filter(|tool| tool.group == group_word(group));
         of_group.map(|tool| tool.name.clone()).collect()
@@ -182,7 +200,11 @@ pub fn grouped(path: &dyn Invoke, caller: &Caller, surface: &Surface) -> ToolLis
         extra: names(Group::Extra),
         channel: names(Group::Channel),
     };
-    ToolList { groups, tools }
+    ToolList {
+        groups,
+        tools,
+        in_chats,
+    }
 }
 
 fn group_word(group: Group) -> &'static str {

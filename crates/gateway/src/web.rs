@@ -224,7 +224,7 @@ impl Web {
         profile.map(Some).map_err(|e| wrong(e.to_string()))
     }
 
-    /// Searches with the provider that is named, or the first that is configured.
+    /// Searches with the provider that is named, or the first configured one that answers.
     pub async fn search(
         &self,
         query: &str,
@@ -380,9 +380,10 @@ fn search_failure(error: &SearchError, parameter: &str) -> ToolError {
                 None => limited,
             }
         }
-        SearchError::Address { .. } | SearchError::Key { .. } | SearchError::Blocked { .. } => {
-            ToolError::new(ErrorCode::Unavailable, message)
-        }
+        SearchError::Address { .. }
+        | SearchError::Key { .. }
+        | SearchError::Blocked { .. }
+        | SearchError::All(_) => ToolError::new(ErrorCode::Unavailable, message),
         _ => ToolError::new(ErrorCode::Failed, message),
     };
     match hint {

@@ -201,6 +201,7 @@ impl Approve {
                     let answered = tokio::select! {
                         answered = timeout_at(until, wait_for(&mut decided, record.id)) => answered.is_ok(),
                         () = self.draining.cancelled() => false,
+                        () = gives_up(call) => false,
                         () = call.cancel.cancelled() => {
                             let parked = self.parking.load(Ordering::SeqCst);
                             if call.session().is_some() && !parked {
@@ -298,6 +299,14 @@ impl Approve {
                 .hint("wait for answers before requesting more"));
         }
         Ok(())
+    }
+}
+
+/// Comes back when whoever made the call no longer waits.
+async fn gives_up(call: &Call) {
+    match &call.witness {
+        Some(witness) => witness.gives_up().await,
+        None => std::future::pending().await,
     }
 }
 

@@ -371,6 +371,7 @@ fn agent_default(question: Question<'_>, mode: ApprovalMode) -> (Decision, &'sta
             (Decision::Deny, "the agent's mode is read-only")
         }
         ApprovalMode::ReadOnly => (Decision::Allow, "the tool only reads"),
+        _ if question.replies => (Decision::Allow, "it is part of the answer in this chat"),
         _ if effects == Effects::default() => (Decision::Ask, UNDECLARED),
         ApprovalMode::Ask if effects.has(Effect::Sends) && effects.has(Effect::Leaves) => {
             (Decision::Ask, "it sends something to people or services")
@@ -425,7 +426,10 @@ impl Layer for Authorize {
     async fn handle(&self, call: &mut Call, next: Next<'_>) -> CallResult {
         let tool = call.tool()?.clone();
         let (spec, authorizer) = (tool.spec(), self.authorizer.load());
-        let question = call.question(spec, tool.effects_of(&call.arguments));
+        let question = Question {
+            replies: tool.replies(&call.arguments, call.place.as_deref()),
+            ..call.question(spec, tool.effects_of(&call.arguments))
+        };
         let mut verdict = authorizer.authorize(question).refused(spec)?;
         for implied in tool.implies(&call.arguments, &self.catalogue.load()) {
             let spec = implied.tool.spec();
@@ -434,6 +438,7 @@ impl Layer for Authorize {
                 spec,
                 effects: implied.tool.effects_of(&arguments),
                 arguments: Some(&arguments),
+                replies: false,
                 ..question
             });
             let other = other.refused(spec)?;

@@ -30,6 +30,7 @@ mod metrics;
 mod proposal;
 mod redact;
 mod refusals;
+mod remedy;
 mod resolve;
 mod run;
 mod schema;

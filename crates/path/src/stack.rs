@@ -27,6 +27,7 @@ use crate::layer::{Call, CallResult, Layer, Next};
 use crate::metrics::{Measure, Metrics};
 use crate::redact::Redact;
 use crate::refusals::Refusals;
+use crate::remedy::Remedy;
 use crate::resolve::Resolve;
 use crate::run::Run;
 use crate::storage::{Storage, WriteRates};
@@ -103,6 +104,7 @@ impl Path {
                 redactor: redactor.clone(),
                 refusals: refusals.clone(),
             }),
+            Arc::new(Remedy),
             Arc::new(Cap {
                 limits: limits.clone(),
                 artifacts: store.artifacts().clone(),

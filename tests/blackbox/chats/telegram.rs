@@ -6,5 +6,6 @@ mod people;
 mod rights;
 pub mod stage;
 mod trouble;
+mod waiting;
 mod webhook;
 mod wide;

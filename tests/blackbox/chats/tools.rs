@@ -1,5 +1,6 @@
 //! The tools that speak in chats, called by a model in a turn and by the owner from outside.
 
+mod contacts;
 mod files;
 mod message;
 mod offered;

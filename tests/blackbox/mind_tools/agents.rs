@@ -115,8 +115,12 @@ fn ten_messages_a_minute_go_from_one_agent_to_another() {
         POST,
         letter("helper", "hello too"),
         "rate_limited",
-        &["10 messages in a minute"],
+        &["main and helper sent each other 10 messages in a minute"],
     );
+    // Both directions count together.
+    let back = json!({ "agentId": "helper", "targetAgentId": "main", "message": "hello" });
+    let said = gateway.post(&format!("/api/tools/{POST}?agent=helper"), &back);
+    assert_eq!(said.json()["code"], "rate_limited", "{}", said.text());
     gives(
         &gateway,
         POST,

@@ -22,6 +22,38 @@ fn to(contact: &str) -> Value {
 }
 
 #[test]
+fn both_files_of_contacts_are_there_with_a_template() {
+    let gateway = Gateway::start();
+    for file in ["ACTIVE", "INACTIVE"] {
+        let path = format!("file_state_dir/contacts/{file}.md");
+        let read = gateway.call("read_file", json!({ "path": path }));
+        let text = read["result"]["content"].as_str().expect("text").to_owned();
+        for word in [
+            "created_at:",
+            "contact_id:",
+            "tg_private_chat_id:",
+            "cooldown_until:",
+        ] {
+            assert!(text.contains(word), "{word} in {file}: {text}");
+        }
+    }
+    let listed = gateway.get("/api/contacts").json()["result"].clone();
+    assert_eq!(listed["count"], 0, "the example is nobody: {listed}");
+    // What the template shows, written outside of its comment, is a contact.
+    let read = gateway.call("read_file", json!({ "path": ACTIVE }));
+    let text = read["result"]["content"].as_str().expect("text").to_owned();
+    let (_, example) = text.split_once("## Alice").expect("an example");
+    let example = example.replace("-->", "");
+    put(&gateway, &format!("{text}\n## Alice{example}"));
+    let listed = gateway.get("/api/contacts").json()["result"].clone();
+    assert_eq!(listed["contacts"][0]["contact_id"], "tg:90001", "{listed}");
+    let home = gateway.kill9();
+    let gateway = Gateway::on(home);
+    let again = gateway.get("/api/contacts").json()["result"].clone();
+    assert_eq!(again["count"], 1, "a start changes no file: {again}");
+}
+
+#[test]
 fn contacts_edited_by_hand_are_the_contacts() {
     let gateway = Gateway::start();
     refuses(

@@ -73,6 +73,37 @@ fn files_of_every_size_arrive_whole_between_every_two_ends() {
 }
 
 #[test]
+fn the_workspace_may_be_named_as_the_spec_text_writes_it() {
+    let rule = "[[policy.rules]]\ndecision = \"deny\"\ntools = [\"gsv__ReadFile\"]\nwhen.path.equals = \"secret.md\"\n";
+    let gateway = Gateway::with_config(rule);
+    gateway.write("notes/a.md", "plain");
+    gateway.write("secret.md", "canary-4711");
+    let read = |path: &str| fs::read_to_string(gateway.home.blob(&format!("agents/main/{path}")));
+    let said = transfer(
+        &gateway,
+        "gsv:workspace/notes/a.md",
+        "gsv:workspace/copy.md",
+    );
+    assert_eq!(said["ok"], true, "{said}");
+    assert_eq!(read("copy.md").expect("it"), "plain");
+    // A folder that is really called that is reached by what stands in it.
+    gateway.write("workspace/notes/a.md", "literal");
+    let said = transfer(&gateway, "gsv:workspace/notes/a.md", "gsv:second.md");
+    assert_eq!(said["ok"], true, "{said}");
+    assert_eq!(read("second.md").expect("it"), "literal");
+    // What a rule refuses is refused in either spelling.
+    for source in [
+        "gsv:secret.md",
+        "gsv:workspace/secret.md",
+        "gsv:workspace//secret.md",
+    ] {
+        let said = transfer(&gateway, source, "gsv:stolen.md");
+        assert_eq!(said["code"], "denied_by_policy", "{source}: {said}");
+        assert!(read("stolen.md").is_err(), "{source}");
+    }
+}
+
+#[test]
 fn the_kind_of_a_file_is_told_by_its_content() {
     let gateway = Gateway::start();
     let (laptop, server) = (

@@ -4159,6 +4159,8 @@ export interface components {
         ToolList: {
             /** @description The names by group. */
             groups: components["schemas"]["ToolGroups"];
+            /** @description Tools that work only in chats of a platform: a preview, since a call of them from here could not. */
+            inChats?: components["schemas"]["ToolListing"][];
             /** @description The tools. */
             tools: components["schemas"]["ToolListing"][];
         };
@@ -8641,6 +8643,8 @@ export interface operations {
                             delivery: {
                                 /** @description By which it is looked up. */
                                 id: string;
+                                /** @description Why it is not further, where the platform says so. */
+                                reason?: string | null;
                                 /** @description How far it is, such as `pending` or `sent`. */
                                 state: string;
                             };

@@ -80,7 +80,7 @@ struct Draft {
 }
 
 impl Contacts {
-    /// The files below `folder`; they are made when somebody is first seen.
+    /// The files below `folder`; see [`prepare`](Self::prepare).
     pub fn new(folder: &Jail, clock: Arc<dyn Clock>) -> Self {
         Self(Arc::new(Inner {
             active: Sheet::new(folder, "contacts/ACTIVE.md", MAX_ACTIVE_BYTES),
@@ -88,6 +88,23 @@ impl Contacts {
             writing: Mutex::default(),
             clock,
         }))
+    }
+
+    /// Creates the files that are missing, each with the template of a profile, so that whoever is told
+    /// to read them finds out how contacts are written.
+    pub fn prepare(&self) -> Result<(), ContactError> {
+        let inner = &self.0;
+        let _one = inner.writing.lock().unwrap_or_else(|e| e.into_inner());
+        for (active, sheet) in [(true, &inner.active), (false, &inner.inactive)] {
+            inner.tried(|| {
+                let draft = inner.draft(active)?;
+                match draft.page.text.is_none() {
+                    true => Ok(sheet.write(&draft.page, &draft.document.text())?),
+                    false => Ok(()),
+                }
+            })?;
+        }
+        Ok(())
     }
 
     /// Everybody, the active ones first.
@@ -195,13 +212,8 @@ impl Contacts {
         })
     }
 
-    /// Takes note that a message could not be sent to a contact, or could: then nothing is sent to
-    /// them for a while, or may be again.
-    pub fn sent(&self, contact_id: &str, well: bool) -> Result<(), ContactError> {
-        self.note(well, &|profile| profile.contact_id == contact_id)
-    }
-
-    /// The same for whoever has this private chat.
+    /// Takes note whether whoever has this private chat could be reached: if not, nothing is sent to
+    /// them for a while; if so, it may be again.
     pub fn sent_to(&self, channel: &str, chat: &str, well: bool) -> Result<(), ContactError> {
         let has = |profile: &Profile| {
             let own: [&str; 2] = match channel {

@@ -8,6 +8,9 @@ use serde_json::Value;
 use super::profile::{Profile, yaml};
 use crate::lines::{Lines, Part};
 
+/// How a contact is written, for whoever edits a new file. A comment is no contact.
+const TEMPLATE: &str = include_str!("template.md");
+
 /// A contact where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Section {
@@ -29,7 +32,7 @@ impl Document {
         Self(match text {
             Some(text) if !text.trim().is_empty() => Lines::of(text),
             _ => Lines::of(&format!(
-                "---\ncreated_at: \"{now}\"\nupdated_at: \"{now}\"\n---\n\n{title}\n"
+                "---\ncreated_at: \"{now}\"\nupdated_at: \"{now}\"\n---\n\n{title}\n\n{TEMPLATE}"
             )),
         })
     }

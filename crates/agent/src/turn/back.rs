@@ -36,7 +36,7 @@ impl Turn {
 
     /// The tools of calls that have not begun, as far as they are not there now.
     async fn missing(&self) -> Result<Vec<String>, Halt> {
-        let calls = self.conversation.open_calls();
+        let calls = self.conversation.open_calls(&self.record.id);
         if calls.is_empty() {
             return Ok(Vec::new());
         }

@@ -1,9 +1,10 @@
 //! The tools that a reply asked for.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::future::join_all;
-use manyhands_core::{CallId, CallRequest, Effects, ErrorCode, Progress, Reach};
+use manyhands_core::{CallId, CallRequest, Effects, ErrorCode, Progress, Reach, ToolError};
 use manyhands_llm::{Arguments, Message, ToolCall, ToolResult};
 use manyhands_store::{Act, CallRecord, CallState, TurnState};
 use serde_json::Value;
@@ -74,7 +75,7 @@ impl Turn {
             }
         };
         // By their order: a careless model may call two things by one id.
-        let calls = self.conversation.open_calls().into_iter();
+        let calls = self.conversation.open_calls(&self.record.id).into_iter();
         Ok(calls.zip(records).map(place).collect())
     }
 
@@ -151,7 +152,7 @@ impl Turn {
         request.reach = self.reach();
         request.place = self.origin.place.clone().map(Arc::new);
         request.room = Some(RESULT_ROOM);
-        request.witness = Some(Arc::new(CallWitness {
+        let witness = Arc::new(CallWitness {
             minds: self.minds.clone(),
             session: (self.session.key.clone(), self.session.id.clone()),
             turn: self.record.id.clone(),
@@ -162,8 +163,14 @@ impl Turn {
             arguments,
             origin: self.origin.clone(),
             above: self.origin.lineage.clone(),
-        }));
+            gave_up: AtomicBool::new(false),
+        });
+        request.witness = Some(witness.clone());
         let result = self.minds.path.invoke(request).await;
+        let asked = |error: &ToolError| error.code == ErrorCode::ApprovalRequired;
+        if witness.gave_up.load(Ordering::SeqCst) && result.as_ref().is_err_and(asked) {
+            return Err(Halt::Parked);
+        }
         let closing = self.minds.house.stopping().is_cancelled();
         if closing
             && result
@@ -243,7 +250,7 @@ impl Turn {
 
     /// The results become part of the conversation, in the order of the calls.
     async fn give(&mut self, step: i64, given: Vec<Given>) -> Result<(), Halt> {
-        let calls = self.conversation.open_calls();
+        let calls = self.conversation.open_calls(&self.record.id);
         let made: Vec<_> = given.iter().map(|given| given.made).collect();
         let result = |(call, given): (ToolCall, Given)| ToolResult {
             id: call.id,

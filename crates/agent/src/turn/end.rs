@@ -14,7 +14,7 @@ impl Turn {
     pub(crate) async fn end(&mut self, halt: Halt) {
         let usage = self.work.usage;
         let (state, outcome, what) = match halt {
-            Halt::Suspended | Halt::Again => return,
+            Halt::Suspended | Halt::Again | Halt::Parked => return,
             Halt::Done(said) => {
                 let Said { text, stop } = said;
                 // It ended with the last step that was kept.
@@ -30,7 +30,8 @@ impl Turn {
                 return;
             }
             Halt::Failed(mut failure) => {
-                failure.acted = self.work.step > 0 || !self.conversation.open_calls().is_empty();
+                let open = self.conversation.open_calls(&self.record.id);
+                failure.acted = self.work.step > 0 || !open.is_empty();
                 let outcome = Outcome::failed(&failure, usage);
                 (TurnState::Failed, outcome, What::Error(failure))
             }
@@ -73,27 +74,33 @@ impl Turn {
         if same {
             let (id, floor) = (&self.session.id, self.session.floor);
             self.conversation = Conversation::load(&sessions, id, floor).await?;
-            self.close_open_calls("the turn was stopped").await?;
+            let own = self.record.id.clone();
+            self.close_open_calls(&own, "the turn was stopped").await?;
         }
         let acts = vec![self.moved(state, Some(outcome))];
         self.commit(acts).await
     }
 
-    /// Gives every call of the last reply a result, so that the conversation can go on.
-    pub(super) async fn close_open_calls(&mut self, why: &str) -> Result<(), Halt> {
-        let calls = self.conversation.open_calls();
+    /// The turn that was cut off after its last reply: its calls have no results, and nobody will give them
+    /// any. One that waits for the owner, or lets others go first, was not.
+    pub(super) async fn cut_off(&self) -> Result<Option<String>, Halt> {
+        let Some(turn) = self.conversation.cut_off() else {
+            return Ok(None);
+        };
+        let open = self.minds.sessions.open_turns(&self.session.key).await?;
+        let goes_on = open.iter().any(|one| one.id == turn);
+        Ok((!goes_on).then(|| turn.to_owned()))
+    }
+
+    /// Gives every call of a turn's last reply a result, so that the conversation can go on.
+    pub(super) async fn close_open_calls(&mut self, turn: &str, why: &str) -> Result<(), Halt> {
+        let calls = self.conversation.open_calls(turn);
         if calls.is_empty() {
             return Ok(());
         }
-        let turn = self
-            .conversation
-            .said
-            .last()
-            .and_then(|said| said.turn.clone());
-        let turn = turn.unwrap_or_else(|| self.record.id.clone());
         // As it is kept: what this turn has in mind may be a step ahead when it was halted.
-        let step = self.last_step(&turn).await?;
-        let records = self.minds.sessions.calls(&turn, step).await?;
+        let step = self.last_step(turn).await?;
+        let records = self.minds.sessions.calls(turn, step).await?;
         let mut made = Vec::with_capacity(calls.len());
         let result = |(at, call): (usize, ToolCall)| {
             let record = records.get(at).filter(|record| record.call_id == call.id);

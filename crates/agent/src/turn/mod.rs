@@ -3,10 +3,12 @@
 mod back;
 mod calls;
 mod end;
+mod parking;
 mod reply;
 mod room;
 mod witness;
 
+pub(crate) use parking::Open;
 pub(crate) use reply::usage;
 pub(crate) use room::{Room, place_to_cut_last, size_of};
 
@@ -104,6 +106,8 @@ pub(crate) enum Halt {
     Again,
     /// The house closes; it goes on after the next start.
     Suspended,
+    /// It waits for the owner and lets other people's turns go first; then it is taken up again.
+    Parked,
 }
 
 impl From<StoreError> for Halt {
@@ -193,11 +197,13 @@ impl Turn {
     async fn go_on(&mut self) -> Result<Halt, Halt> {
         if self.record.state == TurnState::Queued {
             self.begin().await?;
+        } else if !self.conversation.has(&self.record.id) {
+            return Err(Halt::Stopped); // the session was begun anew while it let others go first
         } else {
             self.wait_for_tools().await?;
         }
         loop {
-            if !self.conversation.open_calls().is_empty() {
+            if !self.conversation.open_calls(&self.record.id).is_empty() {
                 self.run_calls().await?;
                 self.take_in().await?;
             }
@@ -209,8 +215,10 @@ impl Turn {
 
     /// The input becomes part of the conversation.
     async fn begin(&mut self) -> Result<(), Halt> {
-        self.close_open_calls("it was interrupted before this message came")
-            .await?;
+        if let Some(turn) = self.cut_off().await? {
+            self.close_open_calls(&turn, "it was interrupted before this message came")
+                .await?;
+        }
         let (input, origin) = (self.input.clone(), self.origin.clone());
         self.work.tainted.absorb(&origin.taint());
         self.work.tainted.absorb(&self.session.taint);

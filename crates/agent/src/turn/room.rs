@@ -7,7 +7,7 @@ use manyhands_store::{Act, SessionRecord};
 
 use super::{Halt, Turn, usage};
 use crate::archive;
-use crate::conversation::{Said, body, body_of_results, kind};
+use crate::conversation::{Said, body, body_of_results, calls, kind};
 use crate::outcome::{Failure, FailureKind};
 
 /// How much of the window the newest part may keep.
@@ -148,7 +148,29 @@ pub(crate) fn place_to_cut(said: &[Said], keep: u64) -> Option<usize> {
     let cut = (cut..said.len())
         .find(starts)
         .or_else(|| (0..cut).rev().find(starts));
+    // A call that waits for the owner stays too: its turn goes on with it.
+    let waits = first_open(said);
+    let cut = cut.and_then(|cut| match cut > waits {
+        true => (0..=waits).rev().find(starts),
+        false => Some(cut),
+    });
     cut.filter(|cut| *cut > 0)
+}
+
+/// Where the first reply stands whose calls have no results; the end when there is none.
+fn first_open(said: &[Said]) -> usize {
+    let mut open: Vec<usize> = Vec::new();
+    for (at, one) in said.iter().enumerate() {
+        match &one.message {
+            Message::Assistant { content } if !calls(content).is_empty() => open.push(at),
+            Message::Tool { .. } => {
+                let own = open.iter().rposition(|asked| said[*asked].turn == one.turn);
+                own.or(open.len().checked_sub(1)).map(|at| open.remove(at));
+            }
+            _ => {}
+        }
+    }
+    open.first().copied().unwrap_or(said.len())
 }
 
 /// Where the last `keep` messages begin, or a little before: never between a call and its result.

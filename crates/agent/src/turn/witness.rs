@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use manyhands_core::{AgentId, ApprovalId, ErrorCode, Question, ToolError, Witness};
@@ -30,6 +31,8 @@ pub(super) struct CallWitness {
     pub(super) origin: Origin,
     /// The sessions that wait for this one, which are told too what it waits for.
     pub(super) above: Vec<String>,
+    /// Whether it no longer waits for the owner, to let others go first.
+    pub(super) gave_up: AtomicBool,
 }
 
 impl fmt::Debug for CallWitness {
@@ -101,6 +104,11 @@ impl Witness for CallWitness {
         self.minds
             .tell_asked(&self.session.0, &self.run_id, what.clone(), &self.call_id);
         self.tell_above(&what).await;
+    }
+
+    async fn gives_up(&self) {
+        self.others_come().await;
+        self.gave_up.store(true, Ordering::SeqCst);
     }
 
     async fn starts(&self) -> Result<(), ToolError> {

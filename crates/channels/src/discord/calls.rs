@@ -178,6 +178,7 @@ pub(super) fn me(user: &Value) -> Option<Me> {
         id: user["id"].as_str()?.to_owned(),
         name: name.unwrap_or_default().to_owned(),
         handle: handle.map(str::to_owned),
+        team: None,
     })
 }
 
@@ -215,9 +216,11 @@ fn refusal(status: StatusCode, body: &Value) -> SendError {
         _ => "",
     };
     let wrong = first_error(&body["errors"], 0).unwrap_or_default();
-    SendError::Never(format!(
-        "Discord refuses it ({code}): {said}{wrong}{advice}"
-    ))
+    let why = format!("Discord refuses it ({code}): {said}{wrong}{advice}");
+    match code {
+        10_003 | 10_013 | 50_001 | 50_007 => SendError::Unreachable(why),
+        _ => SendError::Never(why),
+    }
 }
 
 /// The first thing that is wrong with a body, with where it is.

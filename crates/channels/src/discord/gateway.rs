@@ -436,7 +436,9 @@ impl From<SendError> for End {
         match error {
             SendError::Account(why) => Self::Refused(why),
             SendError::Later { after, why } => Self::Broken { why, after },
-            SendError::Never(why) | SendError::Unknown(why) => Self::Broken { why, after: None },
+            SendError::Never(why) | SendError::Unreachable(why) | SendError::Unknown(why) => {
+                Self::Broken { why, after: None }
+            }
         }
     }
 }

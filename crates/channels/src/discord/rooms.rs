@@ -109,7 +109,7 @@ impl Discord {
         match timeout(PATIENCE, self.call(call)).await {
             Ok(Ok(channel)) => self.rooms.learn(&channel),
             // It is not for us to know, and will not be told the next time either.
-            Ok(Err(SendError::Never(_))) => {
+            Ok(Err(SendError::Never(_) | SendError::Unreachable(_))) => {
                 let unknown = Room {
                     kind: PeerKind::Channel,
                     ..Room::default()

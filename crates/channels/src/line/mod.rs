@@ -145,6 +145,7 @@ impl Channel for Line {
             id: field("userId"),
             name: field("displayName"),
             handle: (!handle.is_empty()).then_some(handle),
+            team: None,
         })
     }
 

@@ -215,6 +215,9 @@ pub(super) fn refused(answer: &Answer) -> SendError {
             after: answer.retry_after(),
             why,
         },
+        StatusCode::NOT_FOUND => SendError::Unreachable(why),
+        // LINE names the parameter that is wrong: here whom the message is for.
+        _ if why.contains("'to'") => SendError::Unreachable(why),
         _ => SendError::Never(why),
     }
 }

@@ -96,6 +96,7 @@ impl Slack {
             id,
             handle: Some(name.clone()),
             name,
+            team: word("team_id"),
         })
     }
 }
@@ -196,12 +197,12 @@ impl Said {
             )),
             "missing_scope" => self.scope(),
             "channel_not_found" => {
-                SendError::Never(why("Slack knows no such chat, or the app may not see it"))
+                SendError::Unreachable(why("Slack knows no such chat, or the app may not see it"))
             }
             "not_in_channel" => {
-                SendError::Never(why("the app is not in that channel; invite it there"))
+                SendError::Unreachable(why("the app is not in that channel; invite it there"))
             }
-            "is_archived" => SendError::Never(why("that channel is archived")),
+            "is_archived" => SendError::Unreachable(why("that channel is archived")),
             "msg_too_long" | "msg_blocks_too_long" => {
                 SendError::Never(why("the message is too long"))
             }
@@ -212,7 +213,7 @@ impl Said {
             }
             "invalid_name" => SendError::Never(why("the workspace has no such emoji")),
             "user_not_found" | "user_not_visible" | "user_disabled" => {
-                SendError::Never(why("there is no such person in the workspace"))
+                SendError::Unreachable(why("there is no such person in the workspace"))
             }
             _ => SendError::Never(format!("Slack refuses {}: {code}", self.method)),
         }
@@ -275,13 +276,11 @@ mod tests {
                 "{code}"
             );
         }
-        for code in [
-            "channel_not_found",
-            "not_in_channel",
-            "is_archived",
-            "msg_too_long",
-            "restricted_action",
-        ] {
+        for code in ["channel_not_found", "not_in_channel", "is_archived"] {
+            let nobody = matches!(meaning(post, code), SendError::Unreachable(_));
+            assert!(nobody, "{code}");
+        }
+        for code in ["msg_too_long", "restricted_action"] {
             assert!(matches!(meaning(post, code), SendError::Never(_)), "{code}");
         }
         let missing = meaning(post, "missing_scope");

@@ -161,6 +161,7 @@ impl Bot {
                 SendError::Later { after, why }
             }
             SendError::Never(why) => SendError::Never(self.scrub(&why)),
+            SendError::Unreachable(why) => SendError::Unreachable(self.scrub(&why)),
             SendError::Account(why) => SendError::Account(self.scrub(&why)),
             SendError::Unknown(why) => SendError::Unknown(self.scrub(&why)),
         }
@@ -192,6 +193,18 @@ impl CallError {
     }
 }
 
+/// Whether a refusal says that nobody is there to be written to.
+fn is_nobody(said: &str) -> bool {
+    let said = said.to_ascii_lowercase();
+    let words = [
+        "chat not found",
+        "user is deactivated",
+        "user not found",
+        "peer_id_invalid",
+    ];
+    words.iter().any(|words| said.contains(words))
+}
+
 impl Refusal {
     fn sent(self, twice: Twice) -> SendError {
         let said = self.description;
@@ -206,6 +219,9 @@ impl Refusal {
             )),
             409 => later(said),
             400..500 if self.retry_after.is_some() => later(said),
+            400..500 if self.code == 403 || is_nobody(&said) => {
+                SendError::Unreachable(format!("Telegram refuses it: {said}"))
+            }
             400..500 => SendError::Never(format!("Telegram refuses it: {said}")),
             _ if twice == Twice::Same => later(said),
             _ => SendError::Unknown(said),

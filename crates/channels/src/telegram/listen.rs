@@ -94,7 +94,9 @@ impl From<SendError> for Trouble {
         match error {
             SendError::Account(why) => Self::Refused(why),
             SendError::Later { after, why } => Self::Broken { why, after },
-            SendError::Never(why) | SendError::Unknown(why) => Self::broken(why),
+            SendError::Never(why) | SendError::Unreachable(why) | SendError::Unknown(why) => {
+                Self::broken(why)
+            }
         }
     }
 }
@@ -340,6 +342,7 @@ fn read_me(told: &Value) -> Option<Me> {
         id,
         name: text("first_name").unwrap_or_default(),
         handle: text("username"),
+        team: None,
     })
 }
 

@@ -159,6 +159,7 @@ impl Channel for WhatsApp {
             id: self.account.phone.clone(),
             name: field("verified_name").to_owned(),
             handle: (!digits.is_empty()).then_some(digits),
+            team: None,
         })
     }
 

@@ -29,7 +29,9 @@ pub(super) fn of(answer: &Answer) -> SendError {
         why: why.clone(),
     };
     match code {
-        131_047 => SendError::Never(format!("{why}\n{WINDOW}")),
+        131_047 => SendError::Unreachable(format!("{why}\n{WINDOW}")),
+        // No account of WhatsApp's, or one that this number may not write to.
+        131_026 | 131_030 => SendError::Unreachable(why),
         // Rates: of the app, the account, the number, or of one person.
         4 | 80_007 | 130_429 | 131_048 | 133_016 => later(None),
         131_056 => later(Some(PAIR)),

@@ -38,6 +38,9 @@ impl Chats {
             let rows = self.rows(Words::new(&promise.place, text, &key))?;
             return self.put(&rows).await.map(drop);
         };
+        if !by_owner {
+            self.say_it_waits(promise).await?;
+        }
         let whole = serde_json::to_string_pretty(arguments).unwrap_or_default();
         let mut shown: String = whole.chars().take(SHOWN).collect();
         if shown.len() < whole.len() {
@@ -64,6 +67,20 @@ impl Chats {
             buttons,
             session: Some(promise.session_key.clone()),
             ..Words::new(&place, &text, &key)
+        };
+        let rows = self.rows(words)?;
+        self.put(&rows).await.map(drop)
+    }
+
+    /// Tells whoever asked, once in a turn, that the owner is asked. What exactly is theirs alone: others
+    /// may read along here.
+    async fn say_it_waits(&self, promise: &Promise) -> Result<(), ToolError> {
+        let text = "This needs my owner's approval. I have asked them and will answer here once they decide.";
+        let key = format!("waits:{}:{}", promise.session_key, promise.run_id);
+        let words = Words {
+            reply_to: super::intake::answers(&promise.place),
+            session: Some(promise.session_key.clone()),
+            ..Words::new(&promise.place, text, &key)
         };
         let rows = self.rows(words)?;
         self.put(&rows).await.map(drop)

@@ -286,6 +286,7 @@ impl Channel for Bridge {
             id: self.account.clone(),
             name: self.channel.clone(),
             handle: None,
+            team: None,
         })
     }
 

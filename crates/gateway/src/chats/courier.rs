@@ -6,7 +6,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use manyhands_agent::contacts::{Contacts, Seen};
 use manyhands_channels::{Heard, Inbound};
+use manyhands_config::GroupPolicy;
 use manyhands_core::{ErrorCode, PeerKind, Place, ToolError};
+use manyhands_store::OutboxState;
+use sha2::{Digest as _, Sha256};
 use tokio::sync::mpsc;
 
 use super::{Chats, unkept};
@@ -92,6 +95,28 @@ impl Chats {
         }))
     }
 
+    /// Refuses a group or channel that the owner's list leaves out. Where the conversation itself is,
+    /// whoever speaks was let in already.
+    pub(crate) fn may_reach(&self, place: &Place, parameter: &str) -> Result<(), ToolError> {
+        let settings = self.0.settings.current();
+        let Some(channel) = settings.channels.get(&place.channel) else {
+            return Ok(());
+        };
+        let listed = channel.allow_groups.is_empty() || channel.allow_groups.contains(&place.chat);
+        if !place.is_shared() || (listed && channel.groups != GroupPolicy::Off) {
+            return Ok(());
+        }
+        let message = format!(
+            "{} is not among the allowed groups and channels",
+            place.chat
+        );
+        let hint = format!(
+            "add it to channels.{}.allow_groups in config.toml, or name one of those",
+            place.channel
+        );
+        Err(ToolError::parameter(parameter, message).hint(hint))
+    }
+
     fn account_for(
         &self,
         channel: &str,
@@ -135,27 +160,121 @@ impl Chats {
     }
 }
 
+/// How the keys of a message to a contact begin, so that it is found again by its `message_id`.
+fn named_key(message_id: &str) -> String {
+    let hash = Sha256::digest(message_id);
+    let hex: String = hash.iter().take(16).map(|b| format!("{b:02x}")).collect();
+    format!("{CONTACT}{hex}:")
+}
+
+impl Chats {
+    /// The account of ours in a workspace.
+    fn account_of_team(&self, channel: &str, team: &str) -> Result<String, ToolError> {
+        let lines = self.lines();
+        let mut known = Vec::new();
+        let mut unknown = Vec::new();
+        for ((_, account), line) in lines.iter().filter(|((of, _), _)| of == channel) {
+            match line.state().me.as_ref().and_then(|me| me.team.clone()) {
+                Some(own) if own == team => return Ok(account.clone()),
+                Some(own) => known.push(format!("{own} (account {account})")),
+                None => unknown.push(account.clone()),
+            }
+        }
+        if !unknown.is_empty() {
+            let message = format!(
+                "cannot tell which account belongs to the workspace {team}: {} not connected yet",
+                unknown.join(", ")
+            );
+            return Err(ToolError::new(ErrorCode::Unavailable, message)
+                .hint("try again once the account is connected"));
+        }
+        let message = format!("there is no account in the {channel} workspace {team:?}");
+        Err(ToolError::parameter("chat_id", message)
+            .hint(format!("workspaces in use: {}", known.join(", "))))
+    }
+
+    /// The platform's id of the message that is answered: one of ours by its `message_id`, or one that is
+    /// named as the platform does. `None` where the platform has no id of it, and it cannot be quoted.
+    async fn answered(&self, to: &Place, named: &str) -> Result<Option<String>, ToolError> {
+        let row = self.0.records.said_as(&to.lane(), &named_key(named)).await;
+        let Some(row) = row.map_err(|e| unkept(&e))? else {
+            return match is_platform_id(&to.channel, named) {
+                true => Ok(Some(named.to_owned())),
+                false => {
+                    let message =
+                        format!("{named:?} is no message that contacts_send sent to this chat");
+                    Err(ToolError::parameter("reply_to", message).hint(
+                        "use the message_id that contacts_send returned, or leave reply_to out",
+                    ))
+                }
+            };
+        };
+        match row.state {
+            OutboxState::Sent => Ok(row.message),
+            OutboxState::Pending | OutboxState::Sending => {
+                let message = format!("reply_to: {named} has not been delivered yet");
+                Err(ToolError::new(ErrorCode::Unavailable, message)
+                    .hint("try again in a moment, or leave reply_to out"))
+            }
+            OutboxState::Failed | OutboxState::Unknown | OutboxState::Dropped => {
+                let message = format!("{named} was not delivered, so it cannot be replied to");
+                Err(ToolError::parameter("reply_to", message).hint("leave reply_to out"))
+            }
+        }
+    }
+}
+
+/// Whether a text can be a platform's own id of a message.
+fn is_platform_id(channel: &str, id: &str) -> bool {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    match channel {
+        "telegram" => id.parse::<i64>().is_ok_and(|id| id > 0),
+        "slack" => id
+            .split_once('.')
+            .is_some_and(|(seconds, rest)| digits(seconds) && digits(rest)),
+        "discord" | "line" => digits(id),
+        "whatsapp" => id.starts_with("wamid."),
+        // Of a platform behind a bridge nothing is known, except that our own ids are none of its.
+        _ => !id.starts_with("msg_"),
+    }
+}
+
 /// Carries words for others.
 struct Carrier(Chats);
 
 #[async_trait]
 impl contacts_send::Deliver for Carrier {
-    fn account(&self, channel: &str, _team: Option<&str>) -> Option<String> {
-        self.0.account_for(channel, None, None).ok()
+    fn account(&self, channel: &str, team: Option<&str>) -> Result<String, ToolError> {
+        if self.0.accounts_of(channel).is_empty() {
+            let message = format!("no {channel} channel is configured");
+            return Err(ToolError::new(ErrorCode::Unavailable, message).hint(
+                "set one up under [channels] in config.toml, or name a chat of another platform with chat_id",
+            ));
+        }
+        match team {
+            Some(team) => self.0.account_of_team(channel, team),
+            None => self.0.account_for(channel, None, None),
+        }
     }
 
     async fn deliver(
         &self,
         to: &Place,
-        text: &str,
-        reply_to: Option<&str>,
-        key: &str,
+        message: &contacts_send::Message<'_>,
     ) -> Result<contacts_send::Delivered, ToolError> {
-        let key = format!("{CONTACT}{key}");
-        let told = self.0.tell(to, text, reply_to, &key, None, WAIT).await?;
+        let reply_to = match message.reply_to {
+            Some(named) => self.0.answered(to, named).await?,
+            None => None,
+        };
+        let key = format!("{}{}", named_key(message.id), message.key);
+        let told = self
+            .0
+            .tell(to, message.text, reply_to.as_deref(), &key, None, WAIT)
+            .await?;
         Ok(contacts_send::Delivered {
             id: told.id,
             state: told.state.word().to_owned(),
+            reason: told.why,
         })
     }
 }

@@ -104,7 +104,7 @@ impl Chats {
                     why: "the message is damaged".to_owned(),
                 },
             };
-            self.ended(&row, &end).await;
+            self.ended(&row, &end, None).await;
         }
     }
 
@@ -155,7 +155,7 @@ impl Chats {
                         let (message, reason) = (&row.id, &panicked.reason);
                         tracing::error!(message, reason, "internal error: sending panicked");
                         let why = panicked.to_string();
-                        this.ended(&row, &SendEnd::Failed { why }).await;
+                        this.ended(&row, &SendEnd::Failed { why }, None).await;
                     }
                 });
             }
@@ -181,7 +181,7 @@ impl Chats {
     async fn send_one(&self, channel: &Arc<dyn Channel>, row: &OutboxRow, pace: &Pace) {
         let Ok(message) = serde_json::from_str::<Outgoing>(&row.body) else {
             let why = "the message is damaged".to_owned();
-            return self.ended(row, &SendEnd::Failed { why }).await;
+            return self.ended(row, &SendEnd::Failed { why }, None).await;
         };
         let can = channel.abilities();
         let wait = pace.take(&row.lane, message.to.is_shared(), can);
@@ -191,7 +191,7 @@ impl Chats {
         }
         let file = match self.file_of(&message).await {
             Ok(file) => file,
-            Err(why) => return self.ended(row, &SendEnd::Failed { why }).await,
+            Err(why) => return self.ended(row, &SendEnd::Failed { why }, None).await,
         };
         match self.0.records.sending(&row.id).await {
             Ok(true) => {}
@@ -209,8 +209,15 @@ impl Chats {
             Err(SendError::Unknown(panicked.to_string()))
         });
         pace.arrived(&row.lane, message.to.is_shared(), can);
+        // Only what the platform says of whoever it is for tells whether they can be reached: a message
+        // that is refused for its form, or an account that is out of order, says nothing of them.
+        let reached = match &sent {
+            Ok(_) => Some(true),
+            Err(SendError::Unreachable(_)) => Some(false),
+            Err(_) => None,
+        };
         let end = self.end_of(channel, row, &message, sent);
-        self.ended(row, &end).await;
+        self.ended(row, &end, reached).await;
     }
 
     /// What an attempt means for the message.
@@ -244,7 +251,7 @@ impl Chats {
                 message: delivered.message,
             },
             Err(SendError::Later { after, why }) => again(after.unwrap_or(wait), why),
-            Err(SendError::Never(why)) => SendEnd::Failed { why },
+            Err(SendError::Never(why) | SendError::Unreachable(why)) => SendEnd::Failed { why },
             Err(SendError::Account(why)) => {
                 let standing = Standing::Broken { why: why.clone() };
                 self.stands(channel.name(), channel.account(), standing);
@@ -259,7 +266,7 @@ impl Chats {
     }
 
     /// Keeps how an attempt ended, however long that takes: what is not kept is not known.
-    async fn ended(&self, row: &OutboxRow, end: &SendEnd) {
+    async fn ended(&self, row: &OutboxRow, end: &SendEnd, reached: Option<bool>) {
         if let SendEnd::Failed { why } | SendEnd::Unknown { why, .. } = end {
             tracing::warn!(
                 message = row.id,
@@ -277,17 +284,15 @@ impl Chats {
             }
             wait = (wait * 2).min(WAITS.1);
         }
+        // Before those who wait are woken, so that their next call finds the contact as it is now.
+        if let Some(reached) = reached {
+            self.tell_contacts(row, reached).await;
+        }
         self.outbox_changed();
-        self.tell_contacts(row, end).await;
     }
 
     /// Whoever could not be reached is not written to again for a while.
-    async fn tell_contacts(&self, row: &OutboxRow, end: &SendEnd) {
-        let well = match end {
-            SendEnd::Sent { .. } => true,
-            SendEnd::Failed { .. } => false,
-            SendEnd::Again { .. } | SendEnd::Unknown { .. } => return,
-        };
+    async fn tell_contacts(&self, row: &OutboxRow, well: bool) {
         if !row.key.starts_with(CONTACT) {
             return;
         }
@@ -329,7 +334,7 @@ async fn deliver(
     file: Option<Bytes>,
 ) -> Result<manyhands_channels::Delivered, SendError> {
     let sent = channel.send(id, message, file.clone()).await;
-    if let Err(SendError::Never(_)) = &sent
+    if let Err(SendError::Never(_) | SendError::Unreachable(_)) = &sent
         && let Some(fresh) = without_edit(message)
     {
         // The message that this one changes is gone: it is sent as a new one.

@@ -10,7 +10,9 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use manyhands_core::{AgentId, Caller, Catalogue, Clock, Invoke, Question, Reach, ToolError};
+use manyhands_core::{
+    AgentId, Caller, Catalogue, Clock, Invoke, Place, Question, Reach, ToolError,
+};
 use manyhands_discovery::{Answer, Entry, Index, Kind, Query};
 use tokio::time::Instant;
 
@@ -74,6 +76,8 @@ pub(crate) struct Wish<'a> {
     pub(crate) agent: &'a AgentId,
     /// The tools that whoever looks is given.
     pub(crate) reach: &'a Reach,
+    /// The chat in which it is asked.
+    pub(crate) place: Option<&'a Place>,
     /// Only skills for this context, or for all.
     pub(crate) context: Option<&'a str>,
     /// Whether everything is read anew.
@@ -134,6 +138,7 @@ impl Finder {
         let text = wish.text.to_owned();
         let (kinds, limit) = (wish.kinds, wish.limit);
         let (caller, reach) = (caller.clone(), wish.reach.clone());
+        let place = wish.place.cloned();
         let search = tokio::task::spawn_blocking(move || {
             this.follow(&all, anew);
             this.index.upsert(&format!("connections:{owner}"), accounts);
@@ -142,6 +147,9 @@ impl Finder {
             this.index.upsert(&format!("skills:{owner}"), own);
             let may = |entry: &Entry| match entry.kind {
                 Kind::Tool => all.resolve(&entry.key).is_some_and(|tool| {
+                    if !tool.spec().works_in(place.as_ref()) {
+                        return false;
+                    }
                     let question = Question::available(&caller, &owner, tool.spec());
                     this.allows(question.within(&reach))
                 }),

@@ -15,7 +15,7 @@ use crate::settings::LiveSettings;
 
 /// How many messages may wait for one agent.
 const MAX_QUEUED: i64 = 1_000;
-/// How many one agent may send another in a minute.
+/// How many messages two agents may send each other in a minute, both directions together.
 const PAIR_A_MINUTE: i64 = 10;
 /// How many are carried in one go.
 const PAGE: u32 = 16;
@@ -68,7 +68,10 @@ impl Post {
             at: now,
         };
         let since = Timestamp(now.0 - 60_000);
-        let taken = self.mail.send(&message, MAX_QUEUED, PAIR_A_MINUTE, since);
+        let main = SessionKey::main(&message.recipient);
+        let taken = self
+            .mail
+            .send(&message, main.as_str(), MAX_QUEUED, PAIR_A_MINUTE, since);
         taken.await.map_err(unkept)?.map_err(|full| {
             let (what, hint) = match full {
                 Full::Queue => (
@@ -80,7 +83,7 @@ impl Post {
                 ),
                 Full::Pair => (
                     format!(
-                        "{} sent {} {PAIR_A_MINUTE} messages in a minute already",
+                        "{} and {} sent each other {PAIR_A_MINUTE} messages in a minute already",
                         message.sender, message.recipient
                     ),
                     "put more into one message, or wait a minute",

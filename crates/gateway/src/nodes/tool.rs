@@ -74,6 +74,10 @@ pub(crate) fn plain_path(path: &str) -> String {
     match (absolute, parts.is_empty()) {
         (true, _) => format!("/{}", parts.join("/")),
         (false, true) => path.to_owned(),
+        // `./~` is a file of that name, and `~` the home of the node's user.
+        (false, false) if parts[0].starts_with('~') && !path.starts_with('~') => {
+            format!("./{}", parts.join("/"))
+        }
         (false, false) => parts.join("/"),
     }
 }

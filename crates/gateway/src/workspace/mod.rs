@@ -198,7 +198,9 @@ impl Workspace {
             },
         };
         self.mark(&place, author).await?;
-        self.put(&place, text, mode).await?;
+        if let Err(error) = self.put(&place, text, mode).await {
+            return Err(self.not_a_file(&place).await.unwrap_or(error));
+        }
         self.unmark(&place, author).await;
         Ok(Written {
             size,
@@ -216,7 +218,9 @@ impl Workspace {
         change: impl FnOnce(&str) -> Result<String, ToolError> + Send,
     ) -> Result<File, ToolError> {
         let place = Place::of_file(&self.tree(agent), path)?;
-        let file = self.read(&place).await?.ok_or_else(|| place.missing())?;
+        let Some(file) = self.read(&place).await? else {
+            return Err(self.no_file(&place).await);
+        };
         let changed = change(&file.text)?;
         // What was not replaced stays what it was: an edit by somebody trusted clears nothing.
         let author = author.clone().copying(&file.taint);
@@ -245,11 +249,33 @@ impl Workspace {
                         "this is a global skill; only the agent's own copies can be deleted here",
                     )
                 } else {
-                    place.missing()
+                    self.no_file(&place).await
                 })
             }
             Err(error) => Err(place.failed(error)),
         }
+    }
+
+    /// Whether a file stands at `path`.
+    pub(crate) async fn has_file(&self, agent: &AgentId, path: &str) -> bool {
+        let Ok(place) = Place::of_file(&self.tree(agent), path) else {
+            return false;
+        };
+        match (self.own(&place), place.own_key()) {
+            (Ok(blobs), Ok(key)) => blobs.head(&key).await.is_ok(),
+            _ => false,
+        }
+    }
+
+    /// Why no file was found at a place: a directory stands there, or nothing does.
+    async fn no_file(&self, place: &Place) -> ToolError {
+        let directory = self.not_a_file(place).await;
+        directory.unwrap_or_else(|| place.missing())
+    }
+
+    /// The refusal, where a directory stands at a place.
+    async fn not_a_file(&self, place: &Place) -> Option<ToolError> {
+        self.list(place).await.ok().map(|_| place.is_directory())
     }
 
     /// The untrusted text that was read before a file was written.
@@ -463,12 +489,15 @@ impl Place {
     fn of_file(agent: &AgentId, asked: &str) -> Result<Self, ToolError> {
         let place = Self::parse(agent, asked)?;
         if place.means_directory || place.path.as_str() == SKILLS {
-            return Err(ToolError::parameter(
-                "path",
-                format!("must name a file, and '{asked}' is a directory"),
-            ));
+            return Err(place.is_directory());
         }
         Ok(place)
+    }
+
+    fn is_directory(&self) -> ToolError {
+        let message = format!("must name a file, and '{}' is a directory", self.asked);
+        ToolError::parameter("path", message)
+            .hint("name a file inside it; gsv__ReadFile lists what is there")
     }
 
     fn is_skill(&self) -> bool {

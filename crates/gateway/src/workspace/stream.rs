@@ -49,7 +49,9 @@ impl Workspace {
         {
             found = get(&self.skills(&place)?, &place, &global).await?;
         }
-        let found = found.ok_or_else(|| place.missing())?;
+        let Some(found) = found else {
+            return Err(self.no_file(&place).await);
+        };
         let ObjectMeta {
             size,
             e_tag,
@@ -74,6 +76,10 @@ impl Workspace {
         author: Author,
     ) -> Result<Upload, ToolError> {
         let place = Place::of_file(&self.tree(agent), path)?;
+        // Said before the first piece comes, not after the last.
+        if let Some(refusal) = self.not_a_file(&place).await {
+            return Err(refusal);
+        }
         let key: Key = place.own_key()?;
         let kind = mime.unwrap_or_else(|| content_type(&place.path)).to_owned();
         let mut options = PutMultipartOptions::default();

@@ -233,6 +233,7 @@ impl Jobs {
             command: beginning(&request.command),
             workdir: request.workdir,
             origin: request.origin,
+            timeout,
             started_at: inner.clock.now(),
             started: inner.clock.monotonic(),
             progress: request.progress,

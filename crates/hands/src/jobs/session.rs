@@ -19,7 +19,7 @@ use crate::shell::private::Private;
 use super::transcript::{Transcript, pump};
 use super::{
     CompletedJob, Followed, JobError, JobEvent, JobEventKind, JobStatus, LAST_WORDS, LIST_CHARS,
-    LogResult, PollResult, RunningJob, SessionEntry, SessionId, TAIL_CHARS,
+    LogResult, PollResult, RETENTION, RunningJob, SessionEntry, SessionId, TAIL_CHARS,
 };
 
 /// One command that runs or ran.
@@ -48,6 +48,8 @@ pub(super) struct About {
     pub(super) command: String,
     pub(super) workdir: PathBuf,
     pub(super) origin: Option<String>,
+    /// How long it may run.
+    pub(super) timeout: Duration,
     pub(super) started_at: Timestamp,
     pub(super) started: Duration,
     /// Who is told what it prints.
@@ -314,6 +316,13 @@ impl Session {
             started_at: self.about.started_at,
             tail: self.tail(TAIL_CHARS),
             workdir: self.about.workdir.clone(),
+            timeout_ms: millis(self.about.timeout),
+            retained_ms: millis(RETENTION),
+            lifetime: format!(
+                "it is stopped {} after its start unless it ends before (timeout sets how long); once it ended, Process shows its output for {}",
+                words(self.about.timeout),
+                words(RETENTION)
+            ),
         }
     }
 
@@ -419,6 +428,20 @@ impl Session {
             signal: ending.and_then(|e| e.signal),
         }
     }
+}
+
+/// A length of time as people say it.
+fn words(time: Duration) -> String {
+    let seconds = time.as_secs();
+    let (count, unit) = match seconds {
+        0 => return format!("{} ms", time.as_millis()),
+        _ if seconds.is_multiple_of(86_400) => (seconds / 86_400, "day"),
+        _ if seconds.is_multiple_of(3_600) => (seconds / 3_600, "hour"),
+        _ if seconds.is_multiple_of(60) => (seconds / 60, "minute"),
+        _ => (seconds, "second"),
+    };
+    let s = if count == 1 { "" } else { "s" };
+    format!("{count} {unit}{s}")
 }
 
 fn millis(duration: Duration) -> u64 {

@@ -140,6 +140,12 @@ pub struct RunningJob {
     /// Where it runs.
     #[serde(serialize_with = "shown")]
     pub workdir: PathBuf,
+    /// How long it may run in all; then it is stopped.
+    pub timeout_ms: u64,
+    /// How long its output can be read after it ended.
+    pub retained_ms: u64,
+    /// The same in words.
+    pub lifetime: String,
 }
 
 /// One background session in a list.

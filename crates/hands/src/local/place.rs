@@ -15,6 +15,8 @@ use crate::root::{LocateError, Root};
 pub struct LocalFiles {
     workspace: PathBuf,
     jail: Option<Root>,
+    /// What `~` stands for.
+    home: Option<PathBuf>,
 }
 
 /// A path that was asked for: absolute, and beneath the jail where there is one.
@@ -37,6 +39,7 @@ impl LocalFiles {
             return Ok(Self {
                 workspace: std::path::absolute(workspace).map_err(failed(workspace))?,
                 jail: None,
+                home: None,
             });
         };
         // `Root` would make a folder that a typing error named.
@@ -54,7 +57,38 @@ impl LocalFiles {
         Ok(Self {
             workspace,
             jail: Some(root),
+            home: None,
         })
+    }
+
+    /// The same, with `~` standing for this folder. It is reached like any other: not out of a jail.
+    #[must_use]
+    pub fn with_home(mut self, home: Option<PathBuf>) -> Self {
+        self.home = home.filter(|home| home.is_absolute());
+        self
+    }
+
+    /// The absolute path that somebody means, without `.` and doubled slashes. `..` stays, since only
+    /// the system knows what is above a link. `~` alone is the home of this machine's user; a file that
+    /// is really called that is `./~`. `parameter` is what the path is called where it was given.
+    pub fn absolute(&self, parameter: &'static str, asked: &str) -> Result<PathBuf, LocalError> {
+        let below = match asked.strip_prefix('~') {
+            Some("") => Some(""),
+            Some(rest) => rest.strip_prefix('/'),
+            None => None,
+        };
+        let joined = match below {
+            None => self.workspace.join(asked),
+            Some(below) => {
+                let home = self.home.as_ref().ok_or_else(|| {
+                    let message = "~ cannot be used: the node's user has no home folder; write the path in full";
+                    LocalError::parameter(parameter, message)
+                })?;
+                // `~//etc` is below the home too, and not a path of its own.
+                home.join(below.trim_start_matches('/'))
+            }
+        };
+        Ok(joined.components().collect())
     }
 
     /// Where relative paths start.
@@ -75,9 +109,7 @@ impl LocalFiles {
         if asked.contains('\0') {
             return Err(LocalError::parameter("path", "contains a NUL character"));
         }
-        // Taken apart and put together again, `.` and doubled slashes are gone; `..` stays, since
-        // only the system knows what is above a link.
-        let path: PathBuf = self.workspace.join(asked).components().collect();
+        let path = self.absolute("path", asked)?;
         let Some(root) = &self.jail else {
             return Ok(Place { path, kept: None });
         };

@@ -265,11 +265,11 @@ pub enum Token {
         /// What it is for.
         #[arg(long, default_value = "client", value_parser = roles())]
         role: Role,
-        /// Tools it may call, such as gsv__*; all when not given. May be repeated.
-        #[arg(long, value_name = "PATTERN")]
+        /// Tools it may call, such as gsv__*; all when not given. Separated by commas, or repeated.
+        #[arg(long, value_name = "PATTERN", value_delimiter = ',', value_parser = pattern)]
         tools: Vec<String>,
-        /// Agents it may act for and talk to; main when not given. May be repeated.
-        #[arg(long, value_name = "PATTERN")]
+        /// Agents it may act for and talk to; main when not given. Separated by commas, or repeated.
+        #[arg(long, value_name = "PATTERN", value_delimiter = ',', value_parser = pattern)]
         agents: Vec<String>,
         /// How long it lives: 90s, 45m, 12h, 30d.
         #[arg(long, value_name = "DURATION", value_parser = duration)]
@@ -287,6 +287,16 @@ pub enum Token {
 
 fn roles() -> impl TypedValueParser<Value = Role> {
     PossibleValuesParser::new(Role::ALL.map(Role::word)).try_map(|word| word.parse::<Role>())
+}
+
+/// One pattern of a list.
+fn pattern(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => {
+            Err("a pattern is empty: remove the comma too many, or leave the option out".to_owned())
+        }
+        pattern => Ok(pattern.to_owned()),
+    }
 }
 
 fn duration(text: &str) -> Result<u64, String> {

@@ -12,7 +12,15 @@ use crate::output::{self, Done, Failure};
 /// Lists the tools by group, or shows one.
 pub async fn run(tools: Tools, ground: &Ground) -> Done {
     let result = ground.remote()?.get("/api/tools").await?;
-    let all: Vec<ToolListing> = serde_json::from_value(result["tools"].clone())?;
+    let here: Vec<ToolListing> = serde_json::from_value(result["tools"].clone())?;
+    // Shown as a preview: a call of them from here could not work.
+    let in_chats: Vec<ToolListing> = match &result["inChats"] {
+        serde_json::Value::Null => Vec::new(),
+        preview => serde_json::from_value(preview.clone())?,
+    };
+    let previewed: Vec<String> = in_chats.iter().map(|tool| tool.name.clone()).collect();
+    let mut all: Vec<ToolListing> = here.into_iter().chain(in_chats).collect();
+    all.sort_by(|one, other| one.name.cmp(&other.name));
     if tools.markdown {
         output::text(&manyhands_gateway::reference(&all));
         return Ok(ExitCode::SUCCESS);
@@ -47,7 +55,10 @@ pub async fn run(tools: Tools, ground: &Ground) -> Done {
                     tool.group.clone(),
                     tool.name.clone(),
                     effects.join(", "),
-                    tool.runs_on.clone(),
+                    match previewed.contains(&tool.name) {
+                        true => "in chats, not here".to_owned(),
+                        false => tool.runs_on.clone(),
+                    },
                     about,
                 ]
             })

@@ -186,7 +186,8 @@ fn time() -> Vec<Case> {
 fn left_running(workspace: &Path) -> Vec<Case> {
     let running = json!({
         "status": "running", "sessionId": "$uuid", "pid": "$number", "startedAt": "$number",
-        "tail": "$string", "workdir": workspace, "$only": true,
+        "tail": "$string", "workdir": workspace, "timeoutMs": "$number", "retainedMs": 1_800_000,
+        "lifetime": "$string", "$only": true,
     });
     vec![
         gives(

@@ -1,7 +1,5 @@
 //! `Bash`
 
-use std::path::{Path, PathBuf};
-
 use manyhands_hands::jobs::{BashRequest, Jobs};
 use manyhands_hands::local::LocalFiles;
 use schemars::JsonSchema;
@@ -18,9 +16,9 @@ struct Params {
     /// Shell command to execute. Must not be empty.
     #[schemars(length(min = 1))]
     command: String,
-    /// Working directory. Relative paths start at the node's workspace.
+    /// Working directory. Relative paths start at the node's workspace, and `~` is the home of its user.
     workdir: Option<String>,
-    /// Timeout in milliseconds, in the background too. Default 300000.
+    /// Timeout in milliseconds, in the background too: a program still running then is stopped. Default 300000.
     #[schemars(range(min = 1))]
     timeout: Option<u64>,
     /// Run in background immediately and return a sessionId.
@@ -37,7 +35,8 @@ pub(super) fn bash(files: LocalFiles, jobs: Jobs) -> NodeTool {
             let yield_ms = params.yield_ms.map(|wait| u64::try_from(wait).unwrap_or(0));
             let request = BashRequest {
                 command: params.command,
-                workdir: workdir(files.workspace(), params.workdir),
+                workdir: files
+                    .absolute("workdir", params.workdir.as_deref().unwrap_or_default())?,
                 timeout_ms: params.timeout,
                 background: params.background == Some(true),
                 yield_ms,
@@ -48,10 +47,4 @@ pub(super) fn bash(files: LocalFiles, jobs: Jobs) -> NodeTool {
             said(&jobs.bash(request, &asked.cancel).await?)
         })
     })
-}
-
-/// Without `.` and doubled slashes, which nobody meant.
-fn workdir(workspace: &Path, asked: Option<String>) -> PathBuf {
-    let asked = asked.unwrap_or_default();
-    workspace.join(asked).components().collect()
 }

@@ -102,7 +102,9 @@ impl Toolbox {
         if !settings.workspace.is_dir() {
             return Err(ToolboxError::Workspace(settings.workspace));
         }
-        let files = LocalFiles::open(&settings.workspace, jail)?;
+        let home = settings.env.get("HOME").map(PathBuf::from);
+        let files = LocalFiles::open(&settings.workspace, jail)?
+            .with_home(home.or_else(std::env::home_dir));
         let jobs = Jobs::new(
             settings.supervisor,
             settings.clock.clone(),

@@ -31,7 +31,30 @@ fn decide(
         arguments: Some(arguments),
         taint,
         reach: &Reach::ANY,
+        replies: false,
     })
+}
+
+#[test]
+fn what_is_part_of_the_answer_needs_no_approval_unless_a_rule_says_so() {
+    let main = AgentId::main();
+    let guest = testing::client("guest", &["*"]).through(Principal::Agent(main.clone()));
+    let spec = ToolSpec::new("x", "test").effects(Effects::SENDS.and(Effects::LEAVES));
+    let tainted = Taint::by("person:telegram:22");
+    let arguments = json!({});
+    let decision = |engine: &Authorizer, replies: bool| {
+        let question = Question {
+            arguments: Some(&arguments),
+            taint: &tainted,
+            replies,
+            ..Question::available(&guest, &main, &spec)
+        };
+        engine.authorize(question).decision
+    };
+    let (none, deny) = (rules(json!([])), rules(json!([{ "decision": "deny" }])));
+    assert_eq!(decision(&none, true), Decision::Allow);
+    assert_eq!(decision(&none, false), Decision::Ask, "elsewhere");
+    assert_eq!(decision(&deny, true), Decision::Deny, "the owner's rule");
 }
 
 #[track_caller]
@@ -420,6 +443,7 @@ fn an_agents_own_rules_narrow_and_never_widen() {
             arguments: Some(&arguments),
             taint: &Taint::NONE,
             reach: &Reach::ANY,
+            replies: false,
         });
         let said = (verdict.decision, verdict.rule.to_string(), verdict.network);
         assert_eq!(said, (expect, rule, network), "{agent} {tool} {x}");

@@ -365,6 +365,21 @@ impl Chats {
         row.as_ref().map(OutboxRow::read).transpose()
     }
 
+    /// The first in a chat whose key begins like that.
+    pub async fn said_as(&self, lane: &str, prefix: &str) -> Result<Option<OutboxRow>, StoreError> {
+        // A range of the unique index: the last character is a separator, and its successor ends it.
+        let mut end = prefix.to_owned();
+        let last = end.pop().and_then(|last| char::from_u32(last as u32 + 1));
+        end.extend(last);
+        let select = Statement::new(COLUMNS)
+            .then_with(" WHERE key >= ", prefix)
+            .then_with(" AND key < ", end)
+            .then_with(" AND lane = ", lane)
+            .then(" ORDER BY seq LIMIT 1");
+        let row = self.sql.one(select).await?;
+        row.as_ref().map(OutboxRow::read).transpose()
+    }
+
     /// What is in a state, or in any that the owner should look at; the latest first.
     pub async fn outbox(
         &self,

@@ -31,27 +31,42 @@ impl AgentMail {
         Self { sql }
     }
 
-    /// Keeps a message unless `queued_max` wait for the recipient already, or the sender wrote
-    /// it `pair_max` since `since`; the error says which.
+    /// Keeps a message unless `queued_max` wait for the recipient already, or the two wrote each other
+    /// `pair_max` since `since`; the error says which. A message waits until its turn in the session
+    /// `main` begins, so one that was carried there and is queued counts once.
     pub async fn send(
         &self,
         message: &AgentMessage,
+        main: &str,
         queued_max: i64,
         pair_max: i64,
         since: Timestamp,
     ) -> Result<Result<(), Full>, StoreError> {
         let mut tx = self.sql.begin().await?;
-        let waiting =
-            Statement::new("SELECT COUNT(*) AS count FROM agent_message WHERE read_at IS NULL")
-                .then_with(" AND recipient = ", message.recipient.as_str());
+        let waiting = Statement::new(
+            "SELECT (SELECT COUNT(*) FROM turn
+                     WHERE session_key = $1 AND state IN ('queued', 'running', 'waiting')
+                       AND state = 'queued' AND run_id LIKE 'mail-%')
+                  + (SELECT COUNT(*) FROM agent_message
+                     WHERE read_at IS NULL AND recipient = $2 AND NOT EXISTS (
+                         SELECT 1 FROM turn
+                         WHERE session_key = $1 AND run_id = 'mail-' || agent_message.id)) AS count",
+        )
+        .bind(main)
+        .bind(message.recipient.as_str());
         let waiting = tx
             .one(waiting)
             .await?
             .map_or(Ok(0), |row| row.int("count"))?;
-        let pair = Statement::new("SELECT COUNT(*) AS count FROM agent_message")
-            .then_with(" WHERE sender = ", message.sender.as_str())
-            .then_with(" AND recipient = ", message.recipient.as_str())
-            .then_with(" AND at > ", since);
+        let pair = Statement::new(
+            "SELECT (SELECT COUNT(*) FROM agent_message
+                     WHERE sender = $1 AND recipient = $2 AND at > $3)
+                  + (SELECT COUNT(*) FROM agent_message
+                     WHERE sender = $2 AND recipient = $1 AND at > $3) AS count",
+        )
+        .bind(message.sender.as_str())
+        .bind(message.recipient.as_str())
+        .bind(since);
         let pair = tx.one(pair).await?.map_or(Ok(0), |row| row.int("count"))?;
         let full = match (waiting >= queued_max, pair >= pair_max) {
             (true, _) => Some(Full::Queue),
@@ -109,7 +124,7 @@ impl AgentMail {
 pub enum Full {
     /// Too many wait for the recipient.
     Queue,
-    /// The sender wrote to it too often.
+    /// The two wrote each other too often.
     Pair,
 }
 

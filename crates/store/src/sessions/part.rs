@@ -51,6 +51,22 @@ impl Sessions {
         Ok((page.take(limit as usize).collect(), count))
     }
 
+    /// Sessions that are no runs of jobs, the latest active first.
+    pub async fn list_conversations(
+        &self,
+        limit: u32,
+        offset: u32,
+    ) -> Result<Vec<SessionRecord>, StoreError> {
+        // The key goes on after `agent:NAME:`; a job's run is `cron:` there and nowhere else.
+        let select = Statement::new(SESSION_COLUMNS)
+            .then(" WHERE substr(key, length(agent) + 8, 5) <> 'cron:'")
+            .then(" ORDER BY last_active DESC, key")
+            .then_with(" LIMIT ", i64::from(limit))
+            .then_with(" OFFSET ", i64::from(offset));
+        let rows = self.sql.all(select).await?;
+        rows.iter().map(SessionRecord::read).collect()
+    }
+
     async fn count_in(&self, ranges: &Ranges<'_>) -> Result<u64, StoreError> {
         let select = ranges.of("SELECT COUNT(*) AS count FROM session");
         let row = self.sql.one(select).await?;

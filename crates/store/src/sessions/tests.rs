@@ -247,7 +247,7 @@ async fn mail_is_bounded_and_room_comes_back_when_it_is_read() {
     let send = |id: &str, at| {
         let (mail, message) = (mail.clone(), message(id, at));
         async move {
-            mail.send(&message, 3, 2, since(message.at.0))
+            mail.send(&message, "agent:b:main", 3, 2, since(message.at.0))
                 .await
                 .unwrap()
         }
@@ -262,4 +262,77 @@ async fn mail_is_bounded_and_room_comes_back_when_it_is_read() {
     assert_eq!(ids, ["1", "2", "3"]);
     mail.read(&ids, Timestamp(3_000_000)).await.unwrap();
     assert_eq!(send("4", 3_000_000).await, Ok(()));
+}
+
+#[tokio::test]
+async fn both_directions_of_a_pair_count_together() {
+    let home = TestHome::new();
+    let store = home.open().await;
+    let mail = store.mail();
+    let send = |id: &'static str, from: &str, to: &str| {
+        let message = AgentMessage {
+            id: id.to_owned(),
+            sender: agent(from),
+            recipient: agent(to),
+            body: "hello".to_owned(),
+            at: Timestamp(1_000),
+        };
+        let main = format!("agent:{to}:main");
+        let mail = mail.clone();
+        async move {
+            mail.send(&message, &main, 9, 3, Timestamp(0))
+                .await
+                .unwrap()
+        }
+    };
+    assert_eq!(send("1", "a", "b").await, Ok(()));
+    assert_eq!(send("2", "b", "a").await, Ok(()));
+    assert_eq!(send("3", "a", "b").await, Ok(()));
+    assert_eq!(send("4", "b", "a").await, Err(mail::Full::Pair));
+    assert_eq!(send("4", "a", "b").await, Err(mail::Full::Pair));
+    assert_eq!(send("4", "a", "c").await, Ok(()), "control: another pair");
+}
+
+#[tokio::test]
+async fn the_queue_holds_exactly_as_many_as_it_may_wherever_they_wait() {
+    let (_home, store, session) = with_session().await;
+    let (mail, sessions) = (store.mail(), store.sessions());
+    let send = |id: u64| {
+        let message = AgentMessage {
+            id: id.to_string(),
+            sender: agent(&format!("s{id}")),
+            recipient: session.agent.clone(),
+            body: "hello".to_owned(),
+            at: Timestamp(1_000),
+        };
+        let (mail, key) = (mail.clone(), session.key.clone());
+        async move {
+            mail.send(&message, &key, 1_000, 10, Timestamp(0))
+                .await
+                .unwrap()
+        }
+    };
+    for id in 0..1_000 {
+        assert_eq!(send(id).await, Ok(()), "{id}");
+    }
+    assert_eq!(send(1_000).await, Err(mail::Full::Queue));
+    // One is carried into the session, and waits there: first both ways, then only as a turn.
+    sessions
+        .enqueue(&turn("t1", "mail-0"), 9, None)
+        .await
+        .unwrap();
+    assert_eq!(send(1_000).await, Err(mail::Full::Queue));
+    mail.read(&["0".to_owned()], Timestamp(2)).await.unwrap();
+    assert_eq!(send(1_000).await, Err(mail::Full::Queue));
+    // Once it is worked on, there is room for one.
+    let running = Act::Turn {
+        id: "t1".to_owned(),
+        state: TurnState::Running,
+        work: None,
+        outcome: None,
+    };
+    let begun = sessions.commit(&session.key, "s1", vec![running], Timestamp(3));
+    begun.await.unwrap();
+    assert_eq!(send(1_000).await, Ok(()));
+    assert_eq!(send(1_001).await, Err(mail::Full::Queue));
 }

@@ -86,7 +86,10 @@ fn a_question_for_a_guest_goes_to_the_owner_and_the_guest_gets_the_answer() {
     let (question, yes, _) = stage.asked(ADA.id, "gsv__WriteFile");
     let shown = question["text"].as_str().expect("text");
     assert!(shown.contains("for Bo on telegram"), "{shown}");
-    assert_eq!(stage.texts(BO.id), Vec::<String>::new());
+    // They are told that it waits, and nothing of what is asked.
+    let told = stage.reads(BO.id, "needs my owner's approval");
+    assert!(!told["text"].to_string().contains("note.md"), "{told}");
+    assert_eq!(stage.texts(BO.id).len(), 1);
     stage.press(ADA, &question, &yes);
     stage.reads(BO.id, "Written.");
     assert_eq!(stage.scene.gateway.read("note.md").as_deref(), Some("kept"));
@@ -128,6 +131,29 @@ fn a_guest_is_given_the_tools_of_the_settings_and_no_others() {
     stage.write(ADA, "touch it");
     stage.reads(ADA.id, "Touched.");
     assert!(touched.exists(), "{}", stage.given(MAIN));
+}
+
+#[test]
+fn only_the_owner_is_sent_to_the_settings() {
+    let plan = json!({ "task": "a trip" });
+    let turns = uses("plan it", "plan_create", &plan, "Tried.");
+    let settings = format!("{OWNED}tools.plan_create.enabled = false\n");
+    let stage = Stage::new(&settings, &turns);
+    for (who, session, words, never) in [
+        (ADA, MAIN, "config.toml", "ask the owner"),
+        (
+            BO,
+            "agent:main:telegram:dm:22",
+            "ask the owner",
+            "config.toml",
+        ),
+    ] {
+        stage.write(who, "plan it");
+        stage.reads(who.id, "Tried.");
+        let given = stage.given(session);
+        assert!(given.contains("plan_create tool is disabled"), "{given}");
+        assert!(given.contains(words) && !given.contains(never), "{given}");
+    }
 }
 
 #[test]

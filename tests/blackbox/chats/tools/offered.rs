@@ -6,6 +6,9 @@ use serde_json::{Value, json};
 
 use crate::aimock::server::Passed;
 use crate::chats::telegram::stage::{ADA, BO, GROUP, MAIN, OWNED, Stage, uses};
+use crate::harness::Gateway;
+use crate::mcp::{self, Era};
+use crate::socket::Socket;
 
 const OF_TELEGRAM: [&str; 4] = [
     "telegram_send_voice",
@@ -114,4 +117,58 @@ fn what_is_not_offered_cannot_be_called_by_its_name() {
         "{}",
         stage.given(MAIN)
     );
+}
+
+/// The names of what is listed on every interface: HTTP, command line, MCP and WebSocket.
+fn listed(gateway: &Gateway) -> Vec<(&'static str, BTreeSet<String>)> {
+    let names = |tools: &Value| -> BTreeSet<String> {
+        let tools = tools.as_array().expect("tools").iter();
+        tools
+            .map(|tool| tool["name"].as_str().expect("a name").to_owned())
+            .collect()
+    };
+    let http = gateway.get("/api/tools").json();
+    let cli = gateway.cli(&["tools", "--json"]).ok().json();
+    let mcp = mcp::list(gateway, Era::Stateless, &gateway.owner);
+    let mut socket = Socket::connect(gateway.addr, &gateway.owner);
+    let ws = socket.request("tools.list", json!({}));
+    vec![
+        ("HTTP", names(&http["result"]["tools"])),
+        ("command line", names(&cli["tools"])),
+        ("MCP", names(&json!(mcp))),
+        ("WebSocket", names(&ws["payload"]["tools"])),
+    ]
+}
+
+#[test]
+fn tools_of_chats_are_listed_only_where_they_can_work() {
+    let bare = Gateway::with_config("mcp.profile = \"all\"\n");
+    for (face, names) in listed(&bare) {
+        for name in OF_TELEGRAM {
+            assert!(!names.contains(name), "{name} on {face} without an account");
+        }
+        assert!(names.contains("gsv__ReadFile"), "control: {face}");
+    }
+    // A preview is not a listing.
+    let shown = bare.cli(&["tools"]).ok().stdout;
+    let row = shown.lines().find(|row| row.contains("telegram_send_file"));
+    assert!(row.is_some_and(|row| row.contains("not here")), "{shown}");
+    let discover = json!({ "query": "send a file to the current Telegram chat" });
+    let found = bare
+        .call("capabilities_discover", discover.clone())
+        .to_string();
+    assert!(!found.contains("telegram_send_file"), "{found}");
+    let said = bare.call("telegram_send_file", json!({ "path": "a.txt" }));
+    let error = said["error"].as_str().expect("an error");
+    assert!(error.contains("no Telegram chat"), "{error}");
+    // With an account, those that can be told which chat are there.
+    let stage = Stage::new(&format!("{OWNED}mcp.profile = \"all\"\n"), "");
+    for (face, names) in listed(&stage.scene.gateway) {
+        for name in ["telegram_send_voice", "message_react"] {
+            assert!(names.contains(name), "{name} on {face}");
+        }
+        for name in ["telegram_send_photo", "telegram_send_file"] {
+            assert!(!names.contains(name), "{name} on {face}");
+        }
+    }
 }

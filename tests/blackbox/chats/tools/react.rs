@@ -20,9 +20,7 @@ fn a_reaction_goes_to_the_message_that_is_answered() {
         &json!({ "emoji": "\u{2764}\u{fe0f}" }),
         "Loved.",
     );
-    // Where a guest speaks, the owner would be asked.
-    let allow = "policy.rules = [{ decision = \"allow\", tools = [\"message_react\"] }]\n";
-    let stage = Stage::new(&format!("{OWNED}{allow}"), &turns);
+    let stage = Stage::new(OWNED, &turns);
     let asked = stage.write(ADA, "like it");
     stage.reads(ADA.id, "Liked.");
     assert_eq!(stage.telegram.reactions(ADA.id, asked), ["\u{1f44d}"]);
@@ -35,10 +33,54 @@ fn a_reaction_goes_to_the_message_that_is_answered() {
     let asked = stage.write(ADA, "love it");
     stage.reads(ADA.id, "Loved.");
     assert_eq!(stage.telegram.reactions(ADA.id, asked).len(), 1);
-    // In a group, a guest may have it too.
+    // A guest has it too, in a group and alone, and the owner is not asked.
     let asked = stage.call(BO, GROUP, "like it");
     stage.reads(GROUP, "Liked.");
     assert_eq!(stage.telegram.reactions(GROUP, asked), ["\u{1f44d}"]);
+    let asked = stage.write(BO, "like it");
+    stage.reads(BO.id, "Liked.");
+    assert_eq!(stage.telegram.reactions(BO.id, asked), ["\u{1f44d}"]);
+    assert_eq!(stage.scene.approvals(), Vec::<Value>::new());
+}
+
+#[test]
+fn a_guests_reaction_in_another_chat_needs_the_owner() {
+    let here = json!({ "emoji": "\u{1f44d}", "chat_id": 22 });
+    let there = json!({ "emoji": "\u{1f44d}", "chat_id": 11, "message_id": 1 });
+    let turns = uses("this", TOOL, &here, "Liked.") + &uses("other", TOOL, &there, "Tried.");
+    let stage = Stage::new(OWNED, &turns);
+    stage.write(ADA, "hello");
+    stage.reads(ADA.id, "Good morning");
+    let asked = stage.write(BO, "this");
+    stage.reads(BO.id, "Liked.");
+    assert_eq!(
+        stage.telegram.reactions(BO.id, asked).len(),
+        1,
+        "named, and the same"
+    );
+    assert_eq!(stage.scene.approvals(), Vec::<Value>::new());
+    stage.write(BO, "other");
+    stage.asked(ADA.id, TOOL);
+    assert_eq!(stage.scene.approvals().len(), 1);
+}
+
+#[test]
+fn reactions_stay_within_the_allowed_groups() {
+    let listed = "channels.telegram.allow_groups = [\"-7\"]\n";
+    let stage = Stage::new(&format!("{OWNED}{listed}"), "");
+    for group in [GROUP, -7] {
+        stage.call(BO, group, "hello");
+        stage.reads(group, "Good morning");
+    }
+    let react = |chat: i64| json!({ "chat_id": chat, "message_id": 1, "emoji": "\u{1f525}" });
+    let words = ["chat_id", "-5", "allowed groups", "allow_groups"];
+    refuses(&stage, TOOL, react(GROUP), "invalid_arguments", &words);
+    assert_eq!(stage.requests("setMessageReaction").len(), 0);
+    let asked = stage.call(BO, -7, "hello");
+    let mut allowed = react(-7);
+    allowed["message_id"] = json!(asked);
+    let said = stage.scene.gateway.call(TOOL, allowed);
+    assert_eq!(said["result"]["reacted"], true, "{said}");
 }
 
 #[test]

@@ -163,7 +163,7 @@ fn answer(state: &State, name: &str, authorization: &str, fields: &Fields) -> Sa
     }
     match name {
         "auth.test" => Ok(json!({
-            "ok": true, "url": "https://team.slack.com/", "team": "Team", "team_id": "T0TEAM",
+            "ok": true, "url": "https://team.slack.com/", "team": "Team", "team_id": world.team,
             "user": "hands", "user_id": BOT_USER, "bot_id": BOT, "is_enterprise_install": false,
         })),
         "apps.connections.open" => {

@@ -136,6 +136,11 @@ impl Slack {
         self.state.world().rates = true;
     }
 
+    /// Gives the workspace another id than `T0TEAM`.
+    pub fn set_team(&self, team: &str) {
+        team.clone_into(&mut self.state.world().team);
+    }
+
     /// Makes the token of the bot worth nothing.
     pub fn revoke(&self) {
         self.state.world().revoked = true;

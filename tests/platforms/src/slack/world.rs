@@ -47,6 +47,7 @@ pub struct Uploaded {
 #[derive(Default)]
 pub(super) struct World {
     pub(super) count: u64,
+    pub(super) team: String,
     pub(super) users: HashMap<String, Value>,
     pub(super) channels: HashMap<String, Value>,
     pub(super) emoji: Vec<String>,
@@ -89,6 +90,7 @@ impl World {
             (id.to_owned(), channel)
         };
         Self {
+            team: "T0TEAM".to_owned(),
             users: HashMap::from([
                 user("U0ADA", "ada", "Ada Lovelace", false),
                 user("U0EVE", "eve", "Eve", false),

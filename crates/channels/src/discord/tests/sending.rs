@@ -312,6 +312,7 @@ async fn every_failure_says_whether_it_can_be_tried_again() {
     let kind = |error: &SendError| match error {
         SendError::Later { .. } => "later",
         SendError::Never(_) => "never",
+        SendError::Unreachable(_) => "unreachable",
         SendError::Account(_) => "account",
         SendError::Unknown(_) => "unknown",
     };
@@ -326,12 +327,12 @@ async fn every_failure_says_whether_it_can_be_tried_again() {
         ),
         (
             Far::refusal(403, 50_007, "Cannot send messages to this user"),
-            "never",
+            "unreachable",
             "direct messages",
         ),
         (
             Far::refusal(404, 10_003, "Unknown Channel"),
-            "never",
+            "unreachable",
             "gone",
         ),
         (

@@ -225,18 +225,20 @@ async fn failures_say_what_became_of_a_message() {
         workspace.fail(post, Failure::Said(word));
         match send().await {
             Err(SendError::Account(_)) => assert!(account, "{word}"),
-            Err(SendError::Never(_)) => assert!(!account, "{word}"),
+            Err(SendError::Never(_) | SendError::Unreachable(_)) => assert!(!account, "{word}"),
             other => panic!("{word}: {other:?}"),
         }
     }
     workspace.poison("C0OTHER", "not_in_channel");
     let poisoned = Outgoing::text(channel("C0OTHER"), "hi");
     let refused = slack.send("k", &poisoned, None).await;
-    assert!(matches!(refused, Err(SendError::Never(why)) if why.contains("invite")));
+    assert!(matches!(refused, Err(SendError::Unreachable(why)) if why.contains("invite")));
     assert!(send().await.is_ok(), "the others are reached");
     let nowhere = Outgoing::text(channel("C0NOWHERE"), "hi");
     let refused = slack.send("k", &nowhere, None).await;
-    assert!(matches!(refused, Err(SendError::Never(why)) if why.contains("channel_not_found")));
+    assert!(
+        matches!(refused, Err(SendError::Unreachable(why)) if why.contains("channel_not_found"))
+    );
     let wrong = slack_at(workspace.api(), "xoxb-wrong", socket_mode());
     let text = Outgoing::text(channel("C0GENERAL"), "hi");
     let refused = wrong.send("k", &text, None).await;

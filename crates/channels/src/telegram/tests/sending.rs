@@ -307,7 +307,7 @@ async fn a_refusal_means_what_it_says() {
     let answers = [
         (429, json!({"retry_after": 7}), "later"),
         (400, Value::Null, "never"),
-        (403, Value::Null, "never"),
+        (403, Value::Null, "unreachable"),
         (413, Value::Null, "never"),
         (401, Value::Null, "account"),
         (404, Value::Null, "account"),
@@ -317,6 +317,7 @@ async fn a_refusal_means_what_it_says() {
     let word = |error: &SendError| match error {
         SendError::Later { .. } => "later",
         SendError::Never(_) => "never",
+        SendError::Unreachable(_) => "unreachable",
         SendError::Account(_) => "account",
         SendError::Unknown(_) => "unknown",
     };
@@ -361,9 +362,9 @@ async fn a_chat_that_refuses_harms_only_itself() {
     fake.chat(43, "private");
     fake.block(43);
     let blocked = send(&channel, &Outgoing::text(chat(43, PeerKind::Dm), "x")).await;
-    assert!(matches!(blocked, Err(SendError::Never(why)) if why.contains("blocked")));
+    assert!(matches!(blocked, Err(SendError::Unreachable(why)) if why.contains("blocked")));
     let unknown = send(&channel, &Outgoing::text(chat(44, PeerKind::Dm), "x")).await;
-    assert!(matches!(unknown, Err(SendError::Never(why)) if why.contains("chat not found")));
+    assert!(matches!(unknown, Err(SendError::Unreachable(why)) if why.contains("chat not found")));
     assert!(send(&channel, &text("x")).await.is_ok());
 }
 

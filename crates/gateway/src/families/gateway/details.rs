@@ -142,7 +142,7 @@ impl Details {
         let may = |spec: &ToolSpec| {
             let question = Question::available(&context.caller, &context.agent, spec);
             let question = question.within(&context.reach);
-            self.finder.allows(question)
+            spec.works_in(context.place.as_deref()) && self.finder.allows(question)
         };
         if let Some(tool) = catalogue.resolve(item) {
             return Some(tool.spec())

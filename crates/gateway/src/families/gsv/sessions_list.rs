@@ -17,7 +17,8 @@ const PAGE: u32 = 500;
 /// The most characters of one message.
 const MAX_TEXT: usize = 2_000;
 
-/// List sessions with their metadata, the latest active first. Whoever is not the owner sees the sessions of its own token.
+/// List sessions with their metadata, the latest active first. Runs of scheduled jobs are left out unless `includeJobs` is true.
+/// Whoever is not the owner sees the sessions of its own token.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Params {
@@ -29,15 +30,25 @@ pub struct Params {
     /// Number of recent messages to include per session (0-20). Default 0 (none).
     #[schemars(range(max = 20))]
     message_limit: Option<u32>,
+    /// Also list the sessions of job runs. Default false.
+    include_jobs: Option<bool>,
 }
 
 /// Sessions.
 #[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Output {
     /// The sessions.
     sessions: Vec<Listed>,
-    /// How many there are in all.
+    /// How many there are in all, without those left out.
     total: u64,
+    /// How many sessions of job runs were left out; `includeJobs` lists them.
+    #[serde(skip_serializing_if = "is_zero")]
+    jobs_left_out: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// A session.
@@ -86,7 +97,9 @@ impl TypedTool for SessionsList {
             params.limit.unwrap_or(DEFAULT_LIMIT),
             params.offset.unwrap_or(0),
         );
-        let (found, total) = visible(minds, &context.caller, limit, offset).await?;
+        let jobs = params.include_jobs.unwrap_or(false);
+        let (found, total, jobs_left_out) =
+            visible(minds, &context.caller, jobs, limit, offset).await?;
         let said = params.message_limit.unwrap_or(0);
         let mut sessions = Vec::with_capacity(found.len());
         for session in found {
@@ -104,7 +117,12 @@ impl TypedTool for SessionsList {
             });
         }
         // Keys, labels and times are the gateway's own; only messages may be others' words.
-        Ok(Outcome::of(&Output { sessions, total })?.clean(said == 0))
+        let output = Output {
+            sessions,
+            total,
+            jobs_left_out,
+        };
+        Ok(Outcome::of(&output)?.clean(said == 0))
     }
 }
 
@@ -131,33 +149,44 @@ fn shortened(text: &str) -> String {
     }
 }
 
-/// The sessions that somebody may see, and how many those are.
+/// The sessions that somebody may see, how many those are, and how many runs of jobs were left out.
 async fn visible(
     minds: &Minds,
     caller: &Caller,
+    jobs: bool,
     limit: u32,
     offset: u32,
-) -> Result<(Vec<SessionRecord>, u64), ToolError> {
+) -> Result<(Vec<SessionRecord>, u64, u64), ToolError> {
     if caller.is_owner() {
-        return minds.list(None, limit, offset).await;
+        if !jobs {
+            return minds.conversations(limit, offset).await;
+        }
+        let (found, total) = minds.list(None, limit, offset).await?;
+        return Ok((found, total, 0));
     }
-    let (mut found, mut total, mut from) = (Vec::new(), 0, 0);
+    let (mut found, mut total, mut left_out, mut from) = (Vec::new(), 0, 0, 0);
     loop {
         let (page, _) = minds.list(None, PAGE, from).await?;
         let more = page.len() == PAGE as usize;
         from += PAGE;
-        let own = |session: &SessionRecord| {
-            let key = session.key.parse::<SessionKey>();
-            key.is_ok_and(|key| session_key(caller, key.agent(), key.as_str()).is_ok())
-        };
-        for session in page.into_iter().filter(own) {
+        for session in page {
+            let Ok(key) = session.key.parse::<SessionKey>() else {
+                continue;
+            };
+            if session_key(caller, key.agent(), key.as_str()).is_err() {
+                continue;
+            }
+            if key.is_job_run() && !jobs {
+                left_out += 1;
+                continue;
+            }
             if total >= u64::from(offset) && found.len() < limit as usize {
                 found.push(session);
             }
             total += 1;
         }
         if !more {
-            return Ok((found, total));
+            return Ok((found, total, left_out));
         }
     }
 }

@@ -22,7 +22,9 @@ const DEADLINE: Duration = Duration::from_secs(24 * 3_600);
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// Source endpoint. Format: {nodeId}:/path/to/file for a node filesystem path, or gsv:path/to/file for a path of your workspace.
+    /// Source endpoint. Format: {nodeId}:/path/to/file for a node filesystem path (`~/` is the home of its user), or
+    /// gsv:path/to/file for a path of your workspace. gsv:workspace/path is the same as gsv:path, unless a file stands at
+    /// `workspace/path` in your workspace.
     #[schemars(length(min = 1))]
     source: String,
     /// Destination endpoint. Same format as source. Parent directories are created.
@@ -90,12 +92,16 @@ impl TypedTool for Transfer {
             end("source", Way::Reading),
             end("destination", Way::Writing),
         ];
-        ends.into_iter().flatten().collect()
+        let mut all: Vec<Implied> = ends.into_iter().flatten().collect();
+        all.extend(self.other_reading(arguments, catalogue));
+        all
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
         let source = End::parse("source", &params.source)?;
+        let source = self.transfers.meant(source, &context.agent).await;
         let destination = End::parse("destination", &params.destination)?;
+        let destination = self.transfers.meant(destination, &context.agent).await;
         if source == destination {
             return Err(ToolError::parameter("destination", "is the source itself"));
         }
@@ -114,6 +120,30 @@ impl TypedTool for Transfer {
 }
 
 impl Transfer {
+    /// What a call amounts to if `gsv:workspace/PATH` means `PATH`. Which it means is found out when it
+    /// runs, so that both readings have to be allowed: a rule for one path is not evaded by the other.
+    fn other_reading(&self, arguments: &Value, catalogue: &Catalogue) -> Vec<Implied> {
+        let mut other = arguments.clone();
+        let mut all = Vec::new();
+        for (name, way) in [("source", Way::Reading), ("destination", Way::Writing)] {
+            let end = arguments.get(name).and_then(Value::as_str);
+            let end = end.and_then(|end| End::parse(name, end).ok());
+            if let Some(below) = end.and_then(|end| end.without_workspace()) {
+                other[name] = json!(below.to_string());
+                all.extend(self.implied(&below, way, catalogue));
+            }
+        }
+        if !all.is_empty()
+            && let Some(tool) = catalogue.resolve("gsv__Transfer")
+        {
+            all.push(Implied {
+                tool: tool.clone(),
+                arguments: other,
+            });
+        }
+        all
+    }
+
     /// The call that reading or writing one end amounts to.
     fn implied(&self, end: &End, way: Way, catalogue: &Catalogue) -> Option<Implied> {
         let (names, path): (Vec<String>, &str) = match (end, way) {

@@ -12,7 +12,7 @@ use crate::families::ground::{MindGround, asker};
 const MAX_BYTES: usize = 100 * 1024;
 
 /// Send a message to another agent. It waits on disk until it is in the other's main session, where it stands as data from
-/// you. At most 100 KB, 1000 waiting for one agent, and 10 a minute from one agent to another.
+/// you. At most 100 KB, 1000 waiting for one agent, and 10 a minute between two agents, both directions together.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Params {

@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 use crate::families::ceiling::{Ceilings, Lowered};
 use crate::web::{MAX_RESULTS, SearchHit, Web};
 
-/// Search the web with Tavily, Brave, SearXNG or DuckDuckGo: the first of them that is configured, or the one you name. A
-/// provider that shows a wall instead of results is an error, not an empty list.
+/// Search the web with Tavily, Brave, SearXNG or DuckDuckGo: the first configured one that answers, or only the one you name.
+/// DuckDuckGo is used when no other is configured. A provider that shows a wall instead of results failed: the next configured
+/// one is tried, and if none answers that is an error, not an empty list.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Params {

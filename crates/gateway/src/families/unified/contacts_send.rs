@@ -6,8 +6,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp as Instant;
 use manyhands_agent::contacts::{Contact, RouteError, Target, is_speaking, route};
 use manyhands_core::{
-    CallContext, Effects, ErrorCode, Ids, Outcome, PeerKind, Place, ToolError, ToolSpec, TypedTool,
-    Where,
+    CallContext, Effects, ErrorCode, Ids, Outcome, Place, ToolError, ToolSpec, TypedTool, Where,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -86,22 +85,32 @@ pub struct Delivered {
     pub id: String,
     /// How far it is, such as `pending` or `sent`.
     pub state: String,
+    /// Why it is not further, where the platform says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// A message for a chat.
+#[derive(Debug, Clone, Copy)]
+pub struct Message<'a> {
+    /// Its `message_id`, by which a later one can reply to it.
+    pub id: &'a str,
+    /// What it says.
+    pub text: &'a str,
+    /// The `message_id` of ours, or the platform's id, of the message that it answers.
+    pub reply_to: Option<&'a str>,
+    /// One with a key that was taken not long ago is not taken again.
+    pub key: &'a str,
 }
 
 /// Whoever brings messages to chats.
 #[async_trait]
 pub trait Deliver: Send + Sync {
-    /// Which account of ours reaches chats of a platform, on Slack of a workspace; `None` when none does.
-    fn account(&self, channel: &str, team: Option<&str>) -> Option<String>;
-    /// Takes a message to a chat. One with a key that was taken not long ago is not taken again: the answer
-    /// is what became of the first.
-    async fn deliver(
-        &self,
-        to: &Place,
-        text: &str,
-        reply_to: Option<&str>,
-        key: &str,
-    ) -> Result<Delivered, ToolError>;
+    /// Which account of ours reaches chats of a platform; on Slack the one in the workspace `team`.
+    fn account(&self, channel: &str, team: Option<&str>) -> Result<String, ToolError>;
+    /// Takes a message to a chat. One whose key was taken not long ago is not taken again: the answer
+    /// is what became of the first. Whether the contact can be reached is noted by whoever sends it.
+    async fn deliver(&self, to: &Place, message: &Message<'_>) -> Result<Delivered, ToolError>;
 }
 
 /// A message as it travels.
@@ -137,7 +146,7 @@ impl TypedTool for ContactsSend {
             return Err(ToolError::new(ErrorCode::Forbidden, message)
                 .hint("ask whoever wants it to write to you directly"));
         }
-        let (envelope, given) = self.envelope(&params)?;
+        let (mut envelope, given) = self.envelope(&params)?;
         let (contacts, id) = (self.people.contacts.clone(), params.contact_id.clone());
         let contact = blocking(move || Ok(contacts.find(&id)?)).await?;
         let hint = params.chat_id.as_deref().map(str::trim);
@@ -154,7 +163,14 @@ impl TypedTool for ContactsSend {
             Named::ByCaller => (said.clone(), false),
             Named::Here => self.people.recent.key(&said, self.people.clock.now()),
         };
-        let delivered = self.deliver(&contact, &target, &envelope, &key).await;
+        if given == Named::Here {
+            // A call that is made again names the message that was sent, not one that never was.
+            envelope.message_id = message_id(&key);
+        }
+        let hinted = hint.is_some();
+        let delivered = self
+            .deliver(&contact, &target, hinted, &envelope, &key)
+            .await;
         let delivery = delivered.inspect_err(|_| self.people.recent.failed(&said))?;
         Outcome::of(&Output {
             ok: true,
@@ -199,7 +215,7 @@ impl ContactsSend {
             })?;
             check_text("message_text", &text)?;
             let made = Envelope {
-                message_id: format!("msg_{}", self.ids.next::<Uuid>()),
+                message_id: String::new(), // named by its key
                 text,
                 sent_at: self.people.clock.now().rfc3339(),
                 session_id: session.unwrap_or_else(|| self.ids.next::<Uuid>().to_string()),
@@ -248,56 +264,59 @@ impl ContactsSend {
         &self,
         contact: &Contact,
         target: &Target,
+        hinted: bool,
         envelope: &Envelope,
         key: &str,
     ) -> Result<Delivered, ToolError> {
-        let nobody = || {
+        let courier = self.people.courier.get().ok_or_else(|| {
             let message = format!("no {} channel is configured", target.channel);
             ToolError::new(ErrorCode::Unavailable, message)
-                .hint("set one up under [channels] in config.toml, or name a chat of another platform with chat_id")
-        };
-        let courier = self.people.courier.get().ok_or_else(nobody)?;
+                .hint("the owner can set one up under [channels] in config.toml; or name a chat of another platform with chat_id")
+        })?;
         let account = courier.account(target.channel, target.team.as_deref());
+        let account = account.map_err(|error| match (hinted, error.code) {
+            // The workspace stands in the contact's profile; nothing is wrong with the call.
+            (false, ErrorCode::InvalidArguments) => {
+                let why = error.problems.into_iter().map(|problem| problem.message);
+                let why = why.collect::<Vec<_>>().join("; ");
+                let message = format!("{} cannot be written to: {why}", contact.profile.contact_id);
+                ToolError {
+                    hint: error.hint,
+                    ..ToolError::new(ErrorCode::Unavailable, message)
+                }
+            }
+            _ => error,
+        })?;
         let to = Place {
             kind: target.kind,
-            ..Place::dm(target.channel, account.ok_or_else(nobody)?, &target.chat)
+            ..Place::dm(target.channel, account, &target.chat)
         };
-        let reply_to = envelope.reply_to.as_deref();
-        let delivered = courier.deliver(&to, &envelope.text, reply_to, key).await;
-        let delivered = delivered.and_then(|delivered| match delivered.state.as_str() {
-            "failed" => {
-                let id = &contact.profile.contact_id;
-                let message = format!("the message to {id} could not be sent");
-                Err(ToolError::new(ErrorCode::Failed, message)
-                    .details(json!({ "delivery": delivered })))
-            }
-            _ => Ok(delivered),
-        });
-        let well = match &delivered {
-            Ok(delivered) if delivered.state == "sent" => Some(true),
-            Ok(_) => None, // whoever brings it there will tell
-            Err(error) => is_their_end(error).then_some(false),
+        let message = Message {
+            id: &envelope.message_id,
+            text: &envelope.text,
+            reply_to: envelope.reply_to.as_deref(),
+            key,
         };
-        // What happens in a group says nothing of the way to one person.
-        if let Some(well) = well.filter(|_| target.kind == PeerKind::Dm) {
-            let (contacts, id) = (
-                self.people.contacts.clone(),
-                contact.profile.contact_id.clone(),
-            );
-            let noted = blocking(move || Ok(contacts.sent(&id, well)?)).await;
-            if let Err(error) = noted {
-                tracing::warn!(%error, "a contact's cooldown could not be written down");
-            }
+        let delivered = courier.deliver(&to, &message).await?;
+        if delivered.state == "failed" {
+            let id = &contact.profile.contact_id;
+            let why = delivered.reason.as_deref();
+            let why = why.unwrap_or("the platform gave no reason");
+            let message = format!("the message to {id} could not be sent: {why}");
+            return Err(ToolError::new(ErrorCode::Failed, message)
+                .details(json!({ "delivery": delivered })));
         }
-        delivered
+        Ok(delivered)
     }
 }
 
-/// Whether a failure says that the contact cannot be reached, rather than that something here is amiss.
-fn is_their_end(error: &ToolError) -> bool {
-    matches!(
-        error.code,
-        ErrorCode::Failed | ErrorCode::NotFound | ErrorCode::Forbidden
+/// The name of a message that its key gives it.
+fn message_id(key: &str) -> String {
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&Sha256::digest(key)[..16]);
+    format!(
+        "msg_{}",
+        uuid::Builder::from_custom_bytes(bytes).into_uuid()
     )
 }
 

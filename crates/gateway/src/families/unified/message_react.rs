@@ -88,7 +88,11 @@ pub struct Output {
     emoji: String,
 }
 
-pub(super) struct MessageReact(pub(super) Chats);
+pub(super) struct MessageReact {
+    pub(super) chats: Chats,
+    /// Whether there is an account, so that a chat can be named from outside of chats.
+    pub(super) outside: bool,
+}
 
 impl TypedTool for MessageReact {
     type Params = Params;
@@ -99,6 +103,7 @@ impl TypedTool for MessageReact {
             .group(Group::Channel)
             .effects(Effects::SENDS.and(Effects::LEAVES))
             .chats(Where::Only(&["telegram", "slack"]))
+            .outside_chats(self.outside)
             .variants(vec![
                 Variant {
                     channel: "telegram",
@@ -122,6 +127,22 @@ impl TypedTool for MessageReact {
         }
     }
 
+    /// A reaction in the chat that is being answered, whether it is named or not.
+    fn replies(&self, arguments: &Value, place: Option<&Place>) -> bool {
+        let Some(here) = place else { return false };
+        let named = match here.channel.as_str() {
+            "telegram" => arguments.get("chat_id"),
+            "slack" => arguments.get("channel_id"),
+            _ => return false,
+        };
+        match named {
+            None | Some(Value::Null) => true,
+            Some(Value::String(id)) => *id == here.chat,
+            Some(Value::Number(id)) => id.to_string() == here.chat,
+            Some(_) => false,
+        }
+    }
+
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
         let here = context.place.as_deref();
         let on_slack = match here.map(|here| here.channel.as_str()) {
@@ -142,7 +163,7 @@ impl TypedTool for MessageReact {
         let big = params.is_big.unwrap_or(false);
         let key = format!("react:{}", context.call);
         let told = self
-            .0
+            .chats
             .react(&place, &message, &emoji, big, &key, WAIT)
             .await?;
         let told = arrived(told)?;
@@ -168,7 +189,7 @@ impl MessageReact {
             let message = "channel_id and message_ts are for Slack; use chat_id and message_id";
             return Err(ToolError::parameter("channel_id", message));
         }
-        let place = chat(&self.0, params.chat_id, context).await?;
+        let place = chat(&self.chats, params.chat_id, context).await?;
         let current = place.message.clone();
         let message = params.message_id.map(|id| id.to_string()).or(current);
         let message = message.ok_or_else(|| {
@@ -215,7 +236,7 @@ impl MessageReact {
             let message = "must be the name of a Slack emoji, such as thumbsup or :thumbsup:, not the emoji itself";
             ToolError::parameter("emoji", message)
         })?;
-        if let Some(channel) = self.0.channel(&place.channel, &place.account)
+        if let Some(channel) = self.chats.channel(&place.channel, &place.account)
             && let Ok(Some(catalogue)) = channel.emoji().await
             && !catalogue.contains(&name)
         {
@@ -231,7 +252,7 @@ impl MessageReact {
 
     async fn slack_channel(&self, id: &str, here: Option<&Place>) -> Result<Place, ToolError> {
         let found = self
-            .0
+            .chats
             .find(Address {
                 channel: Some("slack"),
                 to: Some(id),
@@ -244,7 +265,8 @@ impl MessageReact {
             ToolError::parameter("channel_id", message)
         };
         let place = found.ok_or_else(unknown)?;
-        let known = self.0.records().chat("slack", &place.account, id).await;
+        self.chats.may_reach(&place, "channel_id")?;
+        let known = self.chats.records().chat("slack", &place.account, id).await;
         match known {
             Ok(Some(_)) => Ok(place),
             Ok(None) => Err(unknown()),

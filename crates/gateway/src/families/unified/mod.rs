@@ -87,8 +87,20 @@ pub(crate) fn tools(
     };
     let file = telegram_send_file::TelegramSendFile(telegram.clone());
     let photo = telegram_send_photo::TelegramSendPhoto(telegram.clone());
-    let voice = telegram_send_voice::TelegramSendVoice(telegram);
-    let react = message_react::MessageReact(chats.clone());
+    // Outside of chats these two can be told which one, where there is an account to reach it by.
+    let used = |channel: &str| {
+        let settings = minds.settings.current();
+        let accounts = settings.channels.get(channel).map(|said| &said.accounts);
+        accounts.is_some_and(|accounts| accounts.values().any(|account| account.enabled))
+    };
+    let voice = telegram_send_voice::TelegramSendVoice {
+        telegram,
+        outside: used("telegram"),
+    };
+    let react = message_react::MessageReact {
+        chats: chats.clone(),
+        outside: used("telegram") || used("slack"),
+    };
     tools.push(Arc::new(Typed::new(file)));
     tools.push(Arc::new(Typed::new(photo)));
     tools.push(Arc::new(Typed::new(voice)));

@@ -56,6 +56,7 @@ pub(super) fn spec(name: &str) -> ToolSpec {
     super::spec(name)
         .group(Group::Channel)
         .chats(Where::Only(&["telegram"]))
+        .outside_chats(false)
         .effects(Effects::READS.and(Effects::SENDS).and(Effects::LEAVES))
 }
 
@@ -204,6 +205,7 @@ pub(super) async fn chat(
                 ToolError::parameter("chat_id", message)
             };
             let place = place.ok_or_else(unknown)?;
+            chats.may_reach(&place, "chat_id")?;
             let known = chats.records().chat("telegram", &place.account, &id).await;
             match known {
                 Ok(Some(_)) => Ok(place),

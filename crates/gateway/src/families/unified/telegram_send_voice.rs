@@ -21,14 +21,18 @@ pub struct Params {
     filename: Option<String>,
 }
 
-pub(super) struct TelegramSendVoice(pub(super) Telegram);
+pub(super) struct TelegramSendVoice {
+    pub(super) telegram: Telegram,
+    /// Whether there is an account, so that a chat can be named from outside of chats.
+    pub(super) outside: bool,
+}
 
 impl TypedTool for TelegramSendVoice {
     type Params = Params;
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        spec("telegram_send_voice")
+        spec("telegram_send_voice").outside_chats(self.outside)
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
@@ -39,6 +43,6 @@ impl TypedTool for TelegramSendVoice {
             caption: None,
             form: FileKind::Voice,
         };
-        Ok(Outcome::of(&self.0.send(sending, context).await?)?.clean(true))
+        Ok(Outcome::of(&self.telegram.send(sending, context).await?)?.clean(true))
     }
 }

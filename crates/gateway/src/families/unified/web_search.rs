@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::families::ceiling::{Ceilings, Lowered};
 use crate::web::{MAX_RESULTS, SearchHit, Web};
 
-/// Search the web and return structured results.
+/// Search the web and return structured results, from the first configured engine that answers.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {

@@ -50,6 +50,18 @@ impl End {
 }
 
 impl End {
+    /// What `gsv:workspace/PATH` means: the spec text writes a file of the workspace so. `None` for
+    /// ends that are written otherwise.
+    pub(crate) fn without_workspace(&self) -> Option<Self> {
+        let Self::Workspace { path } = self else {
+            return None;
+        };
+        let below = path.strip_prefix("workspace/")?.trim_start_matches('/');
+        (!below.is_empty()).then(|| Self::Workspace {
+            path: below.to_owned(),
+        })
+    }
+
     /// The one spelling of an end, so that rules see the file that will be used.
     pub(crate) fn canonical(self) -> Self {
         match self {

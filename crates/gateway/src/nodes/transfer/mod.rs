@@ -101,6 +101,18 @@ impl Transfers {
         }
     }
 
+    /// The end that is meant: `gsv:workspace/PATH` is `PATH` of the workspace, as the spec text writes it,
+    /// unless a file really stands at `workspace/PATH`.
+    pub(crate) async fn meant(&self, end: End, agent: &AgentId) -> End {
+        let (End::Workspace { path }, Some(below)) = (&end, end.without_workspace()) else {
+            return end;
+        };
+        match self.workspace.has_file(agent, path).await {
+            true => end,
+            false => below,
+        }
+    }
+
     /// Carries a file from one end to the other, and answers when it is there.
     pub(crate) async fn run(
         &self,

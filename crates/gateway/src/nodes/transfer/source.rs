@@ -271,6 +271,9 @@ pub(super) fn named(parameter: &str, mut error: ToolError) -> ToolError {
     }
     match error.problems.is_empty() {
         true => error,
-        false => ToolError::problems(error.problems),
+        false => ToolError {
+            hint: error.hint,
+            ..ToolError::problems(error.problems)
+        },
     }
 }

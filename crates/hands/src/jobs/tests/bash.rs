@@ -39,6 +39,9 @@ async fn a_running_command_is_told_in_the_shape_of_the_text() {
             "startedAt": NOON.0,
             "tail": "",
             "workdir": fixture.dir.path().to_str().unwrap(),
+            "timeoutMs": 300_000,
+            "retainedMs": 1_800_000,
+            "lifetime": "it is stopped 5 minutes after its start unless it ends before (timeout sets how long); once it ended, Process shows its output for 30 minutes",
         })
     );
     assert!(lives(job.pid));

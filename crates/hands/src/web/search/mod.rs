@@ -157,7 +157,7 @@ pub enum SearchError {
     },
     /// It takes us for a robot and shows a wall instead of results.
     #[error(
-        "{provider} blocked the search: {reason}\nconfigure tavily, brave or searxng, or try again later"
+        "{provider} blocked the search: {reason}\nconfigure tavily, brave or searxng under tools.web_search, or try again later"
     )]
     Blocked {
         /// The provider.
@@ -185,6 +185,9 @@ pub enum SearchError {
         /// How its answer begins.
         excerpt: String,
     },
+    /// Every engine that is configured failed.
+    #[error("no search engine answered: {}", .0.iter().map(first_line).collect::<Vec<_>>().join("; "))]
+    All(Vec<SearchError>),
     /// It was not reached.
     #[error("{provider}: {error}")]
     Egress {
@@ -194,6 +197,22 @@ pub enum SearchError {
         #[source]
         error: EgressError,
     },
+}
+
+impl SearchError {
+    /// Whether another engine may answer what this one did not.
+    fn is_engines(&self) -> bool {
+        !matches!(
+            self,
+            Self::EmptyQuery | Self::UnknownProvider(_) | Self::NotConfigured { .. }
+        )
+    }
+}
+
+/// What went wrong, without what to do about it.
+fn first_line(error: &SearchError) -> String {
+    let text = error.to_string();
+    text.lines().next().unwrap_or_default().to_owned()
 }
 
 /// What the owner configured.
@@ -212,6 +231,9 @@ pub struct SearchSettings {
 /// The providers that are configured, best first.
 pub struct Searchers {
     providers: Vec<Box<dyn SearchProvider>>,
+    /// How many are tried one after another where none is named: those that the owner configured. A question
+    /// goes to no engine that they did not choose.
+    tried: usize,
 }
 
 impl Searchers {
@@ -236,14 +258,16 @@ impl Searchers {
             let way = way(ProviderName::SearXng);
             providers.push(Box::new(SearXng::new(way, &url)?));
         }
+        let tried = providers.len().max(1);
         let way = way(ProviderName::DuckDuckGo);
         providers.push(Box::new(DuckDuckGo::new(way, duckduckgo::PAGE)?));
-        Ok(Self::of(providers))
+        Ok(Self { providers, tried })
     }
 
     /// These providers, in this order of preference.
     pub fn of(providers: Vec<Box<dyn SearchProvider>>) -> Self {
-        Self { providers }
+        let tried = providers.len();
+        Self { providers, tried }
     }
 
     /// The provider named `wanted`, or the best there is.
@@ -258,25 +282,43 @@ impl Searchers {
         }
     }
 
-    /// At most `max` results (never more than [`MAX_RESULTS`]) from the provider named
-    /// `wanted`, or from the best there is.
+    /// At most `max` results (never more than [`MAX_RESULTS`]) from the provider named `wanted`, or from
+    /// the first of those configured that answers.
     pub async fn search(
         &self,
         query: &str,
         max: usize,
         wanted: Option<&str>,
     ) -> Result<Found, SearchError> {
-        let provider = self.choose(wanted)?;
         let query = query.trim();
         if query.is_empty() {
             return Err(SearchError::EmptyQuery);
         }
         let max = max.clamp(1, MAX_RESULTS);
-        let mut hits = provider.search(query, max).await?;
-        hits.truncate(max);
-        Ok(Found {
-            provider: provider.name(),
-            hits,
-        })
+        let mut failures = Vec::new();
+        let all = match wanted {
+            Some(_) => vec![self.choose(wanted)?],
+            None => self
+                .providers
+                .iter()
+                .map(Box::as_ref)
+                .take(self.tried)
+                .collect(),
+        };
+        for provider in all {
+            match provider.search(query, max).await {
+                Ok(mut hits) => {
+                    hits.truncate(max);
+                    let provider = provider.name();
+                    return Ok(Found { provider, hits });
+                }
+                Err(error) if error.is_engines() => failures.push(error),
+                Err(error) => return Err(error),
+            }
+        }
+        match failures.len() {
+            1 => Err(failures.remove(0)),
+            _ => Err(SearchError::All(failures)),
+        }
     }
 }

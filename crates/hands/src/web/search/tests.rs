@@ -423,3 +423,51 @@ async fn a_provider_that_is_not_there_is_an_error_that_helps() {
         );
     }
 }
+
+/// One provider at each server, in the order they are preferred.
+fn several(servers: &[(ProviderName, &Server)]) -> Searchers {
+    let each = servers
+        .iter()
+        .flat_map(|(name, server)| at(*name, server, open()).providers);
+    Searchers::of(each.collect())
+}
+
+#[tokio::test]
+async fn the_next_engine_answers_where_the_first_fails() {
+    use ProviderName::{DuckDuckGo, SearXng, Tavily};
+    let wall = Server::answering(ok("text/html", "<html>are you a robot?</html>")).await;
+    let broken = Server::answering(answer(500, "", "broken inside")).await;
+    let good = Server::start(searxng).await;
+    let both = several(&[(Tavily, &broken), (DuckDuckGo, &wall), (SearXng, &good)]);
+    let found = both.search("rust & c++", 1, None).await.unwrap();
+    assert_eq!((found.provider, found.hits), (SearXng, vec![hit(1)]));
+    // Named, an engine is used alone.
+    let alone = both.search("rust & c++", 1, Some("tavily")).await;
+    let said = alone.unwrap_err().to_string();
+    assert!(said.contains("tavily answered 500"), "{said}");
+    // Where none answers, each says why.
+    let none = several(&[(Tavily, &broken), (DuckDuckGo, &wall)]);
+    let said = none.search("rust & c++", 1, None).await.unwrap_err();
+    let said = said.to_string();
+    for words in ["tavily answered 500", "duckduckgo"] {
+        assert!(said.contains(words), "{words} in {said}");
+    }
+    // Control: the first that answers is enough.
+    let first = several(&[(SearXng, &good), (Tavily, &broken)]);
+    let found = first.search("rust & c++", 1, None).await.unwrap();
+    assert_eq!(found.provider, SearXng);
+}
+
+#[tokio::test]
+async fn a_question_goes_to_no_engine_that_the_owner_did_not_choose() {
+    let broken = Server::answering(answer(500, "", "broken inside")).await;
+    let settings = SearchSettings {
+        searxng_url: Some(broken.url("/sx")),
+        ..SearchSettings::default()
+    };
+    let own = Searchers::configured(settings, open()).unwrap();
+    let said = own.search("x", 1, None).await.unwrap_err().to_string();
+    assert!(said.starts_with("searxng answered 500"), "{said}");
+    let bare = Searchers::configured(SearchSettings::default(), open()).unwrap();
+    assert_eq!(bare.tried, 1, "DuckDuckGo, where nothing is configured");
+}
