@@ -112,7 +112,6 @@ pub const FACES: [&str; 9] = [
 pub struct Caller<'a> {
     gateway: &'a Gateway,
     token: String,
-    socket: Socket,
     pipes: [Pipe; 2],
 }
 
@@ -121,7 +120,6 @@ impl<'a> Caller<'a> {
         Self {
             gateway,
             token: token.to_owned(),
-            socket: Socket::connect(gateway.addr, token),
             pipes: [Era::Initialize, Era::Stateless].map(|era| Pipe::start(gateway, era, token)),
         }
     }
@@ -141,7 +139,11 @@ impl<'a> Caller<'a> {
             "command line trigger" => {
                 of_cli(&gateway.cli(&["--token", token, "trigger", tool, &arguments.to_string()]))
             }
-            "WebSocket" => Said::of_envelope(&self.socket.call(tool, arguments)),
+            // One for each call: a socket that is not read for a while answers no pings and is closed.
+            "WebSocket" => {
+                let mut socket = Socket::connect(gateway.addr, token);
+                Said::of_envelope(&socket.call(tool, arguments))
+            }
             "MCP 2025-11-25" => {
                 Said::of_mcp(&mcp::call(gateway, Era::Initialize, token, tool, arguments))
             }

@@ -1178,6 +1178,10 @@ args: {
  */
 callId: string
 /**
+ * Whether the result may hold all of a long output, as `fullOutput`; an addition: `tool.fullOutput`.
+ */
+fullOutput?: (boolean | null)
+/**
  * Whether somebody watches, and is to be told by `tool.output` what it prints; an addition.
  */
 output?: (boolean | null)
