@@ -152,8 +152,9 @@ impl ExtraGroups {
         }
     }
 
-    /// Records the group that `leader` is about to create.
-    fn record(&self, leader: Pid) -> Result<(), Errno> {
+    /// Records the group that `leader` is about to create, if `is_callers` confirms that the number
+    /// still belongs to the caller or its child. A reused number would get strangers killed.
+    fn record(&self, leader: Pid, is_callers: impl Fn() -> bool) -> Result<(), Errno> {
         let mut list = self.list();
         if list.closed {
             return Err(Errno::PERM);
@@ -175,7 +176,8 @@ impl ExtraGroups {
             return Err(Errno::PERM);
         }
         let group = ProcessGroup::led_by(leader);
-        if group.leader.is_none() {
+        // In this order: a process that is alive after the check had this number during it.
+        if !is_callers() || group.leader_ended() {
             return Err(Errno::SRCH);
         }
         if let Some(keeper) = &self.keeper {
@@ -196,31 +198,36 @@ impl Drop for ExtraGroups {
 }
 
 impl GroupPolicy for ExtraGroups {
-    fn session(&self, caller: i32) -> Result<(), Errno> {
+    fn session(&self, caller: i32, suspended: &dyn Fn() -> bool) -> Result<(), Errno> {
         let caller = Process::read(caller).ok_or(Errno::SRCH)?;
-        self.record(caller.id)
+        self.record(caller.id, suspended)
     }
 
-    fn group(&self, caller: i32, process: i32, group: i32) -> Result<(), Errno> {
+    fn group(
+        &self,
+        caller: i32,
+        process: i32,
+        group: i32,
+        suspended: &dyn Fn() -> bool,
+    ) -> Result<(), Errno> {
         if process < 0 || group < 0 {
             return Err(Errno::INVAL);
         }
         let caller = Process::read(caller).ok_or(Errno::SRCH)?.id;
-        let process = match Pid::from_raw(process) {
-            None => caller,
-            Some(process) if process == caller => caller,
-            // Refused here instead of by the kernel: by then the number could belong to a new child,
-            // whose group would not be recorded.
-            Some(process) => {
-                let found = Process::read(process.as_raw_nonzero().get());
-                let child =
-                    found.filter(|found| found.id == process && found.parent == Some(caller));
-                child.ok_or(Errno::SRCH)?.id
-            }
+        let process = Pid::from_raw(process).unwrap_or(caller);
+        let is_callers = || {
+            let found = Process::read(process.as_raw_nonzero().get());
+            let child = found.is_some_and(|p| p.id == process && p.parent == Some(caller));
+            (process == caller || child) && suspended()
         };
+        // Refused here instead of by the kernel: by then the number could belong to a new child,
+        // whose group would not be recorded.
+        if !is_callers() {
+            return Err(Errno::SRCH);
+        }
         let group = Pid::from_raw(group).unwrap_or(process);
         if group == process {
-            return self.record(process);
+            return self.record(process, is_callers);
         }
         // Other groups in the gateway's session, including its own, would not end with the call.
         let list = self.list();

@@ -289,7 +289,7 @@ impl Change {
                 }
                 // The owner keeps access to the folder itself: without it no later call could start
                 // there, not even one that repairs the mode.
-                if is_root && mode & 0o700 != 0o700 {
+                if is_root && kind.is_dir() && mode & 0o700 != 0o700 {
                     return Err(Errno::PERM);
                 }
                 // fchmodat2 with AT_EMPTY_PATH exists only since Linux 6.6.

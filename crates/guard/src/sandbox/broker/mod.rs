@@ -32,13 +32,20 @@ const STACK: usize = 128 * 1024;
 
 const CAP_SYS_PTRACE: u32 = 19;
 
-/// Decides about new sessions and process groups.
+/// Decides about new sessions and process groups. `suspended` tells whether the caller is still
+/// suspended in its call, and so whether its id has not been reused.
 pub(crate) trait GroupPolicy: Send + Sync {
     /// Whether the process of thread `caller` may call `setsid`.
-    fn session(&self, caller: i32) -> Result<(), Errno>;
+    fn session(&self, caller: i32, suspended: &dyn Fn() -> bool) -> Result<(), Errno>;
 
     /// Whether thread `caller` may call `setpgid` with these arguments.
-    fn group(&self, caller: i32, process: i32, group: i32) -> Result<(), Errno>;
+    fn group(
+        &self,
+        caller: i32,
+        process: i32,
+        group: i32,
+        suspended: &dyn Fn() -> bool,
+    ) -> Result<(), Errno>;
 }
 
 /// The broker of one program. Dropping it stops the thread and closes the listener.
@@ -110,9 +117,10 @@ fn decide(
     groups: &impl GroupPolicy,
 ) -> Answer {
     let number = |argument: usize| call.arguments[argument] as i32;
+    let suspended = || listener.is_valid(call);
     let allowed = match call.number {
-        libc::SYS_setsid => groups.session(call.thread),
-        libc::SYS_setpgid => groups.group(call.thread, number(0), number(1)),
+        libc::SYS_setsid => groups.session(call.thread, &suspended),
+        libc::SYS_setpgid => groups.group(call.thread, number(0), number(1), &suspended),
         _ => {
             return match files::change(call, listener, folders) {
                 Ok(()) => Answer::Done,
