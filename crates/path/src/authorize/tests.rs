@@ -37,8 +37,8 @@ fn decide(
 
 #[test]
 fn what_is_part_of_the_answer_needs_no_approval_unless_a_rule_says_so() {
-    let agent = Principal::Agent(AgentId::main());
-    let guest = testing::client("guest", &["*"]).through(agent);
+    let main = AgentId::main();
+    let guest = testing::client("guest", &["*"]).through(Principal::Agent(main.clone()));
     let spec = ToolSpec::new("x", "test").effects(Effects::SENDS.and(Effects::LEAVES));
     let tainted = Taint::by("person:telegram:22");
     let arguments = json!({});
@@ -47,7 +47,7 @@ fn what_is_part_of_the_answer_needs_no_approval_unless_a_rule_says_so() {
             arguments: Some(&arguments),
             taint: &tainted,
             replies,
-            ..Question::available(&guest, &AgentId::main(), &spec)
+            ..Question::available(&guest, &main, &spec)
         };
         engine.authorize(question).decision
     };
