@@ -2,10 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::Case;
+use super::{Caller, Case, FACES, Said, reset};
+use crate::harness::Gateway;
+use crate::http::Request;
 
 /// What stands at `notes` is a directory, whichever tool is told that it is a file.
-pub(super) fn cases() -> Vec<Case> {
+fn cases() -> Vec<Case> {
     let wrong = |tool: &'static str, arguments: Value| -> Case {
         ("owner", tool, arguments, "invalid_arguments", 400)
     };
@@ -25,4 +27,31 @@ pub(super) fn cases() -> Vec<Case> {
         ),
         right("gsv__SessionsList", json!({ "includeJobs": true })),
     ]
+}
+
+#[test]
+fn paths_mean_the_same_on_every_face() {
+    let gateway = Gateway::start();
+    let mut caller = Caller::new(&gateway, &gateway.owner);
+    for (_, tool, arguments, code, status) in cases() {
+        reset(&gateway);
+        let request = Request::post(&format!("/api/tools/{tool}"), &arguments);
+        let response = gateway.send(&request.bearer(&gateway.owner));
+        assert_eq!(
+            response.status,
+            status,
+            "{tool} {arguments}: {}",
+            response.text()
+        );
+        let expect = Said::of_envelope(&response.json());
+        assert_eq!(expect.code.as_deref(), Some(code), "{tool} {arguments}");
+        for face in FACES {
+            reset(&gateway);
+            let said = caller.call(face, tool, &arguments);
+            assert!(
+                said.same_as(&expect),
+                "{face} {tool} {arguments}: {said:?}, not {expect:?}"
+            );
+        }
+    }
 }
