@@ -27,6 +27,9 @@ enum Place {
     Packed(usize, usize),
 }
 
+/// A stream: its dictionary, and its bytes unless they are packed as no text is.
+pub(super) type Stream = (Dict, Option<Vec<u8>>);
+
 /// The objects of a file.
 pub(super) struct File<'a> {
     bytes: &'a [u8],
@@ -169,53 +172,31 @@ impl<'a> File<'a> {
         })
     }
 
-    /// A stream: its dictionary, and its bytes unless they are packed as no text is.
+    /// A stream, if that is what an object refers to.
     pub(super) fn stream(
         &self,
         object: &Object,
         work: &mut Work<'_>,
-    ) -> Result<Option<(Dict, Option<Vec<u8>>)>, Stop> {
-        let Object::Ref(number) = object else {
-            return Ok(None);
-        };
-        let Some(Place::File(at)) = self.places.get(number).copied() else {
-            return Ok(None);
-        };
-        let mut lexer = Lexer::new(self.bytes, at);
-        let dict = match lexer.next() {
-            Some(Object::Dict(dict)) => dict,
-            // A reference to a reference.
-            Some(Object::Ref(other)) if other != *number && work.step(16).is_ok() => {
-                return match self.places.get(&other) {
-                    Some(Place::File(_)) => self.plain_stream(other, work),
-                    _ => Ok(None),
-                };
+    ) -> Result<Option<Stream>, Stop> {
+        let mut object = object.clone();
+        for _ in 0..MAX_HOPS {
+            let Object::Ref(number) = object else {
+                return Ok(None);
+            };
+            let Some(Place::File(at)) = self.places.get(&number).copied() else {
+                return Ok(None); // streams are never packed together
+            };
+            let mut lexer = Lexer::new(self.bytes, at);
+            object = lexer.next().unwrap_or(Object::Null);
+            work.step(16 + (lexer.at - at) as u64 / 4)?;
+            if let Object::Dict(dict) = object {
+                return self.unpacked(dict, lexer.at, work).map(Some);
             }
-            _ => return Ok(None),
-        };
-        self.unpacked(dict, lexer.at, work).map(Some)
-    }
-
-    fn plain_stream(
-        &self,
-        number: u32,
-        work: &mut Work<'_>,
-    ) -> Result<Option<(Dict, Option<Vec<u8>>)>, Stop> {
-        let Some(mut lexer) = self.lexer(number) else {
-            return Ok(None);
-        };
-        match lexer.next() {
-            Some(Object::Dict(dict)) => self.unpacked(dict, lexer.at, work).map(Some),
-            _ => Ok(None),
         }
+        Ok(None)
     }
 
-    fn unpacked(
-        &self,
-        dict: Dict,
-        after: usize,
-        work: &mut Work<'_>,
-    ) -> Result<(Dict, Option<Vec<u8>>), Stop> {
+    fn unpacked(&self, dict: Dict, after: usize, work: &mut Work<'_>) -> Result<Stream, Stop> {
         let mut known = dict.clone();
         if let Some(length) = dict.get("Length") {
             let length = self.resolve(length, work)?;
