@@ -38,10 +38,6 @@ pub struct Params {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
-    /// Standard output; of more than 100 KB the beginning and the end.
-    stdout: String,
-    /// Standard error; of more than 50 KB the beginning and the end.
-    stderr: String,
     /// The exit code: 0 for success, 124 when the time was up, 128 and the number for a signal.
     exit_code: i32,
     /// The signal that ended it.
@@ -68,6 +64,10 @@ pub struct Output {
     /// Requested values that a limit lowered.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     lowered: Vec<Lowered>,
+    /// Standard output; of more than 100 KB the beginning and the end.
+    stdout: String,
+    /// Standard error; of more than 50 KB the beginning and the end.
+    stderr: String,
 }
 
 pub(super) struct ShellExec(pub(super) Host);

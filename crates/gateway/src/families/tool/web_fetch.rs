@@ -36,8 +36,6 @@ pub struct Output {
     status: u16,
     /// Response content type.
     content_type: String,
-    /// The content, at most 100 KB.
-    content: String,
     /// Whether something is missing from the content.
     truncated: bool,
     /// How large the whole is, where that is known.
@@ -46,15 +44,17 @@ pub struct Output {
     /// The title of the page.
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
-    /// Links on the page, at most 50.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    links: Vec<crate::web::Link>,
     /// The artifact that holds all of the text, when not all is shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     artifact_id: Option<String>,
     /// Requested values that a limit lowered.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     lowered: Vec<Lowered>,
+    /// The content, at most 100 KB.
+    content: String,
+    /// Links on the page, at most 50.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    links: Vec<crate::web::Link>,
 }
 
 pub(super) struct WebFetch(pub(super) Web);

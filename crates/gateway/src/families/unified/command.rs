@@ -34,10 +34,6 @@ const ENVIRONMENT: [&str; 14] = [
 pub struct CommandOutput {
     /// The exit code: 0 for success, 124 when the time was up, 128 and the number for a signal.
     pub exit_code: i32,
-    /// Standard output; of very much the beginning and the end.
-    pub stdout: String,
-    /// Standard error; of very much the beginning and the end.
-    pub stderr: String,
     /// Whether standard output is not shown whole.
     pub stdout_truncated: bool,
     /// Whether standard error is not shown whole.
@@ -66,6 +62,10 @@ pub struct CommandOutput {
     /// What is not shown whole, for the path.
     #[serde(skip)]
     pub cut: Vec<CutPart>,
+    /// Standard output; of very much the beginning and the end.
+    pub stdout: String,
+    /// Standard error; of very much the beginning and the end.
+    pub stderr: String,
 }
 
 /// A command line for some shell.

@@ -23,8 +23,6 @@ pub struct Params {
 pub struct Output {
     /// The absolute path.
     path: String,
-    /// The text, or its beginning.
-    content: String,
     /// The size of the whole file in bytes.
     size: u64,
     /// Whether `content` is only the beginning.
@@ -32,6 +30,8 @@ pub struct Output {
     /// The artifact that holds the whole text, when `content` is only the beginning.
     #[serde(skip_serializing_if = "Option::is_none")]
     artifact_id: Option<String>,
+    /// The text, or its beginning.
+    content: String,
 }
 
 pub(super) struct ReadFile(pub(super) Host);

@@ -75,8 +75,6 @@ pub enum Output {
         status: u16,
         /// Response content type.
         content_type: String,
-        /// The body as text; a page of HTML as its readable part.
-        content: String,
         /// Whether something is missing from the content.
         truncated: bool,
         /// How large the whole is, where that is known.
@@ -87,15 +85,17 @@ pub enum Output {
         /// The title of a page.
         #[serde(skip_serializing_if = "Option::is_none")]
         title: Option<String>,
-        /// Links on a page, at most 50.
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        links: Vec<Link>,
         /// The artifact that holds all of the text, when not all is shown.
         #[serde(skip_serializing_if = "Option::is_none")]
         artifact_id: Option<String>,
         /// Requested values that a limit lowered.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         lowered: Vec<Lowered>,
+        /// The body as text; a page of HTML as its readable part.
+        content: String,
+        /// Links on a page, at most 50.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        links: Vec<Link>,
     },
     /// Where it was saved.
     Download {
