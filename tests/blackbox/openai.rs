@@ -236,14 +236,8 @@ fn a_named_session_hears_the_last_message_only() {
     let answer = "Good morning.";
     assert_eq!(
         texts,
-        [
-            "hello, look at this\n[a picture]",
-            answer,
-            "hello",
-            answer,
-            "hello",
-            answer
-        ]
+        ["hello, look at this\n[a picture]", answer, "hello", answer],
+        "`user` names no session"
     );
     let phone = gateway.client("phone");
     client_as(&gateway, &phone, "durable", "work");

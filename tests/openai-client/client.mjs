@@ -80,7 +80,7 @@ const cases = {
     return {
       header: await ask({ messages }, { headers }),
       metadata: await ask({ metadata: { session } }),
-      user: await ask({ user: session }),
+      user: await ask({ user: session, metadata: { trace: '7' }, store: true, verbosity: 'low', unheard_of: 1 }),
     };
   },
   async errors() {
@@ -93,7 +93,7 @@ const cases = {
       temperature: await refusal(ask({ temperature: 0.2 })),
       streamed: await refusal(ask({ stream: true, stop: ['x'] })),
       image: await refusal(ask({ messages: [user([{ type: 'image_url', image_url: { url: 'https://example.com/x.png' } }])] })),
-      session: await refusal(ask({ max_tokens: 5, user: 'work' })),
+      session: await refusal(ask({ max_tokens: 5, metadata: { session: 'work' } })),
       failed: await refusal(ask({ messages: [user('broken')] })),
       failedStream: await refusal(ask({ stream: true, messages: [user('broken')] })),
       cutStream: await refusal(ask({ stream: true, messages: [user('breaks later')] }).then(pieces)),
@@ -114,7 +114,7 @@ const cases = {
   async abort() {
     const hangUp = new AbortController();
     const messages = [user('forever')];
-    const named = session ? { user: session } : {};
+    const named = session ? { metadata: { session } } : {};
     const stream = await ask({ stream: true, messages, ...named }, { signal: hangUp.signal });
     let heard = '';
     for await (const piece of stream) {
@@ -136,7 +136,7 @@ const cases = {
     return answer;
   },
   async busy() {
-    return refusal(ask({ user: session }));
+    return refusal(ask({ metadata: { session } }));
   },
 };
 

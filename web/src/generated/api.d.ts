@@ -9463,7 +9463,8 @@ export interface operations {
                         role: "system" | "developer" | "user" | "assistant" | "tool" | "function";
                     }[];
                     /**
-                     * @description `session`: the session to say the last message in.
+                     * @description `session`: the session to say the last message in, where the header `x-session-key` does not name one. Other
+                     *     keys are accepted and ignored.
                      * @default null
                      */
                     metadata?: {
@@ -9493,12 +9494,6 @@ export interface operations {
                          */
                         include_usage?: boolean;
                     } | null;
-                    /**
-                     * @description The session to say the last message in, where `metadata.session` and the header
-                     *     `x-session-key` do not name one.
-                     * @default null
-                     */
-                    user?: string | null;
                 };
             };
         };

@@ -1,4 +1,5 @@
-//! What is asked at `/v1/chat/completions`. What an agent cannot be told is refused by name.
+//! What is asked at `/v1/chat/completions`. Fields that would change the answer and cannot be honoured are refused by
+//! name; hints, bookkeeping and unknown fields are accepted and change nothing.
 
 use manyhands_agent::Input;
 use manyhands_core::ToolError;
@@ -36,11 +37,8 @@ pub struct Ask {
     /// `{"type":"text"}`, or `{"type":"json_schema","json_schema":{"schema":…}}`.
     #[serde(default)]
     response_format: Option<Value>,
-    /// The session to say the last message in, where `metadata.session` and the header
-    /// `x-session-key` do not name one.
-    #[serde(default)]
-    user: Option<String>,
-    /// `session`: the session to say the last message in.
+    /// `session`: the session to say the last message in, where the header `x-session-key` does not name one. Other
+    /// keys are accepted and ignored.
     #[serde(default)]
     metadata: Option<Map<String, Value>>,
     /// What else was said.
@@ -90,16 +88,16 @@ pub(super) struct Talk {
     pub(super) input: Input,
 }
 
-/// Parameters that are taken when they say what happens anyway.
+/// Parameters that would change the answer, and the value that says what happens anyway. All others are hints.
 fn as_usual(name: &str) -> Option<Value> {
     Some(match name {
         "n" | "temperature" | "top_p" => json!(1),
         "presence_penalty" | "frequency_penalty" => json!(0),
-        "store" | "logprobs" => json!(false),
+        "logprobs" => json!(false),
         "parallel_tool_calls" => json!(true),
         "modalities" => json!(["text"]),
-        "service_tier" => json!("auto"),
         "tools" | "functions" => json!([]),
+        "stop" | "seed" | "tool_choice" | "function_call" | "logit_bias" | "audio" => Value::Null,
         _ => return None,
     })
 }
@@ -112,18 +110,17 @@ impl Ask {
     /// Refuses what would have to be ignored.
     pub(super) fn check(&self) -> Result<(), ToolError> {
         for (name, value) in &self.rest {
-            let usual = as_usual(name);
-            if value.is_null() || usual.as_ref().is_some_and(|usual| same(value, usual)) {
+            let Some(usual) = as_usual(name) else {
+                continue;
+            };
+            if value.is_null() || same(value, &usual) {
                 continue;
             }
-            let message = match (name.as_str(), usual) {
-                ("tools" | "functions" | "tool_choice" | "function_call", _) => {
+            let message = match name.as_str() {
+                "tools" | "functions" | "tool_choice" | "function_call" => {
                     "an agent calls its own tools; set which in [agents] of config.toml".to_owned()
                 }
-                (_, Some(usual)) => {
-                    format!("an agent cannot be told this; leave it out, or send {usual}")
-                }
-                (_, None) => "is not known here; leave it out".to_owned(),
+                _ => format!("an agent cannot be told this; leave it out, or send {usual}"),
             };
             return Err(ToolError::parameter(name, message));
         }
@@ -178,7 +175,7 @@ impl Ask {
         let named = self.metadata.as_ref().and_then(|m| m.get("session"));
         match named {
             Some(Value::String(key)) => Ok(Some(("metadata.session", key))),
-            Some(Value::Null) | None => Ok(self.user.as_deref().map(|key| ("user", key))),
+            Some(Value::Null) | None => Ok(None),
             Some(_) => {
                 let message = "must be the key of a session";
                 Err(ToolError::parameter("metadata.session", message))
@@ -333,7 +330,6 @@ mod tests {
             ("response_format", json!({ "type": "json_object" })),
             ("stream_options", json!({ "include_usage": true })),
             ("max_tokens", json!(0)),
-            ("hologram", json!(true)),
         ] {
             let body = json!({ "model": "main", "messages": hi(), name: value });
             let error = ask(body).err().expect(name);
@@ -344,6 +340,31 @@ mod tests {
             "presence_penalty": 0, "tools": [], "stop": null, "response_format": { "type": "text" },
         });
         assert_eq!(ask(usual).unwrap().input.text, "hi");
+    }
+
+    #[test]
+    fn hints_bookkeeping_and_unknown_fields_change_nothing() {
+        let body = json!({
+            "model": "main", "user": "work", "metadata": { "trace": "7" }, "store": true,
+            "service_tier": "flex", "safety_identifier": "s", "prompt_cache_key": "k",
+            "verbosity": "low", "hologram": { "a": 1 },
+            "messages": [
+                { "role": "system", "content": "be brief" },
+                { "role": "user", "content": "one" },
+                { "role": "assistant", "content": "two" },
+                { "role": "user", "content": "three" },
+            ],
+        });
+        let asked: Ask = serde_json::from_value(body).unwrap();
+        asked.check().unwrap();
+        assert!(
+            asked.session().unwrap().is_none(),
+            "no field but our own names a session"
+        );
+        let talk = asked.talk().unwrap();
+        assert_eq!(talk.system.as_deref(), Some("be brief"));
+        assert_eq!(talk.before.len(), 2);
+        assert_eq!(talk.input.text, "three");
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! `/v1`: an agent as a model, for programs that speak OpenAI's format.
 //!
 //! A request stands for itself: it is worked on in a session of its own that is removed when
-//! the answer is there. One that names a session (`x-session-key`, `metadata.session` or `user`)
-//! says its last message in that one. Tools are called inside, through the one path.
+//! the answer is there. One that names a session (`x-session-key` or `metadata.session`)
+//! says its last message in that one; `user` and other hints change nothing. Tools are called inside, through the one path.
 
 mod ask;
 mod completions;
