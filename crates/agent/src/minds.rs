@@ -539,7 +539,7 @@ impl Inner {
                 let all: Vec<Open> = open.iter().cloned().map(Open::of).collect();
                 let next = Open::next(&all, passed);
                 if next.is_none() {
-                    passed.clear(); // whoever let others go first is the first again
+                    passed.clear(); // turns that stepped aside come first again
                 }
                 next.or_else(|| open.into_iter().next())
             }

@@ -160,7 +160,7 @@ pub enum SendError {
     /// It was not sent, and never will be.
     #[error("{0}")]
     Never(String),
-    /// The same, because whoever it is for cannot be reached: they blocked us, or are not there.
+    /// The same, because the recipient is unreachable: they blocked the bot, or do not exist.
     #[error("{0}")]
     Unreachable(String),
     /// Nothing can be sent by this account before its owner does something.

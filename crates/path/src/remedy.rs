@@ -1,7 +1,7 @@
-//! Remedy: an error tells its reader what *they* can do about it.
+//! Remedy: hints that their reader can follow.
 //!
-//! Hints are written for whoever runs the gateway. Somebody who cannot reach its settings would be sent to a
-//! file they cannot open, so they are told to ask the owner instead.
+//! Hints are written for the owner. Other callers cannot open the settings, so for them such a hint becomes
+//! "ask the owner".
 
 use async_trait::async_trait;
 use manyhands_core::{Caller, Principal, ToolError};

@@ -90,8 +90,8 @@ impl Contacts {
         }))
     }
 
-    /// Creates the files that are missing, each with the template of a profile, so that whoever is told
-    /// to read them finds out how contacts are written.
+    /// Creates missing files, each with a profile template, so that a model that reads them learns the
+    /// format.
     pub fn prepare(&self) -> Result<(), ContactError> {
         let inner = &self.0;
         let _one = inner.writing.lock().unwrap_or_else(|e| e.into_inner());
@@ -212,8 +212,8 @@ impl Contacts {
         })
     }
 
-    /// Takes note whether whoever has this private chat could be reached: if not, nothing is sent to
-    /// them for a while; if so, it may be again.
+    /// Records whether the contact with this private chat could be reached. An unreachable contact is in
+    /// cooldown until that expires or a delivery succeeds.
     pub fn sent_to(&self, channel: &str, chat: &str, well: bool) -> Result<(), ContactError> {
         let has = |profile: &Profile| {
             let own: [&str; 2] = match channel {

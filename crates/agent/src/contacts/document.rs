@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::profile::{Profile, yaml};
 use crate::lines::{Lines, Part};
 
-/// How a contact is written, for whoever edits a new file. A comment is no contact.
+/// Template of a contact profile, as a comment: it is not parsed as a contact.
 const TEMPLATE: &str = include_str!("template.md");
 
 /// A contact where it stands.

@@ -198,7 +198,7 @@ impl Turn {
         if self.record.state == TurnState::Queued {
             self.begin().await?;
         } else if !self.conversation.has(&self.record.id) {
-            return Err(Halt::Stopped); // the session was begun anew while it let others go first
+            return Err(Halt::Stopped); // the session was reset while this turn stepped aside
         } else {
             self.wait_for_tools().await?;
         }

@@ -95,8 +95,8 @@ impl Chats {
         }))
     }
 
-    /// Refuses a group or channel that the owner's list leaves out. Where the conversation itself is,
-    /// whoever speaks was let in already.
+    /// Refuses a group or channel that `allow_groups` excludes. Not for the chat of the conversation itself:
+    /// its members were admitted already.
     pub(crate) fn may_reach(&self, place: &Place, parameter: &str) -> Result<(), ToolError> {
         let settings = self.0.settings.current();
         let Some(channel) = settings.channels.get(&place.channel) else {

@@ -209,8 +209,8 @@ impl Chats {
             Err(SendError::Unknown(panicked.to_string()))
         });
         pace.arrived(&row.lane, message.to.is_shared(), can);
-        // Only what the platform says of whoever it is for tells whether they can be reached: a message
-        // that is refused for its form, or an account that is out of order, says nothing of them.
+        // Only the platform's verdict about the recipient counts: a malformed message or a broken account
+        // says nothing about whether the recipient is reachable.
         let reached = match &sent {
             Ok(_) => Some(true),
             Err(SendError::Unreachable(_)) => Some(false),

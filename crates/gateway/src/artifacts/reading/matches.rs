@@ -85,7 +85,11 @@ impl Pattern {
             // An empty answer could also mean that something went wrong.
             let lines = if unended { number } else { number - 1 };
             return Ok(Part {
-                content: format!("no line matches {:?} ({lines} lines searched)\n", self.text),
+                content: format!(
+                    "no line matches {:?} ({lines} {} searched)\n",
+                    self.text,
+                    if lines == 1 { "line" } else { "lines" }
+                ),
                 next: None,
             });
         }

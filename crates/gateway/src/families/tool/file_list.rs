@@ -34,7 +34,7 @@ pub struct Output {
     /// How many entries there are, when not all are listed.
     #[serde(skip_serializing_if = "Option::is_none")]
     total: Option<u64>,
-    /// There when even more exist: counting stops at 250,000.
+    /// True if there are more: counting stops at 250,000.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     total_is_minimum: bool,
     /// How many things were left out: pipes, sockets, links that lead outside or nowhere.
