@@ -19,6 +19,9 @@ PAGE_SOURCES := $(shell find web -type f -not -path 'web/node_modules/*' -not -p
 # The chat platforms' own libraries, from PyPI.
 PLATFORMS := $(abspath $(TARGET))/platforms
 
+# Third-party clients and servers, from PyPI and npm.
+INTEROP := $(abspath $(TARGET))/interop
+
 # A small real model and the server of llama.cpp, from PyPI.
 MODEL := $(abspath $(TARGET))/test-model
 
@@ -27,10 +30,10 @@ export CARGO_INCREMENTAL := 0
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help up vectors test browser screenshots bench fmt lint conformance platforms deny test-model fuzz
+.PHONY: help up vectors test browser screenshots bench fmt lint conformance interop interop-newer platforms deny test-model fuzz
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 up: vectors $(PAGE) ## Build the gateway and start it on this machine
 	cargo build --profile quick --locked -p manyhands
@@ -87,6 +90,13 @@ ifdef DATA
 	tests/conformance/jsonpath $(TARGET)/debug/manyhands $(DATA)/jsonpath/cts.json
 	$(MAKE) --no-print-directory platforms DATA=$(DATA)
 endif
+
+interop: ## Run third-party clients and servers against the binary; SUITES="v1_python acp" runs some of them
+	cargo build --locked -p manyhands
+	tests/interop/run $(TARGET)/debug/manyhands $(INTEROP) $(SUITES)
+
+interop-newer: ## List third-party packages of `make interop` that have newer versions
+	tests/interop/run --newer $(INTEROP)
 
 platforms: $(PLATFORMS)/.ready ## Hold what channels say against what the platforms publish (DATA=folder), and ask the platforms' own libraries
 	@test -n "$(DATA)" || { echo "say where the descriptions lie: make platforms DATA=folder" >&2; exit 1; }
