@@ -6,6 +6,7 @@
 
 mod archive;
 mod asking;
+mod client;
 mod commands;
 pub mod contacts;
 mod conversation;
@@ -40,6 +41,7 @@ pub mod todo;
 mod turn;
 
 pub use asking::{Answer, Asked, End};
+pub use client::{ClientRequest, ClientTool, Handover};
 pub use commands::{CommandReply, Directives, Heard, slash_commands};
 pub use contacts::{Contacts, Seen};
 pub use delete::{Closed, Gone};

@@ -46,5 +46,6 @@ pub use price::Prices;
 pub use provider::Secrets;
 pub use reply::{Attempt, Cost, Delta, Failure, Reply, StopReason, Usage};
 pub use request::{
-    Account, OutputSchema, Request, SystemPart, Thinking, ToolChoice, ToolDef, UnknownThinking,
+    Account, OutputSchema, Request, Sampling, SystemPart, Thinking, ToolChoice, ToolDef,
+    UnknownThinking,
 };

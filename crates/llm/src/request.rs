@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use crate::message::Message;
 use crate::model::ModelId;
@@ -31,8 +31,8 @@ pub struct Request {
     pub max_output_tokens: Option<u32>,
     /// What the reply's text has to be. The caller checks it: not every provider can enforce it.
     pub output: Option<OutputSchema>,
-    /// How freely to choose words, where the model lets one say.
-    pub temperature: Option<f64>,
+    /// How the model chooses its words, where it can be told.
+    pub sampling: Sampling,
     /// What requests with the same beginning have in common, so that a provider's cache finds it.
     pub cache_key: Option<String>,
     /// Whose money it is.
@@ -76,7 +76,8 @@ pub struct ToolDef {
 }
 
 /// Whether a model may, must or must not call tools.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ToolChoice {
     /// It may.
     #[default]
@@ -152,6 +153,61 @@ impl fmt::Display for Thinking {
     }
 }
 
+/// How a model chooses its words. Each format sends what it has a field for and notes what it leaves out.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Sampling {
+    /// 0 is the most predictable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    /// Only the most likely tokens that together have this probability.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub top_p: Option<f64>,
+    /// Only this many of the most likely tokens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub top_k: Option<u32>,
+    /// Texts at which the reply ends.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stop: Vec<String>,
+    /// The same seed should give the same reply.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<i64>,
+    /// Against words that occurred at all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub presence_penalty: Option<f64>,
+    /// Against words, by how often they occurred.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frequency_penalty: Option<f64>,
+    /// How much more or less likely single tokens become, by token id.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub logit_bias: Map<String, Value>,
+    /// Whether one reply may call several tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parallel_calls: Option<bool>,
+}
+
+impl Sampling {
+    /// Its fields by the names of OpenAI's format, without those that are not set.
+    pub(crate) fn fields(&self) -> Vec<(&'static str, Value)> {
+        let stop = (!self.stop.is_empty()).then(|| json!(self.stop));
+        let bias = (!self.logit_bias.is_empty()).then(|| json!(self.logit_bias));
+        let all = [
+            ("temperature", self.temperature.map(Value::from)),
+            ("top_p", self.top_p.map(Value::from)),
+            ("top_k", self.top_k.map(Value::from)),
+            ("stop", stop),
+            ("seed", self.seed.map(Value::from)),
+            ("presence_penalty", self.presence_penalty.map(Value::from)),
+            ("frequency_penalty", self.frequency_penalty.map(Value::from)),
+            ("logit_bias", bias),
+            ("parallel_tool_calls", self.parallel_calls.map(Value::from)),
+        ];
+        let set = all.into_iter();
+        set.filter_map(|(name, value)| Some((name, value?)))
+            .collect()
+    }
+}
+
 /// What the text of a reply has to be.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OutputSchema {
@@ -159,6 +215,17 @@ pub struct OutputSchema {
     pub name: String,
     /// Its JSON schema.
     pub schema: Value,
+}
+
+impl OutputSchema {
+    /// The schema of any JSON object, which formats have an option of its own for.
+    pub fn any_object() -> Value {
+        json!({ "type": "object" })
+    }
+
+    pub(crate) fn is_any_object(&self) -> bool {
+        self.schema == Self::any_object()
+    }
 }
 
 /// Whose money a call spends.

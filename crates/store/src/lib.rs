@@ -22,6 +22,7 @@ mod chats;
 mod collections;
 mod columns;
 mod connections;
+mod continuations;
 mod cron;
 mod error;
 mod hex;
@@ -64,6 +65,7 @@ pub use collections::{
     UnknownWord, VaultEntry,
 };
 pub use connections::{ConnectionKind, ConnectionRecord, ConnectionStatus, Connections};
+pub use continuations::Continuations;
 pub use cron::{
     Claim, Cron, JobCounts, JobFilter, JobKind, JobRecord, JobRoom, MissedRuns, Overlap, RunEnd,
     RunRecord, RunState,

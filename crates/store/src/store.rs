@@ -13,6 +13,7 @@ use crate::blobs::{Blobs, Disk, Metered, blob_path};
 use crate::chats::Chats;
 use crate::collections::{Collections, FOLDER as COLLECTIONS};
 use crate::connections::Connections;
+use crate::continuations::Continuations;
 use crate::cron::Cron;
 use crate::error::StoreError;
 use crate::home::{self, BLOBS, DATABASE};
@@ -42,6 +43,7 @@ struct Inner {
     pins: Pins,
     provenance: Provenance,
     connections: Connections,
+    continuations: Continuations,
     cron: Cron,
     sessions: Sessions,
     mail: AgentMail,
@@ -106,6 +108,7 @@ impl Store {
             pins: Pins::new(sql.clone()),
             provenance: Provenance::open(sql.clone()).await?,
             connections: Connections::new(sql.clone()),
+            continuations: Continuations::new(sql.clone()),
             cron: Cron::new(sql.clone()),
             sessions: Sessions::new(sql.clone(), approvals.changes().clone()),
             mail: AgentMail::new(sql.clone()),
@@ -144,6 +147,11 @@ impl Store {
     /// What the tools of MCP servers said of themselves.
     pub fn pins(&self) -> &Pins {
         &self.inner.pins
+    }
+
+    /// What agents did in requests whose clients run tools of their own.
+    pub fn continuations(&self) -> &Continuations {
+        &self.inner.continuations
     }
 
     /// What untrusted text had an influence on.

@@ -205,7 +205,10 @@ impl Minds {
             messages: vec![Message::user(question.user.to_string())],
             tool_choice: ToolChoice::None,
             max_output_tokens: Some(question.max_tokens),
-            temperature: Some(0.0),
+            sampling: manyhands_llm::Sampling {
+                temperature: Some(0.0),
+                ..Default::default()
+            },
             output: Some(OutputSchema {
                 name: question.name.to_owned(),
                 schema: question.schema.clone(),

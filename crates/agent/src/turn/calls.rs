@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::future::join_all;
 use manyhands_core::{CallId, CallRequest, Effects, ErrorCode, Progress, Reach, ToolError};
-use manyhands_llm::{Arguments, Message, ToolCall, ToolResult};
+use manyhands_llm::{Arguments, Message, StopReason, ToolCall, ToolResult};
 use manyhands_store::{Act, CallRecord, CallState, TurnState};
 use serde_json::Value;
 
 use super::witness::CallWitness;
-use super::{Halt, Turn};
+use super::{Halt, Said, Turn};
 use crate::event::What;
-use crate::outcome::{Failure, FailureKind};
+use crate::outcome::{Failure, FailureKind, Outcome};
 use crate::plan::Plan;
 use crate::shape::{Given, Made, RESULT_ROOM, Shape, is_given};
 
@@ -26,7 +26,9 @@ struct Place {
 impl Turn {
     /// Runs what the last reply asked for, and gives the model what came of it. Calls that only
     /// look run together; the others one by one. What was started before a crash is not run again.
-    pub(super) async fn run_calls(&mut self) -> Result<(), Halt> {
+    ///
+    /// `Some` ends the turn: the reply has calls for the client too, who sends their results with its next request.
+    pub(super) async fn run_calls(&mut self) -> Result<Option<Said>, Halt> {
         let step = self.work.step;
         let mut places = self.places(step).await?;
         let mut given: Vec<Given> = Vec::with_capacity(places.len());
@@ -76,7 +78,13 @@ impl Turn {
         };
         // By their order: a careless model may call two things by one id.
         let calls = self.conversation.open_calls(&self.record.id).into_iter();
-        Ok(calls.zip(records).map(place).collect())
+        let places = calls.zip(records).map(place);
+        Ok(places.filter(|place| self.is_own(&place.call)).collect())
+    }
+
+    /// Whether a call is run here, not by the client.
+    fn is_own(&self, call: &ToolCall) -> bool {
+        self.input.client_tool(&call.name).is_none()
     }
 
     fn count_repeats(&mut self, place: &Place) {
@@ -249,8 +257,9 @@ impl Turn {
     }
 
     /// The results become part of the conversation, in the order of the calls.
-    async fn give(&mut self, step: i64, given: Vec<Given>) -> Result<(), Halt> {
+    async fn give(&mut self, step: i64, given: Vec<Given>) -> Result<Option<Said>, Halt> {
         let calls = self.conversation.open_calls(&self.record.id);
+        let (calls, left): (Vec<_>, Vec<_>) = calls.into_iter().partition(|call| self.is_own(call));
         let made: Vec<_> = given.iter().map(|given| given.made).collect();
         let result = |(call, given): (ToolCall, Given)| ToolResult {
             id: call.id,
@@ -261,15 +270,20 @@ impl Turn {
         let results = calls.into_iter().zip(given).map(result).collect();
         let message = Message::Tool { results };
         self.work.step = step + 1;
-        let mut acts = vec![
-            self.append_results(&message, &made),
-            self.moved(TurnState::Running, None),
-        ];
+        let (stop, text) = (StopReason::Calls, String::new());
+        let moved = match left.is_empty() {
+            true => self.moved(TurnState::Running, None),
+            false => {
+                let outcome = Outcome::answered(&text, stop, self.work.usage);
+                self.moved(TurnState::Done, Some(outcome.json()))
+            }
+        };
+        let mut acts = vec![self.append_results(&message, &made), moved];
         // With the text itself: the next turn of the conversation reads it too.
         acts.extend(self.newly_tainted());
         self.commit(acts).await?;
         self.keep_results(message, made);
-        Ok(())
+        Ok((!left.is_empty()).then_some(Said { text, stop }))
     }
 }
 

@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
+use crate::client::{ClientRequest, ClientTool};
 use crate::conversation::{Conversation, body, body_of_results, kind};
 use crate::event::{TurnUsage, What};
 use crate::fence;
@@ -33,7 +34,7 @@ use crate::settings::{AgentSettings, SessionSettings, TurnLimits};
 use crate::shape::Made;
 
 /// What was said.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Input {
     /// The text.
     pub text: String,
@@ -52,6 +53,9 @@ pub struct Input {
     /// Another level of thinking than the session's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thinking: Option<manyhands_llm::Thinking>,
+    /// How the client of one request asks, where it speaks a model's own format.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<Box<ClientRequest>>,
 }
 
 impl Input {
@@ -59,12 +63,29 @@ impl Input {
     pub fn text(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
-            pictures: Vec::new(),
-            tools: None,
-            model: None,
-            output: None,
-            thinking: None,
+            ..Self::default()
         }
+    }
+
+    /// Whether it asks for nothing but an answer, so that a running turn may take it in.
+    fn is_plain(&self) -> bool {
+        self.tools.is_none()
+            && self.model.is_none()
+            && self.output.is_none()
+            && self.thinking.is_none()
+            && self.client.is_none()
+    }
+
+    /// Whether there is nothing new to say: the conversation that is there is to be continued.
+    fn continues(&self) -> bool {
+        let client = self.client.as_ref();
+        client.is_some_and(|client| client.continues)
+    }
+
+    /// The tool of this name that the client runs.
+    pub(crate) fn client_tool(&self, name: &str) -> Option<&ClientTool> {
+        let client = self.client.as_ref()?;
+        client.tools.iter().find(|tool| tool.name == name)
     }
 }
 
@@ -197,14 +218,16 @@ impl Turn {
     async fn go_on(&mut self) -> Result<Halt, Halt> {
         if self.record.state == TurnState::Queued {
             self.begin().await?;
-        } else if !self.conversation.has(&self.record.id) {
+        } else if !self.input.continues() && !self.conversation.has(&self.record.id) {
             return Err(Halt::Stopped); // the session was reset while this turn stepped aside
         } else {
             self.wait_for_tools().await?;
         }
         loop {
             if !self.conversation.open_calls(&self.record.id).is_empty() {
-                self.run_calls().await?;
+                if let Some(said) = self.run_calls().await? {
+                    return Ok(Halt::Done(said));
+                }
                 self.take_in().await?;
             }
             if let Some(said) = self.next_reply().await? {
@@ -223,19 +246,26 @@ impl Turn {
         self.work.tainted.absorb(&origin.taint());
         self.work.tainted.absorb(&self.session.taint);
         self.work.tainted.absorb(&self.agent.taint);
-        let message = as_message(&input, &origin);
-        let mut acts = vec![
-            self.moved(TurnState::Running, None),
-            self.append(kind::USER, &message),
-        ];
+        if let Some(client) = &input.client {
+            self.work.tainted.absorb(&client.taint);
+        }
+        let message = (!input.continues()).then(|| as_message(&input, &origin));
+        let mut acts = vec![self.moved(TurnState::Running, None)];
+        acts.extend(
+            message
+                .iter()
+                .map(|message| self.append(kind::USER, message)),
+        );
         acts.extend(self.newly_tainted());
         let begun = self.commit(acts).await;
         begun.map_err(|halt| match halt {
             Halt::Stopped => Halt::Again,
             other => other,
         })?;
-        self.tell_taken(&self.record.run_id, &message, None);
-        self.keep(message);
+        if let Some(message) = message {
+            self.tell_taken(&self.record.run_id, &message, None);
+            self.keep(message);
+        }
         self.record.state = TurnState::Running;
         self.record.started = self.record.started.or(Some(self.session.updated));
         Ok(())
@@ -257,11 +287,7 @@ impl Turn {
             let Ok(input) = serde_json::from_str::<Input>(&waiting.input) else {
                 continue;
             };
-            let special = input.tools.is_some()
-                || input.model.is_some()
-                || input.output.is_some()
-                || input.thinking.is_some();
-            if !ours || special {
+            if !ours || !input.is_plain() {
                 continue;
             }
             let message = as_message(&input, &self.origin);

@@ -3,11 +3,12 @@
 use manyhands_core::Timestamp;
 use manyhands_llm::{
     Account, Delta, ErrorKind, ModelError, OutputSchema, Reply, Request, StopReason, SystemPart,
-    ToolChoice,
+    ToolChoice, ToolDef,
 };
 use manyhands_store::{Act, CallRecord, CallState, TurnState, Usage};
 
 use super::{Halt, Said, Turn};
+use crate::client::ClientTool;
 use crate::conversation::kind;
 use crate::event::What;
 use crate::outcome::{Failure, Outcome};
@@ -68,22 +69,29 @@ impl Turn {
             system.push(SystemPart::changing(CONCLUDE));
         }
         let model = self.input.model.clone();
+        let client = self.input.client.as_deref();
+        let tool_choice = match client {
+            _ if last => ToolChoice::None,
+            // A call that has to be made is made once: after it the model decides.
+            Some(client) if self.work.step == 0 => client.tool_choice.clone(),
+            Some(client) if client.tool_choice == ToolChoice::None => ToolChoice::None,
+            _ => ToolChoice::Auto,
+        };
         Request {
             model: model
                 .or_else(|| self.settings.model.clone())
                 .or_else(|| self.agent.model.clone()),
             system,
             messages: self.conversation.messages(),
-            tools: toolset(&self.minds.path.catalogue(), &self.shape()),
-            tool_choice: if last {
-                ToolChoice::None
-            } else {
-                ToolChoice::Auto
-            },
+            tools: self.tools(),
+            tool_choice,
+            sampling: client.map_or_else(Default::default, |client| client.sampling.clone()),
             thinking: (self.input.thinking)
                 .or(self.settings.thinking_level)
                 .or(self.agent.thinking),
-            max_output_tokens: self.settings.max_tokens,
+            max_output_tokens: client
+                .and_then(|client| client.max_tokens)
+                .or(self.settings.max_tokens),
             output: self.input.output.clone().map(|schema| OutputSchema {
                 name: "answer".to_owned(),
                 schema,
@@ -96,6 +104,17 @@ impl Turn {
             },
             ..Request::default()
         }
+    }
+
+    /// The tools that the model is shown: the agent's own, then the client's. Where both have a name, the client's
+    /// counts: it expects to run what it offered.
+    fn tools(&self) -> Vec<ToolDef> {
+        let mut tools = toolset(&self.minds.path.catalogue(), &self.shape());
+        if let Some(client) = &self.input.client {
+            tools.retain(|tool| self.input.client_tool(&tool.name).is_none());
+            tools.extend(client.tools.iter().map(ClientTool::shown));
+        }
+        tools
     }
 
     /// What decides which tools the turn has.
@@ -136,14 +155,19 @@ impl Turn {
             })
             .collect();
         let text = reply.text();
-        if asked.is_empty() {
-            let stop = reply.stop;
-            let text = match (stop, text.is_empty()) {
+        let own = asked
+            .iter()
+            .any(|call| self.input.client_tool(&call.tool).is_none());
+        if !own {
+            // With nothing to run here the turn ends, with an answer or with calls for the client.
+            let (stop, calls) = (reply.stop, !asked.is_empty());
+            let text = match (stop, text.is_empty() && !calls) {
                 (StopReason::End | StopReason::Calls, true) => {
                     "(the model said nothing)".to_owned()
                 }
                 _ => text,
             };
+            let stop = if calls { StopReason::Calls } else { stop };
             let outcome = Outcome::answered(&text, stop, self.work.usage);
             acts.push(self.moved(TurnState::Done, Some(outcome.json())));
             self.commit(acts).await?;

@@ -69,10 +69,16 @@ pub fn seat(parts: &Parts) -> Option<&Arc<Seat>> {
     parts.extensions.get::<Arc<Seat>>()
 }
 
-/// The token in the Authorization header. It counts nowhere else, least of all in a cookie: browsers add those by
-/// themselves, also to requests to other servers of the same host.
+/// The token in the Authorization header, or under `/v1` in `x-api-key`, where Anthropic's clients send it. It counts
+/// nowhere else, least of all in a cookie: browsers add those by themselves, also to requests to other servers of the
+/// same host.
 pub fn bearer(parts: &Parts) -> Option<&str> {
-    let value = parts.headers.get(header::AUTHORIZATION)?.to_str().ok()?;
+    let Some(value) = parts.headers.get(header::AUTHORIZATION) else {
+        let key = parts.headers.get("x-api-key");
+        let key = key.filter(|_| parts.uri.path().starts_with("/v1/"));
+        return key?.to_str().ok().map(str::trim);
+    };
+    let value = value.to_str().ok()?;
     let (scheme, token) = value.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }

@@ -61,7 +61,7 @@ fn preflight() -> Response {
         ),
         (
             header::ACCESS_CONTROL_ALLOW_HEADERS,
-            "authorization, content-type, mcp-protocol-version, mcp-method, mcp-name",
+            "authorization, content-type, mcp-protocol-version, mcp-method, mcp-name, x-api-key, x-session-key, anthropic-version",
         ),
         (header::ACCESS_CONTROL_MAX_AGE, "600"),
     ];

@@ -8,6 +8,7 @@ use super::routes::Route;
 use super::{chat, chat_answer, v1};
 
 /// What programs under `/v1` speak.
+const ANTHROPIC: &str = "Anthropic's format";
 const OPENAI: &str = "OpenAI's format";
 
 /// What agents, their sessions and their models are asked by.
@@ -57,9 +58,42 @@ pub(super) fn table() -> Vec<Route> {
                 Token,
                 "Ask an agent in OpenAI's format, also for a stream",
             )
-            .request::<v1::Ask>()
+            .request::<v1::ChatRequest>()
             .answers_in(OPENAI),
             post(v1::complete),
+        ),
+        (
+            op(
+                "post",
+                "/v1/responses",
+                Token,
+                "Ask an agent in OpenAI's Responses format, also for a stream",
+            )
+            .request::<v1::ResponsesRequest>()
+            .answers_in(OPENAI),
+            post(v1::respond),
+        ),
+        (
+            op(
+                "post",
+                "/v1/messages",
+                Token,
+                "Ask an agent in Anthropic's format, also for a stream",
+            )
+            .request::<v1::MessagesRequest>()
+            .answers_in(ANTHROPIC),
+            post(v1::message),
+        ),
+        (
+            op(
+                "post",
+                "/v1/messages/count_tokens",
+                Token,
+                "Estimate the tokens of a conversation in Anthropic's format",
+            )
+            .request::<v1::MessagesRequest>()
+            .answers_in(ANTHROPIC),
+            post(v1::count),
         ),
         op(
             "get",

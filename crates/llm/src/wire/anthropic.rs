@@ -4,12 +4,14 @@ use manyhands_core::Ids;
 use serde_json::{Value, json};
 
 use super::claude::{Case, Claude, Thought};
-use super::{Ask, Decoder, Prepared, Wire, anthropic_reply, fitting, instruction, schema, system};
+use super::{
+    Ask, Decoder, Prepared, Wire, anthropic_reply, fitting, instruction, sample, schema, system,
+};
 use crate::error::Fault;
 use crate::message::{Block, Message, Opaque, ReplyBlock, ToolResult};
 use crate::offered::Offered;
 use crate::provider::Line;
-use crate::request::{Thinking, ToolChoice};
+use crate::request::{Sampling, Thinking, ToolChoice};
 
 const VERSION: &str = "v1";
 /// The longest id of a call.
@@ -92,16 +94,26 @@ fn body(ask: &Ask<'_>, notes: &mut Vec<String>) -> Value {
     if !request.tools.is_empty() {
         body["tools"] = tools(ask);
         body["tool_choice"] = choice;
+        if request.sampling.parallel_calls == Some(false) && request.tool_choice != ToolChoice::None
+        {
+            body["tool_choice"]["disable_parallel_tool_use"] = json!(true);
+        }
     }
     set(&mut body, "output_config", output_config(&thought, format));
     set(&mut body, "thinking", thought.thinking);
-    if let Some(temperature) = request.temperature {
-        if thinks || !claude.takes_temperature() {
-            notes.push("temperature was left out: this model does not take one here".into());
-        } else {
-            body["temperature"] = json!(temperature);
-        }
-    }
+    let freely = !thinks && claude.takes_temperature();
+    // With `parallel_tool_calls` false the choice says so; true is what happens anyway.
+    let sampling = Sampling {
+        parallel_calls: None,
+        ..request.sampling.clone()
+    };
+    sample(&mut body, &sampling, notes, |field| match field {
+        "stop" => Some("stop_sequences"),
+        "temperature" | "top_k" if freely => Some(field),
+        // Newer models take one of the two.
+        "top_p" if freely && sampling.temperature.is_none() => Some(field),
+        _ => None,
+    });
     body
 }
 
@@ -121,7 +133,9 @@ fn output_config(thought: &Thought, format: Option<Value>) -> Option<Value> {
 /// The schema of the reply, where the model can be held to it.
 fn format(ask: &Ask<'_>, claude: Claude) -> Option<Value> {
     let output = ask.request.output.as_ref()?;
-    let schema = schema::closed(&output.schema).filter(|_| claude.structured())?;
+    // A schema that names no property would only let through an empty object.
+    let able = claude.structured() && !output.is_any_object();
+    let schema = schema::closed(&output.schema).filter(|_| able)?;
     Some(json!({ "type": "json_schema", "schema": schema }))
 }
 

@@ -4,8 +4,8 @@ use manyhands_core::Ids;
 use serde_json::{Value, json};
 use url::Url;
 
-use super::gpt::{self, Gpt, NO_TEMPERATURE};
-use super::{Ask, Decoder, Prepared, Wire, chat_reply, fitting, schema, whole_system};
+use super::gpt::{self, Gpt};
+use super::{Ask, Decoder, Prepared, Wire, chat_reply, fitting, sample, schema, whole_system};
 use crate::error::Fault;
 use crate::message::{Block, Message, ReplyBlock, ToolResult};
 use crate::offered::Offered;
@@ -83,20 +83,25 @@ fn body(ask: &Ask<'_>, official: bool, notes: &mut Vec<String>) -> Value {
         body["tool_choice"] = choice(&request.tool_choice);
     }
     if let Some(output) = &request.output {
-        body["response_format"] = json!({
-            "type": "json_schema",
-            "json_schema": {
-                "name": output.name,
-                "schema": output.schema,
-                "strict": schema::is_strict(&output.schema),
-            },
-        });
+        body["response_format"] = match output.is_any_object() {
+            true => json!({ "type": "json_object" }),
+            false => json!({
+                "type": "json_schema",
+                "json_schema": {
+                    "name": output.name,
+                    "schema": output.schema,
+                    "strict": schema::is_strict(&output.schema),
+                },
+            }),
+        };
     }
-    match request.temperature {
-        Some(_) if gpt.thinks() => notes.push(NO_TEMPERATURE.into()),
-        Some(temperature) => body["temperature"] = json!(temperature),
-        None => {}
-    }
+    sample(&mut body, &request.sampling, notes, |field| match field {
+        "parallel_tool_calls" if request.tools.is_empty() => None,
+        "top_k" if official => None, // an addition of other servers
+        "parallel_tool_calls" | "seed" => Some(field),
+        _ if gpt.thinks() => None,
+        _ => Some(field),
+    });
     if let Some(key) = request.cache_key.as_ref().filter(|_| official) {
         body["prompt_cache_key"] = json!(key);
     }
@@ -236,7 +241,7 @@ fn result_of(result: &ToolResult, waiting: &mut Vec<Block>) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::{Request, Thinking};
+    use crate::request::{Request, Sampling, Thinking};
 
     #[test]
     fn openai_itself_gets_the_fields_that_are_its_own() {
@@ -244,7 +249,10 @@ mod tests {
             messages: vec![Message::user("hi")],
             cache_key: Some("s-1".into()),
             thinking: Some(Thinking::Xhigh),
-            temperature: Some(0.5),
+            sampling: Sampling {
+                temperature: Some(0.5),
+                ..Sampling::default()
+            },
             ..Request::default()
         };
         let model = "openai/gpt-5.5".parse().unwrap();
@@ -260,7 +268,10 @@ mod tests {
         assert_eq!(own["max_completion_tokens"], 100);
         assert_eq!(own["reasoning_effort"], "xhigh");
         assert_eq!(own.get("temperature"), None);
-        assert_eq!(notes, [NO_TEMPERATURE]);
+        assert_eq!(
+            notes,
+            ["temperature was left out: this model does not take it here"]
+        );
         let other = "here/qwen3".parse().unwrap();
         let ask = Ask {
             model: &other,

@@ -4,7 +4,7 @@ use manyhands_core::Ids;
 use serde_json::{Value, json};
 
 use super::{
-    Ask, Decoder, Prepared, Wire, fitting, gemini_reply, instruction, schema, whole_system,
+    Ask, Decoder, Prepared, Wire, fitting, gemini_reply, instruction, sample, schema, whole_system,
 };
 use crate::error::{ErrorKind, Fault};
 use crate::message::{Block, Message, Opaque, ReplyBlock, ToolResult};
@@ -87,9 +87,15 @@ fn body(ask: &Ask<'_>, notes: &mut Vec<String>) -> Value {
     if let Some(thinking) = thinking(request.thinking, &ask.model.model, version) {
         config["thinkingConfig"] = thinking;
     }
-    if let Some(temperature) = request.temperature {
-        config["temperature"] = json!(temperature);
-    }
+    sample(&mut config, &request.sampling, notes, |field| match field {
+        "temperature" | "seed" => Some(field),
+        "top_p" => Some("topP"),
+        "top_k" => Some("topK"),
+        "stop" => Some("stopSequences"),
+        "presence_penalty" => Some("presencePenalty"),
+        "frequency_penalty" => Some("frequencyPenalty"),
+        _ => None,
+    });
     let mut more = None;
     if let Some(output) = &request.output {
         // The second generation writes JSON or calls tools, not both.
@@ -98,7 +104,9 @@ fn body(ask: &Ask<'_>, notes: &mut Vec<String>) -> Value {
             notes.push("the reply's schema was asked for in words: tools are offered too".into());
         } else {
             config["responseMimeType"] = json!("application/json");
-            config["responseJsonSchema"] = output.schema.clone();
+            if !output.is_any_object() {
+                config["responseJsonSchema"] = output.schema.clone();
+            }
         }
     }
     let mut body = json!({ "contents": contents(ask, version), "generationConfig": config });

@@ -67,9 +67,6 @@ impl Gpt {
     }
 }
 
-/// Why the temperature was not sent.
-pub(super) const NO_TEMPERATURE: &str = "temperature was left out: this model does not take one";
-
 /// The models of `{"data": [{"id": …}]}`, as OpenAI and Anthropic list them, or of Ollama's
 /// `{"models": [{"name": …}]}`.
 pub(super) fn read_list(list: &Value) -> Option<Vec<Offered>> {

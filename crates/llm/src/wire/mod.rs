@@ -23,7 +23,7 @@ use crate::message::Message;
 use crate::model::ModelId;
 use crate::offered::Offered;
 use crate::provider::Line;
-use crate::request::{Request, SystemPart};
+use crate::request::{Request, Sampling, SystemPart};
 use crate::settings::ProviderKind;
 use crate::sse::Event;
 
@@ -104,6 +104,23 @@ fn whole_system(parts: &[SystemPart], more: Option<String>) -> Option<String> {
     let texts = [stable, rest, more.unwrap_or_default()];
     let texts: Vec<String> = texts.into_iter().filter(|text| !text.is_empty()).collect();
     (!texts.is_empty()).then(|| texts.join("\n\n"))
+}
+
+/// Puts into `body` those sampling fields that `named` gives a name, and notes the others.
+fn sample(
+    body: &mut Value,
+    sampling: &Sampling,
+    notes: &mut Vec<String>,
+    named: impl Fn(&'static str) -> Option<&'static str>,
+) {
+    for (field, value) in sampling.fields() {
+        match named(field) {
+            Some(name) => body[name] = value,
+            None => notes.push(format!(
+                "{field} was left out: this model does not take it here"
+            )),
+        }
+    }
 }
 
 /// What tells a model to write JSON where its provider cannot make it.

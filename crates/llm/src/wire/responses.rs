@@ -3,8 +3,8 @@
 use manyhands_core::Ids;
 use serde_json::{Value, json};
 
-use super::gpt::{self, Gpt, NO_TEMPERATURE};
-use super::{Ask, Decoder, Prepared, Wire, fitting, responses_reply, schema, whole_system};
+use super::gpt::{self, Gpt};
+use super::{Ask, Decoder, Prepared, Wire, fitting, responses_reply, sample, schema, whole_system};
 use crate::error::Fault;
 use crate::message::{Block, Message, Opaque, ReplyBlock, ToolResult};
 use crate::offered::Offered;
@@ -79,20 +79,22 @@ fn body(ask: &Ask<'_>, notes: &mut Vec<String>) -> Value {
         body["tool_choice"] = choice(&request.tool_choice);
     }
     if let Some(output) = &request.output {
-        body["text"] = json!({
-            "format": {
+        let format = match output.is_any_object() {
+            true => json!({ "type": "json_object" }),
+            false => json!({
                 "type": "json_schema",
                 "name": output.name,
                 "schema": output.schema,
                 "strict": schema::is_strict(&output.schema),
-            },
-        });
+            }),
+        };
+        body["text"] = json!({ "format": format });
     }
-    match request.temperature {
-        Some(_) if gpt.thinks() => notes.push(NO_TEMPERATURE.into()),
-        Some(temperature) => body["temperature"] = json!(temperature),
-        None => {}
-    }
+    sample(&mut body, &request.sampling, notes, |field| match field {
+        "parallel_tool_calls" if !request.tools.is_empty() => Some(field),
+        "temperature" | "top_p" if !gpt.thinks() => Some(field),
+        _ => None,
+    });
     if let Some(key) = &request.cache_key {
         body["prompt_cache_key"] = json!(key);
     }

@@ -2,8 +2,8 @@
 
 use manyhands_llm::settings::ProviderKind;
 use manyhands_llm::{
-    Arguments, Block, Message, ModelId, Opaque, OutputSchema, ReplyBlock, Request, SystemPart,
-    Thinking, ToolCall, ToolChoice, ToolDef, ToolResult,
+    Arguments, Block, Message, ModelId, Opaque, OutputSchema, ReplyBlock, Request, Sampling,
+    SystemPart, Thinking, ToolCall, ToolChoice, ToolDef, ToolResult,
 };
 use serde_json::{Value, json};
 
@@ -113,7 +113,10 @@ fn everything(model: &ModelId, own: Value) -> Request {
             name: "answer".into(),
             schema: json!({ "type": "object", "properties": { "ok": { "type": "boolean" } }, "required": ["ok"], "additionalProperties": false }),
         }),
-        temperature: Some(0.5),
+        sampling: Sampling {
+            temperature: Some(0.5),
+            ..Sampling::default()
+        },
         cache_key: Some("session-1".into()),
         ..Request::default()
     }
@@ -255,6 +258,87 @@ async fn only_the_stable_beginning_and_the_last_message_are_marked_for_the_cache
     let responses = crate::support::responses();
     let (body, _) = sent(&responses, responses.model, |_| {}).await;
     assert_eq!(body["prompt_cache_key"], "session-1");
+}
+
+#[tokio::test]
+async fn sampling_is_sent_in_each_format_and_what_has_no_field_is_noted() {
+    let sampled = |request: &mut Request| {
+        request.thinking = None;
+        request.sampling = Sampling {
+            temperature: Some(0.0),
+            top_p: Some(0.5),
+            top_k: Some(40),
+            stop: vec!["END".into()],
+            seed: Some(7),
+            presence_penalty: Some(0.25),
+            frequency_penalty: Some(-0.25),
+            logit_bias: json!({ "42": -100 }).as_object().unwrap().clone(),
+            parallel_calls: Some(false),
+        };
+    };
+    let formats = formats();
+    let (body, notes) = sent(&formats[0], "claude-sonnet-4-5", sampled).await;
+    assert_eq!(body["temperature"], 0.0);
+    assert_eq!(body["top_k"], 40);
+    assert_eq!(body["stop_sequences"], json!(["END"]));
+    assert_eq!(body["tool_choice"]["disable_parallel_tool_use"], true);
+    assert!(
+        notes.iter().any(|note| note.starts_with("seed ")),
+        "{notes:?}"
+    );
+    let (body, notes) = sent(&formats[1], "gpt-4o", sampled).await;
+    for (field, value) in [
+        ("temperature", json!(0.0)),
+        ("top_p", json!(0.5)),
+        ("top_k", json!(40)),
+        ("stop", json!(["END"])),
+        ("seed", json!(7)),
+        ("presence_penalty", json!(0.25)),
+        ("frequency_penalty", json!(-0.25)),
+        ("logit_bias", json!({ "42": -100 })),
+        ("parallel_tool_calls", json!(false)),
+    ] {
+        assert_eq!(body[field], value, "{field}");
+    }
+    assert!(notes.is_empty(), "{notes:?}");
+    let (body, notes) = sent(&formats[2], "gpt-4o", sampled).await;
+    assert_eq!(body["temperature"], 0.0);
+    assert_eq!(body["parallel_tool_calls"], false);
+    assert!(
+        notes.iter().any(|note| note.starts_with("stop ")),
+        "{notes:?}"
+    );
+    let (body, _) = sent(&formats[3], "gemini-3.5-flash", sampled).await;
+    let config = &body["generationConfig"];
+    assert_eq!(config["stopSequences"], json!(["END"]));
+    assert_eq!(config["seed"], 7);
+    assert_eq!(config["topP"], 0.5);
+    let (body, notes) = sent(&formats[1], "gpt-5.5", sampled).await;
+    assert_eq!(body.get("temperature"), None);
+    assert_eq!(
+        notes.len(),
+        7,
+        "a model that thinks takes none of them: {notes:?}"
+    );
+}
+
+#[tokio::test]
+async fn any_json_object_can_be_asked_for_in_each_format() {
+    let object = |request: &mut Request| {
+        request.output.as_mut().unwrap().schema = OutputSchema::any_object();
+    };
+    let formats = formats();
+    let (body, _) = sent(&formats[0], "claude-opus-5", object).await;
+    assert_eq!(body["output_config"].get("format"), None);
+    assert!(body["system"].to_string().contains("JSON Schema"));
+    let (body, _) = sent(&formats[1], "gpt-4o", object).await;
+    assert_eq!(body["response_format"], json!({ "type": "json_object" }));
+    let (body, _) = sent(&formats[2], "gpt-4o", object).await;
+    assert_eq!(body["text"]["format"], json!({ "type": "json_object" }));
+    let (body, _) = sent(&formats[3], "gemini-3.5-flash", object).await;
+    let config = &body["generationConfig"];
+    assert_eq!(config["responseMimeType"], "application/json");
+    assert_eq!(config.get("responseJsonSchema"), None);
 }
 
 #[tokio::test]

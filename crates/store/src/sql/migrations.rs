@@ -14,7 +14,7 @@ use crate::error::StoreError;
 type Step = (i64, &'static str, &'static str);
 
 /// Steps are appended and never edited once released.
-const STEPS: [Step; 18] = [
+const STEPS: [Step; 19] = [
     (
         1,
         "records",
@@ -88,6 +88,11 @@ const STEPS: [Step; 18] = [
         18,
         "browser_sessions",
         include_str!("../../migrations/0018_browser_sessions.sql"),
+    ),
+    (
+        19,
+        "continuation",
+        include_str!("../../migrations/0019_continuation.sql"),
     ),
 ];
 

@@ -1,4 +1,4 @@
-//! Errors as OpenAI's clients read them. Whatever refuses a request under `/v1` is put into
+//! Errors as clients of OpenAI's and Anthropic's formats read them. Whatever refuses a request under `/v1` is put into
 //! their shape here, so that nothing else has to know it.
 
 use axum::Json;
@@ -9,18 +9,23 @@ use http::{HeaderName, HeaderValue, header};
 use manyhands_core::{ErrorCode, ToolError};
 use serde_json::{Value, json};
 
-/// Puts refusals under `/v1` into OpenAI's shape.
+/// Puts refusals under `/v1` into the shape of the format that is spoken there.
 pub async fn speak(request: Request, next: Next) -> Response {
-    let ours = request.uri().path().starts_with("/v1/");
+    let path = request.uri().path();
+    let shape: fn(&ToolError) -> Value = match path {
+        "/v1/messages" | "/v1/messages/count_tokens" => anthropic,
+        _ if path.starts_with("/v1/") => openai,
+        _ => return next.run(request).await,
+    };
     let response = next.run(request).await;
     let error = response.extensions().get::<ToolError>().cloned();
     match error {
-        Some(error) if ours => translated(response, &error),
-        _ => response,
+        Some(error) => translated(response, &error, shape(&error)),
+        None => response,
     }
 }
 
-fn translated(response: Response, error: &ToolError) -> Response {
+fn translated(response: Response, error: &ToolError, shape: Value) -> Response {
     let (mut parts, _) = response.into_parts();
     parts.headers.remove(header::CONTENT_LENGTH);
     parts.headers.remove(header::CONTENT_TYPE);
@@ -31,7 +36,7 @@ fn translated(response: Response, error: &ToolError) -> Response {
             .headers
             .insert(name, HeaderValue::from_static("false"));
     }
-    let mut fresh = (parts.status, Json(shape(error))).into_response();
+    let mut fresh = (parts.status, Json(shape)).into_response();
     for (name, value) in &parts.headers {
         fresh.headers_mut().append(name, value.clone());
     }
@@ -48,8 +53,28 @@ fn failure(error: &ToolError) -> Option<&str> {
     error.details.as_ref()?["failure"].as_str()
 }
 
+/// An error in Anthropic's shape.
+pub(super) fn anthropic(error: &ToolError) -> Value {
+    let kind = match error.code {
+        ErrorCode::Unauthenticated => "authentication_error",
+        ErrorCode::InvalidArguments => "invalid_request_error",
+        ErrorCode::NotFound => "not_found_error",
+        ErrorCode::TooLarge if failure(error) == Some("context_overflow") => {
+            "invalid_request_error"
+        }
+        ErrorCode::TooLarge => "request_too_large",
+        ErrorCode::Forbidden => "permission_error",
+        ErrorCode::RateLimited => "rate_limit_error",
+        ErrorCode::BudgetExceeded => "billing_error",
+        ErrorCode::DeadlineExceeded => "timeout_error",
+        ErrorCode::Unavailable => "overloaded_error",
+        _ => "api_error",
+    };
+    json!({ "type": "error", "error": { "type": kind, "message": error.text() } })
+}
+
 /// An error in OpenAI's shape.
-pub(super) fn shape(error: &ToolError) -> Value {
+pub(super) fn openai(error: &ToolError) -> Value {
     const WRONG: &str = "invalid_request_error";
     let no_model = error
         .details

@@ -33,16 +33,20 @@ impl Since {
 }
 
 /// Whether whoever asks may talk to agents at all.
-fn may_talk(asker: &Admitted) -> Result<(), ToolError> {
+pub(super) fn may_talk(asker: &Admitted) -> Result<(), ToolError> {
     session_key(&asker.caller, &AgentId::main(), "main").map(drop)
 }
 
 fn shown(agent: &AgentId, since: &Since) -> Value {
+    // What OpenAI's clients read, and what Anthropic's read.
     json!({
         "id": format!("agent/{agent}"),
         "object": "model",
         "created": since.start.0 / 1_000,
         "owned_by": "manyhands",
+        "type": "model",
+        "display_name": agent,
+        "created_at": since.start.rfc3339(),
     })
 }
 
@@ -56,7 +60,14 @@ pub async fn list(
     let settings = gateway.settings.current();
     let models = names(&settings);
     let models: Vec<Value> = models.iter().map(|agent| shown(agent, &since)).collect();
-    Ok(Json(json!({ "object": "list", "data": models })))
+    let id = |model: Option<&Value>| model.map(|model| model["id"].clone());
+    Ok(Json(json!({
+        "object": "list",
+        "first_id": id(models.first()),
+        "last_id": id(models.last()),
+        "has_more": false,
+        "data": models,
+    })))
 }
 
 /// One agent as a model.

@@ -6,7 +6,7 @@ use super::{Checked, arguments_schema, ensure, id, list, name, only, post, text}
 use crate::fake::Heard;
 use crate::support::KEY;
 
-const FIELDS: [&str; 10] = [
+const FIELDS: [&str; 12] = [
     "model",
     "max_tokens",
     "stream",
@@ -17,6 +17,8 @@ const FIELDS: [&str; 10] = [
     "thinking",
     "output_config",
     "temperature",
+    "top_k",
+    "stop_sequences",
 ];
 
 pub fn check(heard: &Heard) -> Checked {

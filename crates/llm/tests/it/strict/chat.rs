@@ -6,7 +6,7 @@ use super::{Checked, arguments_schema, data_url, ensure, id, list, name, only, p
 use crate::fake::Heard;
 use crate::support::KEY;
 
-const FIELDS: [&str; 11] = [
+const FIELDS: [&str; 19] = [
     "model",
     "stream",
     "stream_options",
@@ -18,6 +18,14 @@ const FIELDS: [&str; 11] = [
     "tool_choice",
     "response_format",
     "temperature",
+    "top_p",
+    "top_k",
+    "stop",
+    "seed",
+    "presence_penalty",
+    "frequency_penalty",
+    "logit_bias",
+    "parallel_tool_calls",
 ];
 
 pub fn check(heard: &Heard) -> Checked {
@@ -43,11 +51,18 @@ pub fn check(heard: &Heard) -> Checked {
     }
     if let Some(format) = body.get("response_format") {
         only(format, &["type", "json_schema"])?;
-        only(
-            &format["json_schema"],
-            &["name", "schema", "strict", "description"],
+        let object = format["type"] == "json_object";
+        ensure(
+            object != format.get("json_schema").is_some(),
+            "a schema goes with json_schema",
         )?;
-        name(&format["json_schema"]["name"])?;
+        if !object {
+            only(
+                &format["json_schema"],
+                &["name", "schema", "strict", "description"],
+            )?;
+            name(&format["json_schema"]["name"])?;
+        }
     }
     messages(list(&body["messages"], "messages")?)
 }

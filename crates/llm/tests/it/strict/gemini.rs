@@ -6,9 +6,15 @@ use super::{Checked, arguments_schema, ensure, list, name, only, post, text};
 use crate::fake::Heard;
 use crate::support::KEY;
 
-const CONFIG: [&str; 5] = [
+const CONFIG: [&str; 11] = [
     "maxOutputTokens",
     "temperature",
+    "topP",
+    "topK",
+    "stopSequences",
+    "seed",
+    "presencePenalty",
+    "frequencyPenalty",
     "thinkingConfig",
     "responseMimeType",
     "responseJsonSchema",

@@ -6,7 +6,7 @@ use super::{Checked, arguments_schema, data_url, ensure, id, list, name, only, p
 use crate::fake::Heard;
 use crate::support::KEY;
 
-const FIELDS: [&str; 13] = [
+const FIELDS: [&str; 15] = [
     "model",
     "stream",
     "store",
@@ -19,6 +19,8 @@ const FIELDS: [&str; 13] = [
     "tool_choice",
     "text",
     "temperature",
+    "top_p",
+    "parallel_tool_calls",
     "prompt_cache_key",
 ];
 
