@@ -1,5 +1,6 @@
 //! The model loop against a model server that nobody here wrote, in each format it speaks.
 
+mod client_tools;
 mod faults;
 mod hostile;
 mod large;

@@ -255,7 +255,13 @@ fn errors_are_those_of_the_clients_own_classes() {
         ("key", "AuthenticationError", 401, "invalid_api_key", ""),
         ("model", "NotFoundError", 404, "model_not_found", "model"),
         ("retrieve", "NotFoundError", 404, "model_not_found", "model"),
-        ("tools", "BadRequestError", 400, "invalid_value", "tools"),
+        (
+            "tools",
+            "BadRequestError",
+            400,
+            "invalid_value",
+            "tools[1].function",
+        ),
         (
             "temperature",
             "BadRequestError",
@@ -271,13 +277,7 @@ fn errors_are_those_of_the_clients_own_classes() {
             "invalid_value",
             "messages[0].content[0]",
         ),
-        (
-            "session",
-            "BadRequestError",
-            400,
-            "invalid_value",
-            "max_tokens",
-        ),
+        ("session", "BadRequestError", 400, "invalid_value", "tools"),
         (
             "failed",
             "InternalServerError",
