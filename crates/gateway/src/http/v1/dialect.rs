@@ -95,10 +95,15 @@ pub(super) fn openai(error: &ToolError) -> Value {
         ErrorCode::BudgetExceeded => ("insufficient_quota", "insufficient_quota"),
         other => ("server_error", failure(error).unwrap_or(other.word())),
     };
+    let message = match error.code {
+        // Some clients tell a wrong key from a wrong request by these words only.
+        ErrorCode::Unauthenticated => format!("Incorrect API key provided: {}", error.text()),
+        _ => error.text(),
+    };
     let problem = error.problems.first().map(|p| p.parameter.as_str());
     json!({
         "error": {
-            "message": error.text(),
+            "message": message,
             "type": kind,
             "param": problem.or(no_model.then_some("model")),
             "code": code,
