@@ -2007,6 +2007,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ask an agent in Anthropic's format, also for a stream */
+        post: operations["post_v1_messages"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/messages/count_tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Estimate the tokens of a conversation in Anthropic's format */
+        post: operations["post_v1_messages_count_tokens"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/models": {
         parameters: {
             query?: never;
@@ -2035,6 +2069,23 @@ export interface paths {
         get: operations["get_v1_models_id"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/responses": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ask an agent in OpenAI's Responses format, also for a stream */
+        post: operations["post_v1_responses"];
         delete?: never;
         options?: never;
         head?: never;
@@ -9440,60 +9491,134 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
+                    /** Format: double */
+                    frequency_penalty?: number | null;
+                    /** @description How much more or less likely tokens become, by token id. */
+                    logit_bias?: {
+                        [key: string]: unknown;
+                    } | null;
                     /**
                      * Format: uint32
                      * @description The same by its newer name.
-                     * @default null
                      */
                     max_completion_tokens?: number | null;
                     /**
                      * Format: uint32
                      * @description The most tokens of one reply of the agent's model.
-                     * @default null
                      */
                     max_tokens?: number | null;
-                    /** @description The conversation; the user's word comes last. */
+                    /** @description The conversation. */
                     messages: {
-                        /**
-                         * @description A text, or a list of texts and pictures.
-                         * @default null
-                         */
-                        content?: unknown;
+                        /** @description A text, or a list of texts and images. */
+                        content?: (string | ({
+                            text: string;
+                            /** @constant */
+                            type: "text";
+                        } | {
+                            image_url: {
+                                /** @description A data URL: `data:image/png;base64,...`. */
+                                url: string;
+                            } | string;
+                            /** @constant */
+                            type: "image_url";
+                        } | {
+                            refusal: string;
+                            /** @constant */
+                            type: "refusal";
+                        })[]) | null;
+                        /** @description What the assistant thought. */
+                        reasoning_content?: string | null;
                         /** @enum {string} */
-                        role: "system" | "developer" | "user" | "assistant" | "tool" | "function";
+                        role: "system" | "developer" | "user" | "assistant" | "tool";
+                        /** @description Which call a message of the role `tool` answers. */
+                        tool_call_id?: string | null;
+                        /** @description The calls of tools of the client's, by the assistant. */
+                        tool_calls?: {
+                            function: {
+                                /**
+                                 * @description JSON, as text.
+                                 * @default
+                                 */
+                                arguments?: string;
+                                name: string;
+                            };
+                            id: string;
+                        }[] | null;
                     }[];
                     /**
                      * @description `session`: the session to say the last message in, where the header `x-session-key` does not name one. Other
                      *     keys are accepted and ignored.
-                     * @default null
                      */
                     metadata?: {
-                        [key: string]: unknown;
+                        /** @description The key of a session. */
+                        session?: string | null;
                     } | null;
                     /** @description The agent: `agent/NAME` or `NAME`. */
                     model: string;
                     /**
-                     * @description How hard to think.
-                     * @default null
+                     * Format: uint32
+                     * @description How many answers: one.
                      */
+                    n?: number | null;
+                    parallel_tool_calls?: boolean | null;
+                    /** Format: double */
+                    presence_penalty?: number | null;
+                    /** @description How hard to think. */
                     reasoning_effort?: ("none" | "minimal" | "low" | "medium" | "high" | "xhigh") | null;
-                    /**
-                     * @description `{"type":"text"}`, or `{"type":"json_schema","json_schema":{"schema":…}}`.
-                     * @default null
-                     */
-                    response_format?: unknown;
-                    /**
-                     * @description Whether to answer in pieces.
-                     * @default null
-                     */
+                    response_format?: ({
+                        /** @constant */
+                        type: "text";
+                    } | {
+                        /** @constant */
+                        type: "json_object";
+                    } | {
+                        json_schema: {
+                            /** @description The JSON Schema. */
+                            schema: {
+                                [key: string]: unknown;
+                            };
+                        };
+                        /** @constant */
+                        type: "json_schema";
+                    }) | null;
+                    /** Format: int64 */
+                    seed?: number | null;
+                    /** @description Texts at which a reply ends. */
+                    stop?: (string | string[]) | null;
+                    /** @description Whether to answer in pieces. */
                     stream?: boolean | null;
+                    /** @description What a stream holds. */
                     stream_options?: {
                         /**
                          * @description Whether the last piece tells what was used up.
-                         * @default false
+                         * @default null
                          */
-                        include_usage?: boolean;
+                        include_usage?: boolean | null;
                     } | null;
+                    /** Format: double */
+                    temperature?: number | null;
+                    tool_choice?: (("auto" | "none" | "required") | {
+                        function: {
+                            name: string;
+                        };
+                    }) | null;
+                    /** @description Tools that the client runs, besides those of the agent. */
+                    tools?: {
+                        function: {
+                            description?: string | null;
+                            name: string;
+                            /** @description The JSON Schema of its arguments. */
+                            parameters?: {
+                                [key: string]: unknown;
+                            } | null;
+                        };
+                        /** @constant */
+                        type: "function";
+                    }[] | null;
+                    /** Format: uint32 */
+                    top_k?: number | null;
+                    /** Format: double */
+                    top_p?: number | null;
                 };
             };
         };
@@ -9508,6 +9633,346 @@ export interface operations {
                 };
             };
             /** @description what was wrong, with a stable code, in OpenAI's format */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+        };
+    };
+    post_v1_messages: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * Format: uint32
+                     * @description The most tokens of one reply of the agent's model.
+                     */
+                    max_tokens?: number | null;
+                    /** @description The conversation. */
+                    messages: {
+                        /** @description What a message holds. */
+                        content: string | ({
+                            text: string;
+                            /** @constant */
+                            type: "text";
+                        } | {
+                            /** @description Where an image comes from. */
+                            source: {
+                                data: string;
+                                media_type: string;
+                                /** @constant */
+                                type: "base64";
+                            };
+                            /** @constant */
+                            type: "image";
+                        } | {
+                            id: string;
+                            input?: {
+                                [key: string]: unknown;
+                            } | null;
+                            name: string;
+                            /** @constant */
+                            type: "tool_use";
+                        } | {
+                            content?: (string | ({
+                                text: string;
+                                /** @constant */
+                                type: "text";
+                            } | {
+                                /** @description Where an image comes from. */
+                                source: {
+                                    data: string;
+                                    media_type: string;
+                                    /** @constant */
+                                    type: "base64";
+                                };
+                                /** @constant */
+                                type: "image";
+                            })[]) | null;
+                            is_error?: boolean | null;
+                            tool_use_id: string;
+                            /** @constant */
+                            type: "tool_result";
+                        } | {
+                            thinking: string;
+                            /** @constant */
+                            type: "thinking";
+                        } | {
+                            /** @constant */
+                            type: "redacted_thinking";
+                        })[];
+                        /** @enum {string} */
+                        role: "user" | "assistant" | "system";
+                    }[];
+                    /** @description `session`: the session to say the last message in, where the header `x-session-key` does not name one. */
+                    metadata?: {
+                        /** @description The key of a session. */
+                        session?: string | null;
+                    } | null;
+                    /** @description The agent: `agent/NAME` or `NAME`. */
+                    model: string;
+                    output_config?: {
+                        /** @enum {string|null} */
+                        effort?: "low" | "medium" | "high" | "xhigh" | "max" | null;
+                        format?: {
+                            schema: {
+                                [key: string]: unknown;
+                            };
+                            /** @constant */
+                            type: "json_schema";
+                        } | null;
+                    } | null;
+                    /** @description Texts at which a reply ends. */
+                    stop_sequences?: string[] | null;
+                    /** @description Whether to answer in pieces. */
+                    stream?: boolean | null;
+                    /** @description What the model is told besides. */
+                    system?: (string | {
+                        text: string;
+                    }[]) | null;
+                    /** Format: double */
+                    temperature?: number | null;
+                    thinking?: ({
+                        /** Format: uint32 */
+                        budget_tokens: number;
+                        /** @constant */
+                        type: "enabled";
+                    } | {
+                        /** @constant */
+                        type: "adaptive";
+                    } | {
+                        /** @constant */
+                        type: "disabled";
+                    }) | null;
+                    tool_choice?: ({
+                        disable_parallel_tool_use?: boolean | null;
+                        /** @constant */
+                        type: "auto";
+                    } | {
+                        disable_parallel_tool_use?: boolean | null;
+                        /** @constant */
+                        type: "any";
+                    } | {
+                        disable_parallel_tool_use?: boolean | null;
+                        name: string;
+                        /** @constant */
+                        type: "tool";
+                    } | {
+                        /** @constant */
+                        type: "none";
+                    }) | null;
+                    /** @description Tools that the client runs, besides those of the agent. */
+                    tools?: {
+                        description?: string | null;
+                        /** @description The JSON Schema of its arguments. */
+                        input_schema?: {
+                            [key: string]: unknown;
+                        } | null;
+                        name: string;
+                        /**
+                         * @description `custom`, or nothing: tools that a provider would run are not available.
+                         * @enum {string|null}
+                         */
+                        type?: "custom" | null;
+                    }[] | null;
+                    /** Format: uint32 */
+                    top_k?: number | null;
+                    /** Format: double */
+                    top_p?: number | null;
+                };
+            };
+        };
+        responses: {
+            /** @description the answer, in Anthropic's format */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            /** @description what was wrong, with a stable code, in Anthropic's format */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+        };
+    };
+    post_v1_messages_count_tokens: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * Format: uint32
+                     * @description The most tokens of one reply of the agent's model.
+                     */
+                    max_tokens?: number | null;
+                    /** @description The conversation. */
+                    messages: {
+                        /** @description What a message holds. */
+                        content: string | ({
+                            text: string;
+                            /** @constant */
+                            type: "text";
+                        } | {
+                            /** @description Where an image comes from. */
+                            source: {
+                                data: string;
+                                media_type: string;
+                                /** @constant */
+                                type: "base64";
+                            };
+                            /** @constant */
+                            type: "image";
+                        } | {
+                            id: string;
+                            input?: {
+                                [key: string]: unknown;
+                            } | null;
+                            name: string;
+                            /** @constant */
+                            type: "tool_use";
+                        } | {
+                            content?: (string | ({
+                                text: string;
+                                /** @constant */
+                                type: "text";
+                            } | {
+                                /** @description Where an image comes from. */
+                                source: {
+                                    data: string;
+                                    media_type: string;
+                                    /** @constant */
+                                    type: "base64";
+                                };
+                                /** @constant */
+                                type: "image";
+                            })[]) | null;
+                            is_error?: boolean | null;
+                            tool_use_id: string;
+                            /** @constant */
+                            type: "tool_result";
+                        } | {
+                            thinking: string;
+                            /** @constant */
+                            type: "thinking";
+                        } | {
+                            /** @constant */
+                            type: "redacted_thinking";
+                        })[];
+                        /** @enum {string} */
+                        role: "user" | "assistant" | "system";
+                    }[];
+                    /** @description `session`: the session to say the last message in, where the header `x-session-key` does not name one. */
+                    metadata?: {
+                        /** @description The key of a session. */
+                        session?: string | null;
+                    } | null;
+                    /** @description The agent: `agent/NAME` or `NAME`. */
+                    model: string;
+                    output_config?: {
+                        /** @enum {string|null} */
+                        effort?: "low" | "medium" | "high" | "xhigh" | "max" | null;
+                        format?: {
+                            schema: {
+                                [key: string]: unknown;
+                            };
+                            /** @constant */
+                            type: "json_schema";
+                        } | null;
+                    } | null;
+                    /** @description Texts at which a reply ends. */
+                    stop_sequences?: string[] | null;
+                    /** @description Whether to answer in pieces. */
+                    stream?: boolean | null;
+                    /** @description What the model is told besides. */
+                    system?: (string | {
+                        text: string;
+                    }[]) | null;
+                    /** Format: double */
+                    temperature?: number | null;
+                    thinking?: ({
+                        /** Format: uint32 */
+                        budget_tokens: number;
+                        /** @constant */
+                        type: "enabled";
+                    } | {
+                        /** @constant */
+                        type: "adaptive";
+                    } | {
+                        /** @constant */
+                        type: "disabled";
+                    }) | null;
+                    tool_choice?: ({
+                        disable_parallel_tool_use?: boolean | null;
+                        /** @constant */
+                        type: "auto";
+                    } | {
+                        disable_parallel_tool_use?: boolean | null;
+                        /** @constant */
+                        type: "any";
+                    } | {
+                        disable_parallel_tool_use?: boolean | null;
+                        name: string;
+                        /** @constant */
+                        type: "tool";
+                    } | {
+                        /** @constant */
+                        type: "none";
+                    }) | null;
+                    /** @description Tools that the client runs, besides those of the agent. */
+                    tools?: {
+                        description?: string | null;
+                        /** @description The JSON Schema of its arguments. */
+                        input_schema?: {
+                            [key: string]: unknown;
+                        } | null;
+                        name: string;
+                        /**
+                         * @description `custom`, or nothing: tools that a provider would run are not available.
+                         * @enum {string|null}
+                         */
+                        type?: "custom" | null;
+                    }[] | null;
+                    /** Format: uint32 */
+                    top_k?: number | null;
+                    /** Format: double */
+                    top_p?: number | null;
+                };
+            };
+        };
+        responses: {
+            /** @description the answer, in Anthropic's format */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            /** @description what was wrong, with a stable code, in Anthropic's format */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9557,6 +10022,179 @@ export interface operations {
             cookie?: never;
         };
         requestBody?: never;
+        responses: {
+            /** @description the answer, in OpenAI's format */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            /** @description what was wrong, with a stable code, in OpenAI's format */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+        };
+    };
+    post_v1_responses: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description What is said: a text, or a conversation. */
+                    input?: (string | (({
+                        content: string | ({
+                            text: string;
+                            /** @constant */
+                            type: "input_text";
+                        } | {
+                            text: string;
+                            /** @constant */
+                            type: "output_text";
+                        } | {
+                            refusal: string;
+                            /** @constant */
+                            type: "refusal";
+                        } | {
+                            /** @description A data URL: `data:image/png;base64,...`. */
+                            image_url: string;
+                            /** @constant */
+                            type: "input_image";
+                        })[];
+                        /** @enum {string} */
+                        role: "system" | "developer" | "user" | "assistant";
+                        /** @constant */
+                        type: "message";
+                    } | {
+                        /** @description JSON, as text. */
+                        arguments: string;
+                        call_id: string;
+                        name: string;
+                        /** @constant */
+                        type: "function_call";
+                    } | {
+                        call_id: string;
+                        output: string | ({
+                            text: string;
+                            /** @constant */
+                            type: "input_text";
+                        } | {
+                            text: string;
+                            /** @constant */
+                            type: "output_text";
+                        } | {
+                            refusal: string;
+                            /** @constant */
+                            type: "refusal";
+                        } | {
+                            /** @description A data URL: `data:image/png;base64,...`. */
+                            image_url: string;
+                            /** @constant */
+                            type: "input_image";
+                        })[];
+                        /** @constant */
+                        type: "function_call_output";
+                    } | {
+                        /** @constant */
+                        type: "reasoning";
+                    } | {
+                        id: string;
+                        /** @constant */
+                        type: "item_reference";
+                    }) | {
+                        content: string | ({
+                            text: string;
+                            /** @constant */
+                            type: "input_text";
+                        } | {
+                            text: string;
+                            /** @constant */
+                            type: "output_text";
+                        } | {
+                            refusal: string;
+                            /** @constant */
+                            type: "refusal";
+                        } | {
+                            /** @description A data URL: `data:image/png;base64,...`. */
+                            image_url: string;
+                            /** @constant */
+                            type: "input_image";
+                        })[];
+                        /** @enum {string} */
+                        role: "system" | "developer" | "user" | "assistant";
+                    })[]) | null;
+                    /** @description What the model is told besides. */
+                    instructions?: string | null;
+                    /**
+                     * Format: uint32
+                     * @description The most tokens of one reply of the agent's model.
+                     */
+                    max_output_tokens?: number | null;
+                    /** @description `session`: the session to say the last message in, where the header `x-session-key` does not name one. */
+                    metadata?: {
+                        /** @description The key of a session. */
+                        session?: string | null;
+                    } | null;
+                    /** @description The agent: `agent/NAME` or `NAME`. */
+                    model: string;
+                    parallel_tool_calls?: boolean | null;
+                    /** @description The answer that this follows, by its id. Answers are remembered for a day, unless `store` is false. */
+                    previous_response_id?: string | null;
+                    reasoning?: {
+                        effort?: ("none" | "minimal" | "low" | "medium" | "high" | "xhigh") | null;
+                    } | null;
+                    /** @description Whether later requests may refer to the answer; true when not set. */
+                    store?: boolean | null;
+                    /** @description Whether to answer in pieces. */
+                    stream?: boolean | null;
+                    /** Format: double */
+                    temperature?: number | null;
+                    text?: {
+                        format?: ({
+                            /** @constant */
+                            type: "text";
+                        } | {
+                            /** @constant */
+                            type: "json_object";
+                        } | {
+                            schema: {
+                                [key: string]: unknown;
+                            };
+                            /** @constant */
+                            type: "json_schema";
+                        }) | null;
+                    } | null;
+                    tool_choice?: (("auto" | "none" | "required") | {
+                        name: string;
+                    }) | null;
+                    /** @description Tools that the client runs, besides those of the agent. */
+                    tools?: {
+                        description?: string | null;
+                        name: string;
+                        /** @description The JSON Schema of its arguments. */
+                        parameters?: {
+                            [key: string]: unknown;
+                        } | null;
+                        /** @constant */
+                        type: "function";
+                    }[] | null;
+                    /** Format: double */
+                    top_p?: number | null;
+                };
+            };
+        };
         responses: {
             /** @description the answer, in OpenAI's format */
             200: {

@@ -90,7 +90,7 @@ enum Role {
     System,
 }
 
-/// What a message, or the result of a tool, holds.
+/// What a message holds.
 #[derive(Deserialize, JsonSchema)]
 #[serde(
     untagged,
@@ -120,13 +120,28 @@ enum Sent {
     /// What a call gave.
     ToolResult {
         tool_use_id: String,
-        content: Option<Content>,
+        content: Option<ResultContent>,
         is_error: Option<bool>,
     },
     Thinking {
         thinking: String,
     },
     RedactedThinking {},
+}
+
+/// What a call gave.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "must be a text, or a list of texts and images")]
+enum ResultContent {
+    Text(String),
+    Blocks(Vec<ResultBlock>),
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum ResultBlock {
+    Text { text: String },
+    Image { source: Source },
 }
 
 /// Where an image comes from.
@@ -414,19 +429,15 @@ fn image(parameter: &str, source: Source) -> Result<Block, ToolError> {
 }
 
 /// What the result of a tool shows.
-fn shown(parameter: &str, content: Option<Content>) -> Result<Vec<Block>, ToolError> {
+fn shown(parameter: &str, content: Option<ResultContent>) -> Result<Vec<Block>, ToolError> {
     let blocks = match content {
         None => return Ok(Vec::new()),
-        Some(Content::Text(text)) => return Ok(vec![Block::text(text)]),
-        Some(Content::Blocks(blocks)) => blocks,
+        Some(ResultContent::Text(text)) => return Ok(vec![Block::text(text)]),
+        Some(ResultContent::Blocks(blocks)) => blocks,
     };
     let one = |block| match block {
-        Sent::Text { text } => Ok(Block::text(text)),
-        Sent::Image { source } => image(parameter, source),
-        _ => Err(ToolError::parameter(
-            parameter,
-            "a result holds texts and images",
-        )),
+        ResultBlock::Text { text } => Ok(Block::text(text)),
+        ResultBlock::Image { source } => image(parameter, source),
     };
     blocks.into_iter().map(one).collect()
 }
