@@ -2,6 +2,7 @@
 
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -81,6 +82,9 @@ export class Gateway {
 
 /** A scripted model server (npm @copilotkit/aimock). */
 export class Model {
+  /** The body of every request, as the model received it. */
+  received = [];
+
   static async start(fixtures) {
     const model = new Model();
     model.folder = mkdtempSync(join(tmpdir(), 'manyhands-model-'));
@@ -89,16 +93,31 @@ export class Model {
     const script = join(INTEROP, 'node/node_modules/@copilotkit/aimock/dist/cli.js');
     const args = [script, '--port', '0', '--host', '127.0.0.1', '--strict', '--fixtures', file];
     model.daemon = await started('node', args, 'listening on http://', { cwd: model.folder });
-    model.url = /http:\/\/\S+/.exec(model.daemon.line)[0];
+    model.direct = /http:\/\/\S+/.exec(model.daemon.line)[0];
+    model.relay = createServer((asked, answer) => model.pass(asked, answer));
+    await new Promise((resolve) => model.relay.listen(0, '127.0.0.1', resolve));
+    model.url = `http://127.0.0.1:${model.relay.address().port}`;
     return model;
   }
 
-  /** Every request as the model received it. */
-  async journal() {
-    return (await fetch(`${this.url}/__aimock/journal?limit=1000`)).json();
+  /** Hands a request on to the model server and remembers its body: the server's own journal drops large ones. */
+  async pass(asked, answer) {
+    const pieces = [];
+    for await (const piece of asked) pieces.push(piece);
+    const body = Buffer.concat(pieces);
+    if (body.length) this.received.push(JSON.parse(body));
+    const headers = { ...asked.headers, host: new URL(this.direct).host };
+    const on = request(this.direct + asked.url, { method: asked.method, headers }, (answered) => {
+      answer.writeHead(answered.statusCode, answered.headers);
+      answered.pipe(answer);
+    });
+    on.on('error', () => answer.destroy());
+    on.end(body);
   }
 
   async stop() {
+    this.relay.close();
+    this.relay.closeAllConnections();
     await this.daemon.stop();
     rmSync(this.folder, { recursive: true, force: true });
   }

@@ -302,6 +302,48 @@ fn the_responses_format_continues_by_reference_and_by_results() {
 }
 
 #[test]
+fn tools_in_namespaces_and_tools_that_take_a_text_come_back_as_they_were_sent() {
+    let script = r#"
+models: [demo]
+turns:
+  - when: { user: go }
+    calls:
+      - { name: team__spawn, arguments: { task: x } }
+      - { name: patch, arguments: { input: "*** Begin" } }
+  - when: { result_of: patch }
+    text: Done.
+"#;
+    let gateway = scripted(script, "");
+    let spawn = json!({ "type": "function", "name": "spawn", "parameters": { "type": "object" } });
+    let tools = json!([
+        { "type": "namespace", "name": "team", "tools": [spawn] },
+        { "type": "custom", "name": "patch", "format": { "type": "text" } },
+        { "type": "web_search" },
+    ]);
+    let user = json!({ "role": "user", "content": "go" });
+    let body = |input: Value| json!({ "model": "main", "input": input, "tools": tools });
+    let first = ask(&gateway, "/v1/responses", &body(json!([user])));
+    let (spaced, custom) = (&first["output"][0], &first["output"][1]);
+    assert_eq!(spaced["type"], "function_call", "{first}");
+    assert_eq!(
+        (&spaced["namespace"], &spaced["name"]),
+        (&json!("team"), &json!("spawn"))
+    );
+    assert_eq!(custom["type"], "custom_tool_call");
+    assert_eq!(custom["input"], "*** Begin");
+    let input = json!([
+        user, spaced, custom,
+        { "type": "function_call_output", "call_id": spaced["call_id"], "output": "a" },
+        { "type": "custom_tool_call_output", "call_id": custom["call_id"], "output": "b" },
+    ]);
+    let second = ask(&gateway, "/v1/responses", &body(input));
+    assert_eq!(
+        second["output"][0]["content"][0]["text"], "Done.",
+        "{second}"
+    );
+}
+
+#[test]
 fn a_tool_that_must_be_called_is_asked_for_once() {
     let script = r#"
 models: [demo]

@@ -40,10 +40,7 @@ const v1 = `${gateway.url}/v1`;
 const user = (content) => ({ role: 'user', content });
 
 /** The last request as the model received it. */
-async function received() {
-  const asked = (await model.journal()).filter((entry) => entry.method === 'POST');
-  return asked.at(-1).body;
-}
+const received = () => model.received.at(-1);
 
 async function atOnce(ask) {
   const texts = await Promise.all(Array.from({ length: 20 }, ask));
@@ -58,7 +55,7 @@ async function atOnce(ask) {
   await one('chat: plain, temperature=0', async () => {
     const answer = await chat({ messages: [user('hello')], temperature: 0, seed: 7 });
     assert.equal(answer.choices[0].message.content, GREETING);
-    const body = await received();
+    const body = received();
     assert.deepEqual([body.temperature, body.seed], [0, 7]);
   });
   await one('chat: tools are run by its own runner', async () => {
@@ -115,7 +112,7 @@ async function atOnce(ask) {
   const text = (answer) => answer.content.map((block) => block.text ?? '').join('');
   await one('plain', async () => {
     assert.equal(text(await client.messages.create({ ...base, messages: [user('hello')] })), GREETING);
-    assert.equal((await received()).max_tokens, 500);
+    assert.equal(received().max_tokens, 500);
   });
   await one('streamed', async () => {
     const stream = client.messages.stream({ ...base, messages: [user('hello')] });
@@ -162,7 +159,7 @@ async function atOnce(ask) {
     await one(`${name}: plain, temperature=0`, async () => {
       const answer = await generateText({ model: way, prompt: 'hello', temperature: 0, maxRetries: 0 });
       assert.equal(answer.text, GREETING);
-      assert.equal((await received()).temperature, 0);
+      assert.equal(received().temperature, 0);
     });
     await one(`${name}: streamed`, async () => {
       const answer = streamText({ model: way, prompt: 'hello', maxRetries: 0 });

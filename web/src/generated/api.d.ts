@@ -9780,10 +9780,10 @@ export interface operations {
                         } | null;
                         name: string;
                         /**
-                         * @description `custom`, or nothing: tools that a provider would run are not available.
-                         * @enum {string|null}
+                         * @description `custom` when not set. Tools that Anthropic would run (`web_search_...`, `web_fetch_...`, `code_execution_...`) are
+                         *     left out, since the agent has tools of its own.
                          */
-                        type?: "custom" | null;
+                        type?: string | null;
                     }[] | null;
                     /** Format: uint32 */
                     top_k?: number | null;
@@ -9950,10 +9950,10 @@ export interface operations {
                         } | null;
                         name: string;
                         /**
-                         * @description `custom`, or nothing: tools that a provider would run are not available.
-                         * @enum {string|null}
+                         * @description `custom` when not set. Tools that Anthropic would run (`web_search_...`, `web_fetch_...`, `code_execution_...`) are
+                         *     left out, since the agent has tools of its own.
                          */
-                        type?: "custom" | null;
+                        type?: string | null;
                     }[] | null;
                     /** Format: uint32 */
                     top_k?: number | null;
@@ -10082,8 +10082,15 @@ export interface operations {
                         arguments: string;
                         call_id: string;
                         name: string;
+                        namespace?: string | null;
                         /** @constant */
                         type: "function_call";
+                    } | {
+                        call_id: string;
+                        input: string;
+                        name: string;
+                        /** @constant */
+                        type: "custom_tool_call";
                     } | {
                         call_id: string;
                         output: string | ({
@@ -10180,7 +10187,7 @@ export interface operations {
                         name: string;
                     }) | null;
                     /** @description Tools that the client runs, besides those of the agent. */
-                    tools?: {
+                    tools?: ({
                         description?: string | null;
                         name: string;
                         /** @description The JSON Schema of its arguments. */
@@ -10189,7 +10196,29 @@ export interface operations {
                         } | null;
                         /** @constant */
                         type: "function";
-                    }[] | null;
+                    } | {
+                        name: string;
+                        tools: {
+                            description?: string | null;
+                            name: string;
+                            /** @description The JSON Schema of its arguments. */
+                            parameters?: {
+                                [key: string]: unknown;
+                            } | null;
+                            /** @constant */
+                            type: "function";
+                        }[];
+                        /** @constant */
+                        type: "namespace";
+                    } | {
+                        description?: string | null;
+                        name: string;
+                        /** @constant */
+                        type: "custom";
+                    } | {
+                        /** @constant */
+                        type: "hosted";
+                    })[] | null;
                     /** Format: double */
                     top_p?: number | null;
                 };

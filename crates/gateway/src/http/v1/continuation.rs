@@ -122,7 +122,8 @@ pub(super) async fn item(
     asker: &Admitted,
     id: &str,
 ) -> Result<Option<ReplyBlock>, ToolError> {
-    if let Some(of) = id.strip_prefix("fc_").map(|rest| format!("call_{rest}")) {
+    let call = id.strip_prefix("fc_").or_else(|| id.strip_prefix("ctc_"));
+    if let Some(of) = call.map(|rest| format!("call_{rest}")) {
         let Some((handover, number)) = named(&of) else {
             return Ok(None);
         };

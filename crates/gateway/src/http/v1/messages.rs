@@ -26,6 +26,14 @@ use super::models::{Since, may_talk};
 use super::prompt::Prompt;
 use crate::gateway::Gateway;
 
+/// How the types of tools begin that Anthropic would run.
+const HOSTED: [&str; 4] = [
+    "web_search_",
+    "web_fetch_",
+    "code_execution_",
+    "mcp_toolset",
+];
+
 /// The body of a request.
 #[derive(Deserialize, JsonSchema)]
 pub struct MessagesRequest {
@@ -154,20 +162,15 @@ enum Source {
 /// A tool that the client runs.
 #[derive(Deserialize, JsonSchema)]
 struct SentTool {
-    /// `custom`, or nothing: tools that a provider would run are not available.
+    /// `custom` when not set. Tools that Anthropic would run (`web_search_...`, `web_fetch_...`, `code_execution_...`) are
+    /// left out, since the agent has tools of its own.
     #[serde(rename = "type")]
-    _kind: Option<ToolKind>,
+    kind: Option<String>,
     #[schemars(regex(pattern = r"^[A-Za-z0-9_-]{1,64}$"))]
     name: String,
     description: Option<String>,
     /// The JSON Schema of its arguments.
     input_schema: Option<Map<String, Value>>,
-}
-
-#[derive(Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-enum ToolKind {
-    Custom,
 }
 
 /// Whether the model may, must or must not call tools.
@@ -302,6 +305,14 @@ impl MessagesRequest {
         prompt.system.retain(|text| !text.is_empty());
         for (at, tool) in self.tools.unwrap_or_default().into_iter().enumerate() {
             let parameter = format!("tools[{at}]");
+            let kind = tool.kind.as_deref().unwrap_or("custom");
+            if HOSTED.iter().any(|hosted| kind.starts_with(hosted)) {
+                continue;
+            }
+            if kind != "custom" {
+                let message = "must be custom: this tool has no schema here";
+                return Err(ToolError::parameter(&format!("{parameter}.type"), message));
+            }
             prompt.tool(&parameter, tool.name, tool.description, tool.input_schema)?;
         }
         if let Some(choice) = self.tool_choice {

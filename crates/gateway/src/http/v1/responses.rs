@@ -11,7 +11,7 @@ use manyhands_core::ToolError;
 use manyhands_llm::{Arguments, Block, OutputSchema, ReplyBlock, Thinking, ToolCall, ToolChoice};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::super::asker::Asker;
@@ -21,7 +21,7 @@ use super::chat::{ChoiceWord, Metadata};
 use super::continuation::{self, ResponseNote};
 use super::models::Since;
 use super::prompt::{Prompt, picture};
-use super::responses_answer::{ResponseAnswer, Shown};
+use super::responses_answer::{Names, ResponseAnswer, Shown};
 use crate::doorman::Admitted;
 use crate::gateway::Gateway;
 
@@ -88,9 +88,16 @@ enum TaggedItem {
     FunctionCall {
         call_id: String,
         name: String,
+        namespace: Option<String>,
         /// JSON, as text.
         arguments: String,
     },
+    CustomToolCall {
+        call_id: String,
+        name: String,
+        input: String,
+    },
+    #[serde(alias = "custom_tool_call_output")]
     FunctionCallOutput {
         call_id: String,
         output: Content,
@@ -148,13 +155,71 @@ enum Part {
 #[derive(Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum SentTool {
-    Function {
+    Function(Function),
+    /// Tools whose names are unique within a name of their own.
+    Namespace {
+        #[schemars(regex(pattern = r"^[A-Za-z0-9_-]{1,64}$"))]
+        name: String,
+        #[schemars(length(max = 128))]
+        tools: Vec<SpacedTool>,
+    },
+    /// A tool that takes a text instead of JSON.
+    Custom {
         #[schemars(regex(pattern = r"^[A-Za-z0-9_-]{1,64}$"))]
         name: String,
         description: Option<String>,
-        /// The JSON Schema of its arguments.
-        parameters: Option<Map<String, Value>>,
     },
+    /// A tool that OpenAI would run: left out, since the agent has tools of its own.
+    #[serde(other)]
+    Hosted,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum SpacedTool {
+    Function(Function),
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Function {
+    #[schemars(regex(pattern = r"^[A-Za-z0-9_-]{1,64}$"))]
+    name: String,
+    description: Option<String>,
+    /// The JSON Schema of its arguments.
+    parameters: Option<Map<String, Value>>,
+}
+
+impl SentTool {
+    fn add(self, parameter: &str, prompt: &mut Prompt, names: &mut Names) -> Result<(), ToolError> {
+        match self {
+            Self::Function(Function {
+                name,
+                description,
+                parameters,
+            }) => prompt.tool(parameter, name, description, parameters),
+            Self::Namespace { name: space, tools } => {
+                for (at, tool) in tools.into_iter().enumerate() {
+                    let SpacedTool::Function(function) = tool;
+                    let name = names.spaced(&space, &function.name);
+                    let parameter = format!("{parameter}.tools[{at}]");
+                    let (description, parameters) = (function.description, function.parameters);
+                    prompt.tool(&parameter, name, description, parameters)?;
+                }
+                Ok(())
+            }
+            Self::Custom { name, description } => {
+                names.custom.insert(name.clone());
+                let schema = json!({
+                    "type": "object",
+                    "properties": { "input": { "type": "string" } },
+                    "required": ["input"],
+                });
+                let schema = schema.as_object().cloned();
+                prompt.tool(parameter, name, description, schema)
+            }
+            Self::Hosted => Ok(()),
+        }
+    }
 }
 
 /// Whether the model may, must or must not call tools.
@@ -206,7 +271,8 @@ pub async fn respond(
         store: request.store != Some(false),
         ..Shown::default()
     };
-    let prompt = request.prompt(&gateway, &asker, id).await?;
+    let prompt = request.prompt(&gateway, &asker, id, &mut shown.names);
+    let prompt = prompt.await?;
     shown.client = prompt.client.clone();
     shown.output = prompt.output.clone();
     let asking = Asking {
@@ -227,6 +293,7 @@ impl ResponsesRequest {
         gateway: &Gateway,
         asker: &Admitted,
         id: Uuid,
+        names: &mut Names,
     ) -> Result<Prompt, ToolError> {
         if self.background == Some(true) {
             let message = "is not available; use stream, or wait for the answer";
@@ -253,12 +320,7 @@ impl ResponsesRequest {
         sampling.top_p = self.top_p;
         sampling.parallel_calls = self.parallel_tool_calls;
         for (at, tool) in self.tools.unwrap_or_default().into_iter().enumerate() {
-            let SentTool::Function {
-                name,
-                description,
-                parameters,
-            } = tool;
-            prompt.tool(&format!("tools[{at}]"), name, description, parameters)?;
+            tool.add(&format!("tools[{at}]"), &mut prompt, names)?;
         }
         match self.tool_choice {
             Some(Choice::Word(word)) => prompt.choose(word.meant())?,
@@ -276,7 +338,9 @@ impl ResponsesRequest {
             Some(Said::Items(items)) => {
                 for (at, item) in items.into_iter().enumerate() {
                     let parameter = format!("input[{at}]");
-                    item.add(gateway, asker, &parameter, &mut prompt).await?;
+                    let spaced = |space: &str, name: &str| names.spaced(space, name);
+                    item.add(gateway, asker, &parameter, &mut prompt, spaced)
+                        .await?;
                 }
             }
         }
@@ -322,6 +386,7 @@ impl Item {
         asker: &Admitted,
         parameter: &str,
         prompt: &mut Prompt,
+        mut spaced: impl FnMut(&str, &str) -> String,
     ) -> Result<(), ToolError> {
         match self {
             Self::Plain(message) | Self::Tagged(TaggedItem::Message(message)) => {
@@ -330,14 +395,24 @@ impl Item {
             Self::Tagged(TaggedItem::FunctionCall {
                 call_id,
                 name,
+                namespace,
                 arguments,
             }) => {
-                prompt.assistant([ReplyBlock::Call(ToolCall {
-                    id: call_id,
-                    name,
-                    arguments: Arguments::parse(&arguments),
-                    opaque: None,
-                })]);
+                let name = match namespace {
+                    Some(space) => spaced(&space, &name),
+                    None => name,
+                };
+                let arguments = Arguments::parse(&arguments);
+                prompt.assistant([called(call_id, name, arguments)]);
+                Ok(())
+            }
+            Self::Tagged(TaggedItem::CustomToolCall {
+                call_id,
+                name,
+                input,
+            }) => {
+                let input = Map::from_iter([("input".to_owned(), Value::String(input))]);
+                prompt.assistant([called(call_id, name, Arguments::Named(input))]);
                 Ok(())
             }
             Self::Tagged(TaggedItem::FunctionCallOutput { call_id, output }) => {
@@ -361,6 +436,15 @@ impl Item {
             }
         }
     }
+}
+
+fn called(id: String, name: String, arguments: Arguments) -> ReplyBlock {
+    ReplyBlock::Call(ToolCall {
+        id,
+        name,
+        arguments,
+        opaque: None,
+    })
 }
 
 impl PlainMessage {

@@ -1,5 +1,7 @@
 //! OpenAI's responses: how an answer is written.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use axum::response::sse::Event;
 use manyhands_agent::{ClientRequest, TurnUsage};
 use manyhands_core::ToolError;
@@ -20,6 +22,26 @@ pub(super) struct Shown {
     pub(super) store: bool,
     pub(super) client: ClientRequest,
     pub(super) output: Option<Value>,
+    pub(super) names: Names,
+}
+
+/// What the client calls its tools, where models know them by another name or shape.
+#[derive(Default)]
+pub(super) struct Names {
+    /// Namespace and name, by the name for models.
+    spaced: BTreeMap<String, (String, String)>,
+    /// Tools that take a text.
+    pub(super) custom: BTreeSet<String>,
+}
+
+impl Names {
+    /// The name for models of a tool in a namespace.
+    pub(super) fn spaced(&mut self, space: &str, name: &str) -> String {
+        let whole = format!("{space}__{name}");
+        let own = (space.to_owned(), name.to_owned());
+        self.spaced.insert(whole.clone(), own);
+        whole
+    }
 }
 
 /// An answer on its way.
@@ -110,9 +132,7 @@ impl ResponseAnswer {
     fn output(&self, calls: &[ClientCall]) -> Vec<Value> {
         let silent = self.text.is_empty() && !calls.is_empty();
         let message = (!silent).then(|| self.message("completed"));
-        let calls = calls
-            .iter()
-            .map(|call| item(call, &call.text(), "completed"));
+        let calls = calls.iter().map(|call| self.item(call, true));
         message.into_iter().chain(calls).collect()
     }
 
@@ -152,25 +172,68 @@ impl ResponseAnswer {
         ]
     }
 
-    fn call(&mut self, index: usize, call: &ClientCall) -> Vec<Event> {
-        let (arguments, id) = (call.text(), item_id(call));
-        let at = |mut value: Value| {
-            value["output_index"] = json!(index);
-            value["item_id"] = json!(id);
-            value
+    fn is_custom(&self, call: &ClientCall) -> bool {
+        self.shown.names.custom.contains(&call.name)
+    }
+
+    /// A call as an item, with what it is called with or before that is told.
+    fn item(&self, call: &ClientCall, whole: bool) -> Value {
+        let status = if whole { "completed" } else { "in_progress" };
+        let mut item = json!({
+            "id": self.id_of(call),
+            "status": status,
+            "call_id": call.id,
+            "name": call.name,
+        });
+        let text = if whole {
+            self.text_of(call)
+        } else {
+            String::new()
         };
-        let added = json!({ "output_index": index, "item": item(call, "", "in_progress") });
-        let done = json!({ "output_index": index, "item": item(call, &arguments, "completed") });
+        if self.is_custom(call) {
+            item["type"] = json!("custom_tool_call");
+            item["input"] = json!(text);
+            return item;
+        }
+        item["type"] = json!("function_call");
+        item["arguments"] = json!(text);
+        if let Some((space, name)) = self.shown.names.spaced.get(&call.name) {
+            item["namespace"] = json!(space);
+            item["name"] = json!(name);
+        }
+        item
+    }
+
+    /// The id by which an item is referred to.
+    fn id_of(&self, call: &ClientCall) -> String {
+        let prefix = if self.is_custom(call) { "ctc_" } else { "fc_" };
+        call.id.replacen("call_", prefix, 1)
+    }
+
+    /// What a tool is called with.
+    fn text_of(&self, call: &ClientCall) -> String {
+        let text = call.text();
+        match call.object()["input"].as_str() {
+            Some(input) if self.is_custom(call) => input.to_owned(),
+            _ => text,
+        }
+    }
+
+    fn call(&mut self, index: usize, call: &ClientCall) -> Vec<Event> {
+        let (text, id) = (self.text_of(call), self.id_of(call));
+        let (kind, field) = match self.is_custom(call) {
+            true => ("custom_tool_call_input", "input"),
+            false => ("function_call_arguments", "arguments"),
+        };
+        let delta = json!({ "output_index": index, "item_id": id, "delta": text });
+        let mut whole = json!({ "output_index": index, "item_id": id, "name": call.name });
+        whole[field] = json!(text);
+        let added = json!({ "output_index": index, "item": self.item(call, false) });
+        let done = json!({ "output_index": index, "item": self.item(call, true) });
         vec![
             self.event("response.output_item.added", added),
-            self.event(
-                "response.function_call_arguments.delta",
-                at(json!({ "delta": arguments })),
-            ),
-            self.event(
-                "response.function_call_arguments.done",
-                at(json!({ "name": call.name, "arguments": arguments })),
-            ),
+            self.event(&format!("response.{kind}.delta"), delta),
+            self.event(&format!("response.{kind}.done"), whole),
             self.event("response.output_item.done", done),
         ]
     }
@@ -234,22 +297,6 @@ impl Format for ResponseAnswer {
         });
         vec![self.event("response.failed", json!({ "response": response }))]
     }
-}
-
-/// The id by which an item is referred to.
-fn item_id(call: &ClientCall) -> String {
-    call.id.replacen("call_", "fc_", 1)
-}
-
-fn item(call: &ClientCall, arguments: &str, status: &str) -> Value {
-    json!({
-        "id": item_id(call),
-        "type": "function_call",
-        "status": status,
-        "call_id": call.id,
-        "name": call.name,
-        "arguments": arguments,
-    })
 }
 
 fn status(end: &End) -> &'static str {
