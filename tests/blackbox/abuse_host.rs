@@ -19,7 +19,7 @@ use crate::mcp::{self, Era};
 const KEEPER: &[u8] = b"keeper";
 
 /// Every program on this machine whose command line holds `mark`.
-fn marked(mark: &str) -> Vec<u32> {
+pub fn marked(mark: &str) -> Vec<u32> {
     let processes = std::fs::read_dir("/proc").expect("/proc");
     let ids = processes.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
     ids.filter(|id| {
@@ -44,7 +44,7 @@ fn children(gateway: u32) -> usize {
 
 /// A name that no other program on this machine bears. What bears it when the test is over is
 /// ended, so that a failure leaves nothing on the machine.
-struct Mark(String);
+pub struct Mark(String);
 
 impl std::ops::Deref for Mark {
     type Target = str;
@@ -64,14 +64,14 @@ impl Drop for Mark {
     }
 }
 
-fn mark(gateway: &Gateway, name: &str) -> Mark {
+pub fn mark(gateway: &Gateway, name: &str) -> Mark {
     let home = gateway.home.outside("");
     let folder = home.file_name().expect("a name").to_string_lossy();
     Mark(format!("{name}-{folder}"))
 }
 
 /// A command of several programs that all bear the mark, one of them deaf to being asked to stop.
-fn lingering(mark: &str) -> Value {
+pub fn lingering(mark: &str) -> Value {
     let cmd = format!(
         "(trap '' TERM HUP INT; exec -a {mark} sleep 300) & (exec -a {mark} sleep 300) & exec -a {mark} sleep 300"
     );

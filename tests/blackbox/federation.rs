@@ -1,6 +1,7 @@
 //! Other people's MCP servers through the real gateway: their tools, their questions, their tricks.
 
 mod accounts;
+mod eras;
 mod everyday;
 mod hostile;
 mod inspector;

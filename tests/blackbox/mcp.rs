@@ -1,6 +1,7 @@
 //! MCP by hand: JSON-RPC over HTTP in both eras, and over a child's standard streams.
 
 pub mod changes;
+mod older;
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -175,17 +176,19 @@ impl Pipe {
         stdio
     }
 
-    fn write(&mut self, message: &Value) {
+    /// Writes a message as it is.
+    pub fn write(&mut self, message: &Value) {
         let input = self.input.as_mut().expect("an open input");
         writeln!(input, "{message}").expect("a reader");
         input.flush().expect("a reader");
     }
 
-    /// Sends a request and does not wait for its answer.
-    pub fn ask(&mut self, method: &str, params: Value) {
+    /// Sends a request and does not wait for its answer; its id.
+    pub fn ask(&mut self, method: &str, params: Value) -> u64 {
         self.next += 1;
         let message = message(self.era, self.next, method, params);
         self.write(&message);
+        self.next
     }
 
     /// Sends a request and reads until its answer.

@@ -72,6 +72,7 @@ const deeds = {
   read: (uri) => client.readResource({ uri }),
   prompts: async () => (await client.listPrompts()).prompts.map((prompt) => prompt.name),
   prompt: (name, args) => client.getPrompt({ name, arguments: args }),
+  level: (level) => client.setLoggingLevel(level),
   complete: (ref, argument) => client.complete({ ref, argument }),
 };
 

@@ -41,6 +41,23 @@ function server() {
       }
       return text(`${answer.action} ${JSON.stringify(answer.content ?? {})} ${ctx.mcpReq.requestState()}`);
     });
+  if (eras === 'both') {
+    // What only the older era can do: ask and log of its own accord.
+    server.registerTool('push', { description: 'Asks and logs while it works' }, async (ctx) => {
+      try {
+        const person = await ctx.mcpReq.elicitInput({
+          message: 'Who?', requestedSchema: { type: 'object', properties: { name: { type: 'string' } } },
+        });
+        const model = await ctx.mcpReq.requestSampling({
+          messages: [{ role: 'user', content: { type: 'text', text: 'hello' } }], maxTokens: 5,
+        });
+        await ctx.mcpReq.log('warning', 'it was asked');
+        return text(`${person.content.name}, ${model.content.text}`);
+      } catch (error) {
+        return { ...text(`not in this era: ${error.message}`), isError: true };
+      }
+    });
+  }
   server.registerTool('endless', { description: 'Never has enough' },
     async () => inputRequired({ inputRequests: { more: inputRequired.listRoots() } }));
   server.registerTool('region', {

@@ -40,12 +40,14 @@ pub enum ResetPolicy {
     Daily {
         /// At this hour of the user's day.
         #[serde(rename = "atHour")]
+        #[schemars(range(max = 23))]
         at_hour: u8,
     },
     /// When nobody spoke for a while.
     Idle {
         /// For so many minutes.
         #[serde(rename = "idleMinutes")]
+        #[schemars(range(min = 1))]
         idle_minutes: u32,
     },
 }

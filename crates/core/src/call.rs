@@ -163,6 +163,11 @@ pub trait Answers: Send + Sync + fmt::Debug {
     fn calls_again(&self) -> bool {
         false
     }
+    /// Whether they speak MCP up to 2025-11-25, so that a server which knows both eras is to be
+    /// spoken to in that one.
+    fn is_older(&self) -> bool {
+        false
+    }
     /// A name for the conversation, where a far server is to see one line for all of it.
     fn line(&self) -> Option<String> {
         None

@@ -177,6 +177,15 @@ impl Connection {
         &self.peer
     }
 
+    /// Whether the server can tell this connection's requests from those of others, and so ask back
+    /// over it. An HTTP server of the older era that gives out no session cannot.
+    pub fn is_conversation(&self) -> bool {
+        match self.carrier() {
+            Carrier::Streamable(streamable) => streamable.has_session(),
+            Carrier::Pipe | Carrier::OldEvents(_) => true,
+        }
+    }
+
     /// Whether it has ended.
     pub fn is_over(&self) -> bool {
         self.link.hub.is_over()

@@ -76,13 +76,14 @@ pub use process::{
     ProcessUnwatchResult, ProcessWatchEvent, ProcessWatchParams, ProcessWatchResult,
 };
 pub use session::{
-    ResetModeShape, ResetPolicyShape, SessionCompactParams, SessionCompactResult,
-    SessionDeleteParams, SessionDeleteResult, SessionDeletedEvent, SessionEntry, SessionGetParams,
-    SessionGetResult, SessionHistoryParams, SessionHistoryResult, SessionPatchParams,
-    SessionPatchResult, SessionPreviewParams, SessionPreviewResult, SessionResetParams,
-    SessionResetResult, SessionRewindParams, SessionRewindResult, SessionRunning,
-    SessionRunningCall, SessionSettingsPatch, SessionSettingsShape, SessionStatsParams,
-    SessionStatsResult, SessionTokens, SessionsListParams, SessionsListResult, WaitingInput,
+    PreviewContent, PreviewMessage, ResetModeShape, ResetPolicyShape, SessionCompactParams,
+    SessionCompactResult, SessionDeleteParams, SessionDeleteResult, SessionDeletedEvent,
+    SessionEntry, SessionGetParams, SessionGetResult, SessionHistoryParams, SessionHistoryResult,
+    SessionPatchParams, SessionPatchResult, SessionPreviewParams, SessionPreviewResult,
+    SessionResetParams, SessionResetResult, SessionRewindParams, SessionRewindResult,
+    SessionRunning, SessionRunningCall, SessionSettingsPatch, SessionSettingsShape,
+    SessionStatsParams, SessionStatsResult, SessionTokens, SessionsListParams, SessionsListResult,
+    WaitingInput,
 };
 pub use skills::{
     SkillNeedsShape, SkillNode, SkillStatus, SkillsStatusParams, SkillsStatusResult,

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::chat::{ChatMessage, ModelName};
+use crate::chat::{ChatBlock, ChatMessage, ChatRole, ModelName};
 
 /// Which part of the list.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -490,7 +490,70 @@ pub struct SessionPreviewResult {
     /// How many messages a model is still shown.
     pub message_count: u64,
     /// The last of them.
-    pub messages: Vec<ChatMessage>,
+    pub messages: Vec<PreviewMessage>,
+}
+
+/// One message of a preview. Clients of version 1 read what a user wrote as a string there, and show
+/// nothing where they find blocks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PreviewMessage {
+    /// Who said it.
+    pub role: ChatRole,
+    /// What was said: a string for a user's message, blocks for all others.
+    pub content: PreviewContent,
+    /// A user's message as blocks, where it is more than text; an addition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<Vec<ChatBlock>>,
+    /// Its number in the session; an addition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seq: Option<i64>,
+    /// When, in milliseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timestamp: Option<i64>,
+    /// For a tool's result: the call it answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_call_id: Option<String>,
+    /// For a tool's result: the tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_name: Option<String>,
+    /// For a tool's result: whether it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub is_error: Option<bool>,
+}
+
+/// What was said, in a preview.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum PreviewContent {
+    /// The text of a user's message.
+    Text(String),
+    /// Everything else.
+    Blocks(Vec<ChatBlock>),
+}
+
+impl From<ChatMessage> for PreviewMessage {
+    fn from(message: ChatMessage) -> Self {
+        let text = message.text();
+        let is_text = |block: &ChatBlock| matches!(block, ChatBlock::Text { .. });
+        let (content, blocks) = match message.role {
+            ChatRole::User => {
+                let more = !message.content.iter().all(is_text);
+                (PreviewContent::Text(text), more.then_some(message.content))
+            }
+            _ => (PreviewContent::Blocks(message.content), None),
+        };
+        Self {
+            role: message.role,
+            content,
+            blocks,
+            seq: message.seq,
+            timestamp: message.timestamp,
+            tool_call_id: message.tool_call_id,
+            tool_name: message.tool_name,
+            is_error: message.is_error,
+        }
+    }
 }
 
 #[cfg(test)]

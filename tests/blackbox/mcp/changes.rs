@@ -45,15 +45,15 @@ impl Laptop {
 }
 
 /// An answer that goes on: server-sent events, as they come.
-struct Events {
+pub struct Events {
     stream: BufReader<TcpStream>,
-    status: u16,
+    pub status: u16,
     kind: String,
 }
 
 /// One event: its id and its data.
 #[derive(Debug, Default, PartialEq)]
-struct Event {
+pub struct Event {
     id: Option<String>,
     data: String,
 }
@@ -67,7 +67,7 @@ impl Event {
 }
 
 impl Events {
-    fn open(to: SocketAddr, request: &Request) -> Self {
+    pub fn open(to: SocketAddr, request: &Request) -> Self {
         let mut stream = TcpStream::connect(to).expect("a connection");
         stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
         stream
@@ -96,7 +96,7 @@ impl Events {
 
     /// The next event; `None` when there will be no more. The sizes of chunks stand on lines
     /// of their own, and are nothing that events are made of.
-    fn next(&mut self) -> Option<Event> {
+    pub fn next(&mut self) -> Option<Event> {
         let mut event = Event::default();
         let mut begun = false;
         loop {
@@ -113,7 +113,7 @@ impl Events {
 
     /// That the next event says that the tools changed.
     #[track_caller]
-    fn told(&mut self) -> Event {
+    pub fn told(&mut self) -> Event {
         let event = self.next().expect("an open stream");
         assert_eq!(event.message()["method"], CHANGED, "{event:?}");
         event
@@ -250,7 +250,7 @@ fn the_stream_stands_behind_the_same_doors() {
         (get("2026-07-28", &gateway.owner), 400),
         (get("2099-01-01", &gateway.owner), 400),
         (Request::get("/mcp").bearer(&gateway.owner), 406),
-        (Request::new("DELETE", "/mcp").bearer(&gateway.owner), 405),
+        (Request::new("DELETE", "/mcp").bearer(&gateway.owner), 400),
         (Request::new("DELETE", "/mcp"), 401),
     ] {
         let said = Events::open(gateway.addr, &request);

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{Query, State};
 use axum::response::sse::Event;
@@ -26,6 +25,8 @@ use super::run::Run;
 use super::stream as events;
 use crate::doorman::Admitted;
 use crate::gateway::Gateway;
+use crate::http::object::Json;
+use crate::http::shapes;
 use crate::minds::session_key;
 
 /// The longest id of a run.
@@ -40,8 +41,10 @@ const MAX_PICTURES: usize = 20;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Chat {
     /// The session: a name, or `agent:NAME:REST`; `main` when not said.
+    #[schemars(regex(pattern = shapes::SESSION))]
     session_key: Option<String>,
     /// The words.
+    #[schemars(regex(pattern = shapes::WORDS))]
     message: String,
     /// The asker's own id of this run: sent again it is the same run, not another.
     #[schemars(length(min = 1, max = 128))]
@@ -51,6 +54,7 @@ pub struct Chat {
     #[schemars(length(max = 20))]
     pictures: Vec<Picture>,
     /// Whose session, where `sessionKey` does not say; `main` when not said.
+    #[schemars(regex(pattern = shapes::AGENT))]
     agent_id: Option<String>,
 }
 
@@ -61,6 +65,7 @@ pub struct Picture {
     /// Its bytes in base64.
     data: String,
     /// For example `image/png`.
+    #[schemars(extend("enum" = ["image/png", "image/jpeg", "image/gif", "image/webp"]))]
     mime_type: String,
 }
 
@@ -360,8 +365,10 @@ async fn ended(mut run: Run, patience: Duration) -> Result<Response, Refusal> {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Which {
     /// The session; `main` when not said.
+    #[schemars(regex(pattern = shapes::SESSION))]
     session_key: Option<String>,
     /// Whose session, where `sessionKey` does not say; `main` when not said.
+    #[schemars(regex(pattern = shapes::AGENT))]
     agent_id: Option<String>,
 }
 

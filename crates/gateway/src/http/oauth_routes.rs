@@ -44,7 +44,7 @@ pub(super) fn table() -> Vec<Route> {
                 "Where a browser brings the end of a login; a page",
             )
             .query::<Returned>()
-            .gives("text/html"),
+            .shows("text/html"),
             get(oauth::callback),
         ),
         (

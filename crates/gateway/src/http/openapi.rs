@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::answering::Answering;
 use super::routes::Route;
+use super::shapes;
 use crate::gateway::Gateway;
 
 /// Who may use an operation.
@@ -38,6 +39,8 @@ enum Body {
     Media(&'static str),
     /// Somebody else's format, errors too.
     Format(&'static str),
+    /// A page of that media type, errors too.
+    Page(&'static str),
 }
 
 /// One operation, as the document describes it.
@@ -51,6 +54,8 @@ pub struct Operation {
     body: Body,
     /// It also answers with a stream of events, and with 202 while it waits for the owner.
     streams: bool,
+    /// The request is bytes as they are.
+    bytes: bool,
 }
 
 impl Operation {
@@ -69,6 +74,7 @@ impl Operation {
             request: None,
             body: Body::Tool,
             streams: false,
+            bytes: false,
         }
     }
 
@@ -81,6 +87,18 @@ impl Operation {
     /// Answers are of that media type, errors are in our envelope.
     pub(super) fn gives(mut self, media: &'static str) -> Self {
         self.body = Body::Media(media);
+        self
+    }
+
+    /// Answers and errors are pages of that media type.
+    pub(super) fn shows(mut self, media: &'static str) -> Self {
+        self.body = Body::Page(media);
+        self
+    }
+
+    /// The request is bytes as they are.
+    pub(super) fn takes_bytes(mut self) -> Self {
+        self.bytes = true;
         self
     }
 
@@ -97,12 +115,12 @@ impl Operation {
     }
 
     pub(super) fn query<T: JsonSchema>(mut self) -> Self {
-        self.query = Some(schema_of::<T>());
+        self.query = Some(bounded(schema_of::<T>()));
         self
     }
 
     pub(super) fn request<T: JsonSchema>(mut self) -> Self {
-        self.request = Some(schema_of::<T>());
+        self.request = Some(bounded(schema_of::<T>()));
         self
     }
 
@@ -148,6 +166,9 @@ impl Operation {
                 "content": { "application/json": { "schema": schema } },
             });
         }
+        if self.bytes {
+            described["requestBody"] = json!({ "content": { "*/*": {} } });
+        }
         described["security"] = match self.access {
             Access::Open => json!([]),
             Access::Token | Access::Owner => json!([{ "bearer": [] }]),
@@ -183,6 +204,10 @@ impl Operation {
                 "200": said("the answer", media, json!({})),
                 "default": envelope(WRONG),
             }),
+            Body::Page(media) => json!({
+                "200": said("the page", media, json!({})),
+                "default": said("a page that says what was wrong", media, json!({})),
+            }),
             Body::Format(format) => json!({
                 "200": said(&format!("the answer, in {format}"), json, json!({})),
                 "default": said(&format!("{WRONG}, in {format}"), json, json!({})),
@@ -196,7 +221,11 @@ impl Operation {
             .split('/')
             .filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
         let mut parameters: Vec<Value> = in_path
-            .map(|name| json!({ "name": name.trim_start_matches('*'), "in": "path", "required": true, "schema": { "type": "string" } }))
+            .map(|name| {
+                let name = name.trim_start_matches('*');
+                let schema = shapes::in_path(self.path, name);
+                json!({ "name": name, "in": "path", "required": true, "schema": schema })
+            })
             .collect();
         let schema = self.query.as_ref();
         let needed = schema.and_then(|schema| schema["required"].as_array());
@@ -215,6 +244,37 @@ impl Operation {
         }
         parameters
     }
+}
+
+/// Gives whole numbers the bounds of their type, which are refused beyond them.
+fn bounded(mut schema: Value) -> Value {
+    match &mut schema {
+        Value::Object(map) => {
+            let (least, most) = match map.get("format").and_then(Value::as_str) {
+                Some("uint8") => (json!(0), json!(u8::MAX)),
+                Some("uint16") => (json!(0), json!(u16::MAX)),
+                Some("uint32") => (json!(0), json!(u32::MAX)),
+                Some("uint64") => (json!(0), json!(u64::MAX)),
+                Some("int32") => (json!(i32::MIN), json!(i32::MAX)),
+                Some("int64") => (json!(i64::MIN), json!(i64::MAX)),
+                _ => (Value::Null, Value::Null),
+            };
+            if !least.is_null() {
+                map.entry("minimum").or_insert(least);
+                map.entry("maximum").or_insert(most);
+            }
+            for value in map.values_mut() {
+                *value = bounded(value.take());
+            }
+        }
+        Value::Array(all) => {
+            for value in all {
+                *value = bounded(value.take());
+            }
+        }
+        _ => {}
+    }
+    schema
 }
 
 /// The envelope around a result of that schema.
@@ -256,7 +316,10 @@ pub fn document<'a>(tools: impl Iterator<Item = &'a ToolSpec>) -> Value {
                 "tags": [spec.family],
                 "x-effects": spec.effects,
                 "security": [{ "bearer": [] }],
-                "requestBody": { "content": { "application/json": { "schema": spec.input_schema } } },
+                "requestBody": {
+                    "required": needs_something(&spec.input_schema),
+                    "content": { "application/json": { "schema": spec.input_schema } },
+                },
                 "responses": {
                     "200": {
                         "description": "the result",
@@ -283,6 +346,12 @@ pub fn document<'a>(tools: impl Iterator<Item = &'a ToolSpec>) -> Value {
             "securitySchemes": { "bearer": { "type": "http", "scheme": "bearer" } },
         },
     })
+}
+
+/// Whether a tool cannot be called without arguments.
+fn needs_something(schema: &Value) -> bool {
+    let required = schema["required"].as_array();
+    required.is_some_and(|names| !names.is_empty())
 }
 
 fn first_line(text: &str) -> &str {

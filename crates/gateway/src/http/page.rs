@@ -12,7 +12,6 @@ use std::io::Read as _;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
@@ -30,6 +29,7 @@ use super::probes;
 use super::refusal::{Answer, Answered, Refusal, answer};
 use crate::doorman::{Failed, NewToken};
 use crate::gateway::Gateway;
+use crate::http::object::Json;
 
 /// How long a login lasts.
 const LASTS: Duration = Duration::from_secs(30 * 86_400);

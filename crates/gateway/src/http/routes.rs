@@ -9,7 +9,7 @@ use axum::routing::{MethodRouter, any, get, post};
 use axum::{Extension, Json, Router, extract::State, middleware};
 use http::header;
 use manyhands_core::{ErrorCode, Invoke, ToolError};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tower::Layer as _;
 use tower_http::catch_panic::CatchPanicLayer;
 
@@ -100,7 +100,7 @@ fn table() -> Vec<Route> {
         (
             op("post", "/api/tools/{*name}", Token, "Call a tool")
                 .query::<tools::CallQuery>()
-                .request::<Value>(),
+                .request::<Map<String, Value>>(),
             post(tools::call),
         ),
         (
@@ -111,7 +111,7 @@ fn table() -> Vec<Route> {
                 "Call a tool by its trigger id",
             )
             .query::<tools::CallQuery>()
-            .request::<Value>(),
+            .request::<Map<String, Value>>(),
             post(tools::call),
         ),
         op("get", "/api/tokens", Owner, "All tokens").by(tokens::list),
@@ -233,6 +233,7 @@ fn kept() -> Vec<Route> {
             "Keep the body as an artifact",
         )
         .query::<artifacts::New>()
+        .takes_bytes()
         .by(artifacts::put),
         (
             op(

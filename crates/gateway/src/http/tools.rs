@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use super::asker::Asker;
 use super::refusal::{Answer, Refusal, answer, respond};
 use crate::gateway::Gateway;
+use crate::http::shapes;
 use crate::listing::{self, Surface, ToolList};
 
 /// Says which call was answered: the audit knows it by this id.
@@ -26,6 +27,7 @@ const CALL: HeaderName = HeaderName::from_static("x-manyhands-call");
 #[serde(deny_unknown_fields)]
 pub struct CallQuery {
     /// On whose workspace and behalf; `main` when not said.
+    #[schemars(regex(pattern = shapes::AGENT))]
     pub agent: Option<String>,
     /// Seconds to wait for the owner's approval, at most 600; 0 when not said.
     #[schemars(range(max = 600))]
@@ -116,10 +118,18 @@ fn arguments(body: Result<Bytes, BytesRejection>) -> Result<Value, ToolError> {
     if body.is_empty() {
         return Ok(json!({}));
     }
-    serde_json::from_slice(&body).map_err(|e| {
+    let arguments = serde_json::from_slice(&body).map_err(|e| {
         ToolError::new(
             ErrorCode::InvalidArguments,
             format!("the body is not JSON: {e}"),
         )
-    })
+    })?;
+    match arguments {
+        // The path would take it for no arguments, which is said by sending no body.
+        Value::Null => Err(ToolError::new(
+            ErrorCode::InvalidArguments,
+            "the body must be a JSON object with the arguments, or empty",
+        )),
+        arguments => Ok(arguments),
+    }
 }

@@ -1,21 +1,24 @@
 //! The MCP face: the same catalogue and the same path, spoken as MCP.
 //!
 //! One handler serves both transports. Over HTTP it asks the path in this process; over
-//! stdio it asks a gateway elsewhere. Requests are served without sessions, so no state is
-//! shared between clients and a request means the same whichever replica it reaches.
+//! stdio it asks a gateway elsewhere. Sessions of older clients are signed ids without stored
+//! state, so a request means the same whichever replica it reaches.
 //!
 //! Tools come and go, and clients are told: since 2026-07-28 by `subscriptions/listen`, before
 //! that on the stream of `GET /mcp`, and over stdio without asking.
 
 mod changes;
+mod gate;
+mod message;
 mod pass;
+mod sessions;
 mod stream;
 
 use std::future::Future;
 use std::sync::Arc;
 
 use axum::Extension;
-use axum::extract::RawQuery;
+use axum::extract::{RawQuery, Request};
 use axum::response::IntoResponse;
 use axum::routing::{MethodRouter, get};
 use futures_util::StreamExt;
@@ -29,15 +32,16 @@ use rmcp::ServiceExt;
 use rmcp::handler::server::ServerHandler;
 pub use rmcp::model::Extensions;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
-    JsonObject, ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesRequestMethod,
+    CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod,
+    CompleteRequestParams, CompleteResult, ContentBlock, CustomRequest, CustomResult,
+    ErrorCode as RpcCode, Implementation, InitializeRequestParams, JsonObject,
+    ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesRequestMethod,
     ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, Resource, ServerCapabilities, ServerConfig, SubscriptionFilter, Tool,
-    ToolAnnotations,
+    PaginatedRequestParams, Resource, ServerCapabilities, ServerConfig, SubscriptionFilter,
+    SubscriptionsListenRequestParams, Tool, ToolAnnotations,
 };
 use rmcp::service::{Peer, SubscriptionContext};
 pub use rmcp::service::{RequestContext, RoleServer};
-use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::Value;
 use tokio::io::{AsyncRead, DuplexStream, copy, duplex, stdin, stdout};
@@ -49,6 +53,7 @@ use crate::doorman::Admitted;
 use crate::gateway::Gateway;
 use crate::listing::{self, Surface, ToolListing};
 use changes::Audience;
+use sessions::Sessions;
 
 /// Comes up with something each time the asker may call other tools than before.
 pub type Changes = BoxStream<'static, ()>;
@@ -104,16 +109,44 @@ impl<H: Hands> ServerHandler for McpFace<H> {
 
     async fn list_tools(
         &self,
-        _: Option<PaginatedRequestParams>,
+        page: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
+        if page.is_some_and(|page| page.cursor.is_some()) {
+            return Err(ErrorData::invalid_params(message::UNKNOWN_CURSOR, None));
+        }
         let tools = self.hands.list(&context).await?;
         Ok(ListToolsResult::with_all_items(
             tools.into_iter().map(describe).collect(),
         ))
     }
 
+    /// What is no request of the protocol, or has the wrong parameters for one.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let method = request.method.as_str();
+        match wrong_params(method, request.params.unwrap_or_default()) {
+            Some(why) => Err(ErrorData::invalid_params(why, None)),
+            None => {
+                let shown: String = method.chars().take(100).collect();
+                let message = format!("Method not found: {shown}");
+                Err(ErrorData::new(RpcCode::METHOD_NOT_FOUND, message, None))
+            }
+        }
+    }
+
     // The defaults would answer with empty lists, and so claim what is not declared.
+    async fn complete(
+        &self,
+        _: CompleteRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        Err(ErrorData::method_not_found::<CompleteRequestMethod>())
+    }
+
     async fn list_prompts(
         &self,
         _: Option<PaginatedRequestParams>,
@@ -190,6 +223,28 @@ impl<H: Hands> ServerHandler for McpFace<H> {
             }
         }
     }
+}
+
+/// What is wrong with the parameters of a method that is served here.
+fn wrong_params(method: &str, params: Value) -> Option<String> {
+    let wrong = match method {
+        "tools/call" if !params["name"].is_string() => {
+            return Some("name: must be the name of a tool".to_owned());
+        }
+        "tools/call" if !matches!(&params["arguments"], Value::Null | Value::Object(_)) => {
+            return Some("arguments: must be an object".to_owned());
+        }
+        "tools/call" => serde_json::from_value::<CallToolRequestParams>(params).err(),
+        "tools/list" => serde_json::from_value::<PaginatedRequestParams>(params).err(),
+        "initialize" => serde_json::from_value::<InitializeRequestParams>(params).err(),
+        "subscriptions/listen" => {
+            serde_json::from_value::<SubscriptionsListenRequestParams>(params).err()
+        }
+        "ping" | "server/discover" => None,
+        _ => return None,
+    };
+    let why = wrong.map_or_else(|| "they do not fit".to_owned(), |error| error.to_string());
+    Some(format!("params of {method}: {why}"))
 }
 
 fn describe(listing: ToolListing) -> Tool {
@@ -364,18 +419,34 @@ pub(crate) fn route<R: IntoResponse + 'static>(
 ) -> MethodRouter<Arc<Gateway>> {
     let audience = Audience::new(gateway.clone());
     let service = service(&audience);
+    let sessions = Sessions::new(gateway.store.vault(), gateway.ids.clone());
+    let (listening, ending) = (sessions.clone(), sessions.clone());
+    let post = async move |Extension(asker): Extension<Admitted>, request: Request| {
+        gate::post(service.clone(), &sessions, asker.token, request).await
+    };
     let listen = async move |Extension(asker): Extension<Admitted>,
                              RawQuery(query): RawQuery,
                              headers: HeaderMap| {
         let surface = surface(&audience.gateway, query.as_deref()).map_err(refuse)?;
-        let opened = stream::open(&audience, asker, surface, &headers);
+        let session = match listening.named(asker.token, &headers) {
+            Ok(session) => session,
+            Err(fault) => return Ok(fault.respond(&Value::Null)),
+        };
+        let entry = match listening.open(asker.token, session, None) {
+            Ok(entry) => entry,
+            Err(fault) => return Ok(fault.respond(&Value::Null)),
+        };
+        let opened = stream::open(&audience, asker, surface, &headers, entry);
         opened.map_err(refuse)
     };
-    get(listen).post_service(service)
+    let end = async move |Extension(asker): Extension<Admitted>, headers: HeaderMap| {
+        gate::end(&ending, asker.token, &headers)
+    };
+    get(listen).post(post).delete(end)
 }
 
-/// The Streamable HTTP transport. It would answer GET with 405, having no sessions.
-fn service(audience: &Arc<Audience>) -> StreamableHttpService<McpFace<Here>, NeverSessionManager> {
+/// The Streamable HTTP transport, without sessions of its own.
+fn service(audience: &Arc<Audience>) -> gate::Service {
     let limits = &audience.gateway.settings.current().limits;
     let limit = usize::try_from(limits.request_bytes).unwrap_or(usize::MAX);
     let config = StreamableHttpServerConfig::default()

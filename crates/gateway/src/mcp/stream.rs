@@ -1,6 +1,6 @@
 //! `GET /mcp`: the stream on which clients before 2026-07-28 are told of changes.
 //!
-//! It belongs to no session. The id of every event is the view that the client knows by then,
+//! It ends with the session that it was opened in, if any. The id of every event is the view that the client knows by then,
 //! so a client that comes back and names it is told what it missed, by whichever replica.
 
 use std::convert::Infallible;
@@ -15,6 +15,7 @@ use manyhands_core::ToolError;
 use rmcp::model::ProtocolVersion;
 
 use super::changes::{Audience, View};
+use super::sessions::Entry;
 use crate::doorman::Admitted;
 use crate::listing::Surface;
 
@@ -31,6 +32,7 @@ pub(super) fn open(
     asker: Admitted,
     surface: Surface,
     headers: &HeaderMap,
+    entry: Entry,
 ) -> Result<Response, ToolError> {
     let said = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let accepted = said("accept").unwrap_or_default();
@@ -48,8 +50,10 @@ pub(super) fn open(
     let event = |view: View, data: &str| Event::default().id(view.to_string()).data(data);
     let first = stream::iter(primed.map(|view| event(view, "")));
     let changes = audience.follow(asker, surface, known)?;
+    let ended = async move { entry.cancel.cancelled().await };
     let events = first
         .chain(changes.map(move |view| event(view, CHANGED)))
+        .take_until(Box::pin(ended))
         .map(Ok::<_, Infallible>);
     let events = Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE));
     // The caches on the way are told by `Sse`; this keeps proxies from collecting the events.

@@ -12,6 +12,7 @@ mod launch;
 mod naming;
 pub(crate) mod oauth;
 mod offer;
+mod older;
 mod openapi;
 mod pinning;
 mod server;

@@ -23,6 +23,7 @@ use tokio::sync::broadcast::error::RecvError;
 use super::call::{Asker, failure, hooks};
 use super::launch;
 use super::offer::Offer;
+use super::older::{Known, Older};
 use super::openapi::Request;
 use super::pinning::{self, NewTools, Wanted};
 use super::tool::ServerTool;
@@ -72,7 +73,7 @@ impl Line {
 type Lines = BTreeMap<(String, Option<ConnectionId>), Arc<Line>>;
 
 /// Forgets when it is dropped that a resource is followed.
-struct Forget<'a>(&'a Server, &'a str);
+struct Forget<'a>(&'a Server, &'a (bool, String));
 
 impl Drop for Forget<'_> {
     fn drop(&mut self) {
@@ -92,8 +93,10 @@ pub struct Server {
     open: Mutex<BTreeMap<Option<ConnectionId>, Upstream>>,
     /// Lines of single conversations, by the conversation and the account.
     lines: Mutex<Lines>,
-    /// How many follow each resource on the line of all.
-    followed: Mutex<BTreeMap<String, usize>>,
+    /// How many follow each resource on the line of all, by whether they are of the older era.
+    followed: Mutex<BTreeMap<(bool, String), usize>>,
+    /// Links in the older era to a server that speaks both, by the account.
+    pub(super) older: tokio::sync::Mutex<Older>,
     /// Whether its document was read since the gateway started, for a server that is one.
     pub(super) looked: AtomicBool,
     /// What is on record of its tools.
@@ -128,6 +131,7 @@ impl Server {
             open: Mutex::default(),
             lines: Mutex::default(),
             followed: Mutex::default(),
+            older: tokio::sync::Mutex::default(),
             looked: AtomicBool::default(),
             pins: Mutex::new(pins),
             problem: Mutex::default(),
@@ -288,7 +292,8 @@ impl Server {
         mut hooks: Hooks,
     ) -> Result<Value, ToolError> {
         let failed = |error| failure(&self.name, error);
-        let upstream = self.upstream(account).await?;
+        let older = answers.is_some_and(|answers| answers.is_older());
+        let upstream = self.upstream_of(account, older).await?;
         let Some(answers) = answers else {
             return upstream
                 .request(method, params, &hooks)
@@ -352,35 +357,49 @@ impl Server {
         lines.entry((name.to_owned(), account)).or_default().clone()
     }
 
-    /// What it tells on the line of a conversation, or on that of all.
+    /// What it tells on the line of a conversation, or on that of all callers of an era.
     pub(crate) async fn hears(
         &self,
         line: Option<&str>,
+        older: bool,
     ) -> Result<broadcast::Receiver<News>, ToolError> {
         let account = self.account();
-        match line {
-            Some(line) => Ok(self.own_line(line, account).news.subscribe()),
-            None => Ok(self.upstream(account).await?.changes()),
-        }
+        let upstream = self.upstream_of(account, older).await?;
+        let Some(line) = line else {
+            return Ok(upstream.changes());
+        };
+        let live = upstream.live().await;
+        let live = live.map_err(|error| failure(&self.name, error))?;
+        Ok(match live.peer().era {
+            Era::Legacy => self.own_line(line, account).news.subscribe(),
+            // A modern server is asked over the shared connection, and tells its news there.
+            Era::Modern => upstream.changes(),
+        })
     }
 
-    /// What it says of itself.
-    pub(crate) async fn peer(&self) -> Result<Peer, ToolError> {
+    /// What it says of itself to callers of an era.
+    pub(crate) async fn peer(&self, older: bool) -> Result<Peer, ToolError> {
         if self.config.openapi.is_some() {
             let message = format!("{} is no MCP server: use its tools at /mcp", self.name);
             return Err(ToolError::new(ErrorCode::Failed, message));
         }
-        let upstream = self.upstream(self.account()).await?;
+        let upstream = self.upstream_of(self.account(), older).await?;
         let live = upstream.live().await;
         let live = live.map_err(|error| failure(&self.name, error))?;
         Ok(live.peer().clone())
     }
 
-    /// Follows a resource on the line of all, for one more who wants it.
-    pub(crate) async fn subscribe(&self, uri: &str, hooks: Hooks) -> Result<(), ToolError> {
+    /// Follows a resource on the line of all callers of an era, for one more who wants it.
+    pub(crate) async fn subscribe(
+        &self,
+        uri: &str,
+        older: bool,
+        hooks: Hooks,
+    ) -> Result<(), ToolError> {
+        let key = (older, uri.to_owned());
         let first = {
             let mut followed = self.followed.lock().expect("no panic while held");
-            let count = followed.entry(uri.to_owned()).or_insert(0);
+            let count = followed.entry(key.clone()).or_insert(0);
             *count += 1;
             *count == 1
         };
@@ -388,8 +407,8 @@ impl Server {
             return Ok(());
         }
         // Whatever keeps it from being followed there: the next who wants it asks again.
-        let forget = Forget(self, uri);
-        let upstream = self.upstream(self.account()).await?;
+        let forget = Forget(self, &key);
+        let upstream = self.upstream_of(self.account(), older).await?;
         let done = upstream.subscribe(uri, &hooks).await;
         done.map_err(|error| failure(&self.name, error))?;
         std::mem::forget(forget);
@@ -397,19 +416,20 @@ impl Server {
     }
 
     /// One who followed a resource does so no more.
-    pub(crate) async fn unsubscribe(&self, uri: &str) {
+    pub(crate) async fn unsubscribe(&self, uri: &str, older: bool) {
+        let key = (older, uri.to_owned());
         let last = {
             let mut followed = self.followed.lock().expect("no panic while held");
-            match followed.get_mut(uri) {
+            match followed.get_mut(&key) {
                 Some(count) if *count > 1 => {
                     *count -= 1;
                     false
                 }
-                Some(_) => followed.remove(uri).is_some(),
+                Some(_) => followed.remove(&key).is_some(),
                 None => false,
             }
         };
-        if last && let Ok(upstream) = self.upstream(self.account()).await {
+        if last && let Ok(upstream) = self.upstream_of(self.account(), older).await {
             let _ = upstream.unsubscribe(uri, &Hooks::default()).await; // it goes with the connection
         }
     }
@@ -481,7 +501,11 @@ impl Server {
         Box::pin(self.reach(account)).await
     }
 
-    async fn reach(&self, account: Option<ConnectionId>) -> Result<Upstream, ToolError> {
+    /// How it is reached by one account.
+    pub(super) async fn described(
+        &self,
+        account: Option<ConnectionId>,
+    ) -> Result<Described, ToolError> {
         let keys = match account {
             Some(id) => self.ground.desk.keys(id).await?,
             None => launch::Keys::new(),
@@ -510,6 +534,12 @@ impl Server {
         if let Some(login) = login {
             described.credentials = login;
         }
+        Ok(described)
+    }
+
+    async fn reach(&self, account: Option<ConnectionId>) -> Result<Upstream, ToolError> {
+        let ground = &self.ground;
+        let described = self.described(account).await?;
         let fresh = Upstream::new(described, ground.upstream.clone());
         let mut open = self.open.lock().expect("no panic while held");
         if let Some(upstream) = open.get(&account) {
@@ -535,6 +565,10 @@ impl Server {
         if let Some(upstream) = gone {
             upstream.stop().await;
         }
+        let older = self.older.lock().await.remove(&Some(account));
+        if let Some(Known::Spoken(upstream)) = older {
+            upstream.stop().await;
+        }
     }
 
     /// Ends everything that it runs.
@@ -543,6 +577,11 @@ impl Server {
         self.lines.lock().expect("no panic while held").clear();
         for upstream in open.into_values() {
             upstream.stop().await;
+        }
+        for known in std::mem::take(&mut *self.older.lock().await).into_values() {
+            if let Known::Spoken(upstream) = known {
+                upstream.stop().await;
+            }
         }
     }
 

@@ -294,7 +294,7 @@ impl Desk<'_> {
             message_count: self.message_count(&session).await?,
             session_key: session.key,
             session_id: session.id,
-            messages: said,
+            messages: said.into_iter().map(Into::into).collect(),
         })
     }
 }

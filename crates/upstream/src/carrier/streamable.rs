@@ -61,6 +61,11 @@ impl Streamable {
         this
     }
 
+    /// Whether the server gave out a session.
+    pub(crate) fn has_session(&self) -> bool {
+        self.0.session.get().is_some()
+    }
+
     /// Each request says from now on that it is of `version`.
     pub(crate) fn speak(&self, version: Option<&str>, modern: bool) {
         let version = version.and_then(|version| HeaderValue::from_str(version).ok());

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use manyhands_core::{ApprovalId, Effects, Timestamp, ToolError};
@@ -14,6 +13,7 @@ use serde_json::Value;
 use super::{body, query};
 use crate::gateway::Gateway;
 use crate::http::asker::Owner;
+use crate::http::object::Json;
 use crate::http::refusal::{Answer, Refusal, answer};
 
 /// Which approvals to list.

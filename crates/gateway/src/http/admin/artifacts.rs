@@ -24,6 +24,7 @@ use crate::artifacts::{KeptFile, Reader, check_name, failure, mime_by_name};
 use crate::gateway::Gateway;
 use crate::http::asker::{Asker, proved};
 use crate::http::refusal::{Answer, Refusal, answer};
+use crate::http::shapes;
 use crate::one_off::Stores;
 
 /// How long an upload may take.
@@ -34,8 +35,10 @@ const UPLOAD: Duration = Duration::from_secs(3_600);
 #[serde(deny_unknown_fields)]
 pub struct Which {
     /// Only those of this agent.
+    #[schemars(regex(pattern = shapes::AGENT))]
     agent: Option<String>,
     /// Only those in this chat; `results` for large results.
+    #[schemars(regex(pattern = shapes::CHAT))]
     chat: Option<String>,
     /// How many at most; 100 when not said.
     #[schemars(range(min = 1, max = 1000))]
@@ -49,13 +52,16 @@ pub struct Which {
 #[serde(deny_unknown_fields)]
 pub struct New {
     /// The name of the file.
+    #[schemars(regex(pattern = shapes::FILE), length(max = 200))]
     name: String,
     /// Its media type; by its name when not said.
     #[serde(rename = "type")]
     kind: Option<String>,
     /// For which agent; `main` when not said.
+    #[schemars(regex(pattern = shapes::AGENT))]
     agent: Option<String>,
     /// Into which chat; a new one when not said.
+    #[schemars(regex(pattern = shapes::UUID))]
     chat: Option<String>,
 }
 

@@ -13,6 +13,7 @@ use super::query;
 use crate::gateway::Gateway;
 use crate::http::asker::Owner;
 use crate::http::refusal::{Answer, answer};
+use crate::http::shapes;
 
 /// Which entries to show.
 #[derive(Deserialize, JsonSchema)]
@@ -25,6 +26,7 @@ pub struct Which {
     /// Only calls on behalf of this agent.
     agent: Option<String>,
     /// Only this call, by the id that `x-manyhands-call` of its answer gave.
+    #[schemars(regex(pattern = shapes::UUID))]
     call: Option<String>,
     /// Only `ok` or `error`.
     status: Option<AuditStatus>,
@@ -33,7 +35,7 @@ pub struct Which {
     /// Only entries before this number: the next page.
     before: Option<i64>,
     /// How many at most; 100 when not said, 1000 at most.
-    #[schemars(range(max = 1000))]
+    #[schemars(range(min = 1, max = 1000))]
     limit: Option<u32>,
 }
 
@@ -51,6 +53,10 @@ pub async fn list(
     which: Result<Query<Which>, QueryRejection>,
 ) -> Answer<AuditList> {
     let which = query(which)?;
+    let limit = which.limit.unwrap_or(100);
+    if !(1..=1_000).contains(&limit) {
+        return Err(ToolError::parameter("limit", "must be 1 to 1000").into());
+    }
     let call = which.call.map(|call| call.parse::<CallId>()).transpose();
     let filter = AuditFilter {
         tool: which.tool.map(Pattern::new),
@@ -60,7 +66,7 @@ pub async fn list(
         status: which.status,
         after_seq: which.after,
         before_seq: which.before,
-        limit: Some(which.limit.unwrap_or(100).min(1_000)),
+        limit: Some(limit),
     };
     let entries = gateway.store.audit().query(&filter).await?;
     answer(AuditList { entries })

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
 use manyhands_core::Timestamp;
@@ -15,6 +14,7 @@ use crate::chats::{Credentials, Pair, Status};
 use crate::doorman::Admitted;
 use crate::gateway::Gateway;
 use crate::http::asker::Owner;
+use crate::http::object::Json;
 use crate::http::refusal::{Answer, Refusal, answer};
 
 /// An account on a platform, as its owner sees it.

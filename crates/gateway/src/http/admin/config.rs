@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{Query, State};
 use schemars::JsonSchema;
@@ -12,13 +11,16 @@ use serde_json::Value;
 use super::{body, query};
 use crate::gateway::Gateway;
 use crate::http::asker::Owner;
+use crate::http::object::Json;
 use crate::http::refusal::{Answer, answer};
+use crate::http::shapes;
 
 /// Which value to show.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Which {
     /// A dotted path; everything when not said.
+    #[schemars(regex(pattern = shapes::SETTING))]
     path: Option<String>,
 }
 
@@ -27,6 +29,7 @@ pub struct Which {
 #[serde(deny_unknown_fields)]
 pub struct Set {
     /// A dotted path.
+    #[schemars(regex(pattern = shapes::SETTING))]
     path: String,
     /// The new value.
     value: Value,

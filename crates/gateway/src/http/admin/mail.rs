@@ -25,6 +25,7 @@ const SHOWN: usize = 200;
 #[serde(deny_unknown_fields)]
 pub struct Which {
     /// `pending`, `sending`, `sent`, `failed`, `unknown` or `dropped`; all that did not arrive when not said.
+    #[schemars(extend("enum" = ["pending", "sending", "sent", "failed", "unknown", "dropped", null]))]
     state: Option<String>,
     /// How many at most; 100 when not said, 1000 at most.
     limit: Option<u32>,

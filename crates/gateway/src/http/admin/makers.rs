@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
 use manyhands_config::models::ProviderKind;
@@ -17,6 +16,7 @@ use super::body;
 use super::models::{ProviderView, shown};
 use crate::gateway::Gateway;
 use crate::http::asker::Owner;
+use crate::http::object::Json;
 use crate::http::refusal::{Answer, Refusal, answer};
 use crate::minds::makers::{AsDefault, KeyFate, Wanted};
 

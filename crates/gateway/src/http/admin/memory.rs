@@ -13,6 +13,7 @@ use super::query;
 use crate::gateway::Gateway;
 use crate::http::asker::Asker;
 use crate::http::refusal::{Answer, Refusal, answer};
+use crate::http::shapes;
 use crate::minds::memory::{Library, scope};
 
 const LIMIT: u32 = 20;
@@ -23,8 +24,10 @@ const MAX_LIMIT: u32 = 100;
 #[serde(deny_unknown_fields)]
 pub struct Which {
     /// The words.
+    #[schemars(regex(pattern = shapes::WORDS))]
     query: String,
     /// Of this agent; for the owner of all when not said, for others of `main`.
+    #[schemars(regex(pattern = shapes::AGENT))]
     agent: Option<String>,
     /// How many; 20 when not said.
     #[schemars(range(min = 1, max = 100))]

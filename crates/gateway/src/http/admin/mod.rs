@@ -28,16 +28,16 @@ pub mod skills;
 pub mod tokens;
 pub mod trust;
 
-use axum::Json;
 use axum::extract::Query;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use manyhands_core::{ErrorCode, ToolError};
 
+use super::object::Held;
 use super::refusal::Refusal;
 
 /// The body, or what is wrong with it.
-pub(super) fn body<T>(body: Result<Json<T>, JsonRejection>) -> Result<T, Refusal> {
-    body.map(|Json(value)| value)
+pub(super) fn body<T>(body: Result<impl Held<T>, JsonRejection>) -> Result<T, Refusal> {
+    body.map(Held::held)
         .map_err(|e| Refusal(ToolError::new(ErrorCode::InvalidArguments, e.body_text())))
 }
 

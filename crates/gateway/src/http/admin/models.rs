@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{Query, State};
 use manyhands_agent::Failure;
@@ -17,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::{body, query};
 use crate::gateway::Gateway;
 use crate::http::asker::Owner;
+use crate::http::object::Json;
 use crate::http::refusal::{Answer, Refusal, answer};
 use crate::minds::local_time;
 

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use http::request::Parts;
@@ -16,7 +15,9 @@ use super::{body, query};
 use crate::doorman::{Failed, NewToken};
 use crate::gateway::Gateway;
 use crate::http::asker::{Asker, Owner, client};
+use crate::http::object::Json;
 use crate::http::refusal::{Answer, Refusal, answer};
+use crate::http::shapes;
 
 /// How long a code is good unless said: 15 minutes.
 const CODE_SECONDS: u64 = 900;
@@ -50,8 +51,10 @@ pub async fn list(State(gateway): State<Arc<Gateway>>, Asker(asker): Asker) -> A
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Invite {
     /// The name the machine will have, 1-32 of a-z, 0-9 and -.
+    #[schemars(regex(pattern = shapes::NODE))]
     node_id: String,
     /// How many seconds the code is good; 900 when not said, a week at most.
+    #[schemars(range(min = 1, max = 604_800))]
     expires_in_seconds: Option<u64>,
 }
 

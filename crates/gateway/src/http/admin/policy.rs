@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
 use manyhands_config::{Decision, Rule};
@@ -17,6 +16,7 @@ use serde_json::Value;
 use super::body;
 use crate::gateway::Gateway;
 use crate::http::asker::Owner;
+use crate::http::object::Json;
 use crate::http::refusal::{Answer, Refusal, answer};
 
 /// A call to judge without making it.

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
 use manyhands_core::{AgentId, CollectionId, Secret, ToolError};
@@ -13,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::body;
 use crate::gateway::Gateway;
 use crate::http::asker::Owner;
+use crate::http::object::Json;
 use crate::http::refusal::{Answer, Refusal, answer};
 
 /// A resource to make.

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
 use manyhands_agent::SessionKey;
@@ -13,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::body;
 use crate::gateway::Gateway;
 use crate::http::asker::Asker;
+use crate::http::object::Json;
 use crate::http::refusal::{Answer, answer};
 use crate::minds::session_key;
 

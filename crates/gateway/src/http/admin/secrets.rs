@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
 use manyhands_core::{Secret, ToolError};
@@ -12,13 +11,15 @@ use serde::{Deserialize, Serialize};
 use super::body;
 use crate::gateway::Gateway;
 use crate::http::asker::Owner;
+use crate::http::object::Json;
 use crate::http::refusal::{Answer, Refusal, answer};
 
 /// A secret's value.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Put {
-    /// The secret itself.
+    /// The secret itself, of at least 8 characters.
+    #[schemars(length(min = 8))]
     value: String,
 }
 

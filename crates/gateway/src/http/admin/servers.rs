@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
 use manyhands_config::{McpServer, masked_text};
@@ -18,7 +17,9 @@ use serde_json::{Value, json};
 use super::body;
 use crate::gateway::Gateway;
 use crate::http::asker::Owner;
+use crate::http::object::Json;
 use crate::http::refusal::{Answer, Refusal, answer};
+use crate::http::shapes;
 use crate::servers::{Server, Wanted};
 
 /// How a server stands. Of one that is switched off, only its name is told.
@@ -269,6 +270,7 @@ fn held(pin: &Pin) -> Option<HeldTool> {
 #[serde(deny_unknown_fields)]
 pub struct Add {
     /// Its name: 1-32 of A-Z, a-z, 0-9, - and _.
+    #[schemars(regex(pattern = shapes::SERVER), length(max = 32))]
     name: String,
     /// What would stand under `mcpServers` in config.toml. Only servers elsewhere, by `url`, are added
     /// over the network; programs of the gateway's machine are set in the file.

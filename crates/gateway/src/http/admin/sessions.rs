@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use manyhands_agent::{ResetPolicy, SessionKey, SessionSettings, Spoken};
@@ -15,7 +14,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::{body, query};
 use crate::gateway::Gateway;
 use crate::http::asker::Asker;
+use crate::http::object::Json;
 use crate::http::refusal::{Answer, Refusal, answer};
+use crate::http::shapes;
 use crate::minds::{own_part, session_key};
 
 /// How many sessions, or messages, are shown unless said.
@@ -30,6 +31,7 @@ const KEEP: usize = 20;
 #[serde(deny_unknown_fields)]
 pub struct Which {
     /// Of this agent; of all when not said.
+    #[schemars(regex(pattern = shapes::AGENT))]
     agent: Option<String>,
     /// How many; 50 when not said.
     #[schemars(range(min = 1, max = 500))]

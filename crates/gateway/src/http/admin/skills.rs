@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use manyhands_core::{AgentId, ToolError};
@@ -13,7 +12,9 @@ use serde::{Deserialize, Serialize};
 use super::{body, query};
 use crate::gateway::Gateway;
 use crate::http::asker::{Asker, Owner};
+use crate::http::object::Json;
 use crate::http::refusal::{Answer, Refusal, answer};
+use crate::http::shapes;
 use crate::workspace::Source;
 
 /// Whose skills.
@@ -21,6 +22,7 @@ use crate::workspace::Source;
 #[serde(deny_unknown_fields)]
 pub struct Whose {
     /// Of this agent; of `main` when not said.
+    #[schemars(regex(pattern = shapes::AGENT))]
     agent: Option<String>,
 }
 
@@ -88,6 +90,7 @@ pub struct Switch {
     /// Whether it is used.
     enabled: bool,
     /// As this agent sees it; `main` when not said. The switch holds for every agent.
+    #[schemars(regex(pattern = shapes::AGENT))]
     agent: Option<String>,
 }
 

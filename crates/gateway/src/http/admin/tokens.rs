@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
 use manyhands_core::{ErrorCode, Pattern, Role, Timestamp, TokenId, ToolError};
@@ -15,7 +14,9 @@ use super::body;
 use crate::doorman::NewToken;
 use crate::gateway::Gateway;
 use crate::http::asker::Owner;
+use crate::http::object::Json;
 use crate::http::refusal::{Answer, Refusal, answer};
+use crate::http::shapes;
 
 /// A hundred years, in seconds.
 const MAX_LIFETIME: u64 = 3_153_600_000;
@@ -25,6 +26,7 @@ const MAX_LIFETIME: u64 = 3_153_600_000;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Create {
     /// What you call it, 1-64 characters.
+    #[schemars(regex(pattern = shapes::NAME))]
     name: String,
     /// What it is for.
     role: Role,
@@ -35,6 +37,7 @@ pub struct Create {
     #[serde(default)]
     agents: Vec<Pattern>,
     /// How many seconds it lives; for ever when not said.
+    #[schemars(range(min = 1, max = 3_153_600_000_u64))]
     expires_in_seconds: Option<u64>,
 }
 

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
 use manyhands_core::{Timestamp, ToolError};
@@ -13,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::body;
 use crate::gateway::Gateway;
 use crate::http::asker::Owner;
+use crate::http::object::Json;
 use crate::http::refusal::{Answer, answer};
 
 /// How many conversations are listed.

@@ -1,5 +1,6 @@
 //! How the two eras say the same thing.
 
+use manyhands_upstream::Peer;
 use serde_json::{Map, Value, json};
 
 /// The version whose requests stand alone.
@@ -80,6 +81,21 @@ pub(super) fn level_of(notice: &Value) -> usize {
         .as_str()
         .and_then(known)
         .unwrap_or(LEVELS.len())
+}
+
+/// Whether a server declares what a method needs.
+pub(super) fn declares(peer: &Peer, method: &str) -> bool {
+    let family = method.split('/').next().unwrap_or_default();
+    match (family, method) {
+        // Servers had no way to declare it before 2025-03-26.
+        ("completion", _) => peer.can("completions") || peer.version.as_str() < "2025-03-26",
+        (_, "resources/subscribe" | "resources/unsubscribe") => {
+            let resources = peer.capabilities.get("resources");
+            resources.is_some_and(|able| able["subscribe"] == true)
+        }
+        ("prompts" | "resources" | "logging", _) => peer.can(family),
+        _ => true,
+    }
 }
 
 /// The capabilities of a server, without what only it itself can offer.

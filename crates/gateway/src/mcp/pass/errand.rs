@@ -10,10 +10,13 @@ use manyhands_upstream::Hooks;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::message::{Fault, INTERNAL, INVALID_PARAMS, METHOD_NOT_FOUND, notification};
+use super::eras;
 use super::voice::{Heard, Manner, Out, Voice};
 use crate::doorman::Admitted;
 use crate::gateway::Gateway;
+use crate::mcp::message::{
+    Fault, INTERNAL, INVALID_PARAMS, METHOD_NOT_FOUND, notification, one_page,
+};
 use crate::servers::Server;
 
 /// What may be asked besides tools. All else is refused here.
@@ -70,15 +73,32 @@ impl Errand {
         voice: &Arc<Voice>,
     ) -> Result<Value, Fault> {
         match method {
-            "tools/list" => self.tools().await,
+            "tools/list" => self.tools(&params).await,
             "tools/call" => self.call(params, voice).await,
-            method if PASSED.contains(&method) => self.pass(method, params, voice).await,
+            method if PASSED.contains(&method) => {
+                self.declared(method, voice).await?;
+                self.pass(method, params, voice).await
+            }
             _ => Err(unknown(method)),
         }
     }
 
+    /// Refuses what the server has not declared: a client was told that it is not there.
+    async fn declared(&self, method: &str, voice: &Arc<Voice>) -> Result<(), Fault> {
+        if method == "ping" {
+            return Ok(());
+        }
+        let older = Heard(voice.clone()).is_older();
+        let peer = self.server.peer(older).await.map_err(fault)?;
+        match eras::declares(&peer, method) {
+            true => Ok(()),
+            false => Err(unknown(method)),
+        }
+    }
+
     /// The tools as far as the owner took them on and the asker may call them.
-    async fn tools(&self) -> Result<Value, Fault> {
+    async fn tools(&self, params: &Map<String, Value>) -> Result<Value, Fault> {
+        one_page(params)?;
         let mut offer = self.server.offer();
         if offer.tools.is_empty() && self.server.pins().is_empty() {
             let name = self.server.name().as_str();
@@ -106,7 +126,7 @@ impl Errand {
         let Some(Value::String(name)) = params.remove("name") else {
             return Err(Fault::new(
                 INVALID_PARAMS,
-                "name: it must be the name of a tool",
+                "name: must be the name of a tool",
             ));
         };
         let offer = self.server.offer();
@@ -114,7 +134,13 @@ impl Errand {
             let shown: String = name.chars().take(100).collect();
             return Err(Fault::new(INVALID_PARAMS, format!("Unknown tool: {shown}")));
         };
-        let arguments = params.remove("arguments").unwrap_or_else(|| json!({}));
+        let arguments = match params.remove("arguments") {
+            None | Some(Value::Null) => json!({}),
+            Some(arguments @ Value::Object(_)) => arguments,
+            Some(_) => {
+                return Err(Fault::new(INVALID_PARAMS, "arguments: must be an object"));
+            }
+        };
         let token = params
             .get("_meta")
             .and_then(|meta| meta.get("progressToken"))
@@ -164,6 +190,7 @@ impl Errand {
             ..Hooks::default()
         };
         let account = account.map(|account| account.id);
+        let older = answers.is_older();
         let talks = answers
             .capabilities()
             .as_object()
@@ -171,19 +198,18 @@ impl Errand {
         let uri = params.get("uri").and_then(Value::as_str);
         match (method, uri) {
             ("resources/subscribe", Some(uri)) if !talks => {
-                let done = self.server.subscribe(uri, hooks).await;
+                let done = self.server.subscribe(uri, older, hooks).await;
                 return done.map(|()| json!({})).map_err(fault);
             }
             ("resources/unsubscribe", Some(uri)) if !talks => {
-                self.server.unsubscribe(uri).await;
+                self.server.unsubscribe(uri, older).await;
                 return Ok(json!({}));
             }
             _ => {}
         }
-        let wanted = talks.then_some(&answers);
         let done = self
             .server
-            .request(method, params, account, wanted, hooks)
+            .request(method, params, account, Some(&answers), hooks)
             .await;
         let mut result = done.map_err(fault)?;
         self.gateway.redact(&mut result);

@@ -17,9 +17,13 @@ pub(super) struct Hearing {
 }
 
 impl Hearing {
-    /// Hears what is told on the line of a conversation, or on that of all.
-    pub(super) async fn new(errand: &Errand, line: Option<&str>) -> Result<Self, ToolError> {
-        let news = errand.server.hears(line).await?;
+    /// Hears what is told on the line of a conversation, or on that of all callers of an era.
+    pub(super) async fn new(
+        errand: &Errand,
+        line: Option<&str>,
+        older: bool,
+    ) -> Result<Self, ToolError> {
+        let news = errand.server.hears(line, older).await?;
         Ok(Self {
             news,
             catalogue: errand.gateway.nodes.changes(),

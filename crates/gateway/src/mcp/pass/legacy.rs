@@ -19,11 +19,12 @@ use super::eras::{self, LEGACY};
 use super::errand::{Errand, fault};
 use super::events;
 use super::hearing::Hearing;
-use super::message::{
-    Fault, INTERNAL, INVALID_REQUEST, Incoming, answer, besides_call, notification, request,
-};
 use super::session::Session;
 use super::voice::{Manner, Out};
+use crate::mcp::message::{
+    self, Fault, INTERNAL, INVALID_PARAMS, INVALID_REQUEST, Incoming, answer, besides_call,
+    notification, request,
+};
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
@@ -85,7 +86,10 @@ pub(super) async fn post(
         }
         Incoming::Notification { method, params } => {
             if method == "notifications/cancelled" {
-                session.ends(params.get("requestId").unwrap_or(&Value::Null));
+                match message::cancelled(&params) {
+                    Ok(id) => session.ends(id),
+                    Err(fault) => return fault.respond(&Value::Null),
+                }
             }
             StatusCode::ACCEPTED.into_response()
         }
@@ -113,14 +117,20 @@ async fn initialize(
     errand: Errand,
     params: &Map<String, Value>,
 ) -> Result<(Arc<Session>, Value), Fault> {
-    let asked = params.get("protocolVersion").and_then(Value::as_str);
-    let known = LEGACY.into_iter().find(|known| Some(*known) == asked);
+    let wrong = |message: &str| Err(Fault::new(INVALID_PARAMS, message));
+    let Some(asked) = params.get("protocolVersion").and_then(Value::as_str) else {
+        return wrong("protocolVersion: must be a string");
+    };
+    let known = LEGACY.into_iter().find(|known| *known == asked);
     let version = known.unwrap_or(LEGACY[0]);
-    let capabilities = params.get("capabilities").cloned();
-    let capabilities = capabilities
-        .filter(Value::is_object)
-        .unwrap_or_else(|| json!({}));
-    let peer = errand.server.peer().await.map_err(fault)?;
+    let Some(capabilities) = params.get("capabilities").filter(|able| able.is_object()) else {
+        return wrong("capabilities: must be an object");
+    };
+    if !params.get("clientInfo").is_some_and(Value::is_object) {
+        return wrong("clientInfo: must be an object with name and version");
+    }
+    let capabilities = capabilities.clone();
+    let peer = errand.server.peer(true).await.map_err(fault)?;
     let session = pass
         .sessions
         .begin(errand, version, capabilities)
@@ -157,7 +167,7 @@ fn session(pass: &Pass, errand: &Errand, headers: &HeaderMap) -> Result<Arc<Sess
 
 /// Waits for what comes of a request: one answer, or a stream where more is said before it.
 async fn collect(session: Arc<Session>, id: Value, mut heard: mpsc::Receiver<Out>) -> Response {
-    let gone = || Out::Done(Err(Fault::new(INTERNAL, "the request was taken back")));
+    let gone = || Out::Done(Err(Fault::new(INTERNAL, "Request cancelled")));
     let first = heard.recv().await.unwrap_or_else(gone);
     let first = match first {
         Out::Done(done) => {
@@ -216,7 +226,7 @@ pub(super) async fn listen(pass: &Arc<Pass>, errand: Errand, headers: &HeaderMap
         Err(refused) => return refused.respond(&Value::Null),
     };
     let line = session.line().map(|(line, _)| line);
-    let hearing = match Hearing::new(&session.errand, line.as_deref()).await {
+    let hearing = match Hearing::new(&session.errand, line.as_deref(), true).await {
         Ok(hearing) => hearing,
         Err(error) => return fault(error).respond(&Value::Null),
     };

@@ -10,7 +10,6 @@ mod errand;
 mod events;
 mod hearing;
 mod legacy;
-mod message;
 mod modern;
 mod paused;
 mod session;
@@ -31,13 +30,15 @@ use manyhands_core::{AgentId, Caller, ErrorCode, Invoke, Pattern, Question, Tool
 use serde_json::Value;
 
 use errand::Errand;
-use message::{Fault, INVALID_REQUEST};
 use paused::Waiting;
 use session::Sessions;
 use voice::Floor;
 
+use super::message::{self, Fault, INVALID_REQUEST};
 use crate::doorman::Admitted;
 use crate::gateway::Gateway;
+
+pub(super) use modern::is_modern;
 
 /// How many lines there are of those whose requests stand alone.
 const MAX_FLOORS: usize = 64;
@@ -174,6 +175,6 @@ async fn answer(
             modern::post(pass, errand, headers, incoming).await
         }
         Ok(incoming) => legacy::post(pass, errand, headers, incoming).await,
-        Err(fault) => fault.respond(&Value::Null),
+        Err((id, fault)) => fault.respond(&id),
     }
 }

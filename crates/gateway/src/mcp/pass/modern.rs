@@ -18,18 +18,18 @@ use super::Pass;
 use super::eras::{self, LEGACY, META_CAPABILITIES, META_SUBSCRIPTION, META_VERSION, MODERN};
 use super::errand::{Errand, fault, unknown};
 use super::events;
-use super::message::{
+use super::paused::Waiting;
+use super::voice::{Manner, Out, Question, Stretch};
+use crate::mcp::message::{
     Fault, HEADER_MISMATCH, INTERNAL, INVALID_PARAMS, Incoming, METHOD_NOT_FOUND,
     MISSING_CAPABILITY, UNSUPPORTED_VERSION, answer, besides_call, notification,
 };
-use super::paused::Waiting;
-use super::voice::{Manner, Out, Question, Stretch};
 
 /// How many resources one stream follows.
 const MAX_FOLLOWED: usize = 256;
 
 /// Whether a message is of this era.
-pub(super) fn is_modern(headers: &HeaderMap, incoming: &Incoming) -> bool {
+pub(in crate::mcp) fn is_modern(headers: &HeaderMap, incoming: &Incoming) -> bool {
     let said = headers
         .get("mcp-protocol-version")
         .and_then(|value| value.to_str().ok());
@@ -287,7 +287,7 @@ async fn pause(
 
 /// What the server is and can do.
 async fn discover(errand: &Errand) -> Result<Value, Fault> {
-    let peer = errand.server.peer().await.map_err(fault)?;
+    let peer = errand.server.peer(false).await.map_err(fault)?;
     let mut result = json!({
         "supportedVersions": [MODERN, LEGACY[0], LEGACY[1], LEGACY[2], LEGACY[3]],
         "capabilities": eras::offered(&peer.capabilities, true),
@@ -373,13 +373,13 @@ struct Follower {
 
 impl Follower {
     async fn start(errand: &Errand, uris: &[String]) -> Result<Self, Fault> {
-        let hearing = super::hearing::Hearing::new(errand, None)
+        let hearing = super::hearing::Hearing::new(errand, None, false)
             .await
             .map_err(fault)?;
         for uri in uris {
             errand
                 .server
-                .subscribe(uri, Hooks::default())
+                .subscribe(uri, false, Hooks::default())
                 .await
                 .map_err(fault)?;
         }
@@ -403,7 +403,7 @@ impl Drop for Follower {
         }
         tokio::spawn(async move {
             for uri in uris {
-                server.unsubscribe(&uri).await;
+                server.unsubscribe(&uri, false).await;
             }
         });
     }

@@ -125,7 +125,7 @@ impl Session {
         }
         tokio::spawn(async move {
             for uri in followed {
-                server.unsubscribe(&uri).await;
+                server.unsubscribe(&uri, true).await;
             }
         });
     }

@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, timeout};
 
 use super::eras;
-use super::message::{Fault, notification};
+use crate::mcp::message::{Fault, notification};
 
 /// How many words may wait for whoever reads them.
 const AHEAD: usize = 256;
@@ -291,6 +291,10 @@ impl Answers for Heard {
 
     fn calls_again(&self) -> bool {
         self.0.calls_again
+    }
+
+    fn is_older(&self) -> bool {
+        !self.0.calls_again
     }
 
     fn line(&self) -> Option<String> {

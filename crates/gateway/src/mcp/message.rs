@@ -44,6 +44,10 @@ pub(super) const HEADER_MISMATCH: i64 = -32020;
 pub(super) const MISSING_CAPABILITY: i64 = -32021;
 pub(super) const UNSUPPORTED_VERSION: i64 = -32022;
 
+/// Why a cursor is refused.
+pub(super) const UNKNOWN_CURSOR: &str =
+    "cursor: unknown; the list of tools has a single page, omit it";
+
 impl Fault {
     /// An error inside an answer that is fine as far as HTTP goes.
     pub(super) fn new(code: i64, message: impl Into<String>) -> Self {
@@ -106,44 +110,99 @@ pub(super) fn request(id: u64, method: &str, params: Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
 }
 
-/// Reads a message.
-pub(super) fn read(body: &[u8]) -> Result<Incoming, Fault> {
-    let bad = |code, message: &str| Err(Fault::new(code, message).status(StatusCode::BAD_REQUEST));
+/// Reads a message. What is wrong with it comes with the id to answer under, as far as there is one.
+pub(super) fn read(body: &[u8]) -> Result<Incoming, (Value, Fault)> {
+    let bad = |id: &Value, code, message: &str| {
+        let fault = Fault::new(code, message).status(StatusCode::BAD_REQUEST);
+        Err((id.clone(), fault))
+    };
+    let none = &Value::Null;
     let Ok(value) = serde_json::from_slice::<Value>(body) else {
-        return bad(PARSE, "the body is not JSON");
+        return bad(none, PARSE, "Parse error: the body is not JSON");
     };
-    let Value::Object(mut message) = value else {
-        return bad(INVALID_REQUEST, "send one message at a time, a JSON object");
+    let mut message = match value {
+        Value::Object(message) => message,
+        Value::Array(_) => {
+            let message = "batches are not supported: send one message per request";
+            return bad(none, INVALID_REQUEST, message);
+        }
+        _ => return bad(none, INVALID_REQUEST, "the body must be a JSON object"),
     };
-    if message.get("jsonrpc") != Some(&json!("2.0")) {
-        return bad(INVALID_REQUEST, "jsonrpc must be \"2.0\"");
+    let id = message.remove("id");
+    if id.as_ref().is_some_and(|id| !is_id(id)) {
+        let message = "id must be a string or an integer";
+        return bad(none, INVALID_REQUEST, message);
     }
-    let id = message.remove("id").filter(|id| !id.is_null());
+    let known = id.as_ref().unwrap_or(none);
+    if message.get("jsonrpc") != Some(&json!("2.0")) {
+        return bad(known, INVALID_REQUEST, "jsonrpc must be \"2.0\"");
+    }
     let params = match message.remove("params") {
         None | Some(Value::Null) => Map::new(),
         Some(Value::Object(params)) => params,
-        Some(_) => return bad(INVALID_PARAMS, "params must be an object"),
+        Some(_) => return bad(known, INVALID_PARAMS, "params must be an object"),
     };
-    match (message.remove("method"), id) {
-        (Some(Value::String(method)), Some(id @ (Value::String(_) | Value::Number(_)))) => {
+    let outcome = (message.remove("result"), message.remove("error"));
+    match (message.remove("method"), id, outcome) {
+        (Some(Value::String(method)), Some(id), (None, None)) => {
             Ok(Incoming::Request { id, method, params })
         }
-        (Some(Value::String(method)), None) => Ok(Incoming::Notification { method, params }),
-        (None, Some(id)) => {
-            let result = match (message.remove("result"), message.remove("error")) {
-                (Some(result), None) => Ok(result),
-                (None, Some(error)) => Err(error),
-                _ => return bad(INVALID_REQUEST, "an answer has a result or an error"),
-            };
+        (Some(Value::String(method)), None, (None, None)) => {
+            Ok(Incoming::Notification { method, params })
+        }
+        (None, Some(id), (Some(result @ Value::Object(_)), None)) => {
+            let result = Ok(result);
             Ok(Incoming::Reply { id, result })
         }
-        _ => bad(INVALID_REQUEST, "it is neither a request nor an answer"),
+        (None, Some(id), (None, Some(error)))
+            if error["code"].is_i64() && error["message"].is_string() =>
+        {
+            let result = Err(error);
+            Ok(Incoming::Reply { id, result })
+        }
+        (_, id, _) => {
+            let message = "a request has a method; a response has an id and either a result \
+                           object or an error with code and message";
+            bad(&id.unwrap_or_default(), INVALID_REQUEST, message)
+        }
+    }
+}
+
+/// Whether a value may be the id of a request.
+pub(super) fn is_id(id: &Value) -> bool {
+    id.is_string() || id.is_i64() || id.is_u64()
+}
+
+/// Which request `notifications/cancelled` means.
+pub(super) fn cancelled(params: &Map<String, Value>) -> Result<&Value, Fault> {
+    let id = params.get("requestId").filter(|id| is_id(id));
+    id.ok_or_else(|| {
+        let message = "requestId: must be the id of a request, a string or an integer";
+        Fault::new(INVALID_PARAMS, message).status(StatusCode::BAD_REQUEST)
+    })
+}
+
+/// Refuses a cursor: lists of tools have one page, so no cursor was ever given out.
+pub(super) fn one_page(params: &Map<String, Value>) -> Result<(), Fault> {
+    match params.get("cursor") {
+        None | Some(Value::Null) => Ok(()),
+        Some(_) => Err(Fault::new(INVALID_PARAMS, UNKNOWN_CURSOR)),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_wrong_is_answered_under_the_id_of_the_request() {
+        let bad = json!({ "jsonrpc": "2.0", "id": "a", "method": "x", "params": 5 });
+        let (id, fault) = read(bad.to_string().as_bytes()).unwrap_err();
+        assert_eq!((id, fault.code), (json!("a"), INVALID_PARAMS));
+        let (id, fault) = read(b"{").unwrap_err();
+        assert_eq!((id, fault.code), (Value::Null, PARSE));
+        assert_eq!(fault.status, StatusCode::BAD_REQUEST);
+    }
 
     #[test]
     fn messages_are_told_apart() {
@@ -156,6 +215,26 @@ mod tests {
         assert!(matches!(read(reply), Ok(Incoming::Reply { .. })));
         for (bad, code) in [
             (json!([]), INVALID_REQUEST),
+            (
+                json!({ "jsonrpc": "2.0", "id": null, "method": "x" }),
+                INVALID_REQUEST,
+            ),
+            (
+                json!({ "jsonrpc": "2.0", "id": 1.5, "method": "x" }),
+                INVALID_REQUEST,
+            ),
+            (
+                json!({ "jsonrpc": "2.0", "id": 1, "method": "x", "result": {} }),
+                INVALID_REQUEST,
+            ),
+            (
+                json!({ "jsonrpc": "2.0", "id": 1, "result": 7 }),
+                INVALID_REQUEST,
+            ),
+            (
+                json!({ "jsonrpc": "2.0", "id": 1, "error": "no" }),
+                INVALID_REQUEST,
+            ),
             (json!({ "id": 1, "method": "x" }), INVALID_REQUEST),
             (json!({ "jsonrpc": "2.0", "id": 1 }), INVALID_REQUEST),
             (
@@ -167,7 +246,7 @@ mod tests {
                 INVALID_PARAMS,
             ),
         ] {
-            assert_eq!(read(bad.clone()).unwrap_err().code, code, "{bad}");
+            assert_eq!(read(bad.clone()).unwrap_err().1.code, code, "{bad}");
         }
     }
 }

@@ -1,0 +1,152 @@
+//! What stands in front of the MCP transport at `/mcp`: it refuses what is not JSON-RPC, gives
+//! clients until 2025-11-25 their sessions and cancels their requests.
+
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{FromRequest, Request};
+use axum::response::{IntoResponse, Response};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use manyhands_core::TokenId;
+use rmcp::model::InitializeRequestParams;
+use rmcp::transport::streamable_http_server::StreamableHttpService;
+use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+use serde_json::{Map, Value};
+
+use super::message::{self, Fault, INTERNAL, INVALID_PARAMS, INVALID_REQUEST, Incoming};
+use super::pass::is_modern;
+use super::sessions::{SESSION, Sessions};
+use super::{Here, McpFace};
+
+/// The transport behind the gate.
+pub(super) type Service = StreamableHttpService<McpFace<Here>, NeverSessionManager>;
+
+/// Answers a POST.
+pub(super) async fn post(
+    service: Service,
+    sessions: &Arc<Sessions>,
+    token: TokenId,
+    request: Request,
+) -> Response {
+    let kind = request.headers().get(http::header::CONTENT_TYPE);
+    let kind = kind.and_then(|kind| kind.to_str().ok());
+    if !kind.is_some_and(|kind| kind.to_ascii_lowercase().starts_with("application/json")) {
+        return forward(service, request).await; // it says which type it wants
+    }
+    let (parts, body) = request.into_parts();
+    let mut bare = Request::new(body);
+    *bare.extensions_mut() = parts.extensions.clone(); // they hold the limit of the body
+    let read = Bytes::from_request(bare, &()).await;
+    let body = match read {
+        Ok(body) => body,
+        Err(rejection) => {
+            let fault = Fault::new(INVALID_REQUEST, rejection.body_text());
+            return fault.status(rejection.status()).respond(&Value::Null);
+        }
+    };
+    let incoming = match message::read(&body) {
+        Ok(incoming) => incoming,
+        Err((id, fault)) => return fault.respond(&id),
+    };
+    // The transport reads a cursor of the wrong type as none.
+    if let Incoming::Request { id, method, params } = &incoming
+        && method == "tools/list"
+        && let Err(fault) = message::one_page(params)
+    {
+        return fault.respond(id);
+    }
+    let headers = parts.headers.clone();
+    let request = Request::from_parts(parts, Body::from(body));
+    if is_modern(&headers, &incoming) {
+        return forward(service, request).await;
+    }
+    older(service, sessions, token, &headers, incoming, request).await
+}
+
+async fn older(
+    service: Service,
+    sessions: &Arc<Sessions>,
+    token: TokenId,
+    headers: &HeaderMap,
+    incoming: Incoming,
+    request: Request,
+) -> Response {
+    if let Incoming::Request { id, method, params } = &incoming
+        && method == "initialize"
+    {
+        return match initialize(params) {
+            Err(fault) => fault.respond(id),
+            Ok(()) => {
+                let mut response = forward(service, request).await;
+                let session = HeaderValue::from_str(&sessions.begin(token));
+                if let (StatusCode::OK, Ok(session)) = (response.status(), session) {
+                    response.headers_mut().insert(SESSION, session);
+                }
+                response
+            }
+        };
+    }
+    let asked = match &incoming {
+        Incoming::Request { id, .. } => id.clone(),
+        _ => Value::Null,
+    };
+    let session = match sessions.named(token, headers) {
+        Ok(session) => session,
+        Err(fault) => return fault.respond(&asked),
+    };
+    match incoming {
+        Incoming::Request { id, .. } => {
+            let entry = match sessions.open(token, session, Some(id.clone())) {
+                Ok(entry) => entry,
+                Err(fault) => return fault.respond(&id),
+            };
+            // Dropping the transport's answer is what a client that went away does: it cancels
+            // the call behind it.
+            tokio::select! {
+                biased;
+                () = entry.cancel.cancelled() => {
+                    Fault::new(INTERNAL, "Request cancelled").respond(&id)
+                }
+                response = forward(service, request) => response,
+            }
+        }
+        Incoming::Notification { method, params } if method == "notifications/cancelled" => {
+            match message::cancelled(&params) {
+                Ok(id) => {
+                    sessions.cancel(token, session.as_deref(), id);
+                    StatusCode::ACCEPTED.into_response()
+                }
+                Err(fault) => fault.respond(&Value::Null),
+            }
+        }
+        Incoming::Notification { .. } | Incoming::Reply { .. } => forward(service, request).await,
+    }
+}
+
+/// Whether the parameters of `initialize` are complete.
+fn initialize(params: &Map<String, Value>) -> Result<(), Fault> {
+    let params = Value::Object(params.clone());
+    let read = serde_json::from_value::<InitializeRequestParams>(params);
+    read.map(drop)
+        .map_err(|error| Fault::new(INVALID_PARAMS, format!("initialize: {error}")))
+}
+
+async fn forward(service: Service, request: Request) -> Response {
+    service.handle(request).await.into_response()
+}
+
+/// Ends the session that a DELETE names.
+pub(super) fn end(sessions: &Sessions, token: TokenId, headers: &HeaderMap) -> Response {
+    match sessions.named(token, headers) {
+        Ok(Some(session)) => {
+            sessions.end(token, session);
+            StatusCode::NO_CONTENT.into_response()
+        }
+        Ok(None) => {
+            let message = "Mcp-Session-Id: is required";
+            let fault = Fault::new(INVALID_REQUEST, message).status(StatusCode::BAD_REQUEST);
+            fault.respond(&Value::Null)
+        }
+        Err(fault) => fault.respond(&Value::Null),
+    }
+}

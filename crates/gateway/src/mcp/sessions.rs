@@ -1,0 +1,195 @@
+//! Sessions of clients that begin with `initialize` (until 2025-11-25).
+//!
+//! Many of these clients open the stream of `GET /mcp` only when they are given an
+//! `Mcp-Session-Id`. The id is signed rather than stored: it stays valid over a restart and on
+//! another gateway with the same vault. Only what runs at the moment is in a table, so that
+//! `notifications/cancelled` finds the request it means.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use http::{HeaderMap, HeaderName, StatusCode};
+use manyhands_core::{Ids, TokenId};
+use manyhands_store::Vault;
+use serde_json::Value;
+use sha2::Sha256;
+use tokio_util::sync::CancellationToken;
+use zeroize::Zeroizing;
+
+use super::message::{Fault, INTERNAL, INVALID_REQUEST};
+
+pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+
+/// How many requests and streams may be open at once.
+const MAX_OPEN: usize = 8_192;
+/// How many sessions that were ended with DELETE are remembered. One that is forgotten would be
+/// accepted again, by its own client only.
+const MAX_ENDED: usize = 1_024;
+/// Bytes of randomness and of the signature in an id, which is both in hexadecimal.
+const RANDOM: usize = 16;
+const SIGNATURE: usize = 32;
+
+/// Issues session ids, checks them and cancels what runs under them.
+pub(super) struct Sessions {
+    key: Zeroizing<[u8; 32]>,
+    ids: Ids,
+    table: Mutex<Table>,
+}
+
+#[derive(Default)]
+struct Table {
+    open: HashMap<u64, Open>,
+    next: u64,
+    ended: VecDeque<String>,
+}
+
+/// A request that is running, or a stream that is open.
+struct Open {
+    token: TokenId,
+    session: Option<String>,
+    /// The client's id of the request; `None` for a stream.
+    request: Option<Value>,
+    cancel: CancellationToken,
+}
+
+/// An entry of the table, removed when this is dropped.
+pub(super) struct Entry {
+    sessions: Arc<Sessions>,
+    number: u64,
+    /// Fires when the client cancels the request or ends the session.
+    pub(super) cancel: CancellationToken,
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        self.sessions.table().open.remove(&self.number);
+    }
+}
+
+impl Sessions {
+    pub(super) fn new(vault: &Vault, ids: Ids) -> Arc<Self> {
+        Arc::new(Self {
+            key: vault.subkey("mcp-sessions"),
+            ids,
+            table: Mutex::default(),
+        })
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn sign(&self, token: TokenId, random: &[u8]) -> Hmac<Sha256> {
+        let mut mac = Hmac::<Sha256>::new_from_slice(&*self.key).expect("any length of key fits");
+        mac.update(random);
+        mac.update(token.to_string().as_bytes());
+        mac
+    }
+
+    /// A new session id for the holder of a token.
+    pub(super) fn begin(&self, token: TokenId) -> String {
+        let random: [u8; RANDOM] = self.ids.random();
+        let signature = self.sign(token, &random).finalize().into_bytes();
+        let bytes = random.iter().chain(&signature);
+        bytes.map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    fn is_valid(&self, token: TokenId, id: &str) -> bool {
+        let Some(bytes) = unhex(id).filter(|bytes| bytes.len() == RANDOM + SIGNATURE) else {
+            return false;
+        };
+        let (random, signature) = bytes.split_at(RANDOM);
+        let genuine = self.sign(token, random).verify_slice(signature).is_ok();
+        genuine && !self.table().ended.iter().any(|ended| ended == id)
+    }
+
+    /// The session that a request names. A client that names none is served without one; an id
+    /// that is unknown, ended or somebody else's is refused, so that its client begins again.
+    pub(super) fn named(
+        &self,
+        token: TokenId,
+        headers: &HeaderMap,
+    ) -> Result<Option<String>, Fault> {
+        let Some(id) = headers.get(SESSION) else {
+            return Ok(None);
+        };
+        let id = id.to_str().ok().filter(|id| self.is_valid(token, id));
+        id.map(|id| Some(id.to_owned())).ok_or_else(|| {
+            let message = "Session not found: start a new one with initialize";
+            Fault::new(INVALID_REQUEST, message).status(StatusCode::NOT_FOUND)
+        })
+    }
+
+    /// Notes a running request, or with `request` of `None` an open stream.
+    pub(super) fn open(
+        self: &Arc<Self>,
+        token: TokenId,
+        session: Option<String>,
+        request: Option<Value>,
+    ) -> Result<Entry, Fault> {
+        let mut table = self.table();
+        if table.open.len() >= MAX_OPEN {
+            let message = format!("{MAX_OPEN} MCP requests are open already: retry later");
+            let fault = Fault::new(INTERNAL, message);
+            return Err(fault.status(StatusCode::SERVICE_UNAVAILABLE));
+        }
+        let cancel = CancellationToken::new();
+        let number = table.next;
+        table.next += 1;
+        let open = Open {
+            token,
+            session,
+            request,
+            cancel: cancel.clone(),
+        };
+        table.open.insert(number, open);
+        Ok(Entry {
+            sessions: self.clone(),
+            number,
+            cancel,
+        })
+    }
+
+    /// Cancels a running request of a session.
+    pub(super) fn cancel(&self, token: TokenId, session: Option<&str>, request: &Value) {
+        let table = self.table();
+        let meant = |open: &&Open| {
+            open.token == token
+                && open.session.as_deref() == session
+                && open.request.as_ref() == Some(request)
+        };
+        let mut found = table.open.values().filter(meant);
+        match (found.next(), found.next()) {
+            // Clients without a session that share a token may use the same ids: cancelling
+            // somebody else's call would be worse than letting this one finish.
+            (Some(_), Some(_)) if session.is_none() => {}
+            (first, second) => {
+                let all = first.into_iter().chain(second).chain(found);
+                all.for_each(|open| open.cancel.cancel());
+            }
+        }
+    }
+
+    /// Ends a session: cancels its requests, closes its streams and refuses its id from now on.
+    pub(super) fn end(&self, token: TokenId, session: String) {
+        let mut table = self.table();
+        for open in table.open.values() {
+            if open.token == token && open.session.as_ref() == Some(&session) {
+                open.cancel.cancel();
+            }
+        }
+        if table.ended.len() >= MAX_ENDED {
+            table.ended.pop_front();
+        }
+        table.ended.push_back(session);
+    }
+}
+
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    if !text.is_ascii() || text.len() % 2 != 0 || text.len() > 2 * (RANDOM + SIGNATURE) {
+        return None;
+    }
+    let pair = |at: usize| u8::from_str_radix(&text[at..at + 2], 16).ok();
+    (0..text.len()).step_by(2).map(pair).collect()
+}
