@@ -27,6 +27,7 @@ MEANING = [
     "^POST /api/(chat|connections|models/providers|models/test|resources|servers|trust|artifacts)$",
     "^POST /api/channels/.*/login$",
     "^POST /api/sessions/.*/(rewind|patch)$",
+    "^POST /v1/",
 ]
 # Without a node or a model these say 503, and nothing else is wrong with them.
 MISSING = ["POST /api/tools/gsv__LogsGet", "POST /api/tools/plan_create", "POST /api/tools/gateway_read_artifact"]

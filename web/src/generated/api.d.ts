@@ -4732,7 +4732,11 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "*/*": unknown;
+            };
+        };
         responses: {
             /** @description the answer */
             200: {
@@ -5249,8 +5253,11 @@ export interface operations {
                     pictures?: {
                         /** @description Its bytes in base64. */
                         data: string;
-                        /** @description For example `image/png`. */
-                        mimeType: string;
+                        /**
+                         * @description For example `image/png`.
+                         * @enum {string}
+                         */
+                        mimeType: "image/png" | "image/jpeg" | "image/gif" | "image/webp";
                     }[];
                     /** @description The asker's own id of this run: sent again it is the same run, not another. */
                     runId?: string | null;
@@ -6426,7 +6433,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description `pending`, `sending`, `sent`, `failed`, `unknown` or `dropped`; all that did not arrive when not said. */
-                state?: string | null;
+                state?: "pending" | "sending" | "sent" | "failed" | "unknown" | "dropped" | null;
                 /** @description How many at most; 100 when not said, 1000 at most. */
                 limit?: number | null;
             };
@@ -7143,7 +7150,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description The secret itself. */
+                    /** @description The secret itself, of at least 8 characters. */
                     value: string;
                 };
             };
@@ -8144,8 +8151,8 @@ export interface operations {
             header?: never;
             path: {
                 key: string;
-                seq: string;
-                index: string;
+                seq: number;
+                index: number;
             };
             cookie?: never;
         };
@@ -8573,7 +8580,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody?: {
+        requestBody: {
             content: {
                 "application/json": {
                     /** @description Read everything anew instead of what was read a moment ago. */
@@ -8652,7 +8659,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody?: {
+        requestBody: {
             content: {
                 "application/json": {
                     /** @description Optional chat hint (for example `tg:-1001234567890`, `slack:T001:C002`, `line:Cgroup001`). */
@@ -8804,7 +8811,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody?: {
+        requestBody: {
             content: {
                 "application/json": {
                     /** @description Content to write. */
@@ -8859,7 +8866,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody?: {
+        requestBody: {
             content: {
                 "application/json": {
                     /**
@@ -9013,7 +9020,9 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": unknown;
+                "application/json": {
+                    [key: string]: unknown;
+                };
             };
         };
         responses: {
@@ -9055,7 +9064,9 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": unknown;
+                "application/json": {
+                    [key: string]: unknown;
+                };
             };
         };
         responses: {
@@ -9403,7 +9414,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description the page */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9412,13 +9423,13 @@ export interface operations {
                     "text/html": unknown;
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description a page that says what was wrong */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Envelope"];
+                    "text/html": unknown;
                 };
             };
         };
@@ -9630,6 +9641,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": unknown;
+                    "text/event-stream": unknown;
                 };
             };
             /** @description what was wrong, with a stable code, in OpenAI's format */
@@ -9800,6 +9812,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": unknown;
+                    "text/event-stream": unknown;
                 };
             };
             /** @description what was wrong, with a stable code, in Anthropic's format */
@@ -10232,6 +10245,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": unknown;
+                    "text/event-stream": unknown;
                 };
             };
             /** @description what was wrong, with a stable code, in OpenAI's format */

@@ -59,7 +59,8 @@ pub(super) fn table() -> Vec<Route> {
                 "Ask an agent in OpenAI's format, also for a stream",
             )
             .request::<v1::ChatRequest>()
-            .answers_in(OPENAI),
+            .answers_in(OPENAI)
+            .or_streams(),
             post(v1::complete),
         ),
         (
@@ -70,7 +71,8 @@ pub(super) fn table() -> Vec<Route> {
                 "Ask an agent in OpenAI's Responses format, also for a stream",
             )
             .request::<v1::ResponsesRequest>()
-            .answers_in(OPENAI),
+            .answers_in(OPENAI)
+            .or_streams(),
             post(v1::respond),
         ),
         (
@@ -81,7 +83,8 @@ pub(super) fn table() -> Vec<Route> {
                 "Ask an agent in Anthropic's format, also for a stream",
             )
             .request::<v1::MessagesRequest>()
-            .answers_in(ANTHROPIC),
+            .answers_in(ANTHROPIC)
+            .or_streams(),
             post(v1::message),
         ),
         (

@@ -52,7 +52,7 @@ pub struct Operation {
     query: Option<Value>,
     request: Option<Value>,
     body: Body,
-    /// It also answers with a stream of events, and with 202 while it waits for the owner.
+    /// It also answers with a stream of events, and in our envelope with 202 while it waits for the owner.
     streams: bool,
     /// The request is bytes as they are.
     bytes: bool,
@@ -208,10 +208,16 @@ impl Operation {
                 "200": said("the page", media, json!({})),
                 "default": said("a page that says what was wrong", media, json!({})),
             }),
-            Body::Format(format) => json!({
-                "200": said(&format!("the answer, in {format}"), json, json!({})),
-                "default": said(&format!("{WRONG}, in {format}"), json, json!({})),
-            }),
+            Body::Format(format) => {
+                let mut all = json!({
+                    "200": said(&format!("the answer, in {format}"), json, json!({})),
+                    "default": said(&format!("{WRONG}, in {format}"), json, json!({})),
+                });
+                if self.streams {
+                    all["200"]["content"]["text/event-stream"] = json!({});
+                }
+                all
+            }
         }
     }
 

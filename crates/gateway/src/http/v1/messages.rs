@@ -18,6 +18,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::asker::Asker;
 use super::super::chat::block;
+use super::super::object;
 use super::super::refusal::Refusal;
 use super::answer::{Asking, answer};
 use super::chat::Metadata;
@@ -227,7 +228,7 @@ pub async fn message(
     Extension(since): Extension<Since>,
     Asker(asker): Asker,
     headers: HeaderMap,
-    body: Result<Json<MessagesRequest>, JsonRejection>,
+    body: Result<object::Json<MessagesRequest>, JsonRejection>,
 ) -> Result<Response, Refusal> {
     let request = super::body(body)?;
     let model = request.model.clone();
@@ -250,7 +251,7 @@ pub async fn message(
 pub async fn count(
     State(gateway): State<Arc<Gateway>>,
     Asker(asker): Asker,
-    body: Result<Json<MessagesRequest>, JsonRejection>,
+    body: Result<object::Json<MessagesRequest>, JsonRejection>,
 ) -> Result<Json<Value>, Refusal> {
     may_talk(&asker)?;
     let prompt = super::body(body)?.prompt()?;

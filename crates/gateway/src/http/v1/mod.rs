@@ -27,13 +27,13 @@ pub(super) use messages::{MessagesRequest, count, message};
 pub(super) use models::{Since, get, list};
 pub(super) use responses::{ResponsesRequest, respond};
 
-use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use manyhands_config::Settings;
 use manyhands_core::{AgentId, ErrorCode, ToolError};
 use serde_json::json;
 
 use super::admin::agents;
+use super::object::Json;
 
 /// The agent that is meant by the name of a model: `agent/NAME` or `NAME`.
 fn agent(settings: &Settings, model: &str) -> Result<AgentId, ToolError> {

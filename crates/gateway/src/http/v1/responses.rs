@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
 use axum::response::Response;
-use axum::{Extension, Json};
 use http::HeaderMap;
 use manyhands_core::ToolError;
 use manyhands_llm::{Arguments, Block, OutputSchema, ReplyBlock, Thinking, ToolCall, ToolChoice};
@@ -15,6 +15,7 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::super::asker::Asker;
+use super::super::object::Json;
 use super::super::refusal::Refusal;
 use super::answer::{Asking, answer};
 use super::chat::{ChoiceWord, Metadata};
