@@ -9,6 +9,8 @@ import { createInterface } from 'node:readline';
 
 export const BINARY = process.env.MANYHANDS_BIN;
 export const INTEROP = process.env.INTEROP;
+/** The folder with the packages of this suite. */
+export const PACKAGES = join(process.env.PACKAGES, 'node_modules');
 
 /** A program, and the line of its output that has `marker` in it. */
 export async function started(command, args, marker, options = {}) {
@@ -125,7 +127,7 @@ export class Model {
 
 /** The cases of one package. Each is tried by itself; a failure does not stop the others. */
 export function cases(packageName) {
-  const manifest = join(INTEROP, 'node/node_modules', packageName, 'package.json');
+  const manifest = join(PACKAGES, packageName, 'package.json');
   const { version } = JSON.parse(readFileSync(manifest, 'utf8'));
   return async function one(name, run, limit = 120_000) {
     let detail;

@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Gateway, INTEROP, Model, cases } from '../gateway.mjs';
+import { Gateway, Model, PACKAGES, cases } from '../gateway.mjs';
 
 const folder = mkdtempSync(join(tmpdir(), 'manyhands-agents-'));
 const work = join(folder, 'work');
@@ -29,7 +29,7 @@ base_url = "${model.url}/v1"
 
 /** What a program printed. */
 async function run(program, args, env) {
-  const file = join(INTEROP, 'node/node_modules/.bin', program);
+  const file = join(PACKAGES, '.bin', program);
   const child = spawn(file, args, {
     cwd: work,
     env: { PATH: process.env.PATH, HOME: folder, ...env },
