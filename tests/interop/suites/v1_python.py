@@ -1,83 +1,16 @@
 """Clients of OpenAI's and Anthropic's formats against /v1: one table of requests, and what the model received."""
 
 import base64
-import concurrent.futures
 import json
 import os
-import struct
-import zlib
 
-os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # nothing is fetched
 os.environ["OPENAI_AGENTS_DISABLE_TRACING"] = "1"
 
 import anthropic
 import openai
 
-from gateway import Cases, Gateway, Model
-
-MODEL = "agent/main"
-
-
-def pixel():
-    """A PNG of one pixel."""
-    chunk = lambda kind, data: struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-    parts = chunk(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 2, 0, 0, 0)), chunk(b"IDAT", zlib.compress(b"\0\xff\0\0"))
-    return base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"".join(parts) + chunk(b"IEND", b"")).decode()
-
-
-PIXEL = pixel()
-SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"], "additionalProperties": False}
-FIXTURES = [
-    {"match": {"hasToolResult": True}, "response": {"content": "It rains in Oslo."}},
-    {"match": {"userMessage": "weather"}, "response": {"toolCalls": [{"id": "call_1", "name": "weather", "arguments": {"city": "Oslo"}}]}},
-    {"match": {"userMessage": "as json"}, "response": {"content": '{"city":"Oslo"}'}},
-    {"match": {"userMessage": "picture"}, "response": {"content": "One red pixel."}},
-    {"match": {"userMessage": "hello"}, "response": {"content": "Good morning to all of you."}},
-]
-
-model = Model(FIXTURES)
-gateway = Gateway(f'''
-[models]
-default = "there/gpt-4o"
-[models.providers.there]
-kind = "openai"
-base_url = "{model.url}/v1"
-''')
-KEY = gateway.token
-V1 = f"{gateway.url}/v1"
-os.environ.update(OPENAI_API_KEY=KEY, OPENAI_BASE_URL=V1, ANTHROPIC_API_KEY=KEY, ANTHROPIC_BASE_URL=gateway.url)
-
-
-def received():
-    """The last request as the model received it."""
-    return [entry for entry in model.journal() if entry["method"] == "POST"][-1]["body"]
-
-
-def equal(found, wanted):
-    assert found == wanted, f"{found!r} instead of {wanted!r}"
-
-
-def holds(text, part):
-    assert part in text, f"{part!r} is not in {text!r}"
-
-
-def at_once(ask):
-    """Twenty requests at the same time."""
-    with concurrent.futures.ThreadPoolExecutor(20) as pool:
-        for text in pool.map(lambda _: ask(), range(20)):
-            equal(text, "Good morning to all of you.")
-
-
-def raises(kind, function):
-    try:
-        function()
-    except kind as error:
-        return error
-    raise AssertionError(f"no {kind.__name__}")
-
-
-TOOL = {"type": "function", "function": {"name": "weather", "description": "Knows the weather.", "parameters": SCHEMA}}
-USER = lambda text: {"role": "user", "content": text}
+from gateway import Cases
+from v1 import KEY, MODEL, PIXEL, SCHEMA, TOOL, USER, V1, at_once, equal, gateway, holds, model, raises, received
 
 
 def openai_chat():
@@ -282,62 +215,6 @@ def anthropic_messages():
         at_once(lambda: create(**base, messages=[USER("hello")]).content[0].text)
 
 
-def litellm_clients():
-    import litellm
-
-    cases = Cases("litellm")
-    litellm.suppress_debug_info = True
-    routes = {
-        "openai": dict(model=f"openai/{MODEL}", api_base=V1, api_key=KEY),
-        "anthropic": dict(model=f"anthropic/{MODEL}", api_base=gateway.url, api_key=KEY, max_tokens=200),
-    }
-    for name, route in routes.items():
-        complete = lambda route=route, **more: litellm.completion(**route, num_retries=0, **more)
-
-        @cases.case(f"{name}: plain, temperature=0")
-        def _():
-            equal(complete(messages=[USER("hello")], temperature=0).choices[0].message.content, "Good morning to all of you.")
-            equal(received()["temperature"], 0)
-
-        @cases.case(f"{name}: streamed")
-        def _():
-            pieces = complete(messages=[USER("hello")], stream=True)
-            equal("".join(p.choices[0].delta.content or "" for p in pieces), "Good morning to all of you.")
-
-        @cases.case(f"{name}: tools both ways")
-        def _():
-            first = complete(messages=[USER("weather")], tools=[TOOL])
-            message = first.choices[0].message
-            call = message.tool_calls[0]
-            equal(json.loads(call.function.arguments), {"city": "Oslo"})
-            messages = [USER("weather"), message.model_dump(), {"role": "tool", "tool_call_id": call.id, "content": "rain"}]
-            equal(complete(messages=messages, tools=[TOOL]).choices[0].message.content, "It rains in Oslo.")
-
-        @cases.case(f"{name}: image")
-        def _():
-            parts = [{"type": "text", "text": "picture"}, {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PIXEL}"}}]
-            equal(complete(messages=[USER(parts)]).choices[0].message.content, "One red pixel.")
-
-        @cases.case(f"{name}: errors")
-        def _():
-            raises(litellm.NotFoundError, lambda: litellm.completion(**{**route, "model": f"{name}/nobody"}, messages=[USER("hello")]))
-            raises(litellm.AuthenticationError, lambda: litellm.completion(**{**route, "api_key": "no"}, messages=[USER("hello")]))
-
-        @cases.case(f"{name}: 20 concurrent")
-        def _():
-            at_once(lambda: complete(messages=[USER("hello")]).choices[0].message.content)
-
-    @cases.case("openai: JSON")
-    def _():
-        answer = litellm.completion(**routes["openai"], messages=[USER("as json")], response_format={"type": "json_object"})
-        equal(json.loads(answer.choices[0].message.content), {"city": "Oslo"})
-
-    @cases.case("responses")
-    def _():
-        answer = litellm.responses(**routes["openai"], input="hello")
-        equal(answer.output[0].content[0].text, "Good morning to all of you.")
-
-
 def langchain():
     from langchain_anthropic import ChatAnthropic
     from langchain_core.messages import HumanMessage, ToolMessage
@@ -529,5 +406,5 @@ def llm_program():
 
 
 with model, gateway:
-    for suite in [openai_chat, anthropic_messages, litellm_clients, langchain, pydantic_ai, openai_agents, llm_program]:
+    for suite in [openai_chat, anthropic_messages, langchain, pydantic_ai, openai_agents, llm_program]:
         suite()
