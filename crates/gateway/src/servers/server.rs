@@ -525,13 +525,13 @@ impl Server {
         Ok(fresh)
     }
 
-    /// Ends the connections by one account, so that the next use sees its new credentials.
-    pub(super) async fn close(&self, account: ConnectionId) {
+    /// Ends the connection by one account, so that the next use sees its new credentials.
+    pub(super) async fn close(&self, account: Option<ConnectionId>) {
         let gone = self
             .open
             .lock()
             .expect("no panic while held")
-            .remove(&Some(account));
+            .remove(&account);
         if let Some(upstream) = gone {
             upstream.stop().await;
         }

@@ -13,12 +13,14 @@ use url::Url;
 
 use super::error::{OauthError, tame};
 use super::metadata::Issuer;
-use super::token::{Client, Shows};
+use super::token::{self, Client, Shows};
 use super::way::{Way, is_here};
 use crate::servers::launch::{Keys, filled};
 
 /// What we call ourselves.
 const NAME: &str = "Manyhands";
+/// A verifier of no code, as long as one must be.
+const NO_VERIFIER: &str = "manyhands-asks-whether-its-client-is-still-known";
 /// Where the document that describes us is.
 pub(crate) const DOCUMENT: &str = "/oauth/client.json";
 
@@ -31,6 +33,10 @@ struct Registered {
     shows: Shows,
     /// Seconds since 1970; 0 for never.
     expires: i64,
+    /// A login was begun with it, and no browser has come back from one since. An authorization
+    /// server that has forgotten a client shows an error and sends nobody back.
+    #[serde(default)]
+    unreturned: bool,
 }
 
 /// What every way of registering says of us.
@@ -53,6 +59,8 @@ pub(super) struct Registry<'a> {
     /// Where others find the document that describes us, if they can.
     pub(super) document: Option<String>,
     pub(super) redirect_uri: &'a str,
+    /// What tokens are asked for.
+    pub(super) resource: &'a str,
 }
 
 impl Registry<'_> {
@@ -84,10 +92,44 @@ impl Registry<'_> {
                 shows: Shows::None,
             });
         }
-        if let Some(kept) = self.kept(issuer).await? {
-            return Ok(kept);
+        if let Some((record, client)) = self.kept(issuer).await? {
+            if !record.unreturned {
+                let begun = Registered {
+                    unreturned: true,
+                    ..record
+                };
+                self.write(&begun).await?;
+                return Ok(client);
+            }
+            if self.is_known(way, issuer, &client).await {
+                return Ok(client);
+            }
+            tracing::info!(
+                issuer = issuer.issuer,
+                "the registered client is no longer known; registering another"
+            );
         }
         self.register(way, issuer).await
+    }
+
+    /// Whether the authorization server still knows a client. It says so when it is asked for a token
+    /// with a code that it never gave: a client that it knows has an invalid grant.
+    async fn is_known(&self, way: &Way, issuer: &Issuer, client: &Client) -> bool {
+        let said = issuer.token_endpoint.as_ref();
+        let Ok(endpoint) = issuer.endpoint(way, "token_endpoint", said) else {
+            return true; // the login fails for that
+        };
+        let form = [
+            ("grant_type", "authorization_code"),
+            ("code", "manyhands-asks-whether-its-client-is-known"),
+            ("redirect_uri", self.redirect_uri),
+            ("code_verifier", NO_VERIFIER),
+        ];
+        match token::ask(way, &endpoint, client, self.resource, &form).await {
+            Err(OauthError::Refused { code, .. }) => code == "invalid_grant",
+            Err(error) => error.passes(),
+            Ok(_) => false,
+        }
     }
 
     /// Where the vault keeps the client of an authorization server. Its codes come to one address.
@@ -95,7 +137,7 @@ impl Registry<'_> {
         place(issuer, self.redirect_uri, what)
     }
 
-    async fn kept(&self, issuer: &Issuer) -> Result<Option<Client>, OauthError> {
+    async fn kept(&self, issuer: &Issuer) -> Result<Option<(Registered, Client)>, OauthError> {
         let record = self.vault.get(&self.place(&issuer.issuer, "client")).await;
         let Some(record) = record.map_err(broken)? else {
             return Ok(None);
@@ -108,13 +150,18 @@ impl Registry<'_> {
             return Ok(None);
         }
         let secret = self.vault.get(&self.place(&issuer.issuer, "secret")).await;
-        Ok(Some(Client {
-            id: kept.client_id,
+        let client = Client {
+            id: kept.client_id.clone(),
             secret: secret
                 .map_err(broken)?
                 .filter(|_| kept.shows != Shows::None),
             shows: kept.shows,
-        }))
+        };
+        Ok(Some((kept, client)))
+    }
+
+    async fn write(&self, record: &Registered) -> Result<(), OauthError> {
+        write(self.vault, record).await.map_err(broken)
     }
 
     async fn register(&self, way: &Way, issuer: &Issuer) -> Result<Client, OauthError> {
@@ -184,16 +231,43 @@ impl Registry<'_> {
             client_id: id.to_owned(),
             shows,
             expires: made["client_secret_expires_at"].as_i64().unwrap_or(0),
+            unreturned: true,
         };
-        let record = Secret::new(serde_json::to_string(&record).unwrap_or_default());
-        let place = self.place(&issuer.issuer, "client");
-        self.vault.set(&place, &record).await.map_err(broken)?;
+        self.write(&record).await?;
         Ok(Client {
             id: id.to_owned(),
             secret,
             shows,
         })
     }
+}
+
+/// Notes that a browser came back from a login with a registered client: its server knows it.
+pub(super) async fn returned(vault: &Vault, issuer: &str, redirect_uri: &str) {
+    let noted = async {
+        let record = vault.get(&place(issuer, redirect_uri, "client")).await?;
+        let record = record.and_then(|kept| serde_json::from_str::<Registered>(kept.expose()).ok());
+        match record {
+            Some(record) if record.unreturned => {
+                let returned = Registered {
+                    unreturned: false,
+                    ..record
+                };
+                write(vault, &returned).await
+            }
+            _ => Ok(()),
+        }
+    };
+    if let Err(error) = noted.await {
+        // The next login asks whether the client is known, which costs one request.
+        tracing::warn!(%error, issuer, "failed to note that a login returned");
+    }
+}
+
+async fn write(vault: &Vault, record: &Registered) -> Result<(), manyhands_store::StoreError> {
+    let place = place(&record.issuer, &record.redirect_uri, "client");
+    let text = Secret::new(serde_json::to_string(record).unwrap_or_default());
+    vault.set(&place, &text).await
 }
 
 /// Forgets a client that its authorization server no longer knows, so that the next login registers

@@ -22,7 +22,8 @@ use super::way::Way;
 const SHORTEST: usize = 8;
 /// The longest token that fits into a header.
 const LONGEST: usize = 16 * 1024;
-/// How long before its end a token is renewed, at most.
+/// How long before its end a token is renewed, at most: more than a renewal may take, so that calls go
+/// on while an authorization server does not answer.
 const AHEAD: Duration = Duration::from_secs(60);
 /// The longest life of a token that is believed.
 const LONGEST_LIFE: u64 = 10 * 365 * 86_400;
@@ -95,6 +96,12 @@ pub(crate) struct Grant {
     pub(crate) expires: Option<Timestamp>,
     /// Whether the refresh token that is kept belongs to it.
     pub(crate) renewable: bool,
+    /// The fingerprint of the refresh token that was sent last, until its answer is on disk.
+    #[serde(default)]
+    pub(crate) sent: Option<String>,
+    /// Whether the last renewal left the refresh token as it was, so that it can be sent again.
+    #[serde(default)]
+    pub(crate) keeps_refresh: bool,
     /// Why it is over.
     #[serde(default)]
     pub(crate) ended: Option<String>,
@@ -104,7 +111,7 @@ impl Grant {
     /// When to renew the token: a little before it ends.
     pub(crate) fn renew_at(&self) -> Option<Timestamp> {
         let expires = self.expires?;
-        let ahead = (expires.since(self.obtained) / 4).min(AHEAD);
+        let ahead = (expires.since(self.obtained) / 2).min(AHEAD);
         Some(Timestamp(
             expires.0 - i64::try_from(ahead.as_millis()).unwrap_or(0),
         ))
@@ -164,15 +171,16 @@ async fn post(
     let mut headers = HeaderMap::new();
     let kind = HeaderValue::from_static("application/x-www-form-urlencoded");
     headers.insert("content-type", kind);
+    // Beside Basic it is redundant, and servers of the Python SDK refuse a request without it.
+    fields.push(("client_id", &client.id));
     match (client.shows, &client.secret) {
         (Shows::ClientSecretBasic, Some(secret)) => {
             headers.insert("authorization", basic(&client.id, secret)?);
         }
         (Shows::ClientSecretPost, Some(secret)) => {
-            fields.push(("client_id", &client.id));
             fields.push(("client_secret", secret.expose()));
         }
-        _ => fields.push(("client_id", &client.id)),
+        _ => {}
     }
     let form = Serializer::new(String::new()).extend_pairs(fields).finish();
     let body = Bytes::from(form);
@@ -201,6 +209,10 @@ fn refusal(status: u16, body: Option<&Value>) -> OauthError {
                     .unwrap_or_default(),
             ),
         },
+        // A proxy lost the answer of the server behind it, which may have carried the request out.
+        None if matches!(status, 502 | 504) => OauthError::Unanswered(format!(
+            "the authorization server answered with HTTP {status}"
+        )),
         None if status == 429 || status >= 500 => OauthError::Unreachable(format!(
             "the authorization server answered with HTTP {status}"
         )),
@@ -263,6 +275,11 @@ impl Proof {
     }
 }
 
+/// What a token is recognised by, without being one.
+pub(super) fn fingerprint(token: &Secret) -> String {
+    URL_SAFE_NO_PAD.encode(Sha256::digest(token.expose()))
+}
+
 /// 256 bits that nobody can guess, as text.
 pub(super) fn unguessable(ids: &Ids) -> String {
     URL_SAFE_NO_PAD.encode(ids.random::<32>())
@@ -308,11 +325,13 @@ mod tests {
             obtained: Timestamp(1_000_000),
             expires: Some(Timestamp(1_000_000 + 3_600_000)),
             renewable: true,
+            sent: None,
+            keeps_refresh: false,
             ended: None,
         };
         assert_eq!(grant.renew_at(), Some(Timestamp(1_000_000 + 3_540_000)));
         grant.expires = Some(Timestamp(1_000_000 + 4_000));
-        assert_eq!(grant.renew_at(), Some(Timestamp(1_000_000 + 3_000)));
+        assert_eq!(grant.renew_at(), Some(Timestamp(1_000_000 + 2_000)));
         grant.expires = None;
         assert_eq!(grant.renew_at(), None);
     }
