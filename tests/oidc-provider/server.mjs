@@ -6,6 +6,7 @@ import crypto from 'node:crypto';
 import { createInterface } from 'node:readline';
 import { Provider } from 'oidc-provider';
 
+console.info = console.warn = () => {}; // its notices about development settings; our lines are answers
 let ttl = 3600;
 const grants = new Set();
 const clients = new Set();

@@ -191,7 +191,11 @@ async fn post(
 }
 
 fn basic(id: &str, secret: &Secret) -> Result<HeaderValue, OauthError> {
-    let encoded = |text: &str| byte_serialize(text.as_bytes()).collect::<String>();
+    // A space as %20 is read right both by those who decode forms and those who decode addresses.
+    let encoded = |text: &str| {
+        let form: String = byte_serialize(text.as_bytes()).collect();
+        form.replace('+', "%20")
+    };
     let pair = format!("{}:{}", encoded(id), encoded(secret.expose()));
     let value = HeaderValue::try_from(format!("Basic {}", STANDARD.encode(pair)));
     let mut value = value.map_err(|_| OauthError::unusable("the client secret cannot be sent"))?;
@@ -341,7 +345,7 @@ mod tests {
         let header = basic("a:b", &Secret::new("c d")).unwrap();
         assert_eq!(
             header.to_str().unwrap(),
-            format!("Basic {}", STANDARD.encode("a%3Ab:c+d"))
+            format!("Basic {}", STANDARD.encode("a%3Ab:c%20d"))
         );
         assert!(header.is_sensitive());
     }
