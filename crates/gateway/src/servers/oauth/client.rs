@@ -177,7 +177,7 @@ impl Registry<'_> {
         let methods = issuer.token_endpoint_auth_methods_supported.as_deref();
         let public = methods.is_none_or(|all| all.iter().any(|one| one == "none"));
         if !public {
-            wanted["token_endpoint_auth_method"] = Shows::fitting(issuer, true)?.word().into();
+            wanted["token_endpoint_auth_method"] = Shows::preferred(issuer)?.word().into();
         }
         let mut headers = HeaderMap::new();
         headers.insert("content-type", HeaderValue::from_static("application/json"));

@@ -49,7 +49,21 @@ impl Shows {
         }
     }
 
-    /// How a client with or without a secret shows itself to `issuer`.
+    /// How a client that is about to be registered shows its secret: the first way the server names.
+    /// Revocation at servers of the Python SDK, which name the body first, works only that way.
+    pub(super) fn preferred(issuer: &Issuer) -> Result<Self, OauthError> {
+        let ours = [Self::ClientSecretBasic, Self::ClientSecretPost];
+        let methods = issuer
+            .token_endpoint_auth_methods_supported
+            .iter()
+            .flatten();
+        let mut known =
+            methods.filter_map(|method| ours.into_iter().find(|one| one.word() == method));
+        known.next().map_or_else(|| Self::fitting(issuer, true), Ok)
+    }
+
+    /// How a client with or without a secret shows itself to `issuer`. One that the owner registered
+    /// uses the header unless it was told otherwise (RFC 7591).
     pub(super) fn fitting(issuer: &Issuer, secret: bool) -> Result<Self, OauthError> {
         if !secret {
             return Ok(Self::None);

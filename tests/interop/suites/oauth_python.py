@@ -1,0 +1,217 @@
+"""Logins at OAuth servers made with FastMCP and with the Python SDK of MCP."""
+
+import contextlib
+import json
+import pathlib
+import re
+import socket
+import sys
+import threading
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+import warnings
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+warnings.simplefilter("ignore")
+
+import uvicorn
+from fastmcp import FastMCP
+from fastmcp.server.auth import AccessToken, require_scopes
+from fastmcp.server.auth.auth import ClientRegistrationOptions, RevocationOptions
+from fastmcp.server.auth.providers import in_memory
+from fastmcp.server.auth.providers.in_memory import InMemoryOAuthProvider
+from mcp.server.auth.settings import AuthSettings
+from mcp.server.mcpserver import MCPServer
+from mcp.shared.auth import OAuthClientInformationFull
+
+from gateway import Cases, Gateway
+
+SCOPES = ["tools", "admin"]
+
+
+class Provider(InMemoryOAuthProvider):
+    """Counts renewals, and can hang, forget and revoke."""
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        self.renewals = 0
+        self.methods = []
+
+    async def register_client(self, client_info):
+        self.methods.append(client_info.token_endpoint_auth_method)
+        await super().register_client(client_info)
+
+    async def exchange_refresh_token(self, client, refresh_token, scopes):
+        self.renewals += 1
+        return await super().exchange_refresh_token(client, refresh_token, scopes)
+
+    def revoke_all(self):
+        self.access_tokens.clear()
+        self.refresh_tokens.clear()
+
+
+@contextlib.contextmanager
+def served(app, listener):
+    server = uvicorn.Server(uvicorn.Config(app, log_level="error"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        thread.join(20)
+
+
+def bound():
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    return listener, f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+
+def options():
+    return {
+        "client_registration_options": ClientRegistrationOptions(enabled=True, valid_scopes=SCOPES, default_scopes=["tools"]),
+        "revocation_options": RevocationOptions(enabled=True),
+        "required_scopes": ["tools"],
+    }
+
+
+@contextlib.contextmanager
+def fastmcp():
+    listener, url = bound()
+    provider = Provider(base_url=url, **options())
+    server = FastMCP("prot", auth=provider)
+
+    @server.tool
+    def echo(text: str) -> str:
+        return f"echo: {text}"
+
+    with served(server.http_app(path="/mcp"), listener):
+        yield provider, url
+
+
+@contextlib.contextmanager
+def sdk():
+    listener, url = bound()
+    provider = Provider(base_url=url)
+    settings = AuthSettings(issuer_url=url, resource_server_url=f"{url}/mcp", validate_token_resource=False, **options())
+    server = MCPServer("prot", auth_server_provider=provider, auth=settings)
+
+    @server.tool()
+    def echo(text: str) -> str:
+        return f"echo: {text}"
+
+    with served(server.streamable_http_app(), listener):
+        yield provider, url
+
+
+class NoRedirects(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_):
+        return None
+
+
+def log_in(gateway):
+    """Opens the address of a login as a browser would; its page at the gateway."""
+    status, begun = gateway.request("POST", "/api/servers/prot/login", {})
+    assert status == 200, begun
+    opener = urllib.request.build_opener(NoRedirects)
+    try:
+        raise AssertionError(opener.open(begun["result"]["url"], timeout=30).read())
+    except urllib.error.HTTPError as answer:
+        assert answer.code in (302, 303), (answer.code, answer.read())
+        place = answer.headers["location"]
+    try:
+        with urllib.request.urlopen(place, timeout=60) as page:
+            return page.read().decode()
+    except urllib.error.HTTPError as error:
+        raise AssertionError(error.read().decode()) from None
+
+
+def config(url):
+    return f'[mcpServers.prot]\nurl = "{url}/mcp"\n'
+
+
+def echo(gateway, text="hello"):
+    return json.dumps(gateway.call("prot__echo", {"text": text}))
+
+
+def until(what, check, seconds=30):
+    end = time.monotonic() + seconds
+    while not check():
+        assert time.monotonic() < end, what
+        time.sleep(0.1)
+
+
+def suite(cases, server):
+    @cases.case("logs in and calls a tool")
+    def _():
+        with server() as (provider, url), Gateway(config(url)) as gateway:
+            assert "Logged in" in log_in(gateway)
+            assert "echo: hello" in echo(gateway)
+            assert provider.methods == ["client_secret_post"], provider.methods
+
+    @cases.case("uses a client of the settings by Basic")
+    def _():
+        with server() as (provider, url):
+            settings = config(url) + 'oauth = { clientId = "known", clientSecret = "vault:known", scopes = ["tools"] }\n'
+            with Gateway(settings) as gateway:
+                status, said = gateway.request("PUT", "/api/secrets/known", {"value": "a secret: 100%+"})
+                assert status == 200, said
+                provider.clients["known"] = OAuthClientInformationFull(
+                    client_id="known",
+                    client_secret="a secret: 100%+",
+                    redirect_uris=[f"{gateway.url}/oauth/callback"],
+                    token_endpoint_auth_method="client_secret_basic",
+                    scope="tools",
+                )
+                log_in(gateway)
+                assert "echo: hello" in echo(gateway)
+
+    @cases.case("renews with rotation, also after a restart")
+    def _():
+        with server() as (provider, url), Gateway(config(url)) as gateway:
+            in_memory.DEFAULT_ACCESS_TOKEN_EXPIRY_SECONDS = 4
+            log_in(gateway)
+            until("renewed", lambda: echo(gateway) and provider.renewals >= 1)
+            gateway.restart()
+            known = provider.renewals
+            until("renewed again", lambda: echo(gateway) and provider.renewals > known)
+            in_memory.DEFAULT_ACCESS_TOKEN_EXPIRY_SECONDS = 3600
+
+    @cases.case("reports a revoked login, and logs in again")
+    def _():
+        with server() as (provider, url), Gateway(config(url)) as gateway:
+            log_in(gateway)
+            provider.revoke_all()
+            _, said = gateway.request("POST", "/api/tools/prot__echo", {"text": "x"})
+            assert not said["ok"] and "manyhands mcp login prot" in said["error"], said
+            log_in(gateway)
+            assert "echo: hello" in echo(gateway)
+
+    @cases.case("registers again where its client was forgotten")
+    def _():
+        with server() as (provider, url), Gateway(config(url)) as gateway:
+            log_in(gateway)
+            provider.clients.clear()
+            provider.revoke_all()
+            try:
+                log_in(gateway)
+                raise RuntimeError("a client that is not known was let in")
+            except AssertionError:
+                pass
+            assert "Logged in" in log_in(gateway)
+            assert "echo: hello" in echo(gateway)
+
+    @cases.case("logs out and revokes")
+    def _():
+        with server() as (provider, url), Gateway(config(url)) as gateway:
+            log_in(gateway)
+            done = gateway.cli("mcp", "logout", "prot")
+            assert done.returncode == 0, done.stderr
+            assert not provider.refresh_tokens, provider.refresh_tokens
+
+
+suite(Cases("fastmcp"), fastmcp)
+suite(Cases("mcp"), sdk)
