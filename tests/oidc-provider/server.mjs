@@ -18,7 +18,8 @@ const resource = () => `${issuer}/mcp`;
 function configuration() {
   return {
     clients: [],
-    scopes: ['openid', 'offline_access', 'tools', 'admin'],
+    // Those of the resource are its own.
+    scopes: ['openid', 'offline_access'],
     pkce: { required: () => true },
     features: {
       registration: { enabled: true },

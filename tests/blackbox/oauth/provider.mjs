@@ -74,6 +74,7 @@ function authorize(query, response) {
   if (!/^[A-Za-z0-9_-]{43}$/.test(query.get('code_challenge') ?? '')) wrong('authorize: challenge');
   if (query.get('resource') !== resource()) wrong(`authorize: resource ${query.get('resource')}`);
   if ((query.get('state') ?? '').length < 40) wrong('authorize: state');
+  if (set.strictScopes && !(query.get('scope') ?? '').split(' ').every((one) => (client.scope ?? '').split(' ').includes(one))) wrong('authorize: a scope the client is not registered for');
   const code = random();
   seen.scopes.push(query.get('scope'));
   seen.prompts.push(query.get('prompt'));
@@ -179,6 +180,7 @@ function mcp(request, body, response) {
 function register(body, response) {
   const wanted = JSON.parse(body);
   seen.registrations += 1;
+  if (set.unscoped && wanted.scope) return json(response, 400, { error: 'invalid_client_metadata', error_description: 'scope must only contain supported values' });
   if (set.noRegistration) return json(response, 403, { error: 'access_denied' });
   if (wanted.redirect_uris?.length !== 1 || !['native', 'web'].includes(wanted.application_type)) wrong('register: shape');
   const client = { ...wanted, client_id: `client-${random()}` };

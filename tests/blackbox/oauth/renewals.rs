@@ -142,3 +142,36 @@ fn a_refresh_token_is_asked_for_with_consent() {
     assert_eq!(echo(&gateway, "x")["ok"], true);
     assert_eq!(provider.seen()["refreshes"], 1);
 }
+
+#[test]
+fn a_client_is_registered_for_what_it_asks_for() {
+    let provider = Provider::start();
+    let gateway = provider.gateway("");
+    provider.control(json!({ "set": { "strictScopes": true } }));
+    provider.log_in(&gateway);
+    let refused = gateway.call("prot__admin", json!({}));
+    assert_eq!(refused["ok"], false, "{refused}");
+    provider.log_in(&gateway);
+    assert_eq!(gateway.call("prot__admin", json!({}))["ok"], true);
+    let seen = provider.seen();
+    assert_eq!(
+        seen["registrations"], 1,
+        "it was registered for all there is"
+    );
+    // One that takes no scopes is asked without them.
+    let provider = Provider::start();
+    let gateway = provider.gateway("");
+    provider.control(json!({ "set": { "unscoped": true } }));
+    provider.log_in(&gateway);
+    assert_eq!(provider.seen()["registrations"], 2);
+    // What is wrong with a client otherwise is said.
+    provider.control(json!({ "forget": true, "set": { "noRegistration": true } }));
+    begin(&gateway);
+    let refused = gateway.post("/api/servers/prot/login", &json!({})).json();
+    assert!(
+        refused
+            .to_string()
+            .contains("did not register a client (HTTP 403)"),
+        "{refused}"
+    );
+}

@@ -3,7 +3,6 @@
 import contextlib
 import json
 import pathlib
-import re
 import socket
 import sys
 import threading
@@ -18,7 +17,6 @@ warnings.simplefilter("ignore")
 
 import uvicorn
 from fastmcp import FastMCP
-from fastmcp.server.auth import AccessToken, require_scopes
 from fastmcp.server.auth.auth import ClientRegistrationOptions, RevocationOptions
 from fastmcp.server.auth.providers import in_memory
 from fastmcp.server.auth.providers.in_memory import InMemoryOAuthProvider
@@ -47,6 +45,12 @@ class Provider(InMemoryOAuthProvider):
         self.renewals += 1
         return await super().exchange_refresh_token(client, refresh_token, scopes)
 
+    def after(self, before):
+        """Knows what another one knew."""
+        for known in ("clients", "access_tokens", "refresh_tokens") if before else ():
+            setattr(self, known, getattr(before, known))
+        return self
+
     def revoke_all(self):
         self.access_tokens.clear()
         self.refresh_tokens.clear()
@@ -64,24 +68,25 @@ def served(app, listener):
         thread.join(20)
 
 
-def bound():
+def bound(port=0):
     listener = socket.socket()
-    listener.bind(("127.0.0.1", 0))
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind(("127.0.0.1", port))
     return listener, f"http://127.0.0.1:{listener.getsockname()[1]}"
 
 
-def options():
+def options(required):
     return {
-        "client_registration_options": ClientRegistrationOptions(enabled=True, valid_scopes=SCOPES, default_scopes=["tools"]),
+        "client_registration_options": ClientRegistrationOptions(enabled=True, valid_scopes=SCOPES),
         "revocation_options": RevocationOptions(enabled=True),
-        "required_scopes": ["tools"],
+        "required_scopes": list(required),
     }
 
 
 @contextlib.contextmanager
-def fastmcp():
-    listener, url = bound()
-    provider = Provider(base_url=url, **options())
+def fastmcp(required=("tools",), before=None, port=0):
+    listener, url = bound(port)
+    provider = Provider(base_url=url, **options(required)).after(before)
     server = FastMCP("prot", auth=provider)
 
     @server.tool
@@ -93,10 +98,10 @@ def fastmcp():
 
 
 @contextlib.contextmanager
-def sdk():
-    listener, url = bound()
-    provider = Provider(base_url=url)
-    settings = AuthSettings(issuer_url=url, resource_server_url=f"{url}/mcp", validate_token_resource=False, **options())
+def sdk(required=("tools",), before=None, port=0):
+    listener, url = bound(port)
+    provider = Provider(base_url=url).after(before)
+    settings = AuthSettings(issuer_url=url, resource_server_url=f"{url}/mcp", validate_token_resource=False, **options(required))
     server = MCPServer("prot", auth_server_provider=provider, auth=settings)
 
     @server.tool()
@@ -203,6 +208,20 @@ def suite(cases, server):
                 pass
             assert "Logged in" in log_in(gateway)
             assert "echo: hello" in echo(gateway)
+
+    @cases.case("gets more scopes with the next login, for a server that wants more")
+    def _():
+        with contextlib.ExitStack() as stack:
+            with server() as (first, url):
+                gateway = stack.enter_context(Gateway(config(url)))
+                log_in(gateway)
+                assert "echo: hello" in echo(gateway)
+            port = int(url.rsplit(":", 1)[1])
+            with server(("tools", "admin"), first, port):
+                _, said = gateway.request("POST", "/api/tools/prot__echo", {"text": "x"})
+                assert not said["ok"], said
+                assert "Logged in" in log_in(gateway)
+                assert "echo: hello" in echo(gateway)
 
     @cases.case("logs out and revokes")
     def _():

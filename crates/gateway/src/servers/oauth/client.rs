@@ -11,10 +11,11 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use url::Url;
 
+use super::challenge::MAX_SCOPES;
 use super::error::{OauthError, tame};
-use super::metadata::Issuer;
+use super::metadata::{Issuer, Resource};
 use super::token::{self, Client, Shows};
-use super::way::{Way, is_here};
+use super::way::{Answer, Way, is_here};
 use crate::servers::launch::{Keys, filled};
 
 /// What we call ourselves.
@@ -37,6 +38,17 @@ struct Registered {
     /// server that has forgotten a client shows an error and sends nobody back.
     #[serde(default)]
     unreturned: bool,
+    /// The scopes it was registered for; unknown where the server was not told any.
+    #[serde(default)]
+    scope: Option<Vec<String>>,
+}
+
+impl Registered {
+    /// Whether it may ask for these scopes.
+    fn covers(&self, scope: &[String]) -> bool {
+        let own = self.scope.as_ref();
+        own.is_none_or(|own| scope.iter().all(|one| own.contains(one)))
+    }
 }
 
 /// What every way of registering says of us.
@@ -60,7 +72,9 @@ pub(super) struct Registry<'a> {
     pub(super) document: Option<String>,
     pub(super) redirect_uri: &'a str,
     /// What tokens are asked for.
-    pub(super) resource: &'a str,
+    pub(super) resource: &'a Resource,
+    /// What they are to be good for.
+    pub(super) scope: &'a [String],
 }
 
 impl Registry<'_> {
@@ -92,7 +106,11 @@ impl Registry<'_> {
                 shows: Shows::None,
             });
         }
-        if let Some((record, client)) = self.kept(issuer).await? {
+        let kept = self.kept(issuer).await?;
+        let before = kept.as_ref().and_then(|(record, _)| record.scope.clone());
+        if let Some((record, client)) = kept
+            && record.covers(self.scope)
+        {
             if !record.unreturned {
                 let begun = Registered {
                     unreturned: true,
@@ -109,7 +127,8 @@ impl Registry<'_> {
                 "the registered client is no longer known; registering another"
             );
         }
-        self.register(way, issuer).await
+        self.register(way, issuer, &before.unwrap_or_default())
+            .await
     }
 
     /// Whether the authorization server still knows a client. It says so when it is asked for a token
@@ -125,7 +144,7 @@ impl Registry<'_> {
             ("redirect_uri", self.redirect_uri),
             ("code_verifier", NO_VERIFIER),
         ];
-        match token::ask(way, &endpoint, client, self.resource, &form).await {
+        match token::ask(way, &endpoint, client, &self.resource.id, &form).await {
             Err(OauthError::Refused { code, .. }) => code == "invalid_grant",
             Err(error) => error.passes(),
             Ok(_) => false,
@@ -164,7 +183,14 @@ impl Registry<'_> {
         write(self.vault, record).await.map_err(broken)
     }
 
-    async fn register(&self, way: &Way, issuer: &Issuer) -> Result<Client, OauthError> {
+    /// Registers a client; `before` are the scopes of the one in whose place it comes, which other
+    /// servers may ask for.
+    async fn register(
+        &self,
+        way: &Way,
+        issuer: &Issuer,
+        before: &[String],
+    ) -> Result<Client, OauthError> {
         if issuer.registration_endpoint.is_none() {
             return Err(OauthError::unusable(format!(
                 "the authorization server {} does not register clients by itself; get a client id there for the address {}, and write it into the server's oauth.clientId",
@@ -179,28 +205,67 @@ impl Registry<'_> {
         if !public {
             wanted["token_endpoint_auth_method"] = Shows::preferred(issuer)?.word().into();
         }
+        // Servers of the Python SDK refuse scopes that a client was not registered for, and a later
+        // login may ask for more of what the resource offers. Others know scopes only together with
+        // their resource, and refuse to register a client for them.
+        let scope = self.widest(before);
+        let mut answer = Answer::default();
+        for scope in (!scope.is_empty())
+            .then_some(scope)
+            .map(Some)
+            .into_iter()
+            .chain([None])
+        {
+            let mut wanted = wanted.clone();
+            if let Some(scope) = &scope {
+                wanted["scope"] = scope.join(" ").into();
+            }
+            answer = self.send(way, &endpoint, &wanted).await?;
+            match answer.status {
+                200 | 201 => {
+                    let made = answer.json().unwrap_or_default();
+                    return self.keep(issuer, &made, scope).await;
+                }
+                400 => {}
+                _ => break,
+            }
+        }
+        let said = answer.json().unwrap_or_default();
+        let why = said["error_description"]
+            .as_str()
+            .or(said["error"].as_str());
+        Err(OauthError::unusable(format!(
+            "the authorization server {} did not register a client (HTTP {}): {}",
+            issuer.issuer,
+            answer.status,
+            tame(why.unwrap_or_default())
+        )))
+    }
+
+    async fn send(&self, way: &Way, endpoint: &Url, wanted: &Value) -> Result<Answer, OauthError> {
         let mut headers = HeaderMap::new();
         headers.insert("content-type", HeaderValue::from_static("application/json"));
         let body = Bytes::from(wanted.to_string());
-        let answer = way
-            .send(Method::POST, &endpoint, headers, Some(body))
-            .await?;
-        let made = answer.json().unwrap_or_default();
-        if !matches!(answer.status, 200 | 201) {
-            let why = made["error_description"]
-                .as_str()
-                .or(made["error"].as_str());
-            return Err(OauthError::unusable(format!(
-                "the authorization server {} did not register a client (HTTP {}): {}",
-                issuer.issuer,
-                answer.status,
-                tame(why.unwrap_or_default())
-            )));
-        }
-        self.keep(issuer, &made).await
+        way.send(Method::POST, endpoint, headers, Some(body)).await
     }
 
-    async fn keep(&self, issuer: &Issuer, made: &Value) -> Result<Client, OauthError> {
+    /// What may be asked for now or later.
+    fn widest(&self, before: &[String]) -> Vec<String> {
+        let mut all = self.scope.to_vec();
+        for more in self.resource.scopes.iter().chain(before) {
+            if !all.contains(more) && all.len() < MAX_SCOPES {
+                all.push(more.clone());
+            }
+        }
+        all
+    }
+
+    async fn keep(
+        &self,
+        issuer: &Issuer,
+        made: &Value,
+        scope: Option<Vec<String>>,
+    ) -> Result<Client, OauthError> {
         let plain = |text: &&str| {
             (1..=1_000).contains(&text.len()) && text.bytes().all(|b| matches!(b, 0x20..=0x7e))
         };
@@ -232,6 +297,7 @@ impl Registry<'_> {
             shows,
             expires: made["client_secret_expires_at"].as_i64().unwrap_or(0),
             unreturned: true,
+            scope,
         };
         self.write(&record).await?;
         Ok(Client {

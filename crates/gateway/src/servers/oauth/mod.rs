@@ -268,17 +268,6 @@ impl Oauth {
         let token_endpoint = issuer
             .endpoint(&way, "token_endpoint", said)
             .map_err(failed)?;
-        let registry = Registry {
-            vault: &self.ground.vault,
-            clock: &*self.ground.clock,
-            document: self.document_address(),
-            redirect_uri: &redirect_uri,
-            resource: &resource.id,
-        };
-        let client = registry
-            .client(&way, &issuer, config.oauth.as_ref())
-            .await
-            .map_err(failed)?;
         let wanted = match &target {
             Target::Known(id) => self
                 .keeper(*id)
@@ -296,6 +285,18 @@ impl Oauth {
             &issuer,
             &wanted,
         );
+        let registry = Registry {
+            vault: &self.ground.vault,
+            clock: &*self.ground.clock,
+            document: self.document_address(),
+            redirect_uri: &redirect_uri,
+            resource: &resource,
+            scope: &scope,
+        };
+        let client = registry
+            .client(&way, &issuer, config.oauth.as_ref())
+            .await
+            .map_err(failed)?;
         let now = self.ground.clock.now();
         let proof = Proof::new(&self.ground.ids);
         let state = token::unguessable(&self.ground.ids);
@@ -346,8 +347,10 @@ impl Oauth {
         if let (Err(OauthError::Refused { code, .. }), Target::Known(id)) = (&code, &login.target)
             && code == "invalid_scope"
         {
-            // What the server wanted more is unknown there, and would spoil every login.
+            // What the server wanted more is unknown there, or the client was not registered for it:
+            // either would spoil every login.
             self.keeper(*id).narrow().await.map_err(failed)?;
+            self.ground.forget_client(issuer).await;
         }
         let code = code.map_err(failed)?;
         let way = self.ground.way(&login.home).map_err(failed)?;
