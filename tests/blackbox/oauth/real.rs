@@ -1,5 +1,5 @@
-//! Logging in at a real authorization server: npm's oidc-provider, through its own login and consent
-//! pages.
+//! Logging in at real authorization servers: npm's oidc-provider, through its own login and consent
+//! pages, and that of the TypeScript SDK. Those of FastMCP and the Python SDK are in `tests/interop`.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -14,26 +14,32 @@ use super::provider::{begin, echo};
 use crate::harness::{Gateway, eventually};
 use crate::http::{Request, Response};
 
-/// oidc-provider, and an MCP server that it protects.
-struct Oidc {
+/// An authorization server, and an MCP server that it protects.
+struct Real {
     child: Child,
     pipes: Mutex<(ChildStdin, BufReader<ChildStdout>)>,
     addr: SocketAddr,
 }
 
-impl Oidc {
-    fn start() -> Self {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/oidc-provider");
-        assert!(
-            folder.join("node_modules").is_dir(),
-            "run npm ci in tests/oidc-provider first"
-        );
+impl Real {
+    fn oidc_provider() -> Self {
+        Self::start("oidc-provider", "server.mjs")
+    }
+
+    fn typescript_sdk() -> Self {
+        Self::start("mcp-client", "oauth-server.mjs")
+    }
+
+    fn start(folder: &str, script: &str) -> Self {
+        let folder = format!("../../tests/{folder}");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+        let packages = folder.join("node_modules");
+        assert!(packages.is_dir(), "run npm ci in {folder:?} first");
         let mut child = Command::new("node")
-            .arg("server.mjs")
+            .arg(script)
             .current_dir(folder)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null()) // it warns of its development settings
             .spawn()
             .expect("node");
         let mut output = BufReader::new(child.stdout.take().expect("its output"));
@@ -74,7 +80,7 @@ impl Oidc {
     }
 }
 
-impl Drop for Oidc {
+impl Drop for Real {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -149,64 +155,66 @@ impl Browser {
     }
 }
 
-#[test]
-fn a_login_lives_as_long_as_its_grant() {
-    let oidc = Oidc::start();
-    let gateway = oidc.gateway();
-    oidc.control(&json!({ "ttl": 2 }));
-    oidc.log_in(&gateway);
-    eventually(
-        "it was renewed twice, with a new refresh token each time",
-        || {
-            let said = echo(&gateway, "hello");
+/// Logs in, stays logged in over renewals and a restart, is revoked and logs in again.
+#[track_caller]
+fn lives_as_long_as_its_grant(real: &Real) {
+    let gateway = real.gateway();
+    real.control(&json!({ "ttl": 2 }));
+    real.log_in(&gateway);
+    let renewed = |gateway: &Gateway, times: u64| {
+        eventually("it was renewed, with a new refresh token each time", || {
+            let said = echo(gateway, "hello");
             assert!(said.to_string().contains("echo: hello"), "{said}");
-            oidc.control(&json!({}))["refreshes"].as_u64() >= Some(2)
-        },
-    );
+            real.control(&json!({}))["refreshes"].as_u64() >= Some(times)
+        });
+    };
+    renewed(&gateway, 2);
     let gateway = gateway.restart();
-    eventually("it is renewed by the next process", || {
-        assert_eq!(echo(&gateway, "again")["ok"], true);
-        oidc.control(&json!({}))["refreshes"].as_u64() >= Some(4)
-    });
-    assert_eq!(
-        oidc.control(&json!({}))["revoked"],
-        0,
-        "no token was used twice"
-    );
-    oidc.control(&json!({ "revoke": true }));
+    renewed(&gateway, 4);
+    let seen = real.control(&json!({}));
+    assert_eq!(seen["revoked"], 0, "no token was used twice");
+    real.control(&json!({ "revoke": true }));
     let over = echo(&gateway, "x");
     assert_eq!(over["ok"], false, "{over}");
-    assert!(
-        over.to_string().contains("manyhands mcp login prot"),
-        "{over}"
-    );
-    oidc.log_in(&gateway);
+    let text = over.to_string();
+    assert!(text.contains("manyhands mcp login prot"), "{over}");
+    real.log_in(&gateway);
     assert_eq!(echo(&gateway, "x")["ok"], true);
 }
 
 #[test]
+fn a_login_at_oidc_provider_lives_as_long_as_its_grant() {
+    lives_as_long_as_its_grant(&Real::oidc_provider());
+}
+
+#[test]
+fn a_login_at_the_typescript_sdk_lives_as_long_as_its_grant() {
+    lives_as_long_as_its_grant(&Real::typescript_sdk());
+}
+
+#[test]
 fn what_a_server_wants_more_is_asked_for_with_every_later_login() {
-    let oidc = Oidc::start();
-    let gateway = oidc.gateway();
-    oidc.log_in(&gateway);
+    let real = Real::oidc_provider();
+    let gateway = real.gateway();
+    real.log_in(&gateway);
     let refused = gateway.call("prot__admin", json!({}));
     assert!(refused.to_string().contains("mcp login prot"), "{refused}");
     for _ in 0..2 {
-        oidc.log_in(&gateway);
+        real.log_in(&gateway);
         let done = gateway.call("prot__admin", json!({}));
         assert_eq!(done["ok"], true, "{done}");
     }
 }
 
 #[test]
-fn a_client_that_it_has_forgotten_is_registered_again() {
-    let oidc = Oidc::start();
-    let gateway = oidc.gateway();
-    oidc.log_in(&gateway);
-    oidc.control(&json!({ "forget": true }));
-    let url = begin(&gateway);
-    let path = Browser::new(oidc.addr).path(&url);
-    assert_eq!(Request::get(&path).send(oidc.addr).status, 400);
-    oidc.log_in(&gateway);
-    assert_eq!(echo(&gateway, "x")["ok"], true);
+fn a_client_that_they_have_forgotten_is_registered_again() {
+    for real in [Real::oidc_provider(), Real::typescript_sdk()] {
+        let gateway = real.gateway();
+        real.log_in(&gateway);
+        real.control(&json!({ "forget": true }));
+        let path = Browser::new(real.addr).path(&begin(&gateway));
+        assert_eq!(Request::get(&path).send(real.addr).status, 400);
+        real.log_in(&gateway);
+        assert_eq!(echo(&gateway, "x")["ok"], true);
+    }
 }
