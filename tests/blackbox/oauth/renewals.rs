@@ -10,7 +10,7 @@ use crate::http::Request;
 /// renewal has reached the authorization server.
 #[track_caller]
 fn until_renewed_ahead(provider: &Provider, gateway: &Gateway) {
-    provider.control(json!({ "set": { "expiresIn": 8 } }));
+    provider.control(json!({ "set": { "expiresIn": 6 } }));
     provider.log_in(gateway);
     eventually("a renewal is under way", || {
         assert_eq!(echo(gateway, "x")["ok"], true);

@@ -398,11 +398,9 @@ impl Servers {
     /// Lets the next use of an account see its new credentials.
     pub async fn reconnect(&self, account: &ConnectionRecord) {
         for server in self.all() {
-            server.close(Some(account.id)).await;
+            server.close(account.id).await;
             if server.service() == account.service {
-                // A connection without an account, from before there was one: that it is refused
-                // says nothing of the server any more.
-                server.close(None).await;
+                server.close_refused().await;
             }
         }
     }

@@ -526,12 +526,28 @@ impl Server {
     }
 
     /// Ends the connection by one account, so that the next use sees its new credentials.
-    pub(super) async fn close(&self, account: Option<ConnectionId>) {
+    pub(super) async fn close(&self, account: ConnectionId) {
         let gone = self
             .open
             .lock()
             .expect("no panic while held")
-            .remove(&account);
+            .remove(&Some(account));
+        if let Some(upstream) = gone {
+            upstream.stop().await;
+        }
+    }
+
+    /// Ends the connection without an account where it does not work: that it is refused, from before
+    /// there was an account, says nothing of the server any more.
+    pub(super) async fn close_refused(&self) {
+        let gone = {
+            let mut open = self.open.lock().expect("no panic while held");
+            let works = |upstream: &Upstream| upstream.status() == Status::Ready;
+            match open.get(&None).is_some_and(works) {
+                true => None,
+                false => open.remove(&None),
+            }
+        };
         if let Some(upstream) = gone {
             upstream.stop().await;
         }
