@@ -251,7 +251,7 @@ impl Keeper {
 }
 
 const NO_REFRESH: &str = "the access token has expired, and there is no refresh token";
-const UNKNOWN: &str = "the authorization server did not answer when the login was renewed; the refresh token is not sent twice, because a server that has used it up would take that for a theft";
+const UNKNOWN: &str = "the authorization server did not answer the last renewal, and the refresh token is not sent twice: a server that rotates refresh tokens would revoke the login";
 
 /// Why a login of a person cannot be renewed, if it cannot.
 fn can_renew(held: &Held) -> Result<(), OauthError> {
