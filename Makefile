@@ -3,8 +3,8 @@
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 NEXTEST := $(shell command -v cargo-nextest 2>/dev/null)
 
-# Real clients of ACP, MCP and of OpenAI's format, real ACP agents and MCP servers, for the black-box tests, exactly as the lock files name them.
-CLIENTS := tests/acp-client/node_modules/.package-lock.json tests/inspector/node_modules/.package-lock.json tests/mcp-client/node_modules/.package-lock.json tests/mcp-servers/node_modules/.package-lock.json tests/openai-client/node_modules/.package-lock.json tests/model-server/node_modules/.package-lock.json
+# Real clients of ACP, MCP and of OpenAI's format, real ACP agents, MCP servers and an authorization server, for the black-box tests, exactly as the lock files name them.
+CLIENTS := tests/acp-client/node_modules/.package-lock.json tests/inspector/node_modules/.package-lock.json tests/mcp-client/node_modules/.package-lock.json tests/mcp-servers/node_modules/.package-lock.json tests/oidc-provider/node_modules/.package-lock.json tests/openai-client/node_modules/.package-lock.json tests/model-server/node_modules/.package-lock.json
 
 # The official MCP suite. It needs a newer Node than most machines have.
 CONFORMANCE_VERSION := 0.2.0-alpha.12

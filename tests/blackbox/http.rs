@@ -211,6 +211,12 @@ impl Response {
         found.map(|(_, value)| value.as_str())
     }
 
+    /// Every header of a name that may come several times.
+    pub fn headers<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        let found = self.headers.iter().filter(move |(key, _)| key == name);
+        found.map(|(_, value)| value.as_str())
+    }
+
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }

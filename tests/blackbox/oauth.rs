@@ -3,4 +3,6 @@
 mod guests;
 mod logins;
 pub mod provider;
+mod real;
 mod refusals;
+mod renewals;

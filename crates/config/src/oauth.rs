@@ -47,7 +47,7 @@ pub enum TokenAlgorithm {
     /// ECDSA over P-256 with SHA-256.
     #[serde(rename = "ES256")]
     Es256,
-    /// Ed25519.
+    /// Ed25519; tokens may also call it `Ed25519`, as RFC 9864 does.
     #[serde(rename = "EdDSA")]
     EdDsa,
 }

@@ -1,5 +1,7 @@
 //! Settings of the tools that work on this machine and beyond it.
 
+use std::path::PathBuf;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +15,10 @@ pub struct EgressSettings {
     /// Private networks that requests may reach all the same, such as `192.168.7.0/24`.
     #[schemars(extend("x-check" = "network"))]
     pub allow_private: Vec<String>,
+    /// A PEM file of certificates that are trusted beside the system's, such as a company's own certificate authority. It counts for
+    /// every request the gateway makes: MCP servers, authorization servers, OpenAPI services, models, chats, and what agents fetch.
+    #[schemars(extend("x-restart" = true, "x-local" = true))]
+    pub ca_file: Option<PathBuf>,
 }
 
 /// The tools one by one.

@@ -37,7 +37,7 @@ use crate::minds::{self, Kin, Post, Thinkers};
 use crate::nodes::Nodes;
 use crate::nodes::transfer::Transfers;
 use crate::reconfigure::{quotas, rules};
-use crate::servers::{Servers, ServersParts};
+use crate::servers::{Servers, ServersParts, is_client_id};
 use crate::settings::LiveSettings;
 use crate::web::Web;
 use crate::workspace::Workspace;
@@ -88,6 +88,14 @@ pub enum StartError {
         other: &'static str,
         /// The folder.
         folder: PathBuf,
+    },
+    /// The owner's certificates cannot be used.
+    #[error("egress.ca_file {}: {why}", .path.display())]
+    Certificates {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
     },
     /// A folder that the tools of this machine work in cannot be opened.
     #[error(
@@ -184,6 +192,7 @@ impl Gateway {
         let owner_token = home::owner_token(&home, &doorman, &*clock).await?;
         let live = LiveSettings::new(settings.clone());
         keep_apart(&home, &settings)?;
+        trust_own(settings.egress.ca_file.as_deref())?;
         let host_failed = |source| StartError::Host { source };
         let artifacts = store.artifacts().clone();
         let redactor = Arc::new(ArcSwap::from_pointee(Redactor::new(&[])));
@@ -485,7 +494,9 @@ impl Gateway {
     /// Tells the redactor every secret there is.
     pub async fn learn_secrets(&self) -> Result<(), StoreError> {
         let vault = self.store.vault().all().await?;
-        let mut secrets: Vec<Secret> = vault.into_iter().map(|(_, secret)| secret).collect();
+        let secret = |(name, _): &(String, Secret)| !is_client_id(name);
+        let vault = vault.into_iter().filter(secret);
+        let mut secrets: Vec<Secret> = vault.map(|(_, secret)| secret).collect();
         secrets.push(self.owner_token.clone());
         secrets.extend(self.families.host.secrets());
         secrets.extend(self.servers.oauth().passing_secrets());
@@ -575,4 +586,17 @@ impl Gateway {
         let flushed = self.doorman.flush().await.and(self.nodes.flush().await);
         self.store.close().await.and(flushed)
     }
+}
+
+/// Trusts the certificates that the owner names, before anything is asked over TLS.
+fn trust_own(path: Option<&FilePath>) -> Result<(), StartError> {
+    let Some(path) = path else {
+        return Ok(());
+    };
+    let read = std::fs::read(path).map_err(|error| error.to_string());
+    let trusted = read.and_then(|pem| manyhands_guard::trust(&pem));
+    trusted.map_err(|why| StartError::Certificates {
+        path: path.to_owned(),
+        why,
+    })
 }

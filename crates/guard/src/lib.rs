@@ -27,7 +27,7 @@ mod throttle;
 
 pub use egress::{
     Body, Egress, EgressError, EgressPolicy, FetchLimits, GatewayClient, Lookup, Request, Response,
-    SystemLookup, is_public,
+    SystemLookup, is_public, trust,
 };
 pub use forwarded::TrustedProxies;
 pub use jail::{

@@ -121,7 +121,9 @@ fn without_issuers_there_are_no_guests() {
 #[test]
 fn a_good_token_gives_what_the_settings_say_and_no_more() {
     let fixture = Fixture::new();
-    for alg in ["RS256", "ES256", "EdDSA"] {
+    let keys = ["RS256", "ES256", "EdDSA", "Ed25519"];
+    fixture.provider.control(json!({ "keys": keys }));
+    for alg in keys {
         let listed = fixture
             .list("/mcp", &fixture.token(json!({ "alg": alg })))
             .json();
@@ -267,13 +269,54 @@ fn a_new_key_is_found_and_unknown_ones_are_not_asked_for_without_end() {
     fixture.provider.control(json!({ "reset": true }));
     for number in 0..30 {
         let unknown = fixture.token(json!({ "kid": format!("unknown-{number}") }));
-        assert_eq!(fixture.list("/mcp", &unknown).status, 401);
+        assert!([401, 503].contains(&fixture.list("/mcp", &unknown).status));
     }
     let seen = fixture.provider.seen();
     let asked = seen["hits"].as_array().expect("a list").iter();
     let asked = asked.filter(|hit| **hit == "GET /jwks").count();
     assert!((1..=5).contains(&asked), "{asked}");
     assert_eq!(fixture.list("/mcp", &fixture.token(json!({}))).status, 200);
+}
+
+#[test]
+fn tokens_that_fail_keep_no_good_one_out() {
+    let provider = Provider::start();
+    let gateway = provider.gateway(&format!(
+        "limits.failed_logins = 3\n[oauth.issuers.corp]\nissuer = \"{}\"\n{MORE}",
+        provider.url()
+    ));
+    provider.control(
+        json!({ "keys": ["EdDSA"], "set": { "audience": format!("{}/mcp", gateway.url) } }),
+    );
+    let fixture = Fixture { gateway, provider };
+    let good = fixture.token(json!({}));
+    let forge = |number: usize| {
+        fixture.token(json!({ "by": "stranger", "kid": format!("unknown-{number}") }))
+    };
+    for number in 0..20 {
+        assert_ne!(fixture.list("/mcp", &forge(number)).status, 200);
+        assert_eq!(fixture.list("/mcp", &good).status, 200);
+    }
+    let stranger = fixture.token(json!({ "by": "stranger" }));
+    eventually("who guesses has to wait", || {
+        fixture.list("/mcp", &stranger).status == 429
+    });
+    // The issuer gets a new key while somebody makes keys up: a token of it is never refused, only
+    // asked to come back once, in seconds.
+    fixture
+        .provider
+        .control(json!({ "keys": ["EdDSA", "ES256"] }));
+    let new = fixture.token(json!({ "alg": "ES256" }));
+    eventually("the new key is known", || {
+        assert_ne!(fixture.list("/mcp", &forge(99)).status, 200);
+        let answer = fixture.list("/mcp", &new);
+        if answer.status == 503 {
+            assert!(answer.header("retry-after").is_some(), "{}", answer.text());
+        }
+        assert!([200, 503].contains(&answer.status), "{}", answer.text());
+        answer.status == 200
+    });
+    assert_eq!(fixture.list("/mcp", &good).status, 200);
 }
 
 #[test]

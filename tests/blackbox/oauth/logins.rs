@@ -6,7 +6,9 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 
 use super::provider::{Provider, begin, connections, echo, offered};
+use crate::harness::Home;
 use crate::http::Request;
+use crate::tls::Certificate;
 
 #[test]
 fn a_login_from_the_command_line_opens_an_account_that_is_used() {
@@ -191,6 +193,121 @@ fn a_server_that_wants_more_gets_it_with_the_next_login() {
     assert_eq!(seen["scopes"], json!(["tools", "tools admin"]));
     let done = gateway.call("prot__admin", json!({}));
     assert_eq!(done["ok"], true, "{done}");
+    // Every later login asks for it too, also of another process.
+    let gateway = gateway.restart();
+    provider.log_in(&gateway);
+    assert_eq!(provider.seen()["scopes"][2], "tools admin");
+    let done = gateway.call("prot__admin", json!({}));
+    assert_eq!(done["ok"], true, "{done}");
+    // A server that wants what its authorization server does not know spoils one login, not all.
+    let back = provider.consent(&begin(&gateway));
+    let refused = back.replace("code=", "error=invalid_scope&x=");
+    assert_eq!(gateway.send(&Request::get(&refused)).status, 400);
+    provider.log_in(&gateway);
+    assert_eq!(provider.seen()["scopes"][4], "tools");
+}
+
+#[test]
+fn a_server_works_again_as_soon_as_somebody_is_logged_in() {
+    let provider = Provider::start();
+    let gateway = provider.gateway("");
+    let state = || {
+        let listed = gateway.cli(&["mcp", "list", "--json"]).ok().json();
+        listed["servers"][0].clone()
+    };
+    let tested = gateway.cli(&["mcp", "test", "prot"]);
+    assert_eq!(tested.code, Some(1), "{tested:?}");
+    assert_eq!(state()["state"], "failing", "{}", state());
+    // Also of a server that takes its time: the tools are there before the page is.
+    provider.control(json!({ "set": { "slow": 400 } }));
+    provider.log_in(&gateway);
+    assert_eq!(state()["state"], "ready", "{}", state());
+    assert_eq!(state()["problem"], json!(null), "{}", state());
+    gateway.cli(&["mcp", "test", "prot"]).ok();
+}
+
+#[test]
+fn a_call_names_its_account() {
+    let provider = Provider::start();
+    let gateway = provider.gateway("");
+    provider.log_in(&gateway);
+    let more = gateway
+        .post("/api/servers/prot/login", &json!({ "name": "work" }))
+        .json();
+    let url = more["result"]["url"]
+        .as_str()
+        .expect("an address")
+        .to_owned();
+    assert_eq!(provider.browse(&gateway, &url).status, 200);
+    let accounts = connections(&gateway);
+    provider.control(json!({ "reset": true }));
+    let mut shown = Vec::new();
+    for account in accounts.as_array().expect("a list") {
+        let pcid = account["pcid"].as_str().expect("an id");
+        let call = [
+            "call",
+            "--connection",
+            pcid,
+            "prot__echo",
+            "{\"text\":\"x\"}",
+        ];
+        let said = gateway.cli(&call).ok();
+        assert!(said.stdout.contains("echo: x"), "{said:?}");
+        assert!(!said.stdout.contains("used the connection"), "{said:?}");
+        shown.push(
+            provider.seen()["shown"]
+                .as_array()
+                .and_then(|all| all.last().cloned()),
+        );
+    }
+    assert_eq!(shown.len(), 2);
+    assert_ne!(shown[0], shown[1], "each has a token of its own");
+    for (args, why) in [
+        (
+            ["call", "--connection", "nobody", "prot__echo"],
+            "no connection",
+        ),
+        (
+            ["call", "--connection", "nobody", "gsv__ReadFile"],
+            "uses no connections",
+        ),
+        (["call", "--connection", "nobody", "gateway_invoke"], "PCID"),
+    ] {
+        let refused = gateway.cli(&args);
+        assert_eq!(refused.code, Some(1), "{refused:?}");
+        assert!(refused.stdout.contains(why), "{refused:?}");
+    }
+}
+
+#[test]
+fn a_private_certificate_authority_is_trusted_where_the_settings_say_so() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let certificate = Certificate::new(dir.path());
+    let own = format!(
+        "[egress]\nca_file = {:?}\nallow_private = [\"127.0.0.0/8\", \"::1/128\"]\n",
+        certificate.cert
+    );
+    let provider = Provider::start_tls(certificate);
+    let stranger = provider.gateway("");
+    let refused = stranger.post("/api/servers/prot/login", &json!({})).json();
+    assert!(refused.to_string().contains("certificate"), "{refused}");
+    let gateway = provider.gateway(&own);
+    provider.log_in(&gateway);
+    provider.control(json!({ "expire": true }));
+    let said = echo(&gateway, "by https");
+    assert!(said.to_string().contains("echo: by https"), "{said}");
+    // What agents fetch, too.
+    let jwks = json!({ "url": format!("{}/jwks", provider.url()) });
+    let fetched = gateway.call("url_fetch", jwks);
+    assert_eq!(fetched["ok"], true, "{fetched}");
+    assert!(fetched.to_string().contains("kty"), "{fetched}");
+    // A file that is none keeps the gateway from starting, and says which.
+    std::fs::write(dir.path().join("none.pem"), "no certificate").expect("a file");
+    let none = dir.path().join("none.pem");
+    let home = Home::new().with_config(&format!("[egress]\nca_file = {none:?}\n"));
+    let failed = home.cli(&["up", "--listen", "127.0.0.1:0"]);
+    assert_ne!(failed.code, Some(0));
+    assert!(failed.stderr.contains("egress.ca_file"), "{failed:?}");
 }
 
 #[test]
@@ -232,7 +349,12 @@ fn a_client_id_and_a_secret_need_no_browser() {
     } });
     assert_eq!(gateway.post("/api/connections", &account).status, 200);
     offered(&gateway);
-    assert_eq!(echo(&gateway, "x")["ok"], true);
+    // The name of a client is no secret, its secret is.
+    let said = echo(&gateway, "machine-1 machine-secret");
+    assert!(
+        said.to_string().contains("echo: machine-1 [redacted]"),
+        "{said}"
+    );
     // It asks for more by itself where more is wanted.
     let done = gateway.call("prot__admin", json!({}));
     assert_eq!(done["ok"], true, "{done}");

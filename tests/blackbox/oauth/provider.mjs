@@ -1,6 +1,8 @@
 // A strict authorization server, a protected MCP server, and a list of what both saw.
 // Whatever a client does wrong is a violation, which the test reads at the end.
 import http from 'node:http';
+import https from 'node:https';
+import fs from 'node:fs';
 import crypto from 'node:crypto';
 
 const b64 = (value) => Buffer.from(value).toString('base64url');
@@ -9,17 +11,21 @@ let base = '';
 const set = { expiresIn: 3600, auth: 'none', iss: true };
 const clients = new Map();
 const codes = new Map();
+const used = new Set();
 const access = new Map();
 const refresh = new Map();
-let seen = { violations: [], refreshes: 0, exchanges: 0, registrations: 0, refused: 0, revoked: 0, machine: 0, calls: 0, bearers: [], scopes: [], hits: [], shown: [] };
+const nothing = () => ({ violations: [], refreshes: 0, exchanges: 0, registrations: 0, refused: 0, revoked: 0, machine: 0, calls: 0, bearers: [], scopes: [], hits: [], shown: [], prompts: [], probes: 0 });
+let seen = nothing();
 const wrong = (what) => { seen.violations.push(what); };
 
 const rsa = crypto.generateKeyPairSync('rsa', { modulusLength: 2048 });
 const ec = crypto.generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const ed = crypto.generateKeyPairSync('ed25519');
 const stranger = crypto.generateKeyPairSync('ed25519');
-const pairs = { RS256: rsa, ES256: ec, EdDSA: ed };
+const pairs = { RS256: rsa, ES256: ec, EdDSA: ed, Ed25519: ed };
 let shown = ['RS256', 'ES256', 'EdDSA'];
+// Responses that are held back for ever, until they are cut off.
+let hanging = [];
 
 function sign({ alg = 'EdDSA', kid = alg, typ = 'at+jwt', claims, by }) {
   const now = Math.floor(Date.now() / 1000);
@@ -33,7 +39,7 @@ function sign({ alg = 'EdDSA', kid = alg, typ = 'at+jwt', claims, by }) {
   }
   const key = (by === 'stranger' ? stranger : pairs[alg]).privateKey;
   const options = alg === 'ES256' ? { key, dsaEncoding: 'ieee-p1363' } : key;
-  return `${signed}.${crypto.sign(alg === 'EdDSA' ? null : 'sha256', Buffer.from(signed), options).toString('base64url')}`;
+  return `${signed}.${crypto.sign(alg.startsWith('Ed') ? null : 'sha256', Buffer.from(signed), options).toString('base64url')}`;
 }
 
 const resource = () => `${base}/mcp`;
@@ -50,6 +56,7 @@ function metadata() {
     token_endpoint_auth_methods_supported: [set.auth, 'client_secret_basic'],
     ...(set.noPkce ? {} : { code_challenge_methods_supported: set.plainPkce ? ['plain'] : ['S256'] }),
     authorization_response_iss_parameter_supported: set.iss,
+    ...(set.offline ? { scopes_supported: ['tools', 'offline_access'] } : {}),
   };
 }
 
@@ -60,16 +67,18 @@ function json(response, status, body, headers = {}) {
 
 function authorize(query, response) {
   const client = clients.get(query.get('client_id'));
-  if (!client) { wrong('authorize: unknown client'); return json(response, 400, {}); }
+  if (!client) { if (!set.forgetful) wrong('authorize: unknown client'); return json(response, 400, {}); }
   if (!client.redirect_uris.includes(query.get('redirect_uri'))) { wrong('authorize: redirect_uri'); return json(response, 400, {}); }
   if (query.get('response_type') !== 'code') wrong('authorize: response_type');
   if (query.get('code_challenge_method') !== 'S256') wrong('authorize: method');
   if (!/^[A-Za-z0-9_-]{43}$/.test(query.get('code_challenge') ?? '')) wrong('authorize: challenge');
   if (query.get('resource') !== resource()) wrong(`authorize: resource ${query.get('resource')}`);
   if ((query.get('state') ?? '').length < 40) wrong('authorize: state');
+  if (set.strictScopes && !(query.get('scope') ?? '').split(' ').every((one) => (client.scope ?? '').split(' ').includes(one))) wrong('authorize: a scope the client is not registered for');
   const code = random();
   seen.scopes.push(query.get('scope'));
-  codes.set(code, { client: query.get('client_id'), redirect: query.get('redirect_uri'), challenge: query.get('code_challenge'), scope: query.get('scope') ?? '' });
+  seen.prompts.push(query.get('prompt'));
+  codes.set(code, { client: query.get('client_id'), redirect: query.get('redirect_uri'), challenge: query.get('code_challenge'), scope: query.get('scope') ?? '', consented: query.get('prompt') === 'consent' });
   const back = new URL(query.get('redirect_uri'));
   back.searchParams.set('state', query.get('state'));
   if (set.deny) back.searchParams.set('error', 'access_denied'); else back.searchParams.set('code', code);
@@ -82,6 +91,7 @@ function who(request, form) {
   const header = request.headers.authorization;
   if (header?.startsWith('Basic ')) {
     const [id, secret] = Buffer.from(header.slice(6), 'base64').toString().split(':').map((part) => decodeURIComponent(part.replaceAll('+', ' ')));
+    if (form.get('client_id') !== id) wrong('token: no client_id beside Basic');
     const client = clients.get(id);
     return client && client.client_secret === secret ? client : undefined;
   }
@@ -105,13 +115,16 @@ function token(request, form, response) {
   if (kind === 'authorization_code') {
     seen.exchanges += 1;
     const code = codes.get(form.get('code'));
+    if (!code && !used.has(form.get('code'))) { seen.exchanges -= 1; seen.probes += 1; return json(response, 400, { error: set.vague ?? 'invalid_grant' }); }
     codes.delete(form.get('code'));
+    used.add(form.get('code'));
     const proof = crypto.createHash('sha256').update(form.get('code_verifier') ?? '').digest('base64url');
-    if (!code) { wrong('token: code unknown or used'); return json(response, 400, { error: 'invalid_grant' }); }
+    if (!code) { wrong('token: code used twice'); return json(response, 400, { error: 'invalid_grant' }); }
     if (code.client !== client.client_id) wrong('token: client');
     if (code.redirect !== form.get('redirect_uri')) wrong('token: redirect_uri');
     if (code.challenge !== proof) { wrong('token: verifier'); return json(response, 400, { error: 'invalid_grant' }); }
-    return give(response, client, code.scope, true);
+    // OpenID Connect: no refresh token without the scope for it and a person's consent.
+    return give(response, client, code.scope, !set.offline || (code.consented && code.scope.split(' ').includes('offline_access')));
   }
   if (kind === 'refresh_token') {
     seen.refreshes += 1;
@@ -119,8 +132,10 @@ function token(request, form, response) {
     const known = refresh.get(form.get('refresh_token'));
     if (!known || known.revoked) return json(response, 400, { error: 'invalid_grant', error_description: 'the refresh token was revoked' });
     if (known.used) { wrong('token: a refresh token was used twice'); return json(response, 400, { error: 'invalid_grant' }); }
-    known.used = true;
-    return give(response, client, known.scope, true);
+    if (!set.keepsRefresh) known.used = true;
+    if (set.drops) return response.destroy();
+    if (set.hangs) return hanging.push(response);
+    return give(response, client, known.scope, !set.keepsRefresh);
   }
   if (kind === 'client_credentials') {
     seen.machine += 1;
@@ -129,6 +144,8 @@ function token(request, form, response) {
   }
   json(response, 400, { error: 'unsupported_grant_type' });
 }
+
+const tools = () => ({ tools: ['echo', 'admin'].map((name) => ({ name, description: `The tool ${name}`, inputSchema: { type: 'object', properties: { text: { type: 'string' } } }, annotations: { readOnlyHint: true } })) });
 
 function mcp(request, body, response) {
   const header = request.headers.authorization ?? '';
@@ -146,7 +163,8 @@ function mcp(request, body, response) {
     case 'initialize':
       return result({ protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: { name: 'protected', version: '1' } });
     case 'tools/list':
-      return result({ tools: ['echo', 'admin'].map((name) => ({ name, description: `The tool ${name}`, inputSchema: { type: 'object', properties: { text: { type: 'string' } } }, annotations: { readOnlyHint: true } })) });
+      if (set.slow) return setTimeout(() => result(tools()), set.slow);
+      return result(tools());
     case 'tools/call':
       seen.calls += 1;
       seen.shown.push(header);
@@ -162,6 +180,7 @@ function mcp(request, body, response) {
 function register(body, response) {
   const wanted = JSON.parse(body);
   seen.registrations += 1;
+  if (set.unscoped && wanted.scope) return json(response, 400, { error: 'invalid_client_metadata', error_description: 'scope must only contain supported values' });
   if (set.noRegistration) return json(response, 403, { error: 'access_denied' });
   if (wanted.redirect_uris?.length !== 1 || !['native', 'web'].includes(wanted.application_type)) wrong('register: shape');
   const client = { ...wanted, client_id: `client-${random()}` };
@@ -171,14 +190,16 @@ function register(body, response) {
 }
 
 function control(body, response) {
-  const { set: change, clients: more, expire, revoke, keys, reset } = JSON.parse(body);
+  const { set: change, clients: more, forget, expire, revoke, cut, keys, reset } = JSON.parse(body);
   Object.assign(set, change);
   for (const client of more ?? []) clients.set(client.client_id, client);
+  if (forget) clients.clear();
+  if (cut) for (const one of hanging.splice(0)) one.destroy();
   if (expire) for (const one of access.values()) one.over = true;
   if (revoke) for (const one of refresh.values()) one.revoked = true;
   if (keys) shown = keys;
-  if (reset) seen = { ...seen, violations: [], refreshes: 0, exchanges: 0, registrations: 0, refused: 0, revoked: 0, machine: 0, calls: 0, bearers: [], scopes: [], hits: [], shown: [] };
-  json(response, 200, { ...seen, live: [...refresh.values()].filter((one) => !one.used && !one.revoked).length });
+  if (reset) seen = nothing();
+  json(response, 200, { ...seen, hanging: hanging.length, live: [...refresh.values()].filter((one) => !one.used && !one.revoked).length });
 }
 
 function huge(response) {
@@ -191,7 +212,8 @@ function huge(response) {
   more();
 }
 
-const server = http.createServer((request, response) => {
+const [cert, key] = process.argv.slice(2);
+const answer = (request, response) => {
   let body = '';
   request.on('data', (piece) => { body += piece; });
   request.on('end', () => {
@@ -224,8 +246,9 @@ const server = http.createServer((request, response) => {
       default: return json(response, 404, {});
     }
   });
-});
+};
+const server = cert ? https.createServer({ cert: fs.readFileSync(cert), key: fs.readFileSync(key) }, answer) : http.createServer(answer);
 server.listen(0, '127.0.0.1', () => {
-  base = `http://127.0.0.1:${server.address().port}`;
+  base = `${cert ? 'https://localhost' : 'http://127.0.0.1'}:${server.address().port}`;
   console.log(server.address().port);
 });

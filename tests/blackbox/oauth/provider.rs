@@ -8,20 +8,32 @@ use serde_json::{Value, json};
 
 use crate::harness::{Gateway, eventually};
 use crate::http::{Request, Response};
+use crate::tls::Certificate;
 
 /// The authorization server and the MCP server behind it, both at one address.
 pub struct Provider {
     child: Child,
     pub addr: SocketAddr,
+    certificate: Option<Certificate>,
 }
 
 impl Provider {
     pub fn start() -> Self {
+        Self::serve(None)
+    }
+
+    /// One that is reached by https only, with a certificate of its own.
+    pub fn start_tls(certificate: Certificate) -> Self {
+        Self::serve(Some(certificate))
+    }
+
+    fn serve(certificate: Option<Certificate>) -> Self {
         use std::io::{BufRead, BufReader};
         let script =
             Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/blackbox/oauth/provider.mjs");
         let mut child = Command::new("node")
             .arg(script)
+            .args(certificate.iter().flat_map(|one| [&one.cert, &one.key]))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()
@@ -33,11 +45,22 @@ impl Provider {
         Self {
             child,
             addr: ([127, 0, 0, 1], port).into(),
+            certificate,
         }
     }
 
     pub fn url(&self) -> String {
-        format!("http://{}", self.addr)
+        match self.certificate {
+            Some(_) => format!("https://localhost:{}", self.addr.port()),
+            None => format!("http://{}", self.addr),
+        }
+    }
+
+    fn send(&self, request: &Request) -> Response {
+        match &self.certificate {
+            Some(certificate) => certificate.send(self.addr, request),
+            None => request.send(self.addr),
+        }
     }
 
     /// A gateway with this MCP server under the name `prot`.
@@ -51,7 +74,7 @@ impl Provider {
     /// Changes how it behaves, and says what it saw.
     #[track_caller]
     pub fn control(&self, change: Value) -> Value {
-        Request::post("/_control", &change).send(self.addr).json()
+        self.send(&Request::post("/_control", &change)).json()
     }
 
     /// What it saw, without violations.
@@ -65,7 +88,7 @@ impl Provider {
     /// A signed token.
     #[track_caller]
     pub fn sign(&self, wanted: &Value) -> String {
-        let signed = Request::post("/_sign", wanted).send(self.addr).json();
+        let signed = self.send(&Request::post("/_sign", wanted)).json();
         signed["token"].as_str().expect("a token").to_owned()
     }
 
@@ -80,20 +103,20 @@ impl Provider {
     #[track_caller]
     pub fn consent(&self, url: &str) -> String {
         let path = url.strip_prefix(&self.url()).expect("its own address");
-        let answer = Request::get(path).send(self.addr);
+        let answer = self.send(&Request::get(path));
         assert_eq!(answer.status, 302, "{}", answer.text());
         let place = answer.header("location").expect("a place");
         let from = place.find("/oauth/callback").expect("the gateway's page");
         place[from..].to_owned()
     }
 
-    /// Logs in, and waits until the tools are there.
+    /// Logs in: the tools are there when the page is.
     #[track_caller]
     pub fn log_in(&self, gateway: &Gateway) {
         let url = begin(gateway);
         let page = self.browse(gateway, &url);
         assert_eq!(page.status, 200, "{}", page.text());
-        offered(gateway);
+        assert!(lists_tools(gateway), "{}", page.text());
     }
 }
 
@@ -115,10 +138,14 @@ pub fn begin(gateway: &Gateway) -> String {
 /// Waits until the tools of the protected server can be called.
 #[track_caller]
 pub fn offered(gateway: &Gateway) {
-    eventually("the tools are there", || {
-        let listed = gateway.get("/api/tools?profile=all").text();
-        listed.contains("prot__echo") && listed.contains("prot__admin")
-    });
+    eventually("the tools are there", || lists_tools(gateway));
+}
+
+/// Whether the tools of the protected server are in the catalogue.
+#[track_caller]
+pub fn lists_tools(gateway: &Gateway) -> bool {
+    let listed = gateway.get("/api/tools?profile=all").text();
+    listed.contains("prot__echo") && listed.contains("prot__admin")
 }
 
 /// Calls a tool of the protected server.

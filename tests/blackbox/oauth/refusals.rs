@@ -157,6 +157,15 @@ fn a_state_is_good_once_and_cannot_be_made_up() {
             "{made_up}"
         );
     }
+    // Two of a kind is no answer of OAuth; the page says so in plain words.
+    let twice = gateway.send(&Request::get("/oauth/callback?state=a&state=b"));
+    assert_eq!(twice.status, 400);
+    assert!(
+        twice.text().contains("Start the login again"),
+        "{}",
+        twice.text()
+    );
+    assert!(!twice.text().contains("serialize"), "{}", twice.text());
     assert_eq!(gateway.send(&Request::get(&back)).status, 200);
     assert_eq!(gateway.send(&Request::get(&back)).status, 400);
     assert_eq!(provider.seen()["exchanges"], 1);

@@ -9011,6 +9011,8 @@ export interface operations {
                 wait?: number | null;
                 /** @description Seconds the call may take, when less than the tool's own limit. */
                 timeout?: number | null;
+                /** @description The PCID of the account to use, for a tool of an MCP server; the first of its service when not said. */
+                connection?: string | null;
             };
             header?: never;
             path: {
@@ -9055,6 +9057,8 @@ export interface operations {
                 wait?: number | null;
                 /** @description Seconds the call may take, when less than the tool's own limit. */
                 timeout?: number | null;
+                /** @description The PCID of the account to use, for a tool of an MCP server; the first of its service when not said. */
+                connection?: string | null;
             };
             header?: never;
             path: {

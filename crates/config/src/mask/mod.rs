@@ -41,6 +41,12 @@ pub fn is_secret_key(key: &str) -> bool {
     SECRET_WORDS.iter().any(|word| name.ends_with(word))
 }
 
+/// Whether the key's name says that its value is the id of an OAuth client, which is no secret
+/// however random it looks: every browser that logs in sees it.
+fn is_client_id(key: &str) -> bool {
+    plain(key).ends_with("clientid")
+}
+
 fn plain(key: &str) -> String {
     let letters = key.chars().filter(|c| !matches!(c, '_' | '-'));
     letters.flat_map(char::to_lowercase).collect()
@@ -98,9 +104,10 @@ fn walk(value: &Value, shape: Option<&Shape>) -> Value {
             let entries = object.iter().map(|(key, value)| {
                 let child = below(key);
                 let named = names(shape) || names(child);
-                let shown = match !named && is_secret(key, value) {
-                    true => hide(value),
-                    false => walk(value, child),
+                let shown = match value {
+                    Value::String(_) if is_client_id(key) => value.clone(),
+                    _ if !named && is_secret(key, value) => hide(value),
+                    _ => walk(value, child),
                 };
                 (key.clone(), shown)
             });

@@ -52,6 +52,10 @@ const TEXTS: &[(&str, &str)] = &[
     ),
     ("https://x.example/?sig=abc", "https://x.example/?sig=***"),
     (
+        "https://x.example/?client_id=0123456789abcdef0123456789abcdef&client_secret=abc",
+        "https://x.example/?client_id=0123456789abcdef0123456789abcdef&client_secret=***",
+    ),
+    (
         "https://x.example/#access_token=abc",
         "https://x.example/#access_token=***",
     ),

@@ -1,7 +1,7 @@
 //! Secrets in addresses: who logs in, parameters, and paths that are secrets themselves.
 
 use super::text::{is_placeholder, is_random, is_soft, is_token};
-use super::{MASK, is_secret_key};
+use super::{MASK, is_client_id, is_secret_key};
 
 /// Services whose address is the secret: what follows this part of the path is masked.
 const WEBHOOKS: [(&str, &str); 8] = [
@@ -104,6 +104,7 @@ fn mask_query(query: &str) -> String {
             || is_soft(name)
             || PARAMETERS.iter().any(|one| name.eq_ignore_ascii_case(one));
         let secret = named || is_token(value) || is_random(value);
+        let secret = secret && !is_client_id(name);
         match secret && !value.is_empty() && !is_placeholder(value) {
             true => format!("{name}={MASK}"),
             false => pair.to_owned(),

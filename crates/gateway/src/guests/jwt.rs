@@ -38,8 +38,9 @@ impl<'a> Unproven<'a> {
         let algorithm = match head["alg"].as_str() {
             Some("RS256") => TokenAlgorithm::Rs256,
             Some("ES256") => TokenAlgorithm::Es256,
-            Some("EdDSA") => TokenAlgorithm::EdDsa,
-            _ => return Err("the token is not signed with RS256, ES256 or EdDSA"),
+            // The second name is that of RFC 9864, which deprecates the first.
+            Some("EdDSA" | "Ed25519") => TokenAlgorithm::EdDsa,
+            _ => return Err("the token is not signed with RS256, ES256 or EdDSA (Ed25519)"),
         };
         if head.get("crit").is_some() {
             return Err("the token wants something to be understood that is not");
@@ -116,12 +117,12 @@ impl Key {
             name: key["kid"].as_str().map(str::to_owned),
             numbers,
         };
-        let word = match read.algorithm() {
-            TokenAlgorithm::Rs256 => "RS256",
-            TokenAlgorithm::Es256 => "ES256",
-            TokenAlgorithm::EdDsa => "EdDSA",
+        let words: &[&str] = match read.algorithm() {
+            TokenAlgorithm::Rs256 => &["RS256"],
+            TokenAlgorithm::Es256 => &["ES256"],
+            TokenAlgorithm::EdDsa => &["EdDSA", "Ed25519"],
         };
-        let fits = key["alg"].as_str().is_none_or(|said| said == word);
+        let fits = key["alg"].as_str().is_none_or(|said| words.contains(&said));
         fits.then_some(read)
     }
 
@@ -250,6 +251,7 @@ mod tests {
         };
         assert_eq!(key(json!({})), 1);
         assert_eq!(key(json!({ "use": "sig", "alg": "EdDSA" })), 1);
+        assert_eq!(key(json!({ "alg": "Ed25519" })), 1);
         assert_eq!(key(json!({ "use": "enc" })), 0);
         assert_eq!(key(json!({ "alg": "ES256" })), 0);
         assert_eq!(key(json!({ "kty": "oct" })), 0);

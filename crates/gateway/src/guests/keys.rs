@@ -1,5 +1,8 @@
 //! The keys of one authorization server: fetched when they are first needed, kept, and fetched again
-//! when a token names one that is not known, a few times a minute at most.
+//! when a token names one that is not known.
+//!
+//! Anybody can send tokens that name unknown keys, so fetches are bounded. They come back one by one, so
+//! that a key that is really new is known a few seconds later however many others are made up.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,9 +20,12 @@ use crate::servers::oauth::{OauthError, Way, metadata};
 const FRESH: Duration = Duration::from_secs(600);
 /// How long they are used when they cannot be looked at.
 const STALE: Duration = Duration::from_secs(86_400);
-/// Within this time keys are fetched [`MAX_FETCHES`] times at most.
-const WINDOW: Duration = Duration::from_secs(60);
-const MAX_FETCHES: usize = 5;
+/// Within this time of a fetch old keys are used without another.
+const RECENT: Duration = Duration::from_secs(60);
+/// How many times keys are fetched in a row.
+const MAX_FETCHES: u32 = 5;
+/// How long it takes until one more fetch is allowed.
+pub(super) const REFILL: Duration = Duration::from_secs(5);
 
 struct Known {
     keys: Vec<Key>,
@@ -31,8 +37,39 @@ struct Known {
 pub(super) struct Keyring {
     pub(super) trusted: TrustedIssuer,
     known: ArcSwapOption<Known>,
-    /// When they were fetched lately; one fetch at a time.
-    fetches: Mutex<Vec<Duration>>,
+    /// One fetch at a time.
+    fetches: Mutex<Fetches>,
+}
+
+/// How many fetches are left.
+struct Fetches {
+    left: u32,
+    /// Since when that many are.
+    since: Duration,
+    last: Option<Duration>,
+}
+
+impl Fetches {
+    /// Takes one, if there is one left.
+    fn take(&mut self, now: Duration) -> bool {
+        let more = now.saturating_sub(self.since).as_secs() / REFILL.as_secs();
+        if more > 0 {
+            let more = u32::try_from(more).unwrap_or(u32::MAX);
+            self.left = self.left.saturating_add(more).min(MAX_FETCHES);
+            self.since = now;
+        }
+        let some = self.left > 0;
+        if some {
+            self.left -= 1;
+            self.last = Some(now);
+        }
+        some
+    }
+
+    fn is_recent(&self, now: Duration) -> bool {
+        let recent = |last: Duration| now.saturating_sub(last) < RECENT;
+        self.last.is_some_and(recent)
+    }
 }
 
 impl Keyring {
@@ -40,7 +77,11 @@ impl Keyring {
         Arc::new(Self {
             trusted,
             known: ArcSwapOption::empty(),
-            fetches: Mutex::default(),
+            fetches: Mutex::new(Fetches {
+                left: MAX_FETCHES,
+                since: Duration::ZERO,
+                last: None,
+            }),
         })
     }
 
@@ -54,36 +95,34 @@ impl Keyring {
         if let Some(found) = self.fitting(token, clock, FRESH) {
             return Ok(found);
         }
-        let mut fetches = self.fetches.lock().await;
+        let old = self.fitting(token, clock, STALE);
+        let mut fetches = match (self.fetches.try_lock(), old) {
+            (Ok(free), _) => free,
+            (Err(_), Some(old)) => return Ok(old), // they do while others are fetched
+            (Err(_), None) => self.fetches.lock().await,
+        };
         if let Some(found) = self.fitting(token, clock, FRESH) {
             return Ok(found); // somebody was faster
         }
         let now = clock.monotonic();
-        fetches.retain(|at| now.saturating_sub(*at) < WINDOW);
         // Where they could not be fetched a moment ago, nobody else has to wait for that.
-        if let Some(found) = self
-            .fitting(token, clock, STALE)
-            .filter(|_| !fetches.is_empty())
+        if let Some(old) = self.fitting(token, clock, STALE)
+            && fetches.is_recent(now)
         {
-            return Ok(found);
+            return Ok(old);
         }
-        let fetched = match fetches.len() < MAX_FETCHES {
-            true => {
-                fetches.push(now);
-                self.fetch(networks).await
-            }
-            false => Err(OauthError::Unreachable(
-                "its keys were asked for too often lately".to_owned(),
-            )),
-        };
-        match fetched {
+        if !fetches.take(now) {
+            // It may be signed with a new key, so that is not its bearer's fault: not refused for good.
+            return Err(OauthError::Unreachable(
+                "they were fetched too often lately".to_owned(),
+            ));
+        }
+        match self.fetch(networks).await {
             Ok(keys) => self.known.store(Some(Arc::new(Known { keys, at: now }))),
             Err(error) => {
                 let issuer = &self.trusted.issuer;
                 tracing::warn!(%error, issuer, "the keys of an authorization server could not be fetched");
-                if self.known.load().is_none() {
-                    return Err(error);
-                }
+                return self.fitting(token, clock, STALE).ok_or(error);
             }
         }
         Ok(self.fitting(token, clock, STALE).unwrap_or_default())

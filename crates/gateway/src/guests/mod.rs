@@ -19,6 +19,8 @@ use sha2::{Digest as _, Sha256};
 use jwt::Unproven;
 use keys::Keyring;
 
+/// When to come back with a token that cannot be checked now.
+pub(crate) const COME_BACK: Duration = keys::REFILL;
 /// How far two clocks may be apart.
 const LEEWAY: Duration = Duration::from_secs(30);
 /// The longest subject.

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use axum::Json;
+use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, Request, State};
 use axum::middleware::Next;
 use axum::response::{Html, IntoResponse, Response};
@@ -16,7 +17,7 @@ use super::asker::{self, admit as admit_bearer, bearer, proved};
 use super::refusal::Refusal;
 use crate::doorman::{Admitted, Failed};
 use crate::gateway::Gateway;
-use crate::guests::{Turned, is_foreign};
+use crate::guests::{COME_BACK, Turned, is_foreign};
 use crate::servers::oauth::Returned;
 
 /// Where the metadata of what is protected are.
@@ -94,7 +95,10 @@ async fn admitted(gateway: &Gateway, parts: &Parts) -> Result<Admitted, Refused>
             .hint("the owner can add to oauth.grants, or the token needs other scopes"),
             word: Some("insufficient_scope"),
         }),
-        Err(Turned::Later(why)) => Err(ToolError::new(ErrorCode::Unavailable, why).into()),
+        Err(Turned::Later(why)) => {
+            let error = ToolError::new(ErrorCode::Unavailable, why);
+            Err(error.retry_after(COME_BACK).into())
+        }
     }
 }
 
@@ -190,8 +194,12 @@ pub async fn client(State(gateway): State<Arc<Gateway>>) -> Result<Json<Value>, 
 /// guess one, and each is good once.
 pub async fn callback(
     State(gateway): State<Arc<Gateway>>,
-    Query(returned): Query<Returned>,
+    returned: Result<Query<Returned>, QueryRejection>,
 ) -> Response {
+    let Ok(Query(returned)) = returned else {
+        let why = "The answer of the authorization server cannot be read: a parameter is repeated or damaged. Start the login again.";
+        return page(StatusCode::BAD_REQUEST, "Not logged in", why);
+    };
     let oauth = gateway.servers.oauth();
     let login = returned
         .state
@@ -210,7 +218,7 @@ pub async fn callback(
         return page(StatusCode::FORBIDDEN, "Not logged in", why);
     };
     let server = login.server.clone();
-    let done = oauth.finish(login, returned).await;
+    let done = gateway.servers.end_login(login, returned).await;
     let about = match &done {
         Ok(record) => format!("{server}: {}", record.id),
         Err(error) => format!("{server}: {}", error.text()),
@@ -220,9 +228,14 @@ pub async fn callback(
         tracing::error!(%error, "a login could not be written into the audit");
     }
     match done {
-        Ok(record) => {
-            gateway.servers.logged_in(server.as_str(), record.id).await;
-            let text = format!("Manyhands is logged in at {server}. You can close this page.");
+        Ok(_) => {
+            let listed = gateway.servers.get(server.as_str());
+            let text = match listed.ok().and_then(|server| server.problem()) {
+                None => format!("Manyhands is logged in at {server}. You can close this page."),
+                Some(problem) => format!(
+                    "Manyhands is logged in at {server}, but cannot list its tools: {problem}"
+                ),
+            };
             page(StatusCode::OK, "Logged in", &text)
         }
         Err(error) => page(StatusCode::BAD_REQUEST, "Not logged in", &error.text()),

@@ -214,7 +214,7 @@ pub async fn end(
         .oauth()
         .log_out(server.name(), account)
         .await?;
-    gateway.servers.reconnect(account.id).await;
+    gateway.servers.reconnect(account).await;
     let about = format!("{}: {}", server.name(), account.id);
     gateway.note(&owner.caller, "server.logout", &about).await?;
     answer(LoginEnded {

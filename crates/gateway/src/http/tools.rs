@@ -8,7 +8,7 @@ use axum::extract::rejection::BytesRejection;
 use axum::extract::{Path as UrlPath, Query, State};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderName, HeaderValue, StatusCode};
-use manyhands_core::{AgentId, CallId, CallRequest, ErrorCode, ToolError};
+use manyhands_core::{AgentId, CallId, CallRequest, ErrorCode, Invoke as _, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -34,6 +34,8 @@ pub struct CallQuery {
     pub wait: Option<u64>,
     /// Seconds the call may take, when less than the tool's own limit.
     pub timeout: Option<u64>,
+    /// The PCID of the account to use, for a tool of an MCP server; the first of its service when not said.
+    pub connection: Option<String>,
 }
 
 /// Which tools to list.
@@ -73,7 +75,7 @@ pub async fn call(
         .and_then(|Query(query)| {
             let arguments = arguments(body)?;
             let mut request = CallRequest::new(tool, arguments, admitted.caller.clone());
-            apply(&mut request, query)?;
+            apply(&mut request, query, &gateway)?;
             Ok(request)
         });
     match request {
@@ -90,7 +92,7 @@ pub async fn call(
     }
 }
 
-fn apply(request: &mut CallRequest, query: CallQuery) -> Result<(), ToolError> {
+fn apply(request: &mut CallRequest, query: CallQuery, gateway: &Gateway) -> Result<(), ToolError> {
     if let Some(agent) = query.agent {
         request.agent = agent
             .parse::<AgentId>()
@@ -103,6 +105,19 @@ fn apply(request: &mut CallRequest, query: CallQuery) -> Result<(), ToolError> {
         request.approval_wait = Duration::from_secs(wait);
     }
     request.deadline = query.timeout.map(Duration::from_secs);
+    if let Some(pcid) = query.connection
+        && let Some(tool) = gateway.path.catalogue().resolve(&request.tool)
+    {
+        let service = gateway.servers.service_of(tool.spec()).ok_or_else(|| {
+            let message = format!("{} uses no connections", request.tool);
+            let hint = match tool.is_door() {
+                true => "pass PCID among its parameters instead",
+                false => "leave it out",
+            };
+            ToolError::parameter("connection", message).hint(hint)
+        })?;
+        request.connections = Arc::new([(service, pcid)].into());
+    }
     Ok(())
 }
 

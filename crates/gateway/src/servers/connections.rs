@@ -15,6 +15,8 @@ use super::launch::Keys;
 const MAX_CONNECTIONS: usize = 1_000;
 /// How many credentials one account may have.
 const MAX_FIELDS: usize = 32;
+/// The credential that is no secret.
+const CLIENT_ID: &str = "client_id";
 /// The longest name of an account.
 const MAX_NAME: usize = 100;
 
@@ -245,7 +247,7 @@ impl Desk {
                 let found = found.ok_or_else(|| {
                     let message = format!("{service} has no connection {wanted:?} that this agent may use");
                     ToolError::parameter("PCID", message).hint(
-                        "list them with capabilities_discover and types [\"connection\"], or gateway_list_workspace",
+                        "list them with `manyhands connection list`, capabilities_discover and types [\"connection\"], or gateway_list_workspace",
                     )
                 })?;
                 Ok(Some(choice(found, 0)))
@@ -280,7 +282,7 @@ fn check(draft: &Draft) -> Result<(), ToolError> {
             let message = format!("{field:?} is not a name: use 1-64 of A-Z, a-z, 0-9, _ and -");
             return Err(ToolError::parameter("credentials", message));
         }
-        if secret.expose().chars().count() < 8 {
+        if field != CLIENT_ID && secret.expose().chars().count() < 8 {
             let message = format!(
                 "{field}: must have at least 8 characters: a shorter one could not be told from other text, and so not be cut out of results"
             );
@@ -288,6 +290,15 @@ fn check(draft: &Draft) -> Result<(), ToolError> {
         }
     }
     Ok(())
+}
+
+/// Whether a name in the vault is that of a client id of an account: kept with its credentials, and no
+/// secret.
+pub(crate) fn is_client_id(name: &str) -> bool {
+    let field = name.strip_prefix("connection/");
+    field
+        .and_then(|rest| rest.split_once('/'))
+        .is_some_and(|(_, field)| field == CLIENT_ID)
 }
 
 /// Where the vault keeps a credential.

@@ -27,8 +27,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use manyhands_config::McpServer;
 use manyhands_core::{
-    Catalogue, Clock, ConnectionId, ErrorCode, Ids, RunsOn, ServerName, ToolError, ToolSpec,
-    contained,
+    Catalogue, Clock, ErrorCode, Ids, RunsOn, ServerName, ToolError, ToolSpec, contained,
 };
 use manyhands_guard::Supervisor;
 use manyhands_store::{ConnectionRecord, Pins, Store, StoreError, Vault};
@@ -38,18 +37,21 @@ use tokio::sync::{Semaphore, broadcast, mpsc};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+pub(crate) use connections::is_client_id;
 pub use connections::{Choice, Desk, Draft};
 pub(crate) use openapi::fuzz_document;
 pub use pinning::Wanted;
 pub use server::Server;
 
-use oauth::{Oauth, OauthParts};
+use oauth::{Oauth, OauthParts, Pending, Returned};
 
 use crate::host::{Host, KEEPER_COMMAND};
 use crate::nodes::Nodes;
 use crate::settings::LiveSettings;
 use crate::web::Web;
 
+/// How long the page after a login waits for the list of tools.
+const LISTING: Duration = Duration::from_secs(15);
 /// How many programs of servers run at once.
 const MAX_PROGRAMS: usize = 256;
 /// How many servers are asked for their tools at once.
@@ -171,12 +173,45 @@ impl Servers {
         &self.ground.oauth
     }
 
-    /// Lets a server see that an account was logged in.
-    pub(crate) async fn logged_in(self: &Arc<Self>, name: &str, account: ConnectionId) {
+    /// Ends a login with what the browser brought back. The tools are listed before it counts as
+    /// done, so that whoever reads that it is can call them. It goes on whoever stops waiting.
+    pub(crate) async fn end_login(
+        self: &Arc<Self>,
+        login: Pending,
+        returned: Returned,
+    ) -> Result<ConnectionRecord, ToolError> {
+        let this = self.clone();
+        let ending = self.tasks.spawn(async move {
+            let oauth = this.oauth();
+            let ended = oauth.exchange(&login, &returned).await;
+            if let Ok(record) = &ended {
+                this.logged_in(&login.server, record).await;
+            }
+            oauth.tell(&login, &ended);
+            ended
+        });
+        let stopping = |_| ToolError::new(ErrorCode::Unavailable, "the gateway is stopping");
+        ending.await.map_err(stopping)?
+    }
+
+    async fn logged_in(self: &Arc<Self>, name: &ServerName, account: &ConnectionRecord) {
         self.reconnect(account).await;
-        if let Ok(server) = self.get(name) {
-            self.look_soon(&server, Duration::ZERO);
+        let Ok(server) = self.get(name.as_str()) else {
+            return; // it was taken out of the settings meanwhile
+        };
+        let listed = tokio::select! {
+            biased;
+            () = self.stopping.cancelled() => return,
+            listed = tokio::time::timeout(LISTING, self.refresh(name.as_str())) => listed,
+        };
+        match listed {
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) => {
+                tracing::warn!(server = %name, %error, "failed to list the tools of a server after a login");
+            }
+            Err(_) => self.look_soon(&server, Duration::ZERO), // a slow one
         }
+        self.look_again(&account.service);
     }
 
     /// Every server, by name.
@@ -362,9 +397,12 @@ impl Servers {
     }
 
     /// Lets the next use of an account see its new credentials.
-    pub async fn reconnect(&self, account: ConnectionId) {
+    pub async fn reconnect(&self, account: &ConnectionRecord) {
         for server in self.all() {
-            server.close(account).await;
+            server.close(account.id).await;
+            if server.service() == account.service {
+                server.close_refused().await;
+            }
         }
     }
 

@@ -555,7 +555,7 @@ impl Server {
         Ok(fresh)
     }
 
-    /// Ends the connections by one account, so that the next use sees its new credentials.
+    /// Ends the connection by one account, so that the next use sees its new credentials.
     pub(super) async fn close(&self, account: ConnectionId) {
         let gone = self
             .open
@@ -567,6 +567,22 @@ impl Server {
         }
         let older = self.older.lock().await.remove(&Some(account));
         if let Some(Known::Spoken(upstream)) = older {
+            upstream.stop().await;
+        }
+    }
+
+    /// Ends the connection without an account where it does not work: that it is refused, from before
+    /// there was an account, says nothing of the server any more.
+    pub(super) async fn close_refused(&self) {
+        let gone = {
+            let mut open = self.open.lock().expect("no panic while held");
+            let works = |upstream: &Upstream| upstream.status() == Status::Ready;
+            match open.get(&None).is_some_and(works) {
+                true => None,
+                false => open.remove(&None),
+            }
+        };
+        if let Some(upstream) = gone {
             upstream.stop().await;
         }
     }

@@ -37,6 +37,7 @@ pub use error::EgressError;
 pub use exchange::{Body, FetchLimits, Request, Response};
 pub use gateway::GatewayClient;
 pub use resolver::{Lookup, SystemLookup};
+pub use transport::trust;
 
 /// What may leave and how much may come back.
 #[derive(Debug, Clone)]

@@ -1,15 +1,50 @@
 //! The HTTP clients themselves, built when first needed.
 
-use std::sync::Once;
+use std::sync::{Mutex, Once, PoisonError};
 use std::time::Duration;
 
-use reqwest::Client;
 use reqwest::redirect::Policy;
+use reqwest::{Certificate, Client};
 use tokio::sync::OnceCell;
 use url::Url;
 
 use super::error::EgressError;
 use super::resolver::CheckedResolver;
+
+/// Certificates that are trusted beside the system's.
+static TRUSTED: Mutex<Vec<Certificate>> = Mutex::new(Vec::new());
+
+/// Trusts the certificates of a PEM file beside the system's, for every client of this process that
+/// is built from now on. The error says what is wrong with the file.
+pub fn trust(pem: &[u8]) -> Result<(), String> {
+    install_provider();
+    let certificates = Certificate::from_pem_bundle(pem)
+        .map_err(|_| "it is not a PEM file of certificates".to_owned())?;
+    if certificates.is_empty() {
+        return Err("it holds no certificate in PEM (-----BEGIN CERTIFICATE-----)".to_owned());
+    }
+    // Found out here, where whoever named the file sees it, and not with the first request.
+    #[allow(clippy::disallowed_methods)]
+    let tried = Client::builder().tls_certs_only(certificates.clone());
+    tried
+        .build()
+        .map_err(|_| "it holds a certificate that cannot be read".to_owned())?;
+    *TRUSTED.lock().unwrap_or_else(PoisonError::into_inner) = certificates;
+    Ok(())
+}
+
+fn trusted() -> Vec<Certificate> {
+    let trusted = TRUSTED.lock().unwrap_or_else(PoisonError::into_inner);
+    trusted.clone()
+}
+
+fn install_provider() {
+    static PROVIDER: Once = Once::new();
+    PROVIDER.call_once(|| {
+        // An error means that one is installed already.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+    });
+}
 
 /// One client for http and one for https: reading the system's certificates takes
 /// many milliseconds, which a call to a gateway on this machine should not pay.
@@ -46,7 +81,7 @@ impl Transport {
             };
             return self.plain.get_or_try_init(build).await;
         }
-        let build = || built(self.builder().https_only(true));
+        let build = || built(self.secure_builder());
         self.secure.get_or_try_init(build).await
     }
 
@@ -56,17 +91,17 @@ impl Transport {
         if url.scheme() == "http" {
             return self.client(url).await;
         }
-        let build = || built(self.builder().https_only(true).http1_only());
+        let build = || built(self.secure_builder().http1_only());
         self.upgrading.get_or_try_init(build).await
+    }
+
+    fn secure_builder(&self) -> reqwest::ClientBuilder {
+        self.builder().https_only(true).tls_certs_merge(trusted())
     }
 
     #[allow(clippy::disallowed_methods)] // the one place clients are built
     fn builder(&self) -> reqwest::ClientBuilder {
-        static PROVIDER: Once = Once::new();
-        PROVIDER.call_once(|| {
-            // An error means that one is installed already.
-            let _ = rustls::crypto::ring::default_provider().install_default();
-        });
+        install_provider();
         Client::builder()
             .user_agent(concat!("manyhands/", env!("CARGO_PKG_VERSION")))
             .dns_resolver(self.resolver.clone())

@@ -202,6 +202,9 @@ pub struct Call {
     /// How many seconds the call may take, when less than the tool's own limit.
     #[arg(long, value_name = "SECONDS")]
     pub timeout: Option<u64>,
+    /// The account to use, for a tool of an MCP server that has several: see `connection list`.
+    #[arg(long, value_name = "PCID")]
+    pub connection: Option<String>,
     /// The tool.
     pub tool: String,
     /// Its arguments as a JSON object, or - to read them from standard input.

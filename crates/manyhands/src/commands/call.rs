@@ -16,6 +16,9 @@ pub async fn run(call: Call, ground: &Ground) -> Done {
     if let Some(timeout) = call.timeout {
         query.push_str(&format!("&timeout={timeout}"));
     }
+    if let Some(connection) = &call.connection {
+        query.push_str(&format!("&connection={}", encode(connection)));
+    }
     let path = format!("/api/tools/{}?{query}", name(&call.tool));
     send(&path, call.arguments.as_deref(), ground).await
 }

@@ -84,6 +84,7 @@ pub async fn add(
         .add(&add.service, ConnectionKind::Keys, draft)
         .await?;
     gateway.learn_secrets().await?;
+    gateway.servers.reconnect(&made).await;
     gateway.servers.look_again(&add.service);
     gateway
         .note(
@@ -119,7 +120,7 @@ pub async fn change(
     let draft = draft(change.name, change.credentials, change.agents);
     let changed = gateway.servers.desk().change(&id, draft).await?;
     gateway.learn_secrets().await?;
-    gateway.servers.reconnect(changed.id).await;
+    gateway.servers.reconnect(&changed).await;
     gateway
         .note(&owner.caller, "connection.change", &id)
         .await?;
@@ -166,7 +167,7 @@ pub async fn remove(
     Path(id): Path<String>,
 ) -> Answer<ConnectionRemoved> {
     let gone = gateway.servers.desk().remove(&id).await?;
-    gateway.servers.reconnect(gone.id).await;
+    gateway.servers.reconnect(&gone).await;
     gateway.learn_secrets().await?;
     gateway
         .note(&owner.caller, "connection.remove", &id)

@@ -16,9 +16,12 @@ pub(crate) enum OauthError {
     /// What was said cannot be trusted or used.
     #[error("{0}")]
     Unusable(String),
-    /// Nobody answered, or not now.
+    /// It was not asked, or answered that it cannot now.
     #[error("{0}")]
     Unreachable(String),
+    /// The request was sent, and whether it was carried out is not known.
+    #[error("{0}")]
+    Unanswered(String),
 }
 
 impl OauthError {
@@ -29,7 +32,7 @@ impl OauthError {
     /// Whether asking again later could help.
     pub(super) fn passes(&self) -> bool {
         match self {
-            Self::Unreachable(_) => true,
+            Self::Unreachable(_) | Self::Unanswered(_) => true,
             Self::Refused { code, .. } => {
                 matches!(
                     code.as_str(),
@@ -44,10 +47,10 @@ impl OauthError {
 impl From<EgressError> for OauthError {
     fn from(error: EgressError) -> Self {
         match error {
-            EgressError::Connect { .. }
-            | EgressError::Http(_)
-            | EgressError::Lookup { .. }
-            | EgressError::TimedOut(_) => Self::Unreachable(error.to_string()),
+            EgressError::Connect { .. } | EgressError::Lookup { .. } => {
+                Self::Unreachable(error.to_string())
+            }
+            EgressError::Http(_) | EgressError::TimedOut(_) => Self::Unanswered(error.to_string()),
             _ => Self::Unusable(error.to_string()),
         }
     }

@@ -1,8 +1,4 @@
-//! The tokens of one account: kept, and renewed ahead of their end.
-//!
-//! Whoever finds the token old starts its renewal or waits for the one that is under way. A renewal
-//! runs to its end whoever stops waiting: the old refresh token is used up by then, and the new one
-//! must be on disk before anything else happens.
+//! The tokens of one account, in memory and on disk. `renewal` replaces them ahead of their end.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,6 +11,7 @@ use url::Url;
 
 use super::challenge::{Challenge, MAX_SCOPES};
 use super::error::OauthError;
+use super::renewal::Renewals;
 use super::token::{self, Client, Grant, Shows, Tokens};
 use super::{Ground, metadata};
 use crate::servers::Draft;
@@ -43,7 +40,7 @@ pub(super) enum Spent {
 }
 
 impl Spent {
-    fn is(&self, token: &Secret) -> bool {
+    pub(super) fn is(&self, token: &Secret) -> bool {
         let (Self::Refused(spent) | Self::Narrow(spent)) = self;
         spent == token
     }
@@ -53,8 +50,9 @@ impl Spent {
 pub(super) struct Current {
     pub(super) token: Secret,
     pub(super) resource: String,
-    renew: Option<Timestamp>,
-    expires: Option<Timestamp>,
+    /// When to renew it, where it can be.
+    pub(super) renew: Option<Timestamp>,
+    pub(super) expires: Option<Timestamp>,
     /// When it was made, if that was because another was refused.
     pub(super) forced: Option<Duration>,
 }
@@ -79,7 +77,7 @@ impl Held {
         }
     }
 
-    fn client(&self) -> Client {
+    pub(super) fn client(&self) -> Client {
         Client {
             id: self.grant.client_id.clone(),
             secret: self.secret.clone(),
@@ -94,8 +92,10 @@ pub(super) struct Keeper {
     pub(super) flow: Flow,
     pub(super) ground: Arc<Ground>,
     pub(super) current: ArcSwapOption<Current>,
-    /// One renewal at a time.
-    held: Mutex<Option<Held>>,
+    /// The login as it is on disk. Not locked while a renewal is on its way: whoever shows a token
+    /// that still holds must not wait for an authorization server.
+    pub(super) held: Mutex<Option<Held>>,
+    pub(super) renewals: Renewals,
 }
 
 impl Keeper {
@@ -118,6 +118,7 @@ impl Keeper {
             ground,
             current: ArcSwapOption::empty(),
             held: Mutex::default(),
+            renewals: Renewals::default(),
         })
     }
 
@@ -136,131 +137,11 @@ impl Keeper {
         Ok(self.known(&mut held).await?.clone())
     }
 
-    /// The token to show now, renewed if it is old or is the one that was spent.
-    pub(super) async fn token(
-        self: &Arc<Self>,
-        spent: Option<Spent>,
-    ) -> Result<Option<Arc<Current>>, OauthError> {
-        let good = |current: &Current| self.is_good(current, spent.as_ref());
-        if let Some(current) = self.current.load_full().filter(|current| good(current)) {
-            return Ok(Some(current));
-        }
-        if matches!(self.flow, Flow::Machine { .. }) && self.current.load().is_none() {
-            return Ok(None); // whether one is wanted is not known yet
-        }
-        let this = self.clone();
-        let renewal = self
-            .ground
-            .tasks
-            .spawn(async move { this.renew(spent).await });
-        let renewed = renewal.await;
-        renewed.map_err(|_| OauthError::Unreachable("the gateway is stopping".to_owned()))??;
-        Ok(self.current.load_full())
-    }
-
-    fn is_good(&self, current: &Current, spent: Option<&Spent>) -> bool {
-        let fresh = current.renew.is_none_or(|at| self.ground.clock.now() < at);
-        fresh && !spent.is_some_and(|spent| spent.is(&current.token))
-    }
-
-    async fn renew(&self, spent: Option<Spent>) -> Result<(), OauthError> {
-        let mut held = self.held.lock().await;
-        let unread = self.current.load().is_none();
-        let old = self.known(&mut held).await?.clone();
-        if let Some(why) = &old.grant.ended {
-            return Err(OauthError::unusable(why.clone()));
-        }
-        if unread {
-            self.use_now(&old, None);
-        }
-        let current = self.current.load_full();
-        if current
-            .as_ref()
-            .is_some_and(|current| self.is_good(current, spent.as_ref()))
-        {
-            return Ok(()); // somebody was faster
-        }
-        match self.renewed(&old).await {
-            Ok(fresh) => {
-                // Kept before it is used: the old refresh token may be worth nothing now. What cannot be
-                // kept is not lost while this process runs, and renewed with the next use.
-                let kept = self.keep(&fresh).await;
-                if kept.is_ok() {
-                    let forced = matches!(spent, Some(Spent::Refused(_)));
-                    self.use_now(&fresh, forced.then(|| self.ground.clock.monotonic()));
-                }
-                *held = Some(fresh);
-                kept
-            }
-            Err(error) if error.passes() => {
-                let now = self.ground.clock.now();
-                let lasts = |current: Arc<Current>| {
-                    current.expires.is_none_or(|at| now < at)
-                        && !spent.as_ref().is_some_and(|spent| spent.is(&current.token))
-                };
-                match current.is_some_and(lasts) {
-                    true => Ok(()), // it still holds for a while
-                    false => Err(error),
-                }
-            }
-            Err(error) => {
-                self.current.store(None); // nobody shows it any more
-                if matches!(self.flow, Flow::Machine { .. }) {
-                    *held = None; // it begins anew
-                    return Err(error);
-                }
-                let mut over = old;
-                over.grant.ended = Some(error.to_string());
-                self.keep(&over).await?;
-                if matches!(&error, OauthError::Refused { code, .. } if code == "invalid_client") {
-                    self.ground.forget_client(&over.grant.issuer).await;
-                }
-                *held = Some(over);
-                Err(error)
-            }
-        }
-    }
-
-    /// Asks for tokens in place of the old ones.
-    async fn renewed(&self, old: &Held) -> Result<Held, OauthError> {
-        let home = Url::parse(&old.grant.resource)
-            .map_err(|_| OauthError::unusable("what is kept of the login cannot be read"))?;
-        let way = self.ground.way(&home)?;
-        let endpoint = way.place("the token endpoint", &old.grant.token_endpoint)?;
-        let scope = old.grant.scope.join(" ");
-        let mut form = match (&self.flow, &old.refresh) {
-            (Flow::Machine { .. }, _) => vec![("grant_type", "client_credentials")],
-            (Flow::Person, Some(refresh)) if old.grant.renewable => vec![
-                ("grant_type", "refresh_token"),
-                ("refresh_token", refresh.expose()),
-            ],
-            _ => {
-                return Err(OauthError::unusable(
-                    "the token is over and cannot be renewed",
-                ));
-            }
-        };
-        if matches!(self.flow, Flow::Machine { .. }) && !scope.is_empty() {
-            form.push(("scope", &scope));
-        }
-        let (client, resource) = (old.client(), &old.grant.resource);
-        let tokens = token::ask(&way, &endpoint, &client, resource, &form).await?;
-        let mut fresh = old.clone();
-        fresh.access = tokens.access;
-        if tokens.refresh.is_some() {
-            fresh.refresh = tokens.refresh;
-        }
-        let grant = &mut fresh.grant;
-        grant.obtained = self.ground.clock.now();
-        grant.expires = tokens
-            .lifetime
-            .map(|lifetime| grant.obtained.plus(lifetime));
-        grant.scope = tokens.scope.unwrap_or(std::mem::take(&mut grant.scope));
-        Ok(fresh)
-    }
-
     /// Reads what is kept, once.
-    async fn known<'a>(&self, held: &'a mut Option<Held>) -> Result<&'a Held, OauthError> {
+    pub(super) async fn known<'a>(
+        &self,
+        held: &'a mut Option<Held>,
+    ) -> Result<&'a Held, OauthError> {
         if held.is_none() {
             let keys = self.ground.desk.keys(self.id).await;
             let keys = keys.map_err(|e| OauthError::Unreachable(e.text()))?;
@@ -270,30 +151,37 @@ impl Keeper {
             .ok_or_else(|| OauthError::unusable("there is no login"))
     }
 
-    fn use_now(&self, held: &Held, forced: Option<Duration>) {
+    pub(super) fn use_now(&self, held: &Held, forced: Option<Duration>) {
         self.current.store(Some(Arc::new(Current {
             token: held.access.clone(),
             resource: held.grant.resource.clone(),
-            renew: held.grant.renew_at(),
+            renew: held.grant.renew_at().filter(|_| self.renewable(held)),
             expires: held.grant.expires,
             forced,
         })));
     }
 
     /// Puts a login on disk. The refresh token goes first: with it alone all else can be had again.
-    async fn keep(&self, held: &Held) -> Result<(), OauthError> {
+    pub(super) async fn keep(&self, held: &Held) -> Result<(), OauthError> {
         if matches!(self.flow, Flow::Machine { .. }) {
             self.ground.learn_passing(self.id, &held.access).await;
             return Ok(());
         }
         let first = held.refresh.iter().map(|secret| (REFRESH, secret.clone()));
-        let grant = serde_json::to_string(&held.grant).unwrap_or_default();
-        let then = [(ACCESS, held.access.clone()), (GRANT, Secret::new(grant))];
+        let then = [(ACCESS, held.access.clone()), (GRANT, written(&held.grant))];
         let own = held.secret.iter().map(|secret| (SECRET, secret.clone()));
         self.put(first.collect()).await?;
         self.put(then.into_iter().chain(own).collect()).await?;
         self.ground.learn().await;
         Ok(())
+    }
+
+    /// Puts what is known beside the tokens on disk.
+    pub(super) async fn keep_grant(&self, grant: &Grant) -> Result<(), OauthError> {
+        match self.flow {
+            Flow::Person => self.put(vec![(GRANT, written(grant))]).await,
+            Flow::Machine { .. } => Ok(()),
+        }
     }
 
     async fn put(&self, parts: Vec<(&str, Secret)>) -> Result<(), OauthError> {
@@ -359,6 +247,8 @@ impl Keeper {
             obtained: now,
             expires: tokens.lifetime.map(|lifetime| now.plus(lifetime)),
             renewable: true,
+            sent: None,
+            keeps_refresh: false,
             ended: None,
         };
         let fresh = Held::new(grant, &client, &tokens);
@@ -393,6 +283,16 @@ impl Keeper {
         Ok(true)
     }
 
+    /// Forgets what the server wanted more.
+    pub(super) async fn narrow(&self) -> Result<(), OauthError> {
+        let mut held = self.held.lock().await;
+        let mut plain = self.known(&mut held).await?.clone();
+        plain.grant.wanted.clear();
+        self.keep_grant(&plain.grant).await?;
+        *held = Some(plain);
+        Ok(())
+    }
+
     /// Tells the authorization server that the login is no longer used.
     pub(super) async fn revoke(&self) -> Result<(), OauthError> {
         let held = self.login().await?;
@@ -406,6 +306,10 @@ impl Keeper {
         let last = held.refresh.as_ref().unwrap_or(&held.access);
         token::revoke(&way, &endpoint, &held.client(), last).await
     }
+}
+
+fn written(grant: &Grant) -> Secret {
+    Secret::new(serde_json::to_string(grant).unwrap_or_default())
 }
 
 /// What is kept of a login.

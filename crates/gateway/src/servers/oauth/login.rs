@@ -12,6 +12,8 @@ use super::token::{Client, Proof};
 
 /// How long a login may take.
 pub(super) const WITHIN: Duration = Duration::from_secs(600);
+/// The scope that a refresh token is asked for with.
+pub(super) const OFFLINE: &str = "offline_access";
 /// How many logins may be under way.
 const MAX_PENDING: usize = 64;
 
@@ -39,6 +41,8 @@ pub(crate) struct Pending {
     pub(super) redirect_uri: String,
     pub(super) resource: String,
     pub(super) scope: Vec<String>,
+    /// What of it the server wanted beyond its own list; every later login asks for it too.
+    pub(super) wanted: Vec<String>,
     pub(super) target: Target,
     pub(super) until: Timestamp,
 }
@@ -76,6 +80,11 @@ impl Pending {
                 .append_pair("resource", &self.resource);
             if !scope.is_empty() {
                 query.append_pair("scope", &scope);
+            }
+            // OpenID Connect Core, section 11: without consent being asked for, `offline_access` is
+            // ignored, and the login would end with its first access token.
+            if self.scope.iter().any(|one| one == OFFLINE) {
+                query.append_pair("prompt", "consent");
             }
         }
         url

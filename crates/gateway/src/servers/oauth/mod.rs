@@ -1,7 +1,7 @@
 //! Logging in at servers that want OAuth.
 //!
 //! `challenge`, `metadata`, `token` and `login` are the protocol; `way` is how it leaves the house;
-//! `client` says who we are; `keeper` holds the tokens of one account and `shown` shows them. What a server or an authorization
+//! `client` says who we are; `keeper` holds the tokens of one account, `renewal` renews them and `shown` shows them. What a server or an authorization
 //! server says is a stranger's word: nothing is kept before a login has gone well to its end.
 
 mod challenge;
@@ -10,6 +10,7 @@ mod error;
 mod keeper;
 mod login;
 pub(crate) mod metadata;
+mod renewal;
 mod shown;
 mod token;
 pub(crate) mod way;
@@ -30,7 +31,7 @@ use url::Url;
 
 use client::Registry;
 use keeper::{Held, Keeper};
-use login::{Logins, WITHIN};
+use login::{Logins, OFFLINE, WITHIN};
 use shown::Shown;
 use token::{Grant, Proof};
 
@@ -267,24 +268,14 @@ impl Oauth {
         let token_endpoint = issuer
             .endpoint(&way, "token_endpoint", said)
             .map_err(failed)?;
-        let registry = Registry {
-            vault: &self.ground.vault,
-            clock: &*self.ground.clock,
-            document: self.document_address(),
-            redirect_uri: &redirect_uri,
-        };
-        let client = registry
-            .client(&way, &issuer, config.oauth.as_ref())
-            .await
-            .map_err(failed)?;
         let wanted = match &target {
             Target::Known(id) => self
                 .keeper(*id)
                 .login()
                 .await
                 .map(|held| held.grant.wanted)
-                .ok(),
-            Target::New(_) => None,
+                .unwrap_or_default(),
+            Target::New(_) => Vec::new(),
         };
         let chosen = config.oauth.as_ref().map(|oauth| oauth.scopes.clone());
         let scope = scope(
@@ -292,8 +283,20 @@ impl Oauth {
             &challenge.scope,
             &resource.scopes,
             &issuer,
-            wanted,
+            &wanted,
         );
+        let registry = Registry {
+            vault: &self.ground.vault,
+            clock: &*self.ground.clock,
+            document: self.document_address(),
+            redirect_uri: &redirect_uri,
+            resource: &resource,
+            scope: &scope,
+        };
+        let client = registry
+            .client(&way, &issuer, config.oauth.as_ref())
+            .await
+            .map_err(failed)?;
         let now = self.ground.clock.now();
         let proof = Proof::new(&self.ground.ids);
         let state = token::unguessable(&self.ground.ids);
@@ -310,6 +313,7 @@ impl Oauth {
             redirect_uri,
             resource: resource.id,
             scope,
+            wanted,
             target,
             until: now.plus(WITHIN),
         };
@@ -330,34 +334,25 @@ impl Oauth {
         logins.take(state, self.ground.clock.now())
     }
 
-    /// Ends a login with what the browser brought back, whoever waits for it.
-    pub(crate) async fn finish(
-        self: &Arc<Self>,
-        login: Pending,
-        returned: Returned,
-    ) -> Result<ConnectionRecord, ToolError> {
-        let this = self.clone();
-        let ending = self.ground.tasks.spawn(async move {
-            let ended = this.exchange(&login, &returned).await;
-            let (state, detail, connection) = match &ended {
-                Ok(record) => ("done", None, Some(record.id)),
-                Err(error) => ("failed", Some(error.text()), None),
-            };
-            let mut logins = this.logins.lock().expect("no panic while held");
-            logins.tell(&login, state, detail, connection);
-            ended
-        });
-        let stopping = |_| ToolError::new(ErrorCode::Unavailable, "the gateway is stopping");
-        ending.await.map_err(stopping)?
-    }
-
-    async fn exchange(
+    /// Ends a login with what the browser brought back.
+    pub(super) async fn exchange(
         &self,
         login: &Pending,
         returned: &Returned,
     ) -> Result<ConnectionRecord, ToolError> {
         let failed = |error: OauthError| failure(&login.server, &error);
-        let code = login.code(returned).map_err(failed)?;
+        let issuer = &login.issuer.issuer;
+        client::returned(&self.ground.vault, issuer, &login.redirect_uri).await;
+        let code = login.code(returned);
+        if let (Err(OauthError::Refused { code, .. }), Target::Known(id)) = (&code, &login.target)
+            && code == "invalid_scope"
+        {
+            // What the server wanted more is unknown there, or the client was not registered for it:
+            // either would spoil every login.
+            self.keeper(*id).narrow().await.map_err(failed)?;
+            self.ground.forget_client(issuer).await;
+        }
+        let code = code.map_err(failed)?;
         let way = self.ground.way(&login.home).map_err(failed)?;
         let form = [
             ("grant_type", "authorization_code"),
@@ -386,10 +381,12 @@ impl Oauth {
             client_id: login.client.id.clone(),
             shows: login.client.shows,
             scope: tokens.scope.clone().unwrap_or(login.scope.clone()),
-            wanted: Vec::new(),
+            wanted: login.wanted.clone(),
             obtained: now,
             expires: tokens.lifetime.map(|lifetime| now.plus(lifetime)),
             renewable: tokens.refresh.is_some(),
+            sent: None,
+            keeps_refresh: false,
             ended: None,
         };
         self.keep(login, Held::new(grant, &login.client, &tokens))
@@ -419,6 +416,16 @@ impl Oauth {
         }
         desk.mark(id, ConnectionStatus::Connected, "").await;
         desk.get(&id.to_string())
+    }
+
+    /// Notes how a login ended.
+    pub(super) fn tell(&self, login: &Pending, ended: &Result<ConnectionRecord, ToolError>) {
+        let (state, detail, connection) = match ended {
+            Ok(record) => ("done", None, Some(record.id)),
+            Err(error) => ("failed", Some(error.text()), None),
+        };
+        let mut logins = self.logins.lock().expect("no panic while held");
+        logins.tell(login, state, detail, connection);
     }
 
     /// How the last login at a server stands.
@@ -469,7 +476,7 @@ fn scope(
     challenged: &[String],
     offered: &[String],
     issuer: &metadata::Issuer,
-    wanted: Option<Vec<String>>,
+    wanted: &[String],
 ) -> Vec<String> {
     let own = !chosen.is_empty();
     let mut scope = match (own, challenged.is_empty()) {
@@ -477,9 +484,9 @@ fn scope(
         (false, false) => challenged.to_vec(),
         (false, true) => offered.to_vec(),
     };
-    let offline = "offline_access".to_owned();
+    let offline = OFFLINE.to_owned();
     let lasting = (!own && issuer.scopes_supported.contains(&offline)).then_some(offline);
-    for more in wanted.unwrap_or_default().into_iter().chain(lasting) {
+    for more in wanted.iter().cloned().chain(lasting) {
         if !scope.contains(&more) {
             scope.push(more);
         }
@@ -506,7 +513,7 @@ fn reachable(url: &str) -> String {
 
 fn failure(server: &ServerName, error: &OauthError) -> ToolError {
     let code = match error {
-        OauthError::Unreachable(_) => ErrorCode::Unavailable,
+        OauthError::Unreachable(_) | OauthError::Unanswered(_) => ErrorCode::Unavailable,
         _ => ErrorCode::Failed,
     };
     ToolError::new(code, format!("cannot log in at {server}: {error}"))
@@ -541,7 +548,7 @@ mod tests {
                 &list(challenged),
                 &list(offered),
                 &issuer,
-                Some(list(wanted)),
+                &list(wanted),
             );
             assert_eq!(asked, list(expect));
         };

@@ -22,7 +22,8 @@ use super::way::Way;
 const SHORTEST: usize = 8;
 /// The longest token that fits into a header.
 const LONGEST: usize = 16 * 1024;
-/// How long before its end a token is renewed, at most.
+/// How long before its end a token is renewed, at most: more than a renewal may take, so that calls go
+/// on while an authorization server does not answer.
 const AHEAD: Duration = Duration::from_secs(60);
 /// The longest life of a token that is believed.
 const LONGEST_LIFE: u64 = 10 * 365 * 86_400;
@@ -48,7 +49,21 @@ impl Shows {
         }
     }
 
-    /// How a client with or without a secret shows itself to `issuer`.
+    /// How a client that is about to be registered shows its secret: the first way the server names.
+    /// Revocation at servers of the Python SDK, which name the body first, works only that way.
+    pub(super) fn preferred(issuer: &Issuer) -> Result<Self, OauthError> {
+        let ours = [Self::ClientSecretBasic, Self::ClientSecretPost];
+        let methods = issuer
+            .token_endpoint_auth_methods_supported
+            .iter()
+            .flatten();
+        let mut known =
+            methods.filter_map(|method| ours.into_iter().find(|one| one.word() == method));
+        known.next().map_or_else(|| Self::fitting(issuer, true), Ok)
+    }
+
+    /// How a client with or without a secret shows itself to `issuer`. One that the owner registered
+    /// uses the header unless it was told otherwise (RFC 7591).
     pub(super) fn fitting(issuer: &Issuer, secret: bool) -> Result<Self, OauthError> {
         if !secret {
             return Ok(Self::None);
@@ -95,6 +110,12 @@ pub(crate) struct Grant {
     pub(crate) expires: Option<Timestamp>,
     /// Whether the refresh token that is kept belongs to it.
     pub(crate) renewable: bool,
+    /// The fingerprint of the refresh token that was sent last, until its answer is on disk.
+    #[serde(default)]
+    pub(crate) sent: Option<String>,
+    /// Whether the last renewal left the refresh token as it was, so that it can be sent again.
+    #[serde(default)]
+    pub(crate) keeps_refresh: bool,
     /// Why it is over.
     #[serde(default)]
     pub(crate) ended: Option<String>,
@@ -104,7 +125,7 @@ impl Grant {
     /// When to renew the token: a little before it ends.
     pub(crate) fn renew_at(&self) -> Option<Timestamp> {
         let expires = self.expires?;
-        let ahead = (expires.since(self.obtained) / 4).min(AHEAD);
+        let ahead = (expires.since(self.obtained) / 2).min(AHEAD);
         Some(Timestamp(
             expires.0 - i64::try_from(ahead.as_millis()).unwrap_or(0),
         ))
@@ -164,15 +185,16 @@ async fn post(
     let mut headers = HeaderMap::new();
     let kind = HeaderValue::from_static("application/x-www-form-urlencoded");
     headers.insert("content-type", kind);
+    // Beside Basic it is redundant, and servers of the Python SDK refuse a request without it.
+    fields.push(("client_id", &client.id));
     match (client.shows, &client.secret) {
         (Shows::ClientSecretBasic, Some(secret)) => {
             headers.insert("authorization", basic(&client.id, secret)?);
         }
         (Shows::ClientSecretPost, Some(secret)) => {
-            fields.push(("client_id", &client.id));
             fields.push(("client_secret", secret.expose()));
         }
-        _ => fields.push(("client_id", &client.id)),
+        _ => {}
     }
     let form = Serializer::new(String::new()).extend_pairs(fields).finish();
     let body = Bytes::from(form);
@@ -183,7 +205,11 @@ async fn post(
 }
 
 fn basic(id: &str, secret: &Secret) -> Result<HeaderValue, OauthError> {
-    let encoded = |text: &str| byte_serialize(text.as_bytes()).collect::<String>();
+    // A space as %20 is read right both by those who decode forms and those who decode addresses.
+    let encoded = |text: &str| {
+        let form: String = byte_serialize(text.as_bytes()).collect();
+        form.replace('+', "%20")
+    };
     let pair = format!("{}:{}", encoded(id), encoded(secret.expose()));
     let value = HeaderValue::try_from(format!("Basic {}", STANDARD.encode(pair)));
     let mut value = value.map_err(|_| OauthError::unusable("the client secret cannot be sent"))?;
@@ -201,6 +227,10 @@ fn refusal(status: u16, body: Option<&Value>) -> OauthError {
                     .unwrap_or_default(),
             ),
         },
+        // A proxy lost the answer of the server behind it, which may have carried the request out.
+        None if matches!(status, 502 | 504) => OauthError::Unanswered(format!(
+            "the authorization server answered with HTTP {status}"
+        )),
         None if status == 429 || status >= 500 => OauthError::Unreachable(format!(
             "the authorization server answered with HTTP {status}"
         )),
@@ -263,6 +293,11 @@ impl Proof {
     }
 }
 
+/// What a token is recognised by, without being one.
+pub(super) fn fingerprint(token: &Secret) -> String {
+    URL_SAFE_NO_PAD.encode(Sha256::digest(token.expose()))
+}
+
 /// 256 bits that nobody can guess, as text.
 pub(super) fn unguessable(ids: &Ids) -> String {
     URL_SAFE_NO_PAD.encode(ids.random::<32>())
@@ -308,11 +343,13 @@ mod tests {
             obtained: Timestamp(1_000_000),
             expires: Some(Timestamp(1_000_000 + 3_600_000)),
             renewable: true,
+            sent: None,
+            keeps_refresh: false,
             ended: None,
         };
         assert_eq!(grant.renew_at(), Some(Timestamp(1_000_000 + 3_540_000)));
         grant.expires = Some(Timestamp(1_000_000 + 4_000));
-        assert_eq!(grant.renew_at(), Some(Timestamp(1_000_000 + 3_000)));
+        assert_eq!(grant.renew_at(), Some(Timestamp(1_000_000 + 2_000)));
         grant.expires = None;
         assert_eq!(grant.renew_at(), None);
     }
@@ -322,7 +359,7 @@ mod tests {
         let header = basic("a:b", &Secret::new("c d")).unwrap();
         assert_eq!(
             header.to_str().unwrap(),
-            format!("Basic {}", STANDARD.encode("a%3Ab:c+d"))
+            format!("Basic {}", STANDARD.encode("a%3Ab:c%20d"))
         );
         assert!(header.is_sensitive());
     }

@@ -32,6 +32,7 @@ pub(crate) struct Way {
 }
 
 /// What came back.
+#[derive(Default)]
 pub(super) struct Answer {
     pub(super) status: u16,
     pub(super) headers: HeaderMap,
