@@ -4681,7 +4681,11 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "*/*": unknown;
+            };
+        };
         responses: {
             /** @description the answer */
             200: {
@@ -5198,8 +5202,11 @@ export interface operations {
                     pictures?: {
                         /** @description Its bytes in base64. */
                         data: string;
-                        /** @description For example `image/png`. */
-                        mimeType: string;
+                        /**
+                         * @description For example `image/png`.
+                         * @enum {string}
+                         */
+                        mimeType: "image/png" | "image/jpeg" | "image/gif" | "image/webp";
                     }[];
                     /** @description The asker's own id of this run: sent again it is the same run, not another. */
                     runId?: string | null;
@@ -6375,7 +6382,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description `pending`, `sending`, `sent`, `failed`, `unknown` or `dropped`; all that did not arrive when not said. */
-                state?: string | null;
+                state?: "pending" | "sending" | "sent" | "failed" | "unknown" | "dropped" | null;
                 /** @description How many at most; 100 when not said, 1000 at most. */
                 limit?: number | null;
             };
@@ -7092,7 +7099,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description The secret itself. */
+                    /** @description The secret itself, of at least 8 characters. */
                     value: string;
                 };
             };
@@ -8093,8 +8100,8 @@ export interface operations {
             header?: never;
             path: {
                 key: string;
-                seq: string;
-                index: string;
+                seq: number;
+                index: number;
             };
             cookie?: never;
         };
@@ -8522,7 +8529,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody?: {
+        requestBody: {
             content: {
                 "application/json": {
                     /** @description Read everything anew instead of what was read a moment ago. */
@@ -8601,7 +8608,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody?: {
+        requestBody: {
             content: {
                 "application/json": {
                     /** @description Optional chat hint (for example `tg:-1001234567890`, `slack:T001:C002`, `line:Cgroup001`). */
@@ -8753,7 +8760,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody?: {
+        requestBody: {
             content: {
                 "application/json": {
                     /** @description Content to write. */
@@ -8808,7 +8815,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody?: {
+        requestBody: {
             content: {
                 "application/json": {
                     /**
@@ -8962,7 +8969,9 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": unknown;
+                "application/json": {
+                    [key: string]: unknown;
+                };
             };
         };
         responses: {
@@ -9004,7 +9013,9 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": unknown;
+                "application/json": {
+                    [key: string]: unknown;
+                };
             };
         };
         responses: {
@@ -9352,7 +9363,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description the page */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9361,13 +9372,13 @@ export interface operations {
                     "text/html": unknown;
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description a page that says what was wrong */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Envelope"];
+                    "text/html": unknown;
                 };
             };
         };
