@@ -441,3 +441,42 @@ fn an_answer_that_the_document_does_not_describe_is_seen() {
     let other = changed(|answer| answer["result"]["tokens"][0]["state"] = json!("asleep"));
     assert_eq!(other.len(), 1, "{other:?}");
 }
+
+#[test]
+fn a_request_is_taken_only_as_the_document_describes_it() {
+    let gateway = Gateway::start();
+    let document = gateway.get("/api/openapi.json").json();
+    let body = |path: &str| document["paths"][path]["post"]["requestBody"].clone();
+    assert_eq!(body("/api/tools/gsv__WriteFile")["required"], true);
+    assert_eq!(body("/api/tools/gsv__ConfigGet")["required"], false);
+    assert!(body("/api/artifacts")["content"]["*/*"].is_object());
+    let callback = &document["paths"]["/oauth/callback"]["get"]["responses"]["default"];
+    assert!(callback["content"]["text/html"].is_object(), "{callback}");
+    let path = &document["paths"]["/api/approvals/{id}"]["post"]["parameters"][0];
+    assert!(path["schema"]["pattern"].is_string(), "{path}");
+
+    let send = |path: &str, body: &str| {
+        let request = Request::new("POST", path).header("Content-Type", "application/json");
+        gateway.send(&request.body(body.as_bytes()).bearer(&gateway.owner))
+    };
+    let token =
+        |expires: &str| format!(r#"{{"name":"t","role":"client","expiresInSeconds":{expires}}}"#);
+    for (path, body, status) in [
+        ("/api/chat/stop", "{}", 200),
+        ("/api/chat/stop", "[null, null]", 400),
+        ("/api/chat/stop", "null", 400),
+        ("/api/tools/gsv__ConfigGet", "{}", 200),
+        ("/api/tools/gsv__ConfigGet", "", 200),
+        ("/api/tools/gsv__ConfigGet", "null", 400),
+        ("/api/tokens", &token("60"), 200),
+        ("/api/tokens", &token("60.0"), 200),
+        ("/api/tokens", &token("60.5"), 400),
+        ("/api/tokens", &token("\"60\""), 400),
+    ] {
+        let said = send(path, body);
+        assert_eq!(said.status, status, "{path} {body}: {}", said.text());
+    }
+    assert_eq!(gateway.get("/api/audit?limit=1000").status, 200);
+    assert_eq!(gateway.get("/api/audit?limit=1001").status, 400);
+    assert_eq!(gateway.get("/api/audit?limit=0").status, 400);
+}

@@ -150,6 +150,10 @@ export type HelloKind = "hello-ok"
  * How it is decided that a session begins anew.
  */
 export type ResetModeShape = ("manual" | "daily" | "idle")
+/**
+ * What was said, in a preview.
+ */
+export type PreviewContent = (string | ChatBlock[])
 
 /**
  * Made from crates/wire; run `UPDATE_DOCS=1 cargo test -p manyhands-wire` after a change.
@@ -3222,7 +3226,7 @@ messageCount: number
 /**
  * The last of them.
  */
-messages: ChatMessage[]
+messages: PreviewMessage[]
 /**
  * Its present id.
  */
@@ -3231,6 +3235,44 @@ sessionId: string
  * Its key.
  */
 sessionKey: string
+}
+/**
+ * One message of a preview. Clients of version 1 read what a user wrote as a string there, and show
+ * nothing where they find blocks.
+ */
+export interface PreviewMessage {
+/**
+ * A user's message as blocks, where it is more than text; an addition.
+ */
+blocks?: (ChatBlock[] | null)
+/**
+ * What was said: a string for a user's message, blocks for all others.
+ */
+content: PreviewContent
+/**
+ * For a tool's result: whether it failed.
+ */
+isError?: (boolean | null)
+/**
+ * Who said it.
+ */
+role: ChatRole
+/**
+ * Its number in the session; an addition.
+ */
+seq?: (number | null)
+/**
+ * When, in milliseconds since 1970.
+ */
+timestamp?: (number | null)
+/**
+ * For a tool's result: the call it answers.
+ */
+toolCallId?: (string | null)
+/**
+ * For a tool's result: the tool.
+ */
+toolName?: (string | null)
 }
 /**
  * Which session begins anew.

@@ -96,7 +96,7 @@ impl Sessions {
     }
 
     fn is_valid(&self, token: TokenId, id: &str) -> bool {
-        let Some(bytes) = unhex(id).filter(|bytes| bytes.len() == RANDOM + SIGNATURE) else {
+        let Some(bytes) = unhex(id) else {
             return false;
         };
         let (random, signature) = bytes.split_at(RANDOM);
@@ -187,7 +187,8 @@ impl Sessions {
 }
 
 fn unhex(text: &str) -> Option<Vec<u8>> {
-    if !text.is_ascii() || text.len() % 2 != 0 || text.len() > 2 * (RANDOM + SIGNATURE) {
+    let plain = text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if !plain || text.len() != 2 * (RANDOM + SIGNATURE) {
         return None;
     }
     let pair = |at: usize| u8::from_str_radix(&text[at..at + 2], 16).ok();
