@@ -130,14 +130,14 @@ impl<T: TypedTool> Typed<T> {
     /// Fills the schemas in from the types.
     pub fn new(tool: T) -> Self {
         let mut spec = tool.spec();
-        let mut input = schema_of::<T::Params>();
+        let mut input = without_sizes(schema_of::<T::Params>());
         if let Some(Value::String(text)) =
             input.as_object_mut().and_then(|o| o.remove("description"))
         {
             spec.description = text.into();
         }
         spec.input_schema = Arc::new(input);
-        spec.output_schema = Some(schema_written::<T::Output>());
+        spec.output_schema = Some(without_sizes(schema_written::<T::Output>()));
         Self { spec, tool }
     }
 }
@@ -183,6 +183,30 @@ pub fn schema_of<T: JsonSchema>() -> Value {
 /// The JSON Schema of a type as it is written: what may be left out is not required.
 pub fn schema_written<T: JsonSchema>() -> Value {
     schema::<T>(SchemaSettings::draft2020_12().for_serialize())
+}
+
+/// Removes the formats that say how many bits a number has (`uint64`): JSON Schema does not know them, and strict
+/// validators of clients refuse a schema with a format they do not know.
+fn without_sizes(mut schema: Value) -> Value {
+    const SIZES: [&str; 4] = ["uint", "int", "double", "float"];
+    match &mut schema {
+        Value::Object(fields) => {
+            let format = fields.get("format").and_then(Value::as_str);
+            if format.is_some_and(|format| SIZES.iter().any(|size| format.starts_with(size))) {
+                fields.remove("format");
+            }
+            for field in fields.values_mut() {
+                *field = without_sizes(field.take());
+            }
+        }
+        Value::Array(all) => {
+            for one in all {
+                *one = without_sizes(one.take());
+            }
+        }
+        _ => {}
+    }
+    schema
 }
 
 fn schema<T: JsonSchema>(mut settings: SchemaSettings) -> Value {
