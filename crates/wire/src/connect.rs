@@ -32,6 +32,9 @@ pub const ADDITION_SANDBOXED: &str = "node.sandboxed";
 /// How long a socket may take to send `connect`.
 pub const CONNECT_WITHIN: Duration = Duration::from_secs(15);
 
+/// How many requests of one client's socket are worked on at a time.
+pub const MAX_OPEN_REQUESTS: usize = 64;
+
 /// Says who connects, with what, and which versions it speaks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
