@@ -582,3 +582,21 @@ fn close_and_the_end_of_the_connection_are_noticed_behind_waiting_requests() {
         .expect("a half closed connection");
     assert_eq!(raw.next(), Got::End);
 }
+
+#[test]
+fn a_peer_that_sends_pings_and_reads_nothing_is_not_read_without_end() {
+    let gateway = Gateway::start();
+    for connect in [None, Some(hello(Some(&gateway.owner)))] {
+        let mut raw = Raw::login(&gateway, connect);
+        let timeout = std::time::Duration::from_secs(1);
+        raw.stream
+            .set_write_timeout(Some(timeout))
+            .expect("a timeout");
+        let pings = frame(FIN | PING, &[0; 125]).repeat(1_000);
+        // What the system itself holds on the way is less than this.
+        let most = 64 * 1024 * 1024 / pings.len();
+        let taken = (0..=most).take_while(|_| raw.stream.write_all(&pings).is_ok());
+        assert!(taken.count() <= most, "pongs pile up in the gateway");
+    }
+    gateway.ws().call("gsv__ListFiles", &json!({})); // it serves on
+}

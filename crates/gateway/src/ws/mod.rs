@@ -90,6 +90,21 @@ async fn serve(gateway: Arc<Gateway>, mut socket: Socket, visitor: Visitor) {
     let outbox = socket.outbox.clone();
     let (stream, pulse) = (&mut socket.incoming, &socket.pulse);
     let close = match greeted(&gateway, stream, visitor).await {
+        Ok((admitted, Guest::Brought(brought), hello)) => {
+            // Before the greeting: who is greeted can rely on it that the session has the tools.
+            match gateway.nodes.bring(*brought, outbox.clone()) {
+                Ok(node) => {
+                    let _ = outbox.words.send(text(hello)).await;
+                    node::serve_brought(&gateway, &admitted, &node, outbox, stream, pulse).await
+                }
+                Err(error) => {
+                    let close = closing(CloseCode::Policy, &error.message);
+                    let failed = Response::failed(hello.id, methods::shape(error));
+                    let _ = outbox.words.send(text(failed)).await;
+                    Some(close)
+                }
+            }
+        }
         Ok((admitted, guest, hello)) => {
             let _ = outbox.words.send(text(hello)).await;
             match guest {
@@ -98,6 +113,7 @@ async fn serve(gateway: Arc<Gateway>, mut socket: Socket, visitor: Visitor) {
                     let words = outbox.words;
                     bridge::serve(&gateway, &admitted, carries, words, stream, pulse).await
                 }
+                Guest::Brought(_) => None, // served above
                 Guest::Node(name, offer) => {
                     node::serve(&gateway, &admitted, name, *offer, outbox, stream, pulse).await
                 }

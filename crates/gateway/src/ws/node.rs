@@ -51,10 +51,34 @@ pub(super) async fn serve(
         admitted,
         node: &node,
         outbox: &outbox,
+        brought: false,
     };
     let close = session.run(stream, pulse).await;
     gateway.nodes.leave(&node);
     tracing::info!(node = %node.id(), why = node.why(), "a node went");
+    close
+}
+
+/// Serves what was brought along for a session until its editor goes, or says why its socket is closed.
+pub(super) async fn serve_brought(
+    gateway: &Arc<Gateway>,
+    admitted: &Admitted,
+    node: &Arc<Node>,
+    outbox: Outbox,
+    stream: &mut Incoming,
+    pulse: &Pulse,
+) -> Option<CloseFrame> {
+    tracing::info!(server = %node.id(), "an editor connected an MCP server to its session");
+    let session = NodeSession {
+        gateway,
+        admitted,
+        node,
+        outbox: &outbox,
+        brought: true,
+    };
+    let close = session.run(stream, pulse).await;
+    gateway.nodes.take_away(node);
+    tracing::info!(server = %node.id(), "an editor disconnected an MCP server");
     close
 }
 
@@ -63,6 +87,8 @@ struct NodeSession<'a> {
     admitted: &'a Admitted,
     node: &'a Arc<Node>,
     outbox: &'a Outbox,
+    /// It has tools for one session, and answers calls of them only.
+    brought: bool,
 }
 
 impl NodeSession<'_> {
@@ -156,7 +182,11 @@ impl NodeSession<'_> {
 
     async fn request(&self, request: Request) -> Result<Value, ErrorShape> {
         let Request { method, params, .. } = request;
-        let method = Method::from_name(&method).filter(|method| method.open_to_nodes());
+        let open = |method: &Method| match self.brought {
+            true => matches!(method, Method::Connect | Method::ToolResult),
+            false => method.open_to_nodes(),
+        };
+        let method = Method::from_name(&method).filter(open);
         let node = self.node;
         let wanted = match method {
             Some(Method::ToolsList) => return value(&tools(self.gateway, self.admitted)),
