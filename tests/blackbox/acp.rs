@@ -4,6 +4,7 @@
 mod editor;
 mod hostile;
 mod real;
+mod servers;
 mod spawn;
 
 use std::path::PathBuf;

@@ -75,6 +75,7 @@ mod path;
 mod policy_host;
 mod races;
 mod resources;
+mod rfc6455;
 mod schemas;
 mod seams;
 mod servers_cli;

@@ -1,18 +1,18 @@
 //! Being an agent: an editor at one end, a house of agents at the other.
 
-use std::collections::HashMap;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agent_client_protocol::schema::ProtocolVersion;
 use agent_client_protocol::v1::schema::{
     AgentCapabilities, AvailableCommand, AvailableCommandInput, AvailableCommandsUpdate,
-    ClientNotification, ClientRequest, Implementation, InitializeResponse, ListSessionsRequest,
-    ListSessionsResponse, LoadSessionResponse, McpServer, NewSessionResponse, PermissionOption,
-    PermissionOptionKind, PromptCapabilities, PromptRequest, PromptResponse,
+    ClientNotification, ClientRequest, CloseSessionResponse, Implementation, InitializeResponse,
+    ListSessionsRequest, ListSessionsResponse, LoadSessionResponse, McpServer, NewSessionResponse,
+    PermissionOption, PermissionOptionKind, PromptCapabilities, PromptRequest, PromptResponse,
     RequestPermissionOutcome, RequestPermissionRequest, ResumeSessionResponse, SessionCapabilities,
-    SessionId, SessionInfo, SessionListCapabilities, SessionNotification,
+    SessionCloseCapabilities, SessionId, SessionInfo, SessionListCapabilities, SessionNotification,
     SessionResumeCapabilities, SessionUpdate, StopReason, ToolCallUpdate, UnstructuredCommandInput,
 };
 use agent_client_protocol::v1::{ConnectionTo, Responder};
@@ -36,6 +36,10 @@ use crate::translate::{Stream, replay, words};
 
 /// How many requests of an editor are worked on at a time.
 const MAX_REQUESTS: usize = 32;
+/// How many sessions an editor may open over one connection.
+const MAX_SESSIONS: usize = 1_000;
+/// How many MCP servers it may name for a session.
+const MAX_SERVERS: usize = 16;
 /// How many events of a turn wait for an editor that reads slowly.
 const EVENTS: usize = 64;
 /// How many updates may wait for it before what a tool prints is left out.
@@ -134,6 +138,19 @@ pub enum Sent {
     Failed(String),
 }
 
+/// An MCP server that an editor names for a session: a program on its machine.
+#[derive(Clone, PartialEq, Eq)]
+pub struct McpProgram {
+    /// What the editor calls it.
+    pub name: String,
+    /// The program: an absolute path, or a name that is looked for in `PATH`.
+    pub command: PathBuf,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// What its environment has besides.
+    pub env: Vec<(String, String)>,
+}
+
 /// The agents behind an editor's agent.
 #[async_trait]
 pub trait House: Send + Sync + 'static {
@@ -141,6 +158,16 @@ pub trait House: Send + Sync + 'static {
     fn commands(&self) -> Vec<Command>;
     /// The key of a new session.
     async fn open(&self) -> Result<String, String>;
+    /// Starts MCP servers for a session, in place of those it had, and gives its agent their tools. The error names the
+    /// server that could not be started; none is left running then.
+    async fn equip(
+        &self,
+        session: &str,
+        cwd: &Path,
+        servers: Vec<McpProgram>,
+    ) -> Result<(), String>;
+    /// Ends what was started for a session.
+    async fn close(&self, session: &str);
     /// What was said in a session, oldest first; an error when there is none of this key.
     async fn history(&self, session: &str) -> Result<Vec<ChatMessage>, String>;
     /// Sessions, the latest first, without the first `offset`.
@@ -175,9 +202,11 @@ where
     let desk = Arc::new(Desk {
         house: house.clone(),
         cwd,
+        opened: Mutex::default(),
         busy: AtomicUsize::new(0),
         flow: flow.clone(),
     });
+    let asked = desk.clone();
     let served = Agent
         .v1()
         .name("manyhands")
@@ -185,13 +214,16 @@ where
             async move |request: ClientRequest,
                         responder: Responder,
                         connection: ConnectionTo<Client>| {
-                desk.clone().take(request, responder, &connection)
+                asked.clone().take(request, responder, &connection)
             },
             on_receive_request!(),
         )
         .on_receive_notification(
             async move |notification: ClientNotification, connection: ConnectionTo<Client>| {
-                if let ClientNotification::CancelNotification(cancel) = notification {
+                if let ClientNotification::CancelNotification(cancel) = notification
+                    // Nobody answers a notification, so one for an unknown session is ignored.
+                    && desk.has(&cancel.session_id)
+                {
                     let house = house.clone();
                     connection.spawn(async move {
                         house.stop(&cancel.session_id.to_string()).await;
@@ -215,6 +247,8 @@ where
 struct Desk {
     house: Arc<dyn House>,
     cwd: PathBuf,
+    /// The sessions that this editor opened, loaded or resumed.
+    opened: Mutex<HashSet<String>>,
     busy: AtomicUsize,
     flow: Arc<Flow>,
 }
@@ -269,32 +303,89 @@ impl Desk {
         let answer = match request {
             ClientRequest::InitializeRequest(_) => value(greeting()),
             ClientRequest::NewSessionRequest(asked) => {
-                not_used(&asked.mcp_servers);
+                let servers = wanted(&asked.cwd, asked.mcp_servers)?;
+                self.has_room()?;
                 let key = self.house.open().await.map_err(broken)?;
                 let id = SessionId::new(key);
+                self.enter(&id, &asked.cwd, servers).await?;
                 let opened = NewSessionResponse::new(id.clone());
                 return Ok((value(opened)?, Some(id)));
             }
             ClientRequest::LoadSessionRequest(asked) => {
-                not_used(&asked.mcp_servers);
+                let servers = wanted(&asked.cwd, asked.mcp_servers)?;
+                self.has_room()?;
                 let said = self.known(&asked.session_id).await?;
+                self.enter(&asked.session_id, &asked.cwd, servers).await?;
                 for update in said.iter().flat_map(replay) {
                     line.tell(&asked.session_id, update)?;
                 }
                 return Ok((value(LoadSessionResponse::new())?, Some(asked.session_id)));
             }
             ClientRequest::ResumeSessionRequest(asked) => {
-                not_used(&asked.mcp_servers);
+                let servers = wanted(&asked.cwd, asked.mcp_servers)?;
+                self.has_room()?;
                 self.known(&asked.session_id).await?;
+                self.enter(&asked.session_id, &asked.cwd, servers).await?;
                 return Ok((value(ResumeSessionResponse::new())?, Some(asked.session_id)));
             }
             ClientRequest::ListSessionsRequest(asked) => value(self.list(asked).await?),
+            ClientRequest::CloseSessionRequest(asked) => {
+                self.must_have(&asked.session_id)?;
+                let key = asked.session_id.to_string();
+                self.house.stop(&key).await;
+                self.house.close(&key).await;
+                self.opened().remove(&key);
+                value(CloseSessionResponse::new())
+            }
             ClientRequest::PromptRequest(asked) => {
+                self.must_have(&asked.session_id)?;
                 value(self.prompt(asked, line, cancelled).await?)
             }
             other => Err(Error::method_not_found().data(Value::from(other.method()))),
         };
         Ok((answer?, None))
+    }
+
+    fn opened(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn has(&self, session: &SessionId) -> bool {
+        self.opened().contains(&session.to_string())
+    }
+
+    /// Refuses a session that was not opened over this connection.
+    fn must_have(&self, session: &SessionId) -> Result<(), Error> {
+        if self.has(session) {
+            return Ok(());
+        }
+        let why = format!(
+            "sessionId: unknown session {session}; open it with session/new or session/load"
+        );
+        Err(Error::new(ErrorCode::RESOURCE_NOT_FOUND, why))
+    }
+
+    fn has_room(&self) -> Result<(), Error> {
+        match self.opened().len() < MAX_SESSIONS {
+            true => Ok(()),
+            false => Err(broken(format!(
+                "{MAX_SESSIONS} sessions are open over this connection; close some with session/close"
+            ))),
+        }
+    }
+
+    /// Starts the session's MCP servers; from then on it is known.
+    async fn enter(
+        &self,
+        session: &SessionId,
+        cwd: &Path,
+        servers: Vec<McpProgram>,
+    ) -> Result<(), Error> {
+        let key = session.to_string();
+        let equipped = self.house.equip(&key, cwd, servers).await;
+        equipped.map_err(broken)?;
+        self.opened().insert(key);
+        Ok(())
     }
 
     async fn known(&self, session: &SessionId) -> Result<Vec<ChatMessage>, Error> {
@@ -468,7 +559,8 @@ impl Line {
 fn greeting() -> InitializeResponse {
     let sessions = SessionCapabilities::new()
         .list(SessionListCapabilities::new())
-        .resume(SessionResumeCapabilities::new());
+        .resume(SessionResumeCapabilities::new())
+        .close(SessionCloseCapabilities::new());
     let capabilities = AgentCapabilities::new()
         .load_session(true)
         .prompt_capabilities(PromptCapabilities::new().embedded_context(true))
@@ -478,11 +570,81 @@ fn greeting() -> InitializeResponse {
         .agent_info(Implementation::new("manyhands", env!("CARGO_PKG_VERSION")))
 }
 
-/// Agents here have the gateway's tools; an editor's own servers are out of their reach.
-fn not_used(servers: &[McpServer]) {
-    if !servers.is_empty() {
-        tracing::warn!("the editor's MCP servers are not used; add them to the gateway");
+/// The MCP servers of a request for a session, checked together with its folder.
+fn wanted(cwd: &Path, servers: Vec<McpServer>) -> Result<Vec<McpProgram>, Error> {
+    if !cwd.is_absolute() {
+        let why = format!(
+            "cwd: must be an absolute path, and {:?} is not",
+            cwd.display()
+        );
+        return Err(wrong(why));
     }
+    if servers.len() > MAX_SERVERS {
+        let why = format!(
+            "mcpServers: {} are given, and at most {MAX_SERVERS} are started",
+            servers.len()
+        );
+        return Err(wrong(why));
+    }
+    let mut names = BTreeSet::new();
+    let program = |(at, server): (usize, McpServer)| {
+        let kind = match server {
+            McpServer::Stdio(server) => {
+                let program = McpProgram {
+                    name: server.name,
+                    command: server.command,
+                    args: server.args,
+                    env: server
+                        .env
+                        .into_iter()
+                        .map(|one| (one.name, one.value))
+                        .collect(),
+                };
+                let fault = fault_of(&program);
+                let twice = !names.insert(program.name.clone());
+                let fault = fault.or(twice.then_some(("name", "is there twice")));
+                return match fault {
+                    Some((field, why)) => Err(wrong(format!("mcpServers[{at}].{field}: {why}"))),
+                    None => Ok(program),
+                };
+            }
+            McpServer::Http(_) => "http",
+            McpServer::Sse(_) => "sse",
+            _ => "this",
+        };
+        Err(wrong(format!(
+            "mcpServers[{at}].type: {kind} is not supported here; give a command, or add the server to the gateway"
+        )))
+    };
+    servers.into_iter().enumerate().map(program).collect()
+}
+
+/// The field of a server that cannot be used, and why.
+fn fault_of(server: &McpProgram) -> Option<(&'static str, &'static str)> {
+    let has_nul = |text: &str| text.contains('\0');
+    let command = server.command.to_string_lossy();
+    if server.name.trim().is_empty() || server.name.len() > 100 {
+        return Some(("name", "must be 1 to 100 bytes"));
+    }
+    if command.is_empty() || has_nul(&command) {
+        return Some(("command", "must be a program"));
+    }
+    if command.contains('/') && !server.command.is_absolute() {
+        return Some((
+            "command",
+            "must be an absolute path, or a name to be found in PATH",
+        ));
+    }
+    if server.args.iter().any(|arg| has_nul(arg)) {
+        return Some(("args", "cannot have a NUL byte"));
+    }
+    let odd = |(name, value): &(String, String)| {
+        name.is_empty() || name.contains('=') || has_nul(name) || has_nul(value)
+    };
+    server.env.iter().any(odd).then_some((
+        "env",
+        "has a name that is empty or has `=` in it, or a NUL byte",
+    ))
 }
 
 fn value(answer: impl Serialize) -> Result<Value, Error> {

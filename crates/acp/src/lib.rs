@@ -17,7 +17,7 @@ mod translate;
 #[cfg(test)]
 mod tests;
 
-pub use agent::{Answer, Command, House, Listed, Page, Sent, Told, serve};
+pub use agent::{Answer, Command, House, Listed, McpProgram, Page, Sent, Told, serve};
 pub use client::{
     AcpError, CommandLine, Desk, Exited, News, Offer, Opening, Permit, Question, Reply, Screen,
     Session, Terminal, drive,

@@ -212,6 +212,7 @@ impl Minds {
             discover: &agent.discover,
             only: None,
             place: context.place.as_deref(),
+            session: context.lineage.last().map(String::as_str),
         };
         let tools = toolset(&self.inner.path.catalogue(), &shape);
         let tools = tools.into_iter().map(|tool| tool.name);

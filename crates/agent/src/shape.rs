@@ -36,6 +36,8 @@ pub struct Shape<'a> {
     pub only: Option<&'a [String]>,
     /// The chat in which it is asked.
     pub place: Option<&'a Place>,
+    /// The session whose task it is: tools may be there for one session only.
+    pub session: Option<&'a str>,
 }
 
 /// How a task comes by a tool.
@@ -109,7 +111,7 @@ pub fn chosen(
 
 /// Whether a task has a tool: its agent is given it, and some call of it would be allowed.
 fn is_available(spec: &ToolSpec, shape: &Shape<'_>) -> bool {
-    let question = Question::available(shape.caller, shape.agent, spec);
+    let question = Question::available(shape.caller, shape.agent, spec).in_session(shape.session);
     is_given(spec, shape) && !shape.path.authorize(question).is_denied()
 }
 
@@ -117,7 +119,10 @@ fn is_available(spec: &ToolSpec, shape: &Shape<'_>) -> bool {
 pub(crate) fn is_given(spec: &ToolSpec, shape: &Shape<'_>) -> bool {
     let (name, wire) = (spec.name.as_str(), spec.name.wire());
     let chosen = |only: &[String]| only.iter().any(|one| *one == name || *one == wire);
-    let given = fits(spec, shape.tools) || fits(spec, shape.discover);
+    // What an editor brings along for a session is meant for whichever agent works there.
+    let brought = spec.audience.session.as_deref();
+    let own = brought.is_some() && brought == shape.session;
+    let given = own || fits(spec, shape.tools) || fits(spec, shape.discover);
     let given = given && spec.chats.has(shape.place);
     given && shape.only.is_none_or(chosen)
 }
@@ -367,6 +372,7 @@ mod tests {
                 discover: &discover,
                 only: only.as_deref(),
                 place: None,
+                session: None,
             };
             assert_eq!(
                 reach(spec, &shape),

@@ -69,7 +69,8 @@ impl Minds {
             tools: &agent.tools,
             discover: &agent.discover,
             only: only.as_deref(),
-            place: None, // it works apart from the chat
+            place: None,   // it works apart from the chat
+            session: None, // and in a session of its own
         };
         let catalogue = self.inner.path.catalogue();
         let mut names = chosen(&catalogue, &shape, named).map_err(|unknown| {
@@ -110,7 +111,8 @@ impl Minds {
             tools,
             discover,
             only: only.as_deref(),
-            place: None, // it works apart from the chat
+            place: None,   // it works apart from the chat
+            session: None, // and in a session of its own
         };
         let shapes = [
             (&parent.tools[..], &parent.discover[..]),

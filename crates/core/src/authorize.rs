@@ -45,6 +45,8 @@ pub struct Question<'a> {
     pub taint: &'a Taint,
     /// The tools that the task is given.
     pub reach: &'a Reach,
+    /// The session in whose turn it is asked.
+    pub session: Option<&'a str>,
     /// Whether the call is part of the answer in the chat in which it is made ([`Tool::replies`](crate::Tool::replies)).
     pub replies: bool,
 }
@@ -62,8 +64,16 @@ impl<'a> Question<'a> {
             arguments: None,
             taint: &CLEAN,
             reach: &ANYTHING,
+            session: None,
             replies: false,
         }
+    }
+
+    /// The same, asked in a turn of `session`.
+    #[must_use]
+    pub fn in_session(mut self, session: Option<&'a str>) -> Self {
+        self.session = session;
+        self
     }
 
     /// The same, for a task that is given only what is within `reach`.

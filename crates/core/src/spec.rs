@@ -72,6 +72,8 @@ pub struct Audience {
     pub tokens: Option<Arc<[Pattern]>>,
     /// Names of agents; every agent when `None`.
     pub agents: Option<Arc<[Pattern]>>,
+    /// The one session in whose turns it is there, by key; every session and every direct caller when `None`.
+    pub session: Option<Arc<str>>,
     /// The setting that restricts it, named in a refusal.
     pub setting: Option<Arc<str>>,
 }

@@ -43,4 +43,5 @@ pub use home::{CONFIG_FILE, OWNER_TOKEN_FILE};
 pub use listing::ToolListing;
 pub use manyhands_agent::slash_commands;
 pub use reference::reference;
+pub use servers::{SERVER_VARIABLES, find_program};
 pub use settings::LiveSettings;

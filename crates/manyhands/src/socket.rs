@@ -5,7 +5,8 @@ use std::time::Duration;
 use futures_util::{SinkExt, StreamExt};
 use manyhands_core::{Envelope, ErrorCode, Secret, ToolError};
 use manyhands_wire::{
-    Auth, Client, ClientMode, Code, ConnectParams, ErrorShape, Event, Frame, PROTOCOL, Params,
+    Auth, Client, ClientMode, Code, ConnectParams, ErrorShape, Event, Frame, HelloOk, PROTOCOL,
+    Params,
 };
 use serde_json::Value;
 use tokio::net::TcpStream;
@@ -31,6 +32,8 @@ pub struct Socket {
     asked: u64,
     /// Nothing was heard for a while, and it was asked whether it is still there.
     pinged: bool,
+    /// The additions to the protocol that the gateway knows.
+    additions: Vec<String>,
 }
 
 /// What a gateway says.
@@ -44,13 +47,28 @@ pub enum Heard {
 impl Socket {
     /// Dials the gateway at `url` and is greeted.
     pub async fn open(url: &str, token: Option<&Secret>) -> Result<Self, Envelope> {
-        let greeted = timeout(GREETED_WITHIN, Self::greeted(url, token));
+        Self::open_as(url, token, &greeting()).await
+    }
+
+    /// The same with another greeting, to which the token is added.
+    pub async fn open_as(
+        url: &str,
+        token: Option<&Secret>,
+        greeting: &ConnectParams,
+    ) -> Result<Self, Envelope> {
+        let greeting = ConnectParams {
+            auth: token.map(|token| Auth {
+                token: Some(token.expose().to_owned()),
+            }),
+            ..greeting.clone()
+        };
+        let greeted = timeout(GREETED_WITHIN, Self::greeted(url, &greeting));
         greeted
             .await
             .unwrap_or_else(|_| Err(failed(absent(url, &"it did not greet in time"))))
     }
 
-    async fn greeted(url: &str, token: Option<&Secret>) -> Result<Self, Envelope> {
+    async fn greeted(url: &str, greeting: &ConnectParams) -> Result<Self, Envelope> {
         let Some(address) = socket_url(url) else {
             let wrong = format!("{url:?} is not the address of a gateway");
             return Err(failed(ToolError::new(ErrorCode::InvalidArguments, wrong)));
@@ -67,10 +85,19 @@ impl Socket {
             url: url.to_owned(),
             asked: 0,
             pinged: false,
+            additions: Vec::new(),
         };
-        let greeting = greeting(token);
-        socket.ask(&greeting, |_| {}).await?;
+        let hello = socket.ask(greeting, |_| {}).await?;
+        let hello: Option<HelloOk> = serde_json::from_value(hello).ok();
+        socket.additions = hello
+            .map(|hello| hello.features.additions)
+            .unwrap_or_default();
         Ok(socket)
+    }
+
+    /// Whether the gateway knows an addition to the protocol.
+    pub fn knows(&self, addition: &str) -> bool {
+        self.additions.iter().any(|known| known == addition)
     }
 
     /// Asks, tells `hear` every event until the answer is there, and gives that back. The events
@@ -156,21 +183,25 @@ impl Socket {
     }
 }
 
-fn greeting(token: Option<&Secret>) -> ConnectParams {
+/// Who this program is.
+pub fn client() -> Client {
+    Client {
+        id: "manyhands".to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        platform: std::env::consts::OS.to_owned(),
+        mode: ClientMode::Client,
+        channel: None,
+        account_id: None,
+        session_key: None,
+    }
+}
+
+fn greeting() -> ConnectParams {
     ConnectParams {
         min_protocol: PROTOCOL,
         max_protocol: PROTOCOL,
-        client: Client {
-            id: "manyhands".to_owned(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            platform: std::env::consts::OS.to_owned(),
-            mode: ClientMode::Client,
-            channel: None,
-            account_id: None,
-        },
-        auth: token.map(|token| Auth {
-            token: Some(token.expose().to_owned()),
-        }),
+        client: client(),
+        auth: None,
         tools: None,
         node_runtime: None,
         additions: Vec::new(),

@@ -131,6 +131,7 @@ fn greeting(options: &NodeOptions, toolbox: &Toolbox) -> ConnectParams {
             mode: ClientMode::Node,
             channel: None,
             account_id: None,
+            session_key: None,
         },
         auth: Some(Auth {
             token: Some(options.token.expose().to_owned()),

@@ -217,6 +217,11 @@ fn refused_by_audience(question: Question<'_>) -> Option<Verdict> {
         ..
     } = question;
     let audience = &spec.audience;
+    if audience.session.is_some() && audience.session.as_deref() != question.session {
+        let message = format!("{} belongs to another session", spec.name);
+        let hint = "it is there for the agent in the session for which an editor started it";
+        return Some(Verdict::forbidden("session", message, hint));
+    }
     let setting = audience.setting.as_deref().unwrap_or("the tool's settings");
     let lacks = |patterns: &Option<Arc<[Pattern]>>, name: Option<&str>| {
         let listed = |patterns: &Arc<[Pattern]>| {

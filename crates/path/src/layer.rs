@@ -112,6 +112,7 @@ impl Call {
             arguments: Some(&self.arguments),
             taint: &self.taint,
             reach: &self.reach,
+            session: self.session(),
             replies: false,
         }
     }

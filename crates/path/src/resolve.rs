@@ -69,6 +69,7 @@ impl Resolve {
         let authorizer = self.authorizer.load();
         let visible = |spec: &ToolSpec| {
             let question = Question::available(&call.caller, &call.agent, spec);
+            let question = question.in_session(call.session());
             let verdict = authorizer.authorize(question.within(&call.reach));
             !verdict.is_denied()
         };

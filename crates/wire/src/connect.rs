@@ -29,8 +29,14 @@ pub const ADDITION_FULL_OUTPUT: &str = "tool.fullOutput";
 /// without asking, as it does the gateway's own machine.
 pub const ADDITION_SANDBOXED: &str = "node.sandboxed";
 
+/// An addition: a node may name a session in `client.sessionKey`, and its tools are there for that session only.
+pub const ADDITION_SESSION: &str = "node.session";
+
 /// How long a socket may take to send `connect`.
 pub const CONNECT_WITHIN: Duration = Duration::from_secs(15);
+
+/// How many requests of one client's socket are worked on at a time.
+pub const MAX_OPEN_REQUESTS: usize = 64;
 
 /// Says who connects, with what, and which versions it speaks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -74,6 +80,10 @@ pub struct Client {
     /// For a channel: which account of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account_id: Option<String>,
+    /// For a node: the one session whose agent has its tools. What it offers are then tools of an MCP server, whose
+    /// results it gives back as they are. An addition, `node.session`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_key: Option<String>,
 }
 
 /// As what a client connects.

@@ -79,6 +79,27 @@ A transfer goes `transfer.send`, `transfer.meta`, `transfer.receive`,
 announced the addition `transfer.checked`, at most 4 MiB are on their way beyond the
 last `transfer.ack`, and the file's SHA-256 travels with `transfer.complete` and
 `transfer.end`.
+
+## The socket
+
+`/ws` follows RFC 6455, without extensions, before `connect` as after it, for clients, nodes and bridges alike:
+
+- A ping is answered with a pong, a Close with a Close that has the same code. The gateway pings every 10 seconds; a
+  peer from which nothing comes for 30 seconds, or that takes none of what is written to it for 30 seconds, is
+  disconnected. A slow peer that makes progress is not.
+- A violation of the framing (reserved bits and opcodes, frames without a mask, fragmented or long control frames,
+  a continuation of nothing, a Close with a code that may not be sent) closes the socket with 1002, text that is not
+  UTF-8 with 1007, a message larger than `limits.request_bytes` with 1009, and a binary message where no transfer
+  was given with 1003.
+- Other codes are 1008 for a `connect` that is refused, 4001 when the token is missing, wrong or no longer
+  valid, 1012 when the gateway stops, and 1013 when it has no room.
+
+**Every request is answered**, in the order in which they are done. A client's socket has at most 64 open requests:
+those that come beyond that wait, and beyond what is read ahead (64 requests or 256 KiB) the gateway reads nothing
+more from the connection until one is done, so that TCP slows the client down. A client that sends many requests
+should read while it sends; one that does not is disconnected only after 30 seconds in which it took nothing.
+Events are different: they are left out when 128 messages wait for a slow reader. A client that closes the
+socket ends what it asked for.
 ";
 
 const SESSIONS: &str = "

@@ -42,8 +42,8 @@ pub use chat::{
 pub use code::{CLOSE_UNAUTHENTICATED, Code, ErrorShape};
 pub use connect::{
     ADDITION_CANCEL, ADDITION_CHECKED, ADDITION_FULL_OUTPUT, ADDITION_OUTPUT, ADDITION_SANDBOXED,
-    Auth, CONNECT_WITHIN, Client, ClientMode, ConnectParams, Features, HelloKind, HelloOk,
-    NodeRuntime, PROTOCOL, Server, ToolDefinition,
+    ADDITION_SESSION, Auth, CONNECT_WITHIN, Client, ClientMode, ConnectParams, Features, HelloKind,
+    HelloOk, MAX_OPEN_REQUESTS, NodeRuntime, PROTOCOL, Server, ToolDefinition,
 };
 pub use cron::{
     CronAddParams, CronJob, CronJobResult, CronJobState, CronListParams, CronListResult,

@@ -44,23 +44,29 @@ pub fn gateway(more: &str) -> Gateway {
 }
 
 /// An editor and its agent.
-struct Editor {
+pub struct Editor {
     child: Child,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
     asked: u64,
     /// What was told, update by update.
-    told: Vec<Value>,
+    pub told: Vec<Value>,
     /// What is answered to a question for permission.
-    answer: &'static str,
+    pub answer: &'static str,
 }
 
 impl Editor {
-    fn start(gateway: &Gateway, args: &[&str]) -> Self {
+    pub fn start(gateway: &Gateway, args: &[&str]) -> Self {
+        Self::start_with(gateway, args, &[])
+    }
+
+    /// The same with more variables in its environment.
+    pub fn start_with(gateway: &Gateway, args: &[&str], env: &[(&str, &str)]) -> Self {
         let mut command = gateway.command();
         command
             .arg("acp")
             .args(args)
+            .envs(env.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped());
         let mut child = command.spawn().expect("the agent");
@@ -113,7 +119,7 @@ impl Editor {
         id
     }
 
-    fn ask(&mut self, method: &str, params: Value) -> Value {
+    pub fn ask(&mut self, method: &str, params: Value) -> Value {
         let id = self.begin(method, params);
         self.until(id)
     }
@@ -145,13 +151,13 @@ impl Editor {
     }
 
     /// Closes its end; the agent ends by itself.
-    fn close(mut self) {
+    pub fn close(mut self) {
         drop(self.stdin);
         assert!(self.child.wait().expect("its end").success());
     }
 }
 
-fn prompt(session: &str, text: &str) -> Value {
+pub fn prompt(session: &str, text: &str) -> Value {
     json!({ "sessionId": session, "prompt": [{ "type": "text", "text": text }] })
 }
 

@@ -1805,6 +1805,11 @@ mode: ClientMode
  */
 platform: string
 /**
+ * For a node: the one session whose agent has its tools. What it offers are then tools of an MCP server, whose
+ * results it gives back as they are. An addition, `node.session`.
+ */
+sessionKey?: (string | null)
+/**
  * Its version.
  */
 version: string

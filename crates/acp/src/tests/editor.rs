@@ -1,7 +1,9 @@
 //! The end that serves an agent to an editor.
 
+use std::path::{Path, PathBuf};
+
 use super::*;
-use crate::agent::Answer;
+use crate::agent::{Answer, McpProgram};
 
 /// A house with one agent that answers with what it was told.
 #[derive(Default)]
@@ -9,6 +11,8 @@ struct Echo {
     stopped: Notify,
     decided: Mutex<Vec<(String, Answer)>>,
     answered: Notify,
+    /// In which folder which servers were started.
+    equipped: Mutex<Vec<(PathBuf, Vec<String>)>>,
     /// A tool has printed all it has to.
     printed: Notify,
 }
@@ -25,6 +29,24 @@ impl House for Echo {
 
     async fn open(&self) -> Result<String, String> {
         Ok("agent:main:acp-1".to_owned())
+    }
+
+    async fn equip(&self, _: &str, cwd: &Path, servers: Vec<McpProgram>) -> Result<(), String> {
+        match servers.iter().find(|server| server.name == "broken") {
+            Some(server) => Err(format!("the MCP server {:?} did not start", server.name)),
+            None => {
+                let names = servers.into_iter().map(|server| server.name);
+                self.equipped
+                    .lock()
+                    .unwrap()
+                    .push((cwd.to_owned(), names.collect()));
+                Ok(())
+            }
+        }
+    }
+
+    async fn close(&self, _: &str) {
+        self.equipped.lock().unwrap().clear();
     }
 
     async fn history(&self, session: &str) -> Result<Vec<ChatMessage>, String> {
@@ -163,6 +185,16 @@ impl Editor {
         }
     }
 
+    /// Opens the session that it prompts.
+    async fn open(&mut self) {
+        let params = json!({ "cwd": "/work", "mcpServers": [] });
+        let opened = self.ask("session/new", params).await;
+        assert_eq!(
+            opened["result"]["sessionId"], "agent:main:acp-1",
+            "{opened}"
+        );
+    }
+
     async fn prompt(&mut self, text: &str) -> Value {
         self.said.clear();
         let prompt = json!([{ "type": "text", "text": text }]);
@@ -250,6 +282,7 @@ async fn sessions_are_listed_and_loaded() {
 #[tokio::test]
 async fn what_a_tool_prints_is_shown_while_it_runs_and_the_whole_at_its_end() {
     edited(Arc::default(), async |editor| {
+        editor.open().await;
         editor.prompt("run").await;
         let told: Vec<(&str, &str)> = editor
             .tools
@@ -273,6 +306,7 @@ async fn what_a_tool_prints_is_shown_while_it_runs_and_the_whole_at_its_end() {
 async fn an_editor_that_does_not_read_misses_what_is_printed_and_nothing_piles_up() {
     let house = Arc::new(Echo::default());
     edited(house.clone(), async |editor| {
+        editor.open().await;
         let prompt = json!([{ "type": "text", "text": "flood" }]);
         let params = json!({ "sessionId": "agent:main:acp-1", "prompt": prompt });
         editor.script
@@ -295,6 +329,7 @@ async fn the_owner_is_asked_at_the_editor() {
         editor
             .ask("initialize", json!({ "protocolVersion": 1 }))
             .await;
+        editor.open().await;
         assert_eq!(
             editor.prompt("ask").await["result"]["stopReason"],
             "end_turn"
@@ -313,7 +348,8 @@ async fn a_turn_can_be_cancelled_while_others_are_asked() {
         editor
             .ask("initialize", json!({ "protocolVersion": 1 }))
             .await;
-        let prompt = json!({ "sessionId": "x", "prompt": [{ "type": "text", "text": "wait" }] });
+        editor.open().await;
+        let prompt = json!({ "sessionId": "agent:main:acp-1", "prompt": [{ "type": "text", "text": "wait" }] });
         editor
             .script
             .say(
@@ -321,7 +357,7 @@ async fn a_turn_can_be_cancelled_while_others_are_asked() {
             )
             .await;
         assert!(editor.ask("session/list", json!({})).await["result"].is_object());
-        let cancel = json!({ "sessionId": "x" });
+        let cancel = json!({ "sessionId": "agent:main:acp-1" });
         editor
             .script
             .say(json!({ "jsonrpc": "2.0", "method": "session/cancel", "params": cancel }))
@@ -343,11 +379,12 @@ async fn pictures_and_unknown_methods_are_refused() {
         editor
             .ask("initialize", json!({ "protocolVersion": 1 }))
             .await;
+        editor.open().await;
         let picture = json!([{ "type": "image", "data": "aa", "mimeType": "image/png" }]);
         let refused = editor
             .ask(
                 "session/prompt",
-                json!({ "sessionId": "x", "prompt": picture }),
+                json!({ "sessionId": "agent:main:acp-1", "prompt": picture }),
             )
             .await;
         assert!(refused["error"].is_object(), "{refused}");
@@ -362,6 +399,106 @@ async fn pictures_and_unknown_methods_are_refused() {
             editor.prompt("tea").await["result"]["stopReason"],
             "end_turn"
         );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_session_is_opened_with_an_absolute_folder_and_servers_that_can_be_started() {
+    let house = Arc::new(Echo::default());
+    let program = |name: &str, command: &str| json!({ "name": name, "command": command, "args": [], "env": [] });
+    let many: Vec<Value> = (0..17).map(|n| program(&n.to_string(), "/bin/x")).collect();
+    let mut odd = program("a", "/bin/x");
+    odd["env"] = json!([{ "name": "A=B", "value": "" }]);
+    let refused = [
+        (
+            json!({ "cwd": "work", "mcpServers": [] }),
+            "cwd: must be an absolute path",
+        ),
+        (json!({ "cwd": "./", "mcpServers": [] }), "cwd: "),
+        (
+            json!({ "cwd": "/work", "mcpServers": [program("a", "bin/x")] }),
+            "mcpServers[0].command: ",
+        ),
+        (
+            json!({ "cwd": "/work", "mcpServers": [program("", "/bin/x")] }),
+            "mcpServers[0].name: ",
+        ),
+        (
+            json!({ "cwd": "/work", "mcpServers": [program("a", "x"), program("a", "y")] }),
+            "mcpServers[1].name: is there twice",
+        ),
+        (
+            json!({ "cwd": "/work", "mcpServers": [odd] }),
+            "mcpServers[0].env: ",
+        ),
+        (
+            json!({ "cwd": "/work", "mcpServers": many }),
+            "mcpServers: 17 are given",
+        ),
+        (
+            json!({ "cwd": "/work", "mcpServers": [{ "type": "http", "name": "a", "url": "http://a", "headers": [] }] }),
+            "mcpServers[0].type: http is not supported",
+        ),
+    ];
+    edited(house.clone(), async |editor: &mut Editor| {
+        for (params, why) in refused {
+            for method in ["session/new", "session/load", "session/resume"] {
+                let mut params = params.clone();
+                params["sessionId"] = json!("old");
+                let answer = editor.ask(method, params).await;
+                assert_eq!(answer["error"]["code"], -32602, "{answer}");
+                let message = answer["error"]["message"].as_str().unwrap_or_default();
+                assert!(message.starts_with(why), "{method}: {message}");
+            }
+        }
+        let broken = json!({ "cwd": "/work", "mcpServers": [program("broken", "/bin/x")] });
+        let answer = editor.ask("session/new", broken).await;
+        assert_eq!(
+            answer["error"]["message"],
+            "the MCP server \"broken\" did not start"
+        );
+        let unopened = editor.prompt("hello").await;
+        assert_eq!(unopened["error"]["code"], -32002, "{unopened}");
+        let good =
+            json!({ "cwd": "/work", "mcpServers": [program("a", "x"), program("b", "/bin/y")] });
+        let answer = editor.ask("session/new", good).await;
+        assert_eq!(
+            answer["result"]["sessionId"], "agent:main:acp-1",
+            "{answer}"
+        );
+    })
+    .await;
+    let equipped = house.equipped.lock().unwrap().clone();
+    let names = ["a", "b"].map(str::to_owned).to_vec();
+    assert_eq!(equipped, [(PathBuf::from("/work"), names)]);
+}
+
+#[tokio::test]
+async fn an_unknown_session_is_refused_and_its_cancellation_ignored() {
+    let house = Arc::new(Echo::default());
+    edited(house.clone(), async |editor: &mut Editor| {
+        let prompt = json!([{ "type": "text", "text": "hello" }]);
+        for (method, params) in [
+            ("session/prompt", json!({ "sessionId": "nobody", "prompt": prompt })),
+            ("session/close", json!({ "sessionId": "nobody" })),
+            ("session/load", json!({ "sessionId": "nobody", "cwd": "/work", "mcpServers": [] })),
+            ("session/resume", json!({ "sessionId": "nobody", "cwd": "/work", "mcpServers": [] })),
+        ] {
+            let answer = editor.ask(method, params).await;
+            assert_eq!(answer["error"]["code"], -32002, "{method}: {answer}");
+        }
+        let mode = json!({ "sessionId": "nobody", "modeId": "ask" });
+        assert!(editor.ask("session/set_mode", mode).await["error"].is_object());
+        let cancel = json!({ "jsonrpc": "2.0", "method": "session/cancel", "params": { "sessionId": "nobody" } });
+        editor.script.say(cancel).await;
+        editor.open().await;
+        assert_eq!(editor.prompt("hello").await["result"]["stopReason"], "end_turn");
+        // A cancellation that had counted would stop this one at once.
+        assert!(futures_util::FutureExt::now_or_never(house.stopped.notified()).is_none());
+        let close = json!({ "sessionId": "agent:main:acp-1" });
+        assert!(editor.ask("session/close", close).await["result"].is_object());
+        assert_eq!(editor.prompt("hello").await["error"]["code"], -32002);
     })
     .await;
 }

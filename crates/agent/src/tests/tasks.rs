@@ -227,6 +227,7 @@ async fn a_view_is_a_pure_function_of_its_shape() {
             discover: &[],
             only,
             place: None,
+            session: None,
         };
         let shown = toolset(&catalogue, &shape);
         assert_eq!(shown, toolset(&catalogue, &shape), "whenever it is asked");
@@ -248,6 +249,7 @@ async fn a_view_is_a_pure_function_of_its_shape() {
         discover: &[],
         only: None,
         place: None,
+        session: None,
     };
     assert_eq!(
         chosen(&catalogue, &shape, &names(&["look"])),

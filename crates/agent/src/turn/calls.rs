@@ -212,7 +212,7 @@ impl Turn {
         let (caller, agent) = (self.caller.clone(), self.agent.clone());
         let (path, id) = (self.minds.path.clone(), self.session.agent.clone());
         let only = self.shape().only.map(<[String]>::to_vec);
-        let place = self.origin.place.clone();
+        let (place, session) = (self.origin.place.clone(), self.session.key.clone());
         Reach::only(move |spec| {
             let shape = Shape {
                 path: &*path,
@@ -222,6 +222,7 @@ impl Turn {
                 discover: &agent.discover,
                 only: only.as_deref(),
                 place: place.as_ref(),
+                session: Some(&session),
             };
             is_given(spec, &shape)
         })

@@ -127,6 +127,7 @@ impl Turn {
             discover: &self.agent.discover,
             only: self.input.tools.as_deref(),
             place: self.origin.place.as_ref(),
+            session: Some(&self.session.key),
         }
     }
 

@@ -76,6 +76,7 @@ impl CallWitness {
             return Ok(());
         };
         let question = Question::available(&caller, &agent, tool.spec());
+        let question = question.in_session(Some(&self.session.0));
         let verdict = self.minds.path.authorize(question);
         verdict.refused(tool.spec()).map(drop)
     }

@@ -4,6 +4,7 @@
 //! connects under a name that is connected takes it over at once: the old connection ends and
 //! what waited for it fails as something that may be tried again.
 
+mod brought;
 mod enrol;
 mod keep;
 mod node;
@@ -26,6 +27,7 @@ use manyhands_wire::{LeftOutTool, NodeEntry};
 use serde_json::Value;
 use tokio::sync::{Notify, broadcast, watch};
 
+pub(crate) use brought::Brought;
 pub(crate) use node::{FromNode, Node, Outbox, Watched};
 pub(crate) use offer::Offer;
 pub(crate) use origins::{News, Origins};
@@ -67,6 +69,8 @@ pub(crate) struct Nodes {
 #[derive(Default)]
 struct State {
     online: HashMap<NodeId, Arc<Node>>,
+    /// Those who brought tools along for one session, with its key.
+    brought: HashMap<NodeId, Arc<str>>,
     known: BTreeMap<NodeId, NodeRecord>,
     /// Changed in memory and not on disk yet.
     unkept: BTreeSet<NodeId>,

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
-use axum::extract::ws::Message;
 use bytes::Bytes;
 use manyhands_core::{CallContext, ErrorCode, NodeId, Progress, ToolError};
 use manyhands_wire::{
@@ -16,6 +15,7 @@ use manyhands_wire::{
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
+use tokio_tungstenite::tungstenite::Message;
 use tokio_util::sync::CancellationToken;
 
 use super::tool::full_name;

@@ -1,6 +1,5 @@
 use std::time::Duration;
 
-use axum::extract::ws::Message;
 use manyhands_core::{
     AgentId, CallContext, CallId, Caller, Credential, Principal, Progress, Rights, SystemClock,
 };
@@ -8,6 +7,7 @@ use manyhands_store::Store;
 use manyhands_wire::{ExecEvent, Frame, NodeExecEventParams, ToolResultParams};
 use serde_json::json;
 use tokio::sync::mpsc;
+use tokio_tungstenite::tungstenite::Message;
 use tokio_util::sync::CancellationToken;
 
 use super::*;

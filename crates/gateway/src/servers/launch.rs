@@ -12,8 +12,8 @@ use manyhands_upstream::Transport;
 
 use crate::host::Host;
 
-/// Variables of the gateway's own environment that a server's program sees.
-const INHERITED: [&str; 14] = [
+/// Variables of the surrounding environment that a server's program sees.
+pub const SERVER_VARIABLES: [&str; 14] = [
     "PATH",
     "HOME",
     "USER",
@@ -103,7 +103,7 @@ async fn program(
             &format!("{} cannot be made: {e}", own.display()),
         )
     })?;
-    let mut env: BTreeMap<OsString, OsString> = INHERITED
+    let mut env: BTreeMap<OsString, OsString> = SERVER_VARIABLES
         .iter()
         .filter_map(|key| Some(((*key).into(), host.variable(key)?.into())))
         .collect();
@@ -111,7 +111,7 @@ async fn program(
         .get(&OsString::from("PATH"))
         .cloned()
         .unwrap_or_default();
-    let program = find(command, &path)
+    let program = find_program(command, &path)
         .ok_or_else(|| wrong(name, "command", &format!("there is no program {command:?}")))?;
     let sandbox = match config.sandbox {
         Confinement::Off => None,
@@ -147,7 +147,7 @@ async fn program(
 }
 
 /// The program that a shell would start.
-fn find(command: &str, path: &OsString) -> Option<PathBuf> {
+pub fn find_program(command: &str, path: &OsString) -> Option<PathBuf> {
     let is_program = |file: &PathBuf| {
         use std::os::unix::fs::PermissionsExt;
         std::fs::metadata(file)

@@ -39,9 +39,11 @@ use tokio_util::task::TaskTracker;
 
 pub(crate) use connections::is_client_id;
 pub use connections::{Choice, Desk, Draft};
+pub use launch::{SERVER_VARIABLES, find_program};
 pub(crate) use openapi::fuzz_document;
 pub use pinning::Wanted;
 pub use server::Server;
+pub(crate) use tool::outcome;
 
 use oauth::{Oauth, OauthParts, Pending, Returned};
 

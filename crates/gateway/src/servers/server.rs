@@ -210,6 +210,7 @@ impl Server {
         Audience {
             tokens: Some(self.config.tokens.clone().into()),
             agents: Some(self.config.agents.clone().into()),
+            session: None,
             setting: Some(format!("mcpServers.{}", self.name).into()),
         }
     }

@@ -105,7 +105,7 @@ impl Tool for ServerTool {
 }
 
 /// A server's result as ours: the structured value where there is one, else what its texts say.
-fn outcome(result: Value) -> Result<Outcome, ToolError> {
+pub(crate) fn outcome(result: Value) -> Result<Outcome, ToolError> {
     let content = result["content"].as_array().cloned().unwrap_or_default();
     if result["isError"] == true {
         let said = texts(&content).join("\n");

@@ -3,7 +3,6 @@
 use std::pin::pin;
 use std::sync::Arc;
 
-use axum::extract::ws::{CloseFrame, Message, close_code};
 use futures_util::StreamExt;
 use manyhands_core::{ErrorCode, Role, ToolError};
 use manyhands_wire::{
@@ -12,10 +11,14 @@ use manyhands_wire::{
 };
 use serde_json::Value;
 use tokio::sync::mpsc;
-use tokio::time::{Instant, MissedTickBehavior, interval};
+use tokio::time::{MissedTickBehavior, interval};
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
 use super::methods::{shape, value};
-use super::{DEAD, PING, closing, text};
+use super::socket::{Incoming, Pulse, closing, violation};
+use super::{DEAD, PING, text};
 use crate::chats::Seated;
 use crate::doorman::Admitted;
 use crate::gateway::Gateway;
@@ -72,7 +75,8 @@ pub(super) async fn serve(
     admitted: &Admitted,
     carries: Carries,
     outbox: mpsc::Sender<Message>,
-    stream: &mut (impl StreamExt<Item = Result<Message, axum::Error>> + Unpin),
+    stream: &mut Incoming,
+    pulse: &Pulse,
 ) -> Option<CloseFrame> {
     let seat = gateway.chats().seat(&carries.channel, &carries.account);
     let seated = seat.sit(outbox.clone(), carries.says);
@@ -85,7 +89,7 @@ pub(super) async fn serve(
         seated: &seated,
         outbox: &outbox,
     };
-    let close = session.run(stream).await;
+    let close = session.run(stream, pulse).await;
     seat.rise(&seated);
     tracing::info!(channel, account, "a bridge went");
     close
@@ -100,24 +104,20 @@ struct BridgeSession<'a> {
 }
 
 impl BridgeSession<'_> {
-    async fn run(
-        &self,
-        stream: &mut (impl StreamExt<Item = Result<Message, axum::Error>> + Unpin),
-    ) -> Option<CloseFrame> {
+    async fn run(&self, stream: &mut Incoming, pulse: &Pulse) -> Option<CloseFrame> {
         let mut pings = interval(PING);
         pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut heard = Instant::now();
         let mut lapsed = pin!(self.gateway.doorman.lapsed(self.admitted));
         let stopping = self.gateway.stopping();
         loop {
             tokio::select! {
                 biased;
-                ended = &mut lapsed => return Some(closing(CLOSE_UNAUTHENTICATED, &ended.message)),
-                () = self.seated.gone() => return Some(closing(close_code::POLICY, "another bridge took its place")),
-                () = stopping.cancelled() => return Some(closing(close_code::RESTART, "the gateway is stopping")),
+                ended = &mut lapsed => return Some(closing(CLOSE_UNAUTHENTICATED.into(), &ended.message)),
+                () = self.seated.gone() => return Some(closing(CloseCode::Policy, "another bridge took its place")),
+                () = stopping.cancelled() => return Some(closing(CloseCode::Restart, "the gateway is stopping")),
                 () = self.outbox.closed() => return None,
                 _ = pings.tick() => {
-                    if heard.elapsed() > DEAD {
+                    if pulse.silent_for() > DEAD {
                         return None;
                     }
                     let _ = self.outbox.try_send(Message::Ping(Default::default()));
@@ -125,11 +125,13 @@ impl BridgeSession<'_> {
                 message = stream.next() => {
                     match message {
                         Some(Ok(Message::Text(text))) => self.take(&text).await,
-                        Some(Ok(Message::Binary(_))) => return Some(closing(close_code::UNSUPPORTED, "a bridge sends no transfers")),
-                        Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
-                        Some(Ok(Message::Close(_)) | Err(_)) | None => return None,
+                        Some(Ok(Message::Binary(_))) => return Some(closing(CloseCode::Unsupported, "a bridge sends no transfers")),
+                        Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => {}
+                        Some(Ok(Message::Close(_))) | None => return None,
+                        Some(Err(error)) => return violation(&error),
                     }
-                    heard = Instant::now();
+                    // Only now: taking it may have waited for the disk.
+                    pulse.not_listening();
                 }
             }
         }

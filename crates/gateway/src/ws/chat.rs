@@ -4,7 +4,6 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
-use axum::extract::ws::Message;
 use manyhands_agent::{
     ChatEvent, Heard, Kept, Mark, Minds, Missed, SessionKey, TurnUsage, What, Whose,
 };
@@ -15,6 +14,7 @@ use manyhands_wire::{
     ErrorShape, Payload as _, SessionDeletedEvent,
 };
 use tokio::sync::mpsc;
+use tokio_tungstenite::tungstenite::Message;
 
 use super::methods::shape;
 use super::sessions::{directives, said};

@@ -4,16 +4,17 @@ use std::net::IpAddr;
 
 use manyhands_core::{CallId, ErrorCode, NodeId};
 use manyhands_wire::{
-    ADDITION_CANCEL, ADDITION_CHECKED, ADDITION_OUTPUT, ADDITION_SENT, ADDITION_WATCH, ClientMode,
-    Code, ConnectParams, ErrorShape, EventKind, Features, Frame, HelloOk, Method, PROTOCOL,
-    Response, Server,
+    ADDITION_CANCEL, ADDITION_CHECKED, ADDITION_OUTPUT, ADDITION_SENT, ADDITION_SESSION,
+    ADDITION_WATCH, ClientMode, Code, ConnectParams, ErrorShape, EventKind, Features, Frame,
+    HelloOk, Method, PROTOCOL, Response, Server,
 };
 
 use super::bridge::{self, Carries};
+use super::chat::key;
 use super::methods::shape;
 use crate::doorman::Admitted;
 use crate::gateway::Gateway;
-use crate::nodes::Offer;
+use crate::nodes::{Brought, Offer};
 
 /// A refusal, with the id of the request when there was one.
 pub(super) type Refused = (Option<String>, ErrorShape);
@@ -24,6 +25,8 @@ pub(super) enum Guest {
     Client,
     /// A machine that is asked.
     Node(NodeId, Box<Offer>),
+    /// An MCP server of an editor, for one session.
+    Brought(Box<Brought>),
     /// A program that carries a chat service.
     Bridge(Carries),
 }
@@ -72,6 +75,23 @@ pub(super) async fn admit(
         .admit(client, shown.as_deref())
         .map_err(refused)?;
     let guest = match params.client.mode {
+        ClientMode::Node if let Some(session) = params.client.session_key.clone() => {
+            if admitted.caller.rights.role.only_serves() {
+                let message =
+                    "only a client's token or the owner's brings tools along for a session";
+                return Err(refuse(Code::Forbidden, message.to_owned()));
+            }
+            let session = key(&admitted, &session);
+            let session = session.map_err(|error| (Some(request.id.clone()), error))?;
+            let name = params.client.id.clone();
+            let offer = Offer::read_aside(params).await;
+            let offer = offer.map_err(|e| refuse(Code::BadConnect, e.text()))?;
+            Guest::Brought(Box::new(Brought {
+                name,
+                offer,
+                session,
+            }))
+        }
         ClientMode::Node => {
             let name = gateway.nodes.name_for(&admitted, &params.client.id);
             let name = name.map_err(|error| match error.code {
@@ -110,11 +130,13 @@ fn hello(gateway: &Gateway, guest: &Guest, is_owner: bool) -> HelloOk {
     };
     let open = |method: &Method| match guest {
         Guest::Node(..) => method.open_to_nodes(),
+        Guest::Brought(_) => matches!(method, Method::Connect | Method::ToolResult),
         Guest::Bridge(_) => *method == Method::Connect || method.only_for_bridges(),
         Guest::Client => !method.only_for_nodes() && !method.only_for_bridges(),
     };
     let told = |event: &EventKind| match guest {
         Guest::Node(..) => event.is_for_nodes(),
+        Guest::Brought(_) => matches!(event, EventKind::ToolInvoke | EventKind::ToolCancel),
         Guest::Bridge(_) => event.is_for_bridges(),
         Guest::Client if event.is_for_owners() => is_owner,
         Guest::Client => !event.is_for_nodes() && !event.is_for_bridges() && !event.is_of_nodes(),
@@ -132,6 +154,7 @@ fn hello(gateway: &Gateway, guest: &Guest, is_owner: bool) -> HelloOk {
                 ADDITION_OUTPUT,
                 ADDITION_WATCH,
                 ADDITION_SENT,
+                ADDITION_SESSION,
             ]
             .map(str::to_owned)
             .into(),

@@ -3,13 +3,13 @@
 
 use std::time::Duration;
 
-use axum::extract::ws::Message;
 use manyhands_core::{Caller, Timestamp};
 use manyhands_wire::{
     ApprovalsChangedEvent, ChannelsChangedEvent, CronChangedEvent, NodesChangedEvent, Payload,
 };
 use tokio::sync::{mpsc, watch};
 use tokio::time::sleep;
+use tokio_tungstenite::tungstenite::Message;
 
 use crate::gateway::Gateway;
 

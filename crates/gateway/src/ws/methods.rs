@@ -2,7 +2,6 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use axum::extract::ws::Message;
 use manyhands_core::{
     AgentId, CallRequest, Envelope, ErrorCode, Invoke, Outcome, Progress, Step, ToolError,
 };
@@ -18,6 +17,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
+use tokio_tungstenite::tungstenite::Message;
 
 use super::channels;
 use super::chat::{self, Runs};

@@ -13,8 +13,10 @@ mod methods;
 mod node;
 mod request;
 mod sessions;
+mod socket;
 mod watch;
 
+use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::{Arc, OnceLock};
@@ -22,46 +24,37 @@ use std::time::Duration;
 
 use ::http::request::Parts;
 use axum::extract::State;
-use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
 use axum::response::{IntoResponse as _, Response as HttpResponse};
-use futures_util::stream::SplitSink;
-use futures_util::{SinkExt, StreamExt};
+use futures_util::StreamExt;
 use manyhands_core::contained;
 use manyhands_guard::Seat;
 use manyhands_wire::{
-    CLOSE_UNAUTHENTICATED, Code, ErrorShape, Frame, NodeExecNotice, Payload, Response,
-    ToolsChangedEvent,
+    CLOSE_UNAUTHENTICATED, Code, ErrorShape, Frame, MAX_OPEN_REQUESTS, NodeExecNotice, Payload,
+    Response, ToolsChangedEvent,
 };
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout_at};
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 
 use crate::doorman::Admitted;
 use crate::gateway::Gateway;
 use crate::http;
-use crate::nodes::{News, Outbox};
+use crate::nodes::News;
 use chat::Runs;
 use connect::Guest;
 use methods::Peer;
+use socket::{Incoming, Pulse, Socket, Upgrade, closing, violation};
 use watch::Watches;
 
-/// What is read at a time. Each socket holds as much, and there may be thousands: what a node
-/// says of itself fits.
-const READ_BUFFER: usize = 16 * 1024;
 /// How often a silent peer is asked whether it is still there.
 const PING: Duration = Duration::from_secs(10);
-/// A peer that says nothing for this long is gone.
+/// A peer that sends nothing for this long, not even a pong, is gone.
 const DEAD: Duration = Duration::from_secs(30);
-/// How many requests one socket may have open.
-const MAX_OPEN: usize = 64;
-/// How many answers may wait for a slow reader before the socket is given up.
-const MAX_QUEUED: usize = 128;
-/// How many pieces of files may wait for it.
-const MAX_PIECES: usize = 8;
-/// How long a closed socket may take to go.
-const CLOSED_WITHIN: Duration = Duration::from_millis(800);
-/// How long a slow reader may hold up one answer.
-const SLOW: Duration = Duration::from_secs(30);
+/// How many bytes of requests are read ahead while as many are open as may be.
+const READ_AHEAD: usize = 256 * 1024;
 
 /// Whose socket it is, as far as its request says.
 struct Visitor {
@@ -74,11 +67,7 @@ struct Visitor {
 }
 
 /// Takes the socket over.
-pub async fn upgrade(
-    State(gateway): State<Arc<Gateway>>,
-    parts: Parts,
-    socket: WebSocketUpgrade,
-) -> HttpResponse {
+pub async fn upgrade(State(gateway): State<Arc<Gateway>>, parts: Parts) -> HttpResponse {
     let limit =
         usize::try_from(gateway.settings.current().limits.request_bytes).unwrap_or(usize::MAX);
     let visitor = match http::client(&parts, &gateway) {
@@ -89,67 +78,84 @@ pub async fn upgrade(
         },
         Err(error) => return http::Refusal(error).into_response(),
     };
-    socket
-        .max_message_size(limit)
-        .max_frame_size(limit)
-        .read_buffer_size(READ_BUFFER)
-        .on_upgrade(move |socket| serve(gateway, socket, visitor))
+    match Upgrade::of(parts) {
+        Ok(upgrade) => upgrade.serve(limit, move |socket| serve(gateway, socket, visitor)),
+        Err(refused) => refused,
+    }
 }
 
-async fn serve(gateway: Arc<Gateway>, socket: WebSocket, visitor: Visitor) {
+async fn serve(gateway: Arc<Gateway>, mut socket: Socket, visitor: Visitor) {
     let sockets = gateway.path.metrics().gauge("websocket_connections");
     sockets.increment(1);
-    let (sink, mut stream) = socket.split();
-    let (words, queued) = mpsc::channel(MAX_QUEUED);
-    let (bulk, pieces) = mpsc::channel(MAX_PIECES);
-    let outbox = Outbox { words, bulk };
-    let writer = tokio::spawn(write(sink, queued, pieces));
-    let admitted = greeted(&gateway, &mut stream, visitor).await;
-    match admitted {
-        Ok((admitted, guest, hello)) => {
-            let _ = outbox.words.send(text(hello)).await;
-            let words = outbox.words.clone();
-            let close = match guest {
-                Guest::Client => client(gateway, admitted, outbox, &mut stream).await,
-                Guest::Bridge(carries) => {
-                    bridge::serve(&gateway, &admitted, carries, outbox.words, &mut stream).await
+    let outbox = socket.outbox.clone();
+    let (stream, pulse) = (&mut socket.incoming, &socket.pulse);
+    let close = match greeted(&gateway, stream, visitor).await {
+        Ok((admitted, Guest::Brought(brought), hello)) => {
+            // Before the greeting: who is greeted can rely on it that the session has the tools.
+            match gateway.nodes.bring(*brought, outbox.clone()) {
+                Ok(node) => {
+                    let _ = outbox.words.send(text(hello)).await;
+                    node::serve_brought(&gateway, &admitted, &node, outbox, stream, pulse).await
                 }
-                Guest::Node(name, offer) => {
-                    node::serve(&gateway, &admitted, name, *offer, outbox, &mut stream).await
+                Err(error) => {
+                    let close = closing(CloseCode::Policy, &error.message);
+                    let failed = Response::failed(hello.id, methods::shape(error));
+                    let _ = outbox.words.send(text(failed)).await;
+                    Some(close)
                 }
-            };
-            if let Some(close) = close {
-                let _ = words.try_send(Message::Close(Some(close)));
             }
         }
-        Err((id, error)) => {
-            let code = match Code::from_number(error.code) {
-                Some(Code::Unauthenticated) => CLOSE_UNAUTHENTICATED,
-                Some(Code::Unavailable) => close_code::AGAIN,
-                _ => close_code::POLICY,
-            };
-            let reason = error.message.clone();
-            let response = Response::failed(id.unwrap_or_default(), error);
-            let _ = outbox.words.try_send(text(response));
-            let _ = outbox
-                .words
-                .try_send(Message::Close(Some(closing(code, &reason))));
+        Ok((admitted, guest, hello)) => {
+            let _ = outbox.words.send(text(hello)).await;
+            match guest {
+                Guest::Client => client(gateway, admitted, outbox.words, stream, pulse).await,
+                Guest::Bridge(carries) => {
+                    let words = outbox.words;
+                    bridge::serve(&gateway, &admitted, carries, words, stream, pulse).await
+                }
+                Guest::Brought(_) => None, // served above
+                Guest::Node(name, offer) => {
+                    node::serve(&gateway, &admitted, name, *offer, outbox, stream, pulse).await
+                }
+            }
         }
-    }
-    // A peer that does not read does not keep a socket that was closed.
-    let mut writer = writer;
-    if timeout(CLOSED_WITHIN, &mut writer).await.is_err() {
-        writer.abort();
-    }
+        Err(Ended::Refused((id, error), code)) => {
+            let close = closing(code, &error.message);
+            let response = Response::failed(id.unwrap_or_default(), error);
+            let _ = outbox.words.send(text(response)).await;
+            Some(close)
+        }
+        Err(Ended::Closed(close)) => close,
+    };
+    socket.close(close).await;
     sockets.decrement(1);
+}
+
+/// How a socket ended that was not let in.
+enum Ended {
+    /// It was refused, and is closed with this code.
+    Refused(connect::Refused, CloseCode),
+    /// The peer closed it, or it is closed with this.
+    Closed(Option<CloseFrame>),
+}
+
+impl From<connect::Refused> for Ended {
+    fn from(refused: connect::Refused) -> Self {
+        let code = match Code::from_number(refused.1.code) {
+            Some(Code::Unauthenticated) => CLOSE_UNAUTHENTICATED.into(),
+            Some(Code::Unavailable) => CloseCode::Again,
+            _ => CloseCode::Policy,
+        };
+        Self::Refused(refused, code)
+    }
 }
 
 /// Waits for `connect`, and lets the peer in or says why not.
 async fn greeted(
     gateway: &Gateway,
-    stream: &mut (impl StreamExt<Item = Result<Message, axum::Error>> + Unpin),
+    stream: &mut Incoming,
     visitor: Visitor,
-) -> Result<(Admitted, Guest, Response), connect::Refused> {
+) -> Result<(Admitted, Guest, Response), Ended> {
     let Visitor {
         client,
         token,
@@ -160,38 +166,45 @@ async fn greeted(
         .as_deref()
         .is_some_and(|token| gateway.doorman.recognises(token));
     let unknown = (!known).then(|| gateway.socket_lobby.enter(client));
-    let evicted = async {
+    let mut evicted = pin!(async {
         match &unknown {
             Some(seat) => seat.evicted().await,
             None => std::future::pending().await,
         }
-    };
-    let refused = |code, message: &str| (None, ErrorShape::new(code, message));
-    let first = tokio::select! {
-        biased;
-        first = timeout(manyhands_wire::CONNECT_WITHIN, stream.next()) => first,
-        () = evicted => {
-            let message = "too many sockets have not sent `connect`, and this one had waited longest; connect again";
-            return Err(refused(Code::Unavailable, message));
-        }
-    };
-    match first {
-        Ok(Some(Ok(Message::Text(text)))) => {
-            let admitted = connect::admit(gateway, &text, client, token).await?;
-            if let Some(seat) = seat {
-                seat.admitted();
+    });
+    let refused = |code, message: &str| Ended::from((None, ErrorShape::new(code, message)));
+    let until = Instant::now() + manyhands_wire::CONNECT_WITHIN;
+    loop {
+        let next = tokio::select! {
+            biased;
+            next = timeout_at(until, stream.next()) => next,
+            () = &mut evicted => {
+                let message = "too many sockets have not sent `connect`, and this one had waited longest; connect again";
+                return Err(refused(Code::Unavailable, message));
             }
-            Ok(admitted)
+        };
+        match next {
+            Ok(Some(Ok(Message::Text(text)))) => {
+                let admitted = connect::admit(gateway, &text, client, token).await?;
+                if let Some(seat) = seat {
+                    seat.admitted();
+                }
+                return Ok(admitted);
+            }
+            // The pong is written when the next frame is read.
+            Ok(Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)))) => {}
+            Ok(Some(Ok(Message::Binary(_)))) => {
+                let message = "the first message must be the request `connect`, as text";
+                let error = ErrorShape::new(Code::NotConnected, message);
+                return Err(Ended::Refused((None, error), CloseCode::Unsupported));
+            }
+            Ok(Some(Ok(Message::Close(_))) | None) => return Err(Ended::Closed(None)),
+            Ok(Some(Err(error))) => return Err(Ended::Closed(violation(&error))),
+            Err(_) => {
+                let message = "no `connect` came within 15 seconds";
+                return Err(refused(Code::BadConnect, message));
+            }
         }
-        Ok(Some(Ok(_))) => Err(refused(
-            Code::NotConnected,
-            "the first frame must be the request `connect`",
-        )),
-        Ok(_) => Err(refused(Code::BadConnect, "no `connect` came")),
-        Err(_) => Err(refused(
-            Code::BadConnect,
-            "no `connect` came within 15 seconds",
-        )),
     }
 }
 
@@ -200,95 +213,88 @@ async fn greeted(
 async fn client(
     gateway: Arc<Gateway>,
     admitted: Admitted,
-    outbox: Outbox,
-    stream: &mut (impl StreamExt<Item = Result<Message, axum::Error>> + Unpin),
+    outbox: mpsc::Sender<Message>,
+    stream: &mut Incoming,
+    pulse: &Pulse,
 ) -> Option<CloseFrame> {
     let runs = Arc::new(Runs::default());
     let house = gateway.clone();
     let (minds, caller, words) = (
         gateway.minds().clone(),
         admitted.caller.clone(),
-        outbox.words.clone(),
+        outbox.clone(),
     );
     let mut session = Session {
         gateway,
         admitted,
-        outbox: outbox.words,
+        outbox,
         open: JoinSet::new(),
+        waiting: VecDeque::new(),
         runs: runs.clone(),
         watches: Arc::default(),
     };
     tokio::select! {
-        close = session.run(stream) => close,
+        close = session.run(stream, pulse) => close,
         () = chat::forward(&minds, &caller, &words, &runs) => None,
         () = lists::forward(&house, &caller, &words) => None,
     }
 }
 
-/// Writes what is queued, words before pieces of files; a reader too slow for one of them is
-/// given up.
-async fn write(
-    mut sink: SplitSink<WebSocket, Message>,
-    mut words: mpsc::Receiver<Message>,
-    mut pieces: mpsc::Receiver<Message>,
-) {
-    loop {
-        let message = tokio::select! {
-            biased;
-            word = words.recv() => word,
-            Some(piece) = pieces.recv() => Some(piece),
-        };
-        let Some(message) = message else { break };
-        let last = matches!(message, Message::Close(_));
-        let sent = timeout(SLOW, sink.send(message)).await;
-        if last || !matches!(sent, Ok(Ok(()))) {
-            break;
-        }
-    }
-}
-
+/// One client. Every request is answered, however many it sends without reading: requests beyond
+/// [`MAX_OPEN_REQUESTS`] wait, and beyond what is read ahead they wait in TCP, so that the client is slowed down and
+/// memory stays bounded.
+///
+/// Not reading cannot block a request for good. None of a client's methods needs a further frame of the same socket to
+/// end: each has a deadline of its own, and its answer waits only for the client to read, which the writer (a task of
+/// its own) gives up after 30 seconds without progress. Reading ahead is for what may come behind the waiting requests:
+/// pings and Close. Nodes and bridges are different: what they send are mostly *answers* to the gateway, for which
+/// its open calls wait, so theirs is never limited by how many calls are open; it is taken one message at a time.
 struct Session {
     gateway: Arc<Gateway>,
     admitted: Admitted,
     outbox: mpsc::Sender<Message>,
     open: JoinSet<()>,
+    /// What was read while as many were open as may be, oldest first.
+    waiting: VecDeque<Utf8Bytes>,
     runs: Arc<Runs>,
     watches: Arc<Watches>,
 }
 
 impl Session {
     /// Serves until the peer goes, or says why the socket is closed.
-    async fn run(
-        &mut self,
-        stream: &mut (impl StreamExt<Item = Result<Message, axum::Error>> + Unpin),
-    ) -> Option<CloseFrame> {
+    async fn run(&mut self, stream: &mut Incoming, pulse: &Pulse) -> Option<CloseFrame> {
         let mut pings = interval(PING);
         pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut heard = Instant::now();
         let (gateway, admitted) = (self.gateway.clone(), self.admitted.clone());
         let mut lapsed = pin!(gateway.doorman.lapsed(&admitted));
         let stopping = gateway.stopping();
         let (mut changes, mut news) = (gateway.nodes.changes(), gateway.nodes.news());
         loop {
+            while self.open.len() < MAX_OPEN_REQUESTS
+                && let Some(text) = self.waiting.pop_front()
+            {
+                self.take(&text);
+            }
+            let reads = self.reads_on();
             tokio::select! {
-                message = stream.next() => {
-                    heard = Instant::now();
-                    match message {
-                        Some(Ok(Message::Text(text))) => self.take(&text),
-                        Some(Ok(Message::Binary(_))) => return Some(closing(close_code::UNSUPPORTED, "no transfer was given to this socket")),
-                        Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
-                        Some(Ok(Message::Close(_)) | Err(_)) | None => return None,
-                    }
-                }
+                message = stream.next(), if reads => match message {
+                    Some(Ok(Message::Text(text))) => self.waiting.push_back(text),
+                    Some(Ok(Message::Binary(_))) => return Some(closing(CloseCode::Unsupported, "no transfer was given to this socket")),
+                    Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => {}
+                    Some(Ok(Message::Close(_))) | None => return None,
+                    Some(Err(error)) => return violation(&error),
+                },
                 _ = pings.tick() => {
-                    if heard.elapsed() > DEAD {
-                        return None;
+                    match reads {
+                        true if pulse.silent_for() > DEAD => return None,
+                        true => {}
+                        false => pulse.not_listening(),
                     }
                     let _ = self.outbox.try_send(Message::Ping(Default::default()));
                 }
-                ended = &mut lapsed => return Some(closing(CLOSE_UNAUTHENTICATED, &ended.message)),
+                ended = &mut lapsed => return Some(closing(CLOSE_UNAUTHENTICATED.into(), &ended.message)),
                 Some(_) = self.open.join_next(), if !self.open.is_empty() => {}
-                () = stopping.cancelled(), if self.open.is_empty() => return Some(closing(close_code::RESTART, "the gateway is stopping")),
+                () = stopping.cancelled(), if self.open.is_empty() => return Some(closing(CloseCode::Restart, "the gateway is stopping")),
                 Ok(()) = changes.changed() => self.tell(&ToolsChangedEvent {}),
                 told = news.recv() => {
                     if let Ok(told) = told {
@@ -300,22 +306,27 @@ impl Session {
         }
     }
 
+    /// Whether there is room for what the client sends next.
+    fn reads_on(&self) -> bool {
+        let bytes: usize = self.waiting.iter().map(|text| text.len()).sum();
+        self.waiting.len() < MAX_OPEN_REQUESTS && bytes < READ_AHEAD
+    }
+
     fn take(&mut self, frame: &str) {
+        let outbox = self.outbox.clone();
         let request = match Frame::decode(frame) {
             Ok(Frame::Req(request)) => request,
             Ok(Frame::Res(_) | Frame::Evt(_)) => return, // nothing was asked of this peer
-            Err(error) => return self.answer(Response::failed("", error)),
+            Err(error) => {
+                let answer = text(Response::failed("", error));
+                self.open.spawn(async move {
+                    let _ = outbox.send(answer).await; // the peer may have gone
+                });
+                return;
+            }
         };
-        if self.open.len() >= MAX_OPEN {
-            let error = ErrorShape::new(
-                Code::Unavailable,
-                format!("{MAX_OPEN} requests are open on this socket; wait for one to end"),
-            );
-            return self.answer(Response::failed(request.id, error));
-        }
         let (gateway, admitted) = (self.gateway.clone(), self.admitted.clone());
-        let (outbox, runs) = (self.outbox.clone(), self.runs.clone());
-        let watches = self.watches.clone();
+        let (runs, watches) = (self.runs.clone(), self.watches.clone());
         self.open.spawn(async move {
             let id = request.id.clone();
             let peer = Peer {
@@ -365,22 +376,8 @@ impl Session {
             });
         }
     }
-
-    /// Answers at once, or not at all: a peer with a full queue reads nothing anyway.
-    fn answer(&self, response: Response) {
-        let _ = self.outbox.try_send(text(response));
-    }
 }
 
 fn text(response: Response) -> Message {
     Message::Text(Frame::Res(response).encode().into())
-}
-
-fn closing(code: u16, reason: &str) -> CloseFrame {
-    // A close frame carries at most 123 bytes of reason.
-    let end = reason.floor_char_boundary(reason.len().min(120));
-    CloseFrame {
-        code,
-        reason: reason[..end].into(),
-    }
 }

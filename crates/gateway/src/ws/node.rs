@@ -4,7 +4,6 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::ws::{CloseFrame, Message, close_code};
 use futures_util::StreamExt;
 use manyhands_core::NodeId;
 use manyhands_wire::{
@@ -14,10 +13,14 @@ use manyhands_wire::{
     TransferCompleteParams, TransferDoneParams, TransferMetaParams,
 };
 use serde_json::Value;
-use tokio::time::{Instant, MissedTickBehavior, interval};
+use tokio::time::{MissedTickBehavior, interval};
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
 use super::methods::{shape, tools, value};
-use super::{DEAD, PING, closing, text};
+use super::socket::{Incoming, Pulse, closing, violation};
+use super::{DEAD, PING, text};
 use crate::doorman::Admitted;
 use crate::gateway::Gateway;
 use crate::nodes::{FromNode, Node, Offer, Outbox};
@@ -32,14 +35,15 @@ pub(super) async fn serve(
     name: NodeId,
     offer: Offer,
     outbox: Outbox,
-    stream: &mut (impl StreamExt<Item = Result<Message, axum::Error>> + Unpin),
+    stream: &mut Incoming,
+    pulse: &Pulse,
 ) -> Option<CloseFrame> {
     let own = !admitted.caller.is_owner() && !gateway.doorman.is_passing(admitted.token);
     let token = own.then_some(admitted.token);
     let joined = gateway.nodes.join(name, offer, token, outbox.clone());
     let node = match joined {
         Ok(node) => node,
-        Err(error) => return Some(closing(close_code::AGAIN, &error.text())),
+        Err(error) => return Some(closing(CloseCode::Again, &error.text())),
     };
     tracing::info!(node = %node.id(), "a node connected");
     let session = NodeSession {
@@ -47,10 +51,34 @@ pub(super) async fn serve(
         admitted,
         node: &node,
         outbox: &outbox,
+        brought: false,
     };
-    let close = session.run(stream).await;
+    let close = session.run(stream, pulse).await;
     gateway.nodes.leave(&node);
     tracing::info!(node = %node.id(), why = node.why(), "a node went");
+    close
+}
+
+/// Serves what was brought along for a session until its editor goes, or says why its socket is closed.
+pub(super) async fn serve_brought(
+    gateway: &Arc<Gateway>,
+    admitted: &Admitted,
+    node: &Arc<Node>,
+    outbox: Outbox,
+    stream: &mut Incoming,
+    pulse: &Pulse,
+) -> Option<CloseFrame> {
+    tracing::info!(server = %node.id(), "an editor connected an MCP server to its session");
+    let session = NodeSession {
+        gateway,
+        admitted,
+        node,
+        outbox: &outbox,
+        brought: true,
+    };
+    let close = session.run(stream, pulse).await;
+    gateway.nodes.take_away(node);
+    tracing::info!(server = %node.id(), "an editor disconnected an MCP server");
     close
 }
 
@@ -59,29 +87,27 @@ struct NodeSession<'a> {
     admitted: &'a Admitted,
     node: &'a Arc<Node>,
     outbox: &'a Outbox,
+    /// It has tools for one session, and answers calls of them only.
+    brought: bool,
 }
 
 impl NodeSession<'_> {
-    async fn run(
-        &self,
-        stream: &mut (impl StreamExt<Item = Result<Message, axum::Error>> + Unpin),
-    ) -> Option<CloseFrame> {
+    async fn run(&self, stream: &mut Incoming, pulse: &Pulse) -> Option<CloseFrame> {
         let mut pings = interval(PING);
         pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut heard = Instant::now();
         let mut lapsed = pin!(self.gateway.doorman.lapsed(self.admitted));
         let mut closing_time = pin!(self.closing_time());
         loop {
             tokio::select! {
                 biased;
-                ended = &mut lapsed => return Some(closing(CLOSE_UNAUTHENTICATED, &ended.message)),
+                ended = &mut lapsed => return Some(closing(CLOSE_UNAUTHENTICATED.into(), &ended.message)),
                 () = self.node.gone().cancelled() => {
-                    return Some(closing(close_code::POLICY, self.node.why().unwrap_or("gone")));
+                    return Some(closing(CloseCode::Policy, self.node.why().unwrap_or("gone")));
                 }
-                () = &mut closing_time => return Some(closing(close_code::RESTART, "the gateway is stopping")),
+                () = &mut closing_time => return Some(closing(CloseCode::Restart, "the gateway is stopping")),
                 () = self.outbox.words.closed() => return None,
                 _ = pings.tick() => {
-                    if heard.elapsed() > DEAD {
+                    if pulse.silent_for() > DEAD {
                         return None;
                     }
                     let _ = self.outbox.words.try_send(Message::Ping(Default::default()));
@@ -90,11 +116,12 @@ impl NodeSession<'_> {
                     match message {
                         Some(Ok(Message::Text(text))) => self.take(&text).await,
                         Some(Ok(Message::Binary(frame))) => self.node.sent(frame).await,
-                        Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
-                        Some(Ok(Message::Close(_)) | Err(_)) | None => return None,
+                        Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => {}
+                        Some(Ok(Message::Close(_))) | None => return None,
+                        Some(Err(error)) => return violation(&error),
                     }
                     // Only now: taking it may have waited for a slow file.
-                    heard = Instant::now();
+                    pulse.not_listening();
                 }
             }
         }
@@ -155,7 +182,11 @@ impl NodeSession<'_> {
 
     async fn request(&self, request: Request) -> Result<Value, ErrorShape> {
         let Request { method, params, .. } = request;
-        let method = Method::from_name(&method).filter(|method| method.open_to_nodes());
+        let open = |method: &Method| match self.brought {
+            true => matches!(method, Method::Connect | Method::ToolResult),
+            false => method.open_to_nodes(),
+        };
+        let method = Method::from_name(&method).filter(open);
         let node = self.node;
         let wanted = match method {
             Some(Method::ToolsList) => return value(&tools(self.gateway, self.admitted)),

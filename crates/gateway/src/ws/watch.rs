@@ -8,7 +8,6 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use axum::extract::ws::Message;
 use manyhands_config::Decision;
 use manyhands_core::{AgentId, CallRequest, ErrorCode, Invoke as _, Question, ToolError};
 use manyhands_guard::{RedactStream, Redactor};
@@ -16,10 +15,11 @@ use manyhands_wire::{ErrorShape, Payload, ProcessOutputEvent, ProcessWatchParams
 use serde_json::{Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::time::sleep;
+use tokio_tungstenite::tungstenite::Message;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::MAX_QUEUED;
 use super::methods::shape;
+use super::socket::MAX_QUEUED;
 use crate::doorman::Admitted;
 use crate::gateway::Gateway;
 use crate::nodes::Watched;

@@ -1,29 +1,37 @@
 //! `acp`: an agent of a gateway on standard input and output, for editors.
 
+mod servers;
+
+use std::collections::HashMap;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use manyhands_acp::{Answer, Command, House, Listed, Page, Sent, Told, serve};
+use futures_util::future::{join_all, try_join_all};
+use manyhands_acp::{Answer, Command, House, Listed, McpProgram, Page, Sent, Told, serve};
 use manyhands_core::{AgentId, Envelope, ErrorCode, Timestamp, ToolError};
 use manyhands_gateway::slash_commands;
+use manyhands_guard::Supervisor;
 use manyhands_wire::{
-    ChatEventPayload, ChatMessage, ChatSendParams, ChatSendResult, ChatState, ChatStopParams,
-    ChatToolEvent, Event, Params, Payload, SessionHistoryParams, SessionHistoryResult,
-    SessionsListParams, SessionsListResult,
+    ADDITION_SESSION, ChatEventPayload, ChatMessage, ChatSendParams, ChatSendResult, ChatState,
+    ChatStopParams, ChatToolEvent, ConnectParams, Event, Params, Payload, SessionHistoryParams,
+    SessionHistoryResult, SessionsListParams, SessionsListResult,
 };
 use serde::de::DeserializeOwned;
 use serde_json::json;
-use tokio::sync::mpsc;
+use tokio::sync::{Mutex, mpsc};
 use tokio::time::{Instant, sleep};
 
 use super::call::segment;
 use crate::args::Acp;
 use crate::ground::Ground;
+use crate::lending;
 use crate::output::{Done, Failure};
 use crate::remote::text;
 use crate::socket::{Heard, Socket};
+use servers::Running;
 
 /// How long a gateway that went away is waited for.
 const COMES_BACK_WITHIN: Duration = Duration::from_secs(600);
@@ -36,14 +44,20 @@ const EARLIER: (usize, u32) = (2_000, 500);
 
 /// Serves until the editor closes its end.
 pub async fn run(acp: Acp, ground: &Ground) -> Done {
-    let there = There {
+    let there = Arc::new(There {
         ground: ground.clone(),
         agent: acp.agent,
         session: acp.session,
-    };
+        supervisor: lending::supervisor(ground)?,
+    });
     there.dial().await.map_err(|e| Failure(words(&e)))?; // a gateway that is not there is said at once
+    let editors = Arc::new(Editors {
+        there: there.clone(),
+        servers: Mutex::default(),
+    });
     let pipes = (tokio::io::stdin(), tokio::io::stdout());
-    let served = serve(Arc::new(there), ground.here()?, pipes).await;
+    let served = serve(editors.clone(), ground.here()?, pipes).await;
+    editors.end().await;
     served.map_err(Failure)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -54,25 +68,35 @@ struct There {
     agent: AgentId,
     /// The one session of all, where one was named.
     session: Option<String>,
+    /// Starts the editor's MCP servers.
+    supervisor: Supervisor,
 }
 
 impl There {
     async fn dial(&self) -> Result<Socket, Envelope> {
+        self.connect(None).await
+    }
+
+    /// Dials with another greeting than a client's, or with that.
+    async fn connect(&self, greeting: Option<&ConnectParams>) -> Result<Socket, Envelope> {
         // A gateway that was started again may listen elsewhere.
         let remote = self.ground.remote().map_err(|failure| {
             Envelope::from(Err(ToolError::new(ErrorCode::Unavailable, failure.0)))
         })?;
-        Socket::open(remote.url(), remote.token()).await
+        match greeting {
+            Some(greeting) => Socket::open_as(remote.url(), remote.token(), greeting).await,
+            None => Socket::open(remote.url(), remote.token()).await,
+        }
     }
 
     /// Dials until the gateway is back.
-    async fn redial(&self) -> Result<Socket, String> {
+    async fn redial(&self, greeting: Option<&ConnectParams>) -> Result<Socket, String> {
         let until = Instant::now() + COMES_BACK_WITHIN;
         let (mut wait, longest) = AGAIN;
         loop {
             sleep(wait).await;
             wait = (wait * 2).min(longest);
-            match self.dial().await {
+            match self.connect(greeting).await {
                 Ok(socket) => return Ok(socket),
                 Err(gone) if is_outage(&gone) && Instant::now() < until => {}
                 Err(gone) => return Err(words(&gone)),
@@ -181,8 +205,55 @@ async fn heard(event: Event, send: &ChatSendParams, told: &mpsc::Sender<Told>) -
     end
 }
 
+/// The gateway and what was started here for an editor's sessions.
+struct Editors {
+    there: Arc<There>,
+    /// The MCP servers of each session, by its key.
+    servers: Mutex<HashMap<String, Vec<Running>>>,
+}
+
+impl Editors {
+    /// Ends all that was started.
+    async fn end(&self) {
+        let all = std::mem::take(&mut *self.servers.lock().await);
+        join_all(all.into_values().flatten().map(Running::stop)).await;
+    }
+}
+
 #[async_trait]
-impl House for There {
+impl House for Editors {
+    async fn equip(
+        &self,
+        session: &str,
+        cwd: &Path,
+        servers: Vec<McpProgram>,
+    ) -> Result<(), String> {
+        self.close(session).await; // a session that is loaded again gets the servers of the new request
+        if servers.is_empty() {
+            return Ok(());
+        }
+        // An older gateway would take them for machines, and give their tools to everybody.
+        let gateway = self.there.dial().await.map_err(|e| words(&e))?;
+        if !gateway.knows(ADDITION_SESSION) {
+            let why = "the gateway is older than this program and takes no MCP servers of an editor; update it";
+            return Err(why.to_owned());
+        }
+        let start = |server| Running::start(&self.there, session, cwd, server);
+        let started = try_join_all(servers.into_iter().map(start)).await?;
+        let before = self
+            .servers
+            .lock()
+            .await
+            .insert(session.to_owned(), started);
+        join_all(before.into_iter().flatten().map(Running::stop)).await;
+        Ok(())
+    }
+
+    async fn close(&self, session: &str) {
+        let ended = self.servers.lock().await.remove(session);
+        join_all(ended.into_iter().flatten().map(Running::stop)).await;
+    }
+
     fn commands(&self) -> Vec<Command> {
         let known = slash_commands().map(|(word, usage, about)| Command {
             name: word.to_owned(),
@@ -193,12 +264,18 @@ impl House for There {
     }
 
     async fn open(&self) -> Result<String, String> {
-        Ok(match &self.session {
+        Ok(match &self.there.session {
             Some(key) if key.starts_with("agent:") => key.clone(),
-            Some(key) => format!("agent:{}:{key}", self.agent),
+            Some(key) => format!("agent:{}:{key}", self.there.agent),
             None => {
-                let id = self.ground.ids.next::<uuid::Uuid>().simple().to_string();
-                format!("agent:{}:acp-{id}", self.agent)
+                let id = self
+                    .there
+                    .ground
+                    .ids
+                    .next::<uuid::Uuid>()
+                    .simple()
+                    .to_string();
+                format!("agent:{}:acp-{id}", self.there.agent)
             }
         })
     }
@@ -213,7 +290,7 @@ impl House for There {
                 limit: Some(page),
                 before,
             };
-            let part: SessionHistoryResult = self.ask(&params).await?;
+            let part: SessionHistoryResult = self.there.ask(&params).await?;
             count += part.messages.len();
             pages.push(part.messages);
             before = part.next_before;
@@ -229,7 +306,7 @@ impl House for There {
             offset: Some(offset),
             limit: Some(PAGE),
         };
-        let part: SessionsListResult = self.ask(&params).await?;
+        let part: SessionsListResult = self.there.ask(&params).await?;
         let more = u64::from(offset) + (part.sessions.len() as u64) < part.count;
         let sessions = part.sessions.into_iter().map(|entry| Listed {
             title: entry.label,
@@ -252,13 +329,13 @@ impl House for There {
         let send = ChatSendParams {
             session_key: session.to_owned(),
             message,
-            run_id: Some(self.ground.ids.next::<uuid::Uuid>().to_string()),
+            run_id: Some(self.there.ground.ids.next::<uuid::Uuid>().to_string()),
         };
-        let mut socket = self.dial().await.map_err(|e| words(&e))?;
+        let mut socket = self.there.dial().await.map_err(|e| words(&e))?;
         loop {
-            match self.over(&mut socket, &send, &told).await {
+            match self.there.over(&mut socket, &send, &told).await {
                 Ok(end) => return end,
-                Err(_) => socket = self.redial().await?,
+                Err(_) => socket = self.there.redial(None).await?,
             }
         }
     }
@@ -267,7 +344,7 @@ impl House for There {
         let stop = ChatStopParams {
             session_key: session.to_owned(),
         };
-        let stopped = self.ask::<_, serde_json::Value>(&stop).await;
+        let stopped = self.there.ask::<_, serde_json::Value>(&stop).await;
         if let Err(why) = stopped {
             tracing::warn!(why, "the turn was not stopped");
         }
@@ -281,7 +358,7 @@ impl House for There {
             Answer::Deny => ("deny", "once"),
         };
         let path = format!("/api/approvals/{}", segment(approval));
-        let remote = self.ground.remote().map_err(|e| e.0)?;
+        let remote = self.there.ground.remote().map_err(|e| e.0)?;
         let decision = json!({ "decision": decision, "scope": scope });
         let decided = remote.expect_post(&path, &decision).await;
         decided.map(drop).map_err(|e| e.0)

@@ -31,6 +31,7 @@ fn decide(
         arguments: Some(arguments),
         taint,
         reach: &Reach::ANY,
+        session: None,
         replies: false,
     })
 }
@@ -443,10 +444,26 @@ fn an_agents_own_rules_narrow_and_never_widen() {
             arguments: Some(&arguments),
             taint: &Taint::NONE,
             reach: &Reach::ANY,
+            session: None,
             replies: false,
         });
         let said = (verdict.decision, verdict.rule.to_string(), verdict.network);
         assert_eq!(said, (expect, rule, network), "{agent} {tool} {x}");
+    }
+}
+
+#[test]
+fn a_tool_of_one_session_is_there_in_its_turns_only_whatever_the_rules_allow() {
+    let (engine, main) = (rules(json!([{ "decision": "allow" }])), AgentId::main());
+    let mut spec = ToolSpec::new("acp-notes__echo", "test").effects(Effects::READS);
+    spec.audience.session = Some("agent:main:a".into());
+    for caller in [testing::owner(), testing::client("laptop", &["*"])] {
+        let denied = |session| {
+            let question = Question::available(&caller, &main, &spec);
+            engine.authorize(question.in_session(session)).is_denied()
+        };
+        assert!(!denied(Some("agent:main:a")), "the control");
+        assert!(denied(Some("agent:main:b")) && denied(None));
     }
 }
 

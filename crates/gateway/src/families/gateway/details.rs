@@ -141,7 +141,9 @@ impl Details {
     ) -> Vec<&'a ToolSpec> {
         let may = |spec: &ToolSpec| {
             let question = Question::available(&context.caller, &context.agent, spec);
-            let question = question.within(&context.reach);
+            let question = question
+                .within(&context.reach)
+                .in_session(context.lineage.last().map(String::as_str));
             spec.works_in(context.place.as_deref()) && self.finder.allows(question)
         };
         if let Some(tool) = catalogue.resolve(item) {

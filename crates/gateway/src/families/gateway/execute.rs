@@ -441,6 +441,7 @@ impl Hands {
             arguments: Some(arguments),
             taint: &self.taint(),
             reach: &Reach::ANY,
+            session: None,
             replies: false,
         });
         Ok(verdict.refused(tool.spec())?.decision == Decision::Ask)

@@ -110,6 +110,7 @@ pub async fn show(
         discover: &agent.discover,
         only: None,
         place: None,
+        session: None,
     };
     let catalogue = gateway.path.catalogue();
     let tools = |wanted: Reach| -> Vec<String> {
