@@ -1,9 +1,11 @@
 //! The daemon's life: first start, settings, second daemons, listening, stopping.
 
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::process::{Child, Stdio};
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal};
 use serde_json::{Value, json};
 
 use crate::harness::{Daemon, Gateway, Home, eventually, tree, up};
@@ -467,6 +469,41 @@ fn every_limit_that_needs_no_restart_holds_at_once() {
         gateway.call("gsv__ReadFile", json!({}));
         gateway.daemon.log.wait_for("DEBUG");
     }
+}
+
+/// A process that does not outlive its test.
+struct Bound(Child);
+
+impl Drop for Bound {
+    fn drop(&mut self) {
+        let _ = self.0.kill(); // it may have ended
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_signal_ends_it_also_when_nobody_reads_its_log_any_more() {
+    let home = Home::new();
+    let mut command = up(&home);
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut bound = Bound(command.spawn().expect("the gateway"));
+    let child = &mut bound.0;
+    let mut first = String::new();
+    BufReader::new(child.stdout.take().expect("its output"))
+        .read_line(&mut first)
+        .expect("its first line");
+    assert!(first.contains(" is up at "), "{first}");
+    drop(child.stderr.take()); // with the reader of its output gone too, every write fails
+    rustix::process::kill_process(Pid::from_child(child), Signal::TERM).expect("a live process");
+    let mut ended = None;
+    eventually("it ends", || {
+        ended = child.try_wait().expect("its state");
+        ended.is_some()
+    });
+    assert!(ended.expect("its end").success(), "{ended:?}");
 }
 
 #[test]

@@ -26,6 +26,8 @@ pub async fn run(up: Up, ground: &Ground) -> Done {
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
+        // It reports a failed write on standard error itself, and panics when nobody reads that any more.
+        .log_internal_errors(false)
         .with_ansi(std::io::stderr().is_terminal());
     match settings.log.format {
         LogFormat::Json => log.json().init(),
