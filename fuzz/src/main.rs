@@ -1,11 +1,11 @@
-//! Feeds one target of `manyhands_gateway::fuzz` with libFuzzer; `FUZZ_TARGET` says which.
+//! Feeds one target of `manyhands_api::fuzz` with libFuzzer; `FUZZ_TARGET` says which.
 #![no_main]
 
 use std::path::Path;
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use manyhands_gateway::fuzz::TARGETS;
+use manyhands_api::fuzz::TARGETS;
 
 struct Chosen {
     target: fn(&[u8], &Path),

@@ -14,7 +14,7 @@ const MAX_MESSAGE: usize = 4_000;
 impl Gateway {
     /// Answers an approval request. "Always" adds the rule that was shown to config.toml first, so that
     /// nothing is approved for longer than is on record.
-    pub(crate) async fn decide(
+    pub async fn decide(
         &self,
         caller: &Caller,
         id: ApprovalId,

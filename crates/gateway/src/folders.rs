@@ -4,10 +4,10 @@ use std::path::{Path as FilePath, PathBuf};
 
 use manyhands_config::Settings;
 
-use crate::gateway::StartError;
+use crate::start_error::StartError;
 
 /// Refuses folders for tools that would let them at the gateway's own files.
-pub(crate) fn keep_apart(home: &FilePath, settings: &Settings) -> Result<(), StartError> {
+pub fn keep_apart(home: &FilePath, settings: &Settings) -> Result<(), StartError> {
     let home = full(home);
     let default = |chosen: &Option<PathBuf>, name: &str| {
         full(
@@ -40,7 +40,7 @@ pub(crate) fn keep_apart(home: &FilePath, settings: &Settings) -> Result<(), Sta
 }
 
 /// The same for the folders that may be read beside those.
-pub(crate) fn keep_roots_apart(home: &FilePath, settings: &Settings) -> Result<(), StartError> {
+pub fn keep_roots_apart(home: &FilePath, settings: &Settings) -> Result<(), StartError> {
     let home = full(home);
     let mut roots = settings.tools.read_file.roots.iter();
     roots.try_for_each(|root| apart("tools.read_file.roots", &full(FilePath::new(root)), &home))?;

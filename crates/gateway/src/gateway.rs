@@ -1,130 +1,40 @@
 //! The gateway put together: store, path, doorman, settings.
 
-use std::collections::BTreeMap;
-use std::path::{Path as FilePath, PathBuf};
-use std::sync::{Arc, OnceLock, Weak};
+use std::path::Path as FilePath;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use manyhands_agent::Minds;
-use manyhands_config::{ConfigError, ConfigFile};
+use manyhands_agent_services::{People, Post, Thinkers};
+use manyhands_config::ConfigFile;
 use manyhands_core::{
     CallRequest, Caller, Catalogue, Clock, Ids, Invoke, NodeId, Outcome, Role, Secret, ToolError,
 };
-use manyhands_guard::{Lobby, PrivateFileError, Redactor};
-use manyhands_path::{Parts, Path};
+use manyhands_federation::oauth_guests::Guests;
+use manyhands_federation::servers::{Servers, is_client_id};
+use manyhands_guard::{Lobby, Redactor};
+use manyhands_host::LiveSettings;
+use manyhands_host::artifacts::Shelf;
+use manyhands_host::workspace::Workspace;
+use manyhands_jobs::Cron;
+use manyhands_messaging::Chats;
+use manyhands_node_registry::Nodes;
+use manyhands_path::Path;
 use manyhands_store::{
     AuditEntry, AuditKind, AuditStatus, Durability, NodeRecord, Store, StoreError,
 };
+use manyhands_tools::Families;
 use manyhands_wire::{NodeExecEventParams, NodeForgetResult};
 use serde_json::Value;
+use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
-use crate::artifacts::Shelf;
-use crate::chats::{Chats, ChatsParts};
-use crate::cron::{Cron, CronParts};
-use crate::doctor::Doctor;
-use crate::doorman::{Admitted, Doorman};
-use crate::families::gateway::{Scripts, resources::Resources};
-use crate::families::{Families, People};
-use crate::finder::{Finder, FinderParts};
-use crate::folders::keep_apart;
-use crate::guests::Guests;
-use crate::home::{self, CONFIG_FILE};
-use crate::host::{Host, HostParts};
-use crate::http::{Links, Listening};
-use crate::minds::{self, Kin, Post, Thinkers};
-use crate::nodes::Nodes;
-use crate::nodes::transfer::Transfers;
-use crate::reconfigure::{quotas, rules};
-use crate::servers::{Servers, ServersParts, is_client_id};
-use crate::settings::LiveSettings;
-use crate::web::Web;
-use crate::workspace::Workspace;
-
-/// How many connections there may be that have not shown a valid token, in total and of one address.
-/// Well below the 1,024 descriptors that a process usually has.
-const UNKNOWN_CONNECTIONS: (usize, usize) = (512, 256);
-/// How many of them may be sockets: each may send a whole frame before it has to show a token.
-const UNKNOWN_SOCKETS: (usize, usize) = (128, 96);
-
-/// Why a gateway did not start.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// The settings are wrong.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// The store did not open.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// A private file of the home is not there or not private.
-    #[error(transparent)]
-    Private(#[from] PrivateFileError),
-    /// The owner's token file holds something else.
-    #[error("{} does not hold a token; remove it and start again to get a new one", .path.display())]
-    OwnerToken {
-        /// Where it is.
-        path: PathBuf,
-    },
-    /// A rule's pattern did not compile.
-    #[error("a policy rule holds a wrong pattern: {0}")]
-    Policy(String),
-    /// A folder for tools holds the gateway's own files, or lies among them.
-    #[error("{key}: {} holds the gateway's own files in {} or its program, or lies among them; choose a folder apart from both", .folder.display(), .home.display())]
-    Folder {
-        /// Which setting.
-        key: &'static str,
-        /// The folder.
-        folder: PathBuf,
-        /// The gateway's home.
-        home: PathBuf,
-    },
-    /// One folder for tools lies in another, and could be swapped from there.
-    #[error("{key}: {} lies in {other}, where programs could put another in its place; choose folders apart", .folder.display())]
-    Nested {
-        /// Which setting.
-        key: &'static str,
-        /// The setting of the folder around it.
-        other: &'static str,
-        /// The folder.
-        folder: PathBuf,
-    },
-    /// The owner's certificates cannot be used.
-    #[error("egress.ca_file {}: {why}", .path.display())]
-    Certificates {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        why: String,
-    },
-    /// A folder that the tools of this machine work in cannot be opened.
-    #[error(
-        "a folder for the tools of this machine cannot be opened: {source}; see workspace_root, file_cache_dir and file_state_dir"
-    )]
-    Host {
-        /// Why.
-        source: std::io::Error,
-    },
-    /// The address cannot be listened on.
-    #[error("{0}")]
-    Listen(String),
-}
-
-/// What a gateway is opened with.
-pub struct Options {
-    /// Where everything is kept.
-    pub home: PathBuf,
-    /// Time.
-    pub clock: Arc<dyn Clock>,
-    /// Ids and randomness.
-    pub ids: Ids,
-    /// The vault's passphrase, when it has one.
-    pub passphrase: Option<Secret>,
-    /// The environment the gateway was started in; tools see only what is named to them.
-    pub environment: BTreeMap<String, String>,
-    /// Where word vectors for discovery are, unless the settings say so.
-    pub vectors: Option<PathBuf>,
-}
+use crate::announcement::announcement;
+use crate::auth::{Admitted, Doorman};
+use crate::finding::Finding;
+use crate::listening::Listening;
+use crate::login_links::Links;
 
 /// The assembled gateway. Faces hold it and ask its path.
 pub struct Gateway {
@@ -140,255 +50,68 @@ pub struct Gateway {
     pub clock: Arc<dyn Clock>,
     /// Ids.
     pub ids: Ids,
-    pub(crate) families: Families,
+    /// The built-in tools and what they use.
+    pub families: Families,
     /// Machines that lend their hands.
-    pub(crate) nodes: Arc<Nodes>,
+    pub nodes: Arc<Nodes>,
     /// MCP servers and accounts of services.
-    pub(crate) servers: Arc<Servers>,
+    pub servers: Arc<Servers>,
     /// Those who come with tokens that others made.
-    pub(crate) guests: Guests,
+    pub guests: Guests,
     /// The models there are now.
-    pub(crate) thinkers: Arc<Thinkers>,
-    minds: Arc<OnceLock<Minds>>,
-    pub(crate) catalogue: Arc<ArcSwap<Catalogue>>,
-    redactor: Arc<ArcSwap<Redactor>>,
-    owner_token: Secret,
-    pub(crate) config: ConfigFile,
-    listening: OnceLock<Listening>,
-    stopping: CancellationToken,
+    pub thinkers: Arc<Thinkers>,
+    pub(crate) minds: Arc<OnceLock<Minds>>,
+    /// The catalogue of all tools.
+    pub catalogue: Arc<ArcSwap<Catalogue>>,
+    pub(crate) redactor: Arc<ArcSwap<Redactor>>,
+    pub(crate) owner_token: Secret,
+    /// The file of the settings.
+    pub config: ConfigFile,
+    pub(crate) listening: OnceLock<Listening>,
+    pub(crate) stopping: CancellationToken,
     /// Links that log a browser in, once.
     pub(crate) links: Links,
-    /// Looks whether all is in order.
-    pub(crate) doctor: Doctor,
+    /// The last findings of a check, and when they were made.
+    pub findings: Mutex<Option<(Duration, Vec<Finding>)>>,
     /// Connections that have not shown a valid token.
-    pub(crate) lobby: Arc<Lobby>,
+    pub lobby: Arc<Lobby>,
     /// Sockets that have not sent `connect`.
-    pub(crate) socket_lobby: Arc<Lobby>,
+    pub socket_lobby: Arc<Lobby>,
 }
 
 impl Gateway {
-    /// Opens a home, creating what is not there yet.
-    pub async fn open(options: Options) -> Result<Arc<Self>, StartError> {
-        let Options {
-            home,
-            clock,
-            ids,
-            passphrase,
-            environment,
-            vectors,
-        } = options;
-        let store = Store::open(&home, clock.clone(), ids.clone(), passphrase).await?;
-        let config = ConfigFile::new(home.join(CONFIG_FILE));
-        config.create()?;
-        let (settings, _) = config.load()?;
-        store.limit(quotas(&settings));
-        let doorman = Doorman::open(
-            store.tokens().clone(),
-            clock.clone(),
-            ids.clone(),
-            settings.limits.failed_logins,
-        )
-        .await?;
-        let owner_token = home::owner_token(&home, &doorman, &*clock).await?;
-        let live = LiveSettings::new(settings.clone());
-        keep_apart(&home, &settings)?;
-        trust_own(settings.egress.ca_file.as_deref())?;
-        let host_failed = |source| StartError::Host { source };
-        let artifacts = store.artifacts().clone();
-        let redactor = Arc::new(ArcSwap::from_pointee(Redactor::new(&[])));
-        let host = Host::open(HostParts {
-            home: &home,
-            environment,
-            settings: live.clone(),
-            artifacts,
-            clock: clock.clone(),
-            redactor: redactor.clone(),
-        })
-        .map_err(host_failed)?;
-        let catalogue: Arc<ArcSwap<Catalogue>> = Arc::default();
-        let nodes = Nodes::open(
-            store.nodes().clone(),
-            catalogue.clone(),
-            clock.clone(),
-            ids.clone(),
-        );
-        let nodes = Arc::new(nodes.await?);
-        let web = Web::new(&live, host.clone(), store.vault().clone());
-        let servers = Servers::open(ServersParts {
-            store: &store,
-            host: host.clone(),
-            web: web.clone(),
-            clock: clock.clone(),
-            ids: ids.clone(),
-            settings: live.clone(),
-            catalogue: catalogue.clone(),
-            nodes: nodes.clone(),
-        });
-        let servers = servers.await?;
-        let workspace = Workspace::new(&store, clock.clone(), live.clone());
-        let minds: Arc<OnceLock<Minds>> = Arc::default();
-        let kin = Arc::new(Kin::open(&store).await?);
-        let thinkers = Thinkers::open(&settings, &store, &kin, clock.clone(), ids.clone()).await?;
-        let thinkers = Arc::new(thinkers);
-        let post = Post {
-            mail: store.mail().clone(),
-            minds: minds.clone(),
-            settings: live.clone(),
-            kin,
-            clock: clock.clone(),
-            ids: ids.clone(),
-        };
-        let stopping = CancellationToken::new();
-        let cron = Cron::new(CronParts {
-            records: store.cron().clone(),
-            minds: minds.clone(),
-            kin: post.kin.clone(),
-            workspace: workspace.clone(),
-            settings: live.clone(),
-            clock: clock.clone(),
-            ids: ids.clone(),
-            stopping: stopping.clone(),
-        });
-        let shelf = Shelf::new(&store, live.clone(), redactor.clone(), clock.clone());
-        let resources = Resources::new(store.collections().clone(), live.clone(), redactor.clone());
-        let late_path: Arc<OnceLock<Weak<Path>>> = Arc::default();
-        let finder = Finder::new(FinderParts {
-            catalogue: catalogue.clone(),
-            servers: servers.clone(),
-            resources: resources.clone(),
-            workspace: workspace.clone(),
-            nodes: nodes.clone(),
-            settings: live.clone(),
-            clock: clock.clone(),
-            vectors: settings.discovery.vectors.clone().or(vectors),
-            path: late_path.clone(),
-        });
-        let scripts = Scripts {
-            pool: host.scripts(clock.clone()),
-            shelf: shelf.clone(),
-            catalogue: catalogue.clone(),
-            servers: servers.clone(),
-            path: late_path.clone(),
-        };
-        let people = People::new(host.state().jail(), clock.clone(), ids.clone());
-        if let Err(error) = people.contacts.prepare() {
-            tracing::warn!(%error, "the files of contacts could not be created");
-        }
-        let chats = Chats::open(ChatsParts {
-            store: &store,
-            settings: live.clone(),
-            web: web.clone(),
-            shelf: shelf.clone(),
-            people: people.clone(),
-            minds: minds.clone(),
-            clock: clock.clone(),
-            ids: ids.clone(),
-            stopping: stopping.clone(),
-        });
-        let chats = chats.await?;
-        chats.carry_for(&people, &cron);
-        let families = Families {
-            minds: minds.clone(),
-            blobs: store.blobs().clone(),
-            post,
-            people,
-            shelf,
-            resources,
-            finder,
-            scripts,
-            cron,
-            chats,
-            connections: Arc::new(store.connections().clone()),
-            thinkers: thinkers.clone(),
-            transfers: Transfers::new(nodes.clone(), workspace.clone()),
-            workspace,
-            nodes: nodes.clone(),
-            web,
-            host,
-            ids: ids.clone(),
-        };
-        catalogue.store(Arc::new(families.catalogue(&live, &catalogue)));
-        let rules =
-            rules(&settings, &families.post.kin).map_err(|e| StartError::Policy(e.to_string()))?;
-        let path = Path::new(Parts {
-            catalogue: catalogue.clone(),
-            store: store.clone(),
-            clock: clock.clone(),
-            ids: ids.clone(),
-            redactor: redactor.clone(),
-            limits: settings.limits.clone(),
-            policy: settings.policy,
-        })
-        .map_err(|e| StartError::Policy(e.to_string()))?;
-        path.reconfigure(settings.limits, rules);
-        let path = Arc::new(path);
-        let _ = late_path.set(Arc::downgrade(&path)); // set here and nowhere else
-        let gateway = Arc::new(Self {
-            store,
-            path,
-            doorman,
-            settings: live,
-            clock,
-            ids,
-            families,
-            nodes,
-            servers,
-            guests: Guests::default(),
-            thinkers,
-            minds,
-            catalogue,
-            redactor,
-            owner_token,
-            config,
-            listening: OnceLock::new(),
-            stopping,
-            links: Links::default(),
-            doctor: Doctor::default(),
-            lobby: Lobby::new(UNKNOWN_CONNECTIONS.0, UNKNOWN_CONNECTIONS.1),
-            socket_lobby: Lobby::new(UNKNOWN_SOCKETS.0, UNKNOWN_SOCKETS.1),
-        });
-        gateway.learn_secrets().await?;
-        gateway.teach_of_logins();
-        gateway.close_interrupted_calls().await?;
-        let (thinkers, workspace) = (&gateway.thinkers, &gateway.families.workspace);
-        let minds = minds::minds(&gateway, thinkers.clone(), workspace.clone());
-        let _ = gateway.minds.set(minds); // set here and nowhere else
-        gateway.servers.take_over(&gateway.settings).await;
-        Ok(gateway)
-    }
-
     /// The agents' workspaces.
-    pub(crate) fn workspace(&self) -> &Workspace {
+    pub fn workspace(&self) -> &Workspace {
         &self.families.workspace
     }
 
     /// The artifacts.
-    pub(crate) fn shelf(&self) -> &Shelf {
+    pub fn shelf(&self) -> &Shelf {
         &self.families.shelf
     }
 
     /// The post between agents.
-    pub(crate) fn post(&self) -> &Post {
+    pub fn post(&self) -> &Post {
         &self.families.post
     }
 
     /// Contacts, and what is to be done for them.
-    pub(crate) fn people(&self) -> &People {
+    pub fn people(&self) -> &People {
         &self.families.people
     }
 
     /// Chats on platforms.
-    pub(crate) fn chats(&self) -> &Chats {
+    pub fn chats(&self) -> &Chats {
         &self.families.chats
     }
 
     /// The jobs of this gateway.
-    pub(crate) fn cron(&self) -> &Cron {
+    pub fn cron(&self) -> &Cron {
         &self.families.cron
     }
 
     /// The minds of this gateway.
-    pub(crate) fn minds(&self) -> &Minds {
+    pub fn minds(&self) -> &Minds {
         self.minds.get().expect("an open gateway has its minds")
     }
 
@@ -398,7 +121,7 @@ impl Gateway {
     }
 
     /// The file of the settings.
-    pub(crate) fn config_file(&self) -> &ConfigFile {
+    pub fn config_file(&self) -> &ConfigFile {
         &self.config
     }
 
@@ -407,7 +130,8 @@ impl Gateway {
         self.listening.get().copied()
     }
 
-    pub(crate) fn listens_on(&self, listening: Listening) {
+    /// Records where it listens, once.
+    pub fn listens_on(&self, listening: Listening) {
         let _ = self.listening.set(listening); // said once, by the daemon
     }
 
@@ -429,6 +153,19 @@ impl Gateway {
         }
     }
 
+    /// A link that logs a browser in, once: its path and fragment.
+    pub fn login_link(&self) -> String {
+        let bytes: [u8; 24] = self.ids.random();
+        let code: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        self.links.add(&code, self.clock.now().0);
+        format!("/login#code={code}")
+    }
+
+    /// Uses the code of a login link up; whether it was good.
+    pub fn use_link(&self, code: &str) -> bool {
+        self.links.take(code, self.clock.now().0)
+    }
+
     /// A token for this machine's own node: it holds as long as this gateway runs.
     pub fn own_node_token(&self, node: &NodeId) -> Secret {
         let name = self.nodes.present_name(node);
@@ -437,14 +174,14 @@ impl Gateway {
 
     /// Takes news of a program in the background of a node. What has ended is told in the
     /// conversation that started it, once, before the node hears that it was taken.
-    pub(crate) async fn take_news(
+    pub async fn take_news(
         &self,
         node: &NodeId,
         told: NodeExecEventParams,
     ) -> Result<bool, ToolError> {
         let kept = self.nodes.tell(node, told).await;
         let (new, news) = kept.map_err(|e| ToolError::internal(e.to_string()))?;
-        if let Some(announcement) = minds::announcement(&news) {
+        if let Some(announcement) = announcement(&news) {
             let (key, run, input, origin) = announcement;
             let sent = self.minds().send(&key, Some(run), input, &origin).await;
             if let Err(error) = sent {
@@ -456,7 +193,7 @@ impl Gateway {
     }
 
     /// Forgets a node, and takes its own token back.
-    pub(crate) async fn forget_node(
+    pub async fn forget_node(
         &self,
         caller: &Caller,
         id: &str,
@@ -471,7 +208,7 @@ impl Gateway {
     }
 
     /// Takes a node's own token back; whether it was connected.
-    pub(crate) async fn revoke_node(&self, caller: &Caller, id: &str) -> Result<bool, ToolError> {
+    pub async fn revoke_node(&self, caller: &Caller, id: &str) -> Result<bool, ToolError> {
         let record = self.nodes.on_record(id)?;
         self.revoke_node_token(&record).await?;
         let disconnected = self
@@ -504,29 +241,13 @@ impl Gateway {
         Ok(())
     }
 
-    /// Tokens that come while it runs are cut out of results like any other secret.
-    fn teach_of_logins(self: &Arc<Self>) {
-        let gateway = Arc::downgrade(self);
-        self.servers.oauth().teaches(Box::new(move || {
-            let gateway = gateway.upgrade();
-            Box::pin(async move {
-                if let Some(Err(error)) = match &gateway {
-                    Some(gateway) => Some(gateway.learn_secrets().await),
-                    None => None,
-                } {
-                    tracing::error!(%error, "a new token could not be told to the redactor");
-                }
-            })
-        }));
-    }
-
     /// What cuts every secret there is out of texts.
-    pub(crate) fn redactor(&self) -> Arc<Redactor> {
+    pub fn redactor(&self) -> Arc<Redactor> {
         self.redactor.load_full()
     }
 
     /// Cuts every secret there is out of a value.
-    pub(crate) fn redact(&self, value: &mut Value) {
+    pub fn redact(&self, value: &mut Value) {
         self.redactor.load().value(value);
     }
 
@@ -540,22 +261,6 @@ impl Gateway {
             ..AuditEntry::new(AuditKind::Event, self.clock.now())
         };
         self.store.audit().record(entry, Durability::OnDisk).await
-    }
-
-    /// Calls that a crash cut off are closed in the audit as what they are: of unknown outcome.
-    async fn close_interrupted_calls(&self) -> Result<(), StoreError> {
-        for begun in self.store.audit().unfinished().await? {
-            tracing::warn!(tool = begun.entry.tool, call = ?begun.entry.call, "a call was cut off by a crash; its outcome is not known");
-            let entry = AuditEntry {
-                at: self.clock.now(),
-                kind: AuditKind::Finished,
-                status: AuditStatus::Error,
-                code: "interrupted".to_owned(),
-                ..begun.entry
-            };
-            self.store.audit().record(entry, Durability::OnDisk).await?;
-        }
-        Ok(())
     }
 
     /// Fires when the gateway is on its way down.
@@ -586,17 +291,4 @@ impl Gateway {
         let flushed = self.doorman.flush().await.and(self.nodes.flush().await);
         self.store.close().await.and(flushed)
     }
-}
-
-/// Trusts the certificates that the owner names, before anything is asked over TLS.
-fn trust_own(path: Option<&FilePath>) -> Result<(), StartError> {
-    let Some(path) = path else {
-        return Ok(());
-    };
-    let read = std::fs::read(path).map_err(|error| error.to_string());
-    let trusted = read.and_then(|pem| manyhands_guard::trust(&pem));
-    trusted.map_err(|why| StartError::Certificates {
-        path: path.to_owned(),
-        why,
-    })
 }

@@ -6,8 +6,8 @@ use manyhands_core::{Clock, Pattern, Role, Secret};
 use manyhands_guard::{create_private, read_private};
 use manyhands_store::{TokenRecord, parse_token};
 
-use crate::doorman::{Doorman, NewToken};
-use crate::gateway::StartError;
+use crate::auth::{Doorman, NewToken};
+use crate::start_error::StartError;
 
 /// The owner's settings.
 pub const CONFIG_FILE: &str = "config.toml";
@@ -15,7 +15,7 @@ pub const CONFIG_FILE: &str = "config.toml";
 pub const OWNER_TOKEN_FILE: &str = "owner.token";
 
 /// The owner's token: read from its file, or made at the first start.
-pub(crate) async fn owner_token(
+pub async fn owner_token(
     home: &Path,
     doorman: &Doorman,
     clock: &dyn Clock,

@@ -1,47 +1,38 @@
-//! The daemon: the tool families put into one catalogue, the path over them, and the
-//! faces through which it is asked.
+//! The assembled gateway: the parts of the lower crates put together, who may come in, and what changes while it runs.
 //!
-//! - [`Gateway`] is the assembled thing: store, path, doorman, settings
-//! - [`daemon`] listens, serves and stops
-//! - [`http`], [`ws`] and [`mcp`] are the faces; none runs a tool by itself
-//! - [`families`] are the tools, one file each
+//! - [`Gateway`] is the assembled thing: store, path, auth, settings
+//! - [`Doorman`] checks tokens, creates and revokes them
+//! - [`listing`] is the catalogue as the faces show it
 
+mod agent_env;
+mod announcement;
 mod approvals;
-mod artifacts;
-mod chats;
-mod cron;
-pub mod daemon;
-pub mod doctor;
-mod doorman;
-mod families;
-mod finder;
+mod auth;
+mod channel_login;
+mod delete_session;
+mod finding;
 mod folders;
-#[doc(hidden)]
-pub mod fuzz;
 mod gateway;
-mod guests;
 mod home;
-mod host;
-pub mod http;
-mod listing;
-pub mod mcp;
-mod minds;
-mod nodes;
+mod listening;
+pub mod listing;
+mod login_links;
 mod one_off;
-mod reception;
+mod open;
+pub mod provider_presets;
 mod reconfigure;
 mod reference;
-mod servers;
-mod settings;
-mod web;
-mod workspace;
-pub mod ws;
+mod skills;
+mod start_error;
 
-pub use doorman::{Admitted, Doorman, NewToken};
-pub use gateway::{Gateway, Options, StartError};
+pub use auth::{Admitted, Doorman, Failed, NewToken, origin};
+pub use channel_login::Credentials;
+pub use finding::{Finding, State};
+pub use gateway::Gateway;
 pub use home::{CONFIG_FILE, OWNER_TOKEN_FILE};
+pub use listening::Listening;
 pub use listing::ToolListing;
-pub use manyhands_agent::slash_commands;
+pub use one_off::Stores;
+pub use open::Options;
 pub use reference::reference;
-pub use servers::{SERVER_VARIABLES, find_program};
-pub use settings::LiveSettings;
+pub use start_error::StartError;

@@ -7,12 +7,12 @@ use futures_util::future::BoxFuture;
 use manyhands_core::{CallContext, CallRequest, Invoke as _, Outcome, Tool, ToolError, ToolSpec};
 use serde_json::{Value, json};
 
-use crate::doorman::Admitted;
+use crate::auth::Admitted;
 use crate::gateway::Gateway;
 
 /// What a one-off call does to what is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stores {
+pub enum Stores {
     /// It adds something, so it needs room.
     More,
     /// It only removes something, so it is allowed when storage is full.
@@ -45,7 +45,7 @@ impl Tool for OneOff {
 impl Gateway {
     /// Does `work` as a call of `request.tool`: with the rights, rules, approvals, budget and audit of
     /// that tool. The request's arguments are what rules and the owner see.
-    pub(crate) async fn invoke_once(
+    pub async fn invoke_once(
         &self,
         asker: &Admitted,
         request: CallRequest,

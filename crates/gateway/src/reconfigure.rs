@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use manyhands_agent_services::Kin;
 use manyhands_config::{Changes, ConfigError, Settings, diff};
 use manyhands_core::{AgentId, Caller, ErrorCode, ToolError};
 use manyhands_path::{AgentRules, Authorizer, RootOf};
@@ -11,11 +12,10 @@ use serde_json::Value;
 
 use crate::folders::keep_roots_apart;
 use crate::gateway::Gateway;
-use crate::minds::Kin;
 
 /// What decisions are made from: the owner's rules and those of agents. A spawned agent is bound by the
 /// rules and the mode of the agent that it goes back to.
-pub(crate) fn rules(settings: &Settings, kin: &Arc<Kin>) -> Result<Authorizer, String> {
+pub fn rules(settings: &Settings, kin: &Arc<Kin>) -> Result<Authorizer, String> {
     let own = settings.agents.iter();
     let own: BTreeMap<AgentId, AgentRules> = own
         .map(|(agent, said)| {
@@ -35,7 +35,7 @@ pub(crate) fn rules(settings: &Settings, kin: &Arc<Kin>) -> Result<Authorizer, S
 }
 
 /// How much may be stored.
-pub(crate) fn quotas(settings: &Settings) -> Quotas {
+pub fn quotas(settings: &Settings) -> Quotas {
     let limits = &settings.limits;
     Quotas {
         workspace_bytes: limits.workspace_bytes,
@@ -68,7 +68,7 @@ impl Gateway {
     }
 
     /// The same for what only this machine decides, once that was seen to; nothing takes a value out.
-    pub(crate) async fn set_local(
+    pub async fn set_local(
         &self,
         caller: &Caller,
         path: &str,
@@ -170,7 +170,7 @@ fn may_set(path: &str) -> Result<(), ToolError> {
         .hint("edit config.toml on that machine, or run `manyhands config set` there"))
 }
 
-pub(crate) fn config_refusal(error: &ConfigError) -> ToolError {
+pub fn config_refusal(error: &ConfigError) -> ToolError {
     match error {
         ConfigError::Changed { .. } => ToolError::new(ErrorCode::Conflict, error.to_string()),
         ConfigError::Invalid { .. } | ConfigError::Path(_) | ConfigError::Value { .. } => {

@@ -5,10 +5,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use manyhands_api::daemon::Ready;
 use manyhands_config::{NodeSandbox, Settings, Tls};
 use manyhands_core::NodeId;
 use manyhands_gateway::StartError;
-use manyhands_gateway::daemon::Ready;
 use manyhands_guard::Supervisor;
 use manyhands_node::{NodeLog, NodeOptions, SandboxMode};
 use rustls::pki_types::CertificateDer;

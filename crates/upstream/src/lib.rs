@@ -28,6 +28,7 @@ mod lines;
 mod listen;
 mod message;
 mod news;
+mod outcome;
 mod pin;
 mod server;
 mod speak;
@@ -40,6 +41,7 @@ pub use error::{RpcError, UpstreamError};
 pub use headers::{decoded, expected};
 pub use hooks::{Ask, Hooks, all_capabilities};
 pub use news::News;
+pub use outcome::outcome;
 pub use pin::{REQUEST, difference, fingerprint};
 pub use server::{
     Bounds, Credentials, Dialect, Ground, NoCredentials, Server, Timeouts, Transport,

@@ -11,8 +11,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::future::{join_all, try_join_all};
 use manyhands_acp::{Answer, Command, House, Listed, McpProgram, Page, Sent, Told, serve};
+use manyhands_agent::slash_commands;
 use manyhands_core::{AgentId, Envelope, ErrorCode, Timestamp, ToolError};
-use manyhands_gateway::slash_commands;
 use manyhands_guard::Supervisor;
 use manyhands_wire::{
     ADDITION_SESSION, ChatEventPayload, ChatMessage, ChatSendParams, ChatSendResult, ChatState,

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
+use manyhands_api::doctor::{Finding, State, chats, machine};
 use manyhands_gateway::OWNER_TOKEN_FILE;
-use manyhands_gateway::doctor::{Finding, State, chats, machine};
 use manyhands_store::{HomeLock, StoreError};
 
 use crate::ground::Ground;

@@ -3,8 +3,8 @@
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
+use manyhands_api::daemon::{self, Ready};
 use manyhands_config::LogFormat;
-use manyhands_gateway::daemon::{self, Ready};
 use manyhands_gateway::{CONFIG_FILE, Options};
 use tracing_subscriber::EnvFilter;
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use manyhands_acp::McpProgram;
 use manyhands_core::{ErrorCode, NodeId, OsEntropy, ToolError};
-use manyhands_gateway::{SERVER_VARIABLES, find_program};
+use manyhands_federation::servers::{SERVER_VARIABLES, find_program};
 use manyhands_upstream::{
     Ground as Below, Hooks, Server, Speak as _, Timeouts, Transport, Upstream, UpstreamError,
 };

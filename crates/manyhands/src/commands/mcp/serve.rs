@@ -12,10 +12,10 @@ use futures_util::StreamExt;
 use futures_util::stream::unfold;
 use manyhands_core::Envelope;
 use manyhands_gateway::ToolListing;
-use manyhands_gateway::mcp::{
-    self, Changes, ErrorData, Extensions, Hands, RequestContext, RoleServer,
-};
 use manyhands_guard::{Body, Egress, FetchLimits, GatewayClient, HeaderMap, HeaderValue, Method};
+use manyhands_mcp_server::{
+    Changes, ErrorData, Extensions, Hands, RequestContext, RoleServer, serve_stdio,
+};
 use serde_json::Value;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
@@ -91,7 +91,7 @@ pub async fn run(ground: &Ground, profile: Option<&str>) -> Done {
     // It is open before the client can list anything, so that no change falls in between.
     let first = feed.open().await;
     let following = tokio::spawn(async move { feed.follow(first, &tell).await });
-    let served = mcp::serve_stdio(There {
+    let served = serve_stdio(There {
         remote,
         profile: shown,
         changes,

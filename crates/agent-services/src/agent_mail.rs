@@ -1,0 +1,190 @@
+//! Messages between agents, carried from where they wait into the main session of whom they are for.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use manyhands_agent::{Input, Minds, Missed, Origin, SessionKey, Whose};
+use manyhands_core::{
+    AgentId, CallId, Clock, ErrorCode, Ids, Taint, Timestamp, TokenId, ToolError,
+};
+use manyhands_host::LiveSettings;
+use manyhands_store::{AgentMail, AgentMessage, Full, StoreError};
+use serde::{Deserialize, Serialize};
+
+use crate::spawned_agents::Kin;
+
+/// How many messages may wait for one agent.
+const MAX_QUEUED: i64 = 1_000;
+/// How many messages two agents may send each other in a minute, both directions together.
+const PAIR_A_MINUTE: i64 = 10;
+/// How many are carried in one go.
+const PAGE: u32 = 16;
+
+/// A message as it is kept: the words, and by whose token they were sent.
+#[derive(Serialize, Deserialize)]
+struct Letter {
+    token: Option<TokenId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    person: Option<String>,
+    #[serde(default)]
+    tainted: Taint,
+    text: String,
+}
+
+/// The post between agents.
+#[derive(Clone)]
+pub struct Post {
+    /// The stored messages.
+    pub mail: AgentMail,
+    /// The running agents, once the gateway is assembled.
+    pub minds: Arc<OnceLock<Minds>>,
+    /// The settings in force.
+    pub settings: LiveSettings,
+    /// Spawned agents.
+    pub kin: Arc<Kin>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Ids.
+    pub ids: Ids,
+}
+
+impl Post {
+    /// Takes a message: it is on disk when this returns, and carried when there is room.
+    pub async fn send(
+        &self,
+        origin: &Origin,
+        sender: AgentId,
+        recipient: AgentId,
+        text: String,
+    ) -> Result<(), ToolError> {
+        let now = self.clock.now();
+        let letter = Letter {
+            token: origin.token,
+            person: origin.person.clone(),
+            tainted: origin.tainted.clone(),
+            text,
+        };
+        let body =
+            serde_json::to_string(&letter).map_err(|e| ToolError::internal(e.to_string()))?;
+        let message = AgentMessage {
+            id: self.ids.next::<CallId>().to_string(),
+            sender,
+            recipient,
+            body,
+            at: now,
+        };
+        let since = Timestamp(now.0 - 60_000);
+        let main = SessionKey::main(&message.recipient);
+        let taken = self
+            .mail
+            .send(&message, main.as_str(), MAX_QUEUED, PAIR_A_MINUTE, since);
+        taken.await.map_err(unkept)?.map_err(|full| {
+            let (what, hint) = match full {
+                Full::Queue => (
+                    format!(
+                        "{MAX_QUEUED} messages wait for {} already",
+                        message.recipient
+                    ),
+                    "send again when it has read some",
+                ),
+                Full::Pair => (
+                    format!(
+                        "{} and {} sent each other {PAIR_A_MINUTE} messages in a minute already",
+                        message.sender, message.recipient
+                    ),
+                    "put more into one message, or wait a minute",
+                ),
+            };
+            ToolError::new(ErrorCode::RateLimited, what)
+                .hint(hint)
+                .retry_after(Duration::from_secs(60))
+        })?;
+        if let Err(error) = self.carry(&message.recipient).await {
+            tracing::warn!(%error, agent = %message.recipient, "a message waits");
+        }
+        Ok(())
+    }
+
+    /// Carries what waits for an agent into its main session, as long as there is room. A message
+    /// counts as read when the turn it starts is on disk; carried twice, it starts one turn.
+    async fn carry(&self, agent: &AgentId) -> Result<(), ToolError> {
+        let Some(minds) = self.minds.get() else {
+            return Ok(());
+        };
+        let key = SessionKey::main(agent);
+        loop {
+            let waiting = self.mail.waiting(agent, PAGE).await.map_err(unkept)?;
+            if waiting.is_empty() {
+                return Ok(());
+            }
+            for message in waiting {
+                let letter: Letter = serde_json::from_str(&message.body)
+                    .map_err(|e| ToolError::internal(format!("a message is damaged: {e}")))?;
+                let origin = Origin {
+                    token: letter.token,
+                    person: letter.person,
+                    place: None,
+                    name: message.sender.to_string(),
+                    trusted: false,
+                    depth: 0,
+                    tainted: letter.tainted,
+                    job: None,
+                    lineage: Vec::new(),
+                };
+                let run = Some(format!("mail-{}", message.id));
+                match minds
+                    .send(&key, run, Input::text(letter.text), &origin)
+                    .await
+                {
+                    Ok(_) => {}
+                    Err(error) if error.code == ErrorCode::Unauthenticated => {
+                        tracing::warn!(from = %message.sender, to = %agent, "a message was left out: the token by which it was sent is no longer good");
+                    }
+                    Err(error) if error.code == ErrorCode::RateLimited => return Ok(()),
+                    Err(error) => return Err(error),
+                }
+                let read = [message.id];
+                let noted = self.mail.read(&read, self.clock.now()).await;
+                noted.map_err(unkept)?;
+            }
+        }
+    }
+
+    /// Carries what waits from before, and goes on whenever a main session has room again.
+    pub async fn go_round(self) {
+        let Some(minds) = self.minds.get() else {
+            return;
+        };
+        let mut ends = minds.listen(Whose::Ends);
+        let mut agents = self.everybody();
+        loop {
+            for agent in agents {
+                if let Err(error) = self.carry(&agent).await {
+                    tracing::warn!(%error, %agent, "messages wait");
+                }
+            }
+            agents = match ends.next().await {
+                Ok(event) if event.session.is_main() => vec![event.session.agent().clone()],
+                Ok(_) => Vec::new(),
+                Err(Missed(_)) => self.everybody(),
+            };
+        }
+    }
+
+    /// Every agent there is.
+    pub fn everybody(&self) -> Vec<AgentId> {
+        let settings = self.settings.current();
+        let mut all = self.kin.names();
+        all.push(AgentId::main());
+        all.extend(settings.agents.keys().cloned());
+        all
+    }
+}
+
+fn unkept(error: StoreError) -> ToolError {
+    let code = match error {
+        StoreError::Full => ErrorCode::StorageFull,
+        _ => ErrorCode::Unavailable,
+    };
+    ToolError::new(code, format!("the messages: {error}"))
+}

@@ -1,0 +1,230 @@
+//! Memory of agents: who may look through what, and the files in which they write down what they
+//! are to remember.
+//!
+//! Nobody has to tell when such a file is written: before a search the list of files is held
+//! against what was read of them, and only what changed is read.
+
+use std::collections::BTreeMap;
+
+use manyhands_agent::{Minds, Recollection};
+use manyhands_core::{AgentId, Caller, Role, Timestamp, ToolError};
+use manyhands_host::LiveSettings;
+use manyhands_host::workspace::tree_of;
+use manyhands_store::{Blobs, Mark, Memory, MemoryScope, Piece, PieceSource, StoreError};
+use object_store::path::Path as Key;
+use object_store::{ObjectMeta, ObjectStoreExt as _};
+
+use crate::session_access::{part_of, session_key};
+
+/// The file of lasting memories.
+const MAIN_FILE: &str = "MEMORY.md";
+/// The folder of the others, one a day.
+const FOLDER: &str = "memory";
+/// How many files of one workspace are looked at, the last by name first.
+const MAX_FILES: usize = 2_000;
+/// The largest file that is read.
+const MAX_FILE: u64 = 1024 * 1024;
+/// About how many bytes of a file are found together.
+const PIECE: usize = 1_500;
+
+/// What searching stands on.
+pub struct Library<'a> {
+    /// The running agents.
+    pub minds: &'a Minds,
+    /// The search index.
+    pub memory: Memory,
+    /// The blob store.
+    pub blobs: &'a Blobs,
+    /// The settings in force.
+    pub settings: &'a LiveSettings,
+}
+
+/// What somebody may look through: the owner everything, or one agent's; a client what was said in
+/// its own sessions with one agent.
+pub fn scope(
+    caller: &Caller,
+    agent: Option<&AgentId>,
+    settings: &LiveSettings,
+) -> Result<MemoryScope, ToolError> {
+    let main = AgentId::main();
+    session_key(caller, &main, "main")?; // refuses whoever has no sessions
+    match (caller.rights.role, agent) {
+        (Role::Owner, None) => Ok(MemoryScope::All),
+        (Role::Owner, Some(agent)) => Ok(MemoryScope::Agent {
+            agent: agent.clone(),
+            tree: tree_of(&settings.current(), agent),
+        }),
+        _ => {
+            let agent = agent.unwrap_or(&main);
+            let own = part_of(caller);
+            Ok(MemoryScope::Sessions {
+                agent: agent.clone(),
+                prefix: format!("agent:{agent}:{own}"),
+            })
+        }
+    }
+}
+
+impl Library<'_> {
+    /// Looks for words; files that changed are read first.
+    pub async fn search(
+        &self,
+        question: &str,
+        scope: &MemoryScope,
+        everybody: &[AgentId],
+        limit: u32,
+    ) -> Result<Recollection, ToolError> {
+        match scope {
+            MemoryScope::Sessions { .. } => {}
+            MemoryScope::Agent { tree, .. } => self.read_files(tree).await.map_err(unread)?,
+            MemoryScope::All => {
+                for agent in everybody {
+                    let tree = tree_of(&self.settings.current(), agent);
+                    self.read_files(&tree).await.map_err(unread)?;
+                }
+            }
+        }
+        self.minds.search(question, scope, limit).await
+    }
+
+    /// Reads what changed among the memory files of a workspace.
+    async fn read_files(&self, tree: &AgentId) -> Result<(), StoreError> {
+        let _reading = self.memory.reading().await;
+        let home = format!("agents/{tree}/");
+        let known: BTreeMap<String, String> =
+            self.memory.read_under(&home).await?.into_iter().collect();
+        let blobs = self.blobs.scoped(&Key::parse(&home).map_err(wrong)?)?;
+        let there = files(&blobs, &home).await?;
+        for key in known.keys() {
+            if !there.iter().any(|file| file.location.as_ref() == key) {
+                let path = key.strip_prefix(&home).unwrap_or(key);
+                self.memory.replace(tree, path, None, key, &[]).await?;
+            }
+        }
+        for file in there {
+            let version = version(&file);
+            let key = file.location.to_string();
+            if known.get(&key) == Some(&version) {
+                continue;
+            }
+            let pieces = match blobs.get(&file.location).await {
+                Ok(found) => {
+                    let bytes = found.bytes().await?;
+                    let text = String::from_utf8_lossy(&bytes);
+                    pieces(tree, key.strip_prefix(&home).unwrap_or(&key), &file, &text)
+                }
+                Err(object_store::Error::NotFound { .. }) => continue, // deleted just now
+                Err(error) => return Err(error.into()),
+            };
+            let path = key.strip_prefix(&home).unwrap_or(&key);
+            let mark = Mark::blob(&key, &version);
+            let taken = self.memory.replace(tree, path, Some(&mark), &key, &pieces);
+            taken.await?;
+        }
+        Ok(())
+    }
+}
+
+async fn files(blobs: &Blobs, home: &str) -> Result<Vec<ObjectMeta>, StoreError> {
+    let folder = Key::from(format!("{home}{FOLDER}"));
+    let listed = blobs.list_with_delimiter(Some(&folder)).await?;
+    let mut files = listed.objects;
+    files.sort_by(|a, b| b.location.cmp(&a.location));
+    let fits = |file: &ObjectMeta| {
+        file.size <= MAX_FILE && file.location.as_ref().to_ascii_lowercase().ends_with(".md")
+    };
+    files.retain(fits);
+    files.truncate(MAX_FILES);
+    match blobs.head(&Key::from(format!("{home}{MAIN_FILE}"))).await {
+        Ok(file) if file.size <= MAX_FILE => files.push(file),
+        Ok(_) | Err(object_store::Error::NotFound { .. }) => {}
+        Err(error) => return Err(error.into()),
+    }
+    Ok(files)
+}
+
+fn wrong(error: object_store::path::Error) -> StoreError {
+    object_store::Error::from(error).into()
+}
+
+fn unread(error: StoreError) -> ToolError {
+    ToolError::new(
+        manyhands_core::ErrorCode::Unavailable,
+        format!("memory: {error}"),
+    )
+}
+
+fn version(file: &ObjectMeta) -> String {
+    let at = file.last_modified.timestamp_micros();
+    let tag = file.e_tag.as_deref().unwrap_or_default();
+    format!("{at}-{}-{tag}", file.size)
+}
+
+/// A file in pieces: paragraphs, put together until they are long enough to say something.
+fn pieces(tree: &AgentId, path: &str, file: &ObjectMeta, text: &str) -> Vec<Piece> {
+    let mut pieces: Vec<(i64, String)> = Vec::new();
+    let mut after_gap = true;
+    for (line, number) in text.lines().zip(1..) {
+        let long = pieces
+            .last()
+            .is_some_and(|(_, so_far)| so_far.len() >= PIECE);
+        let begins = line.starts_with('#') || (after_gap && long);
+        let huge = pieces
+            .last()
+            .is_some_and(|(_, so_far)| so_far.len() >= PIECE * 4);
+        match pieces.last_mut() {
+            Some((_, so_far)) if !begins && !huge => {
+                so_far.push('\n');
+                so_far.push_str(line);
+            }
+            _ => pieces.push((number, line.to_owned())),
+        }
+        after_gap = line.trim().is_empty();
+    }
+    let piece = |(seq, text): (i64, String)| Piece {
+        agent: tree.clone(),
+        source: PieceSource::File,
+        place: path.to_owned(),
+        session_id: None,
+        turn: None,
+        seq,
+        role: String::new(),
+        text,
+        at: Timestamp(file.last_modified.timestamp_millis()),
+    };
+    let said = pieces
+        .into_iter()
+        .filter(|(_, text)| !text.trim().is_empty());
+    said.map(piece).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_cut_at_its_headings_and_when_it_grows_long() {
+        let file = ObjectMeta {
+            location: Key::from("agents/main/MEMORY.md"),
+            last_modified: Default::default(),
+            size: 1,
+            e_tag: None,
+            version: None,
+        };
+        let cut = |text: &str| -> Vec<(i64, usize)> {
+            let pieces = pieces(&AgentId::main(), "MEMORY.md", &file, text);
+            pieces.iter().map(|one| (one.seq, one.text.len())).collect()
+        };
+        assert_eq!(cut(""), []);
+        assert_eq!(cut("one\n\ntwo"), [(1, 8)]);
+        assert_eq!(cut("# a\none\n# b\ntwo\n"), [(1, 7), (3, 7)]);
+        let paragraph = format!("{}\n\n", "x".repeat(1_000));
+        let starts: Vec<i64> = cut(&paragraph.repeat(5))
+            .iter()
+            .map(|(at, _)| *at)
+            .collect();
+        assert_eq!(starts, [1, 5, 9]);
+        let unbroken = format!("{}\n", "y".repeat(2_000)).repeat(10);
+        assert!(cut(&unbroken).iter().all(|(_, size)| *size < 9_000));
+    }
+}

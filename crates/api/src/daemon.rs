@@ -1,0 +1,322 @@
+//! Listening, serving, stopping.
+
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum_server::Handle;
+use axum_server::tls_rustls::RustlsConfig;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use manyhands_config::{ConfigFile, Settings, Tls, Watcher};
+use manyhands_core::Timestamp;
+use manyhands_gateway::{CONFIG_FILE, Gateway, Listening, Options, StartError};
+use manyhands_store::{Holder, HomeLock, Retention};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::http;
+use crate::reception::{REQUEST_WITHIN, Reception};
+
+/// How long open connections may take to end once calls have.
+const CONNECTION_GRACE: Duration = Duration::from_secs(2);
+/// How long settled questions to the owner are kept: 30 days.
+const APPROVALS_KEPT_MS: i64 = 30 * 86_400_000;
+/// How often times of last use and old artifacts are seen to.
+const UPKEEP: Duration = Duration::from_secs(60);
+
+/// How long what was said may wait before it is taken into memory.
+const MEMORY_WITHIN: Duration = Duration::from_secs(2);
+
+/// What is told when the daemon listens.
+pub struct Ready {
+    /// The gateway.
+    pub gateway: Arc<Gateway>,
+    /// Where it listens, port included.
+    pub address: SocketAddr,
+    /// The address to open, `http://…` or `https://…`.
+    pub url: String,
+}
+
+/// Runs a gateway until a signal ends it. `ready` is told once it listens.
+///
+/// Everything that serves is compiled here, with this crate, and not by whoever waits for it.
+pub fn run<'a>(
+    options: Options,
+    listen: Option<String>,
+    ready: Box<dyn FnOnce(&Ready) + 'a>,
+) -> Pin<Box<dyn Future<Output = Result<(), StartError>> + 'a>> {
+    Box::pin(run_until_signal(options, listen, ready))
+}
+
+async fn run_until_signal(
+    options: Options,
+    listen: Option<String>,
+    ready: Box<dyn FnOnce(&Ready) + '_>,
+) -> Result<(), StartError> {
+    let holder = Holder {
+        pid: std::process::id(),
+        listen: None,
+        started_at: options.clock.now(),
+    };
+    let lock = HomeLock::acquire(&options.home, &holder)?;
+    // Watching before reading: no change falls in between.
+    let watcher = Watcher::new(ConfigFile::new(options.home.join(CONFIG_FILE)));
+    let gateway = Gateway::open(options).await?;
+    let mut settings = (*gateway.settings.current()).clone();
+    if let Some(listen) = listen {
+        settings.listen = listen;
+    }
+    let listener = bind(&settings)?;
+    let address = listener
+        .local_addr()
+        .map_err(|e| StartError::Listen(e.to_string()))?;
+    gateway.listens_on(Listening {
+        address: address.ip(),
+        tls: settings.tls.is_some(),
+    });
+    let scheme = if settings.tls.is_some() {
+        "https"
+    } else {
+        "http"
+    };
+    let url = format!("{scheme}://{address}");
+    gateway.shelf().links.listens_at(&url);
+    gateway.servers.oauth().listens_at(&url);
+    lock.update(&Holder {
+        listen: Some(url.clone()),
+        ..holder
+    })?;
+    let tls = match &settings.tls {
+        Some(tls) => Some(certificate(tls).await?),
+        None => None,
+    };
+    let handle = Handle::new();
+    // Heard from here on: whoever is told that it is ready may end it at once.
+    let signals = signal(SignalKind::terminate())
+        .and_then(|terminate| Ok((terminate, signal(SignalKind::interrupt())?)));
+    let tasks = [
+        tokio::spawn(stop_on_signal(gateway.clone(), handle.clone(), signals)),
+        tokio::spawn(upkeep(gateway.clone())),
+        tokio::spawn(follow_settings(gateway.clone(), watcher)),
+        tokio::spawn(keep_nodes(gateway.clone())),
+        tokio::spawn(gateway.post().clone().go_round()),
+        tokio::spawn(remember(gateway.clone())),
+        tokio::spawn(gateway.cron().clone().go_round()),
+    ];
+    gateway.chats().start().await?;
+    let resumed = gateway.minds().resume().await?;
+    if resumed > 0 {
+        tracing::info!(sessions = resumed, "turns go on where they were");
+    }
+    ready(&Ready {
+        gateway: gateway.clone(),
+        address,
+        url,
+    });
+    let served = serve(listener, tls, &gateway, handle).await;
+    for task in tasks {
+        task.abort();
+    }
+    gateway.close().await?;
+    drop(lock);
+    served
+}
+
+async fn serve(
+    listener: TcpListener,
+    tls: Option<RustlsConfig>,
+    gateway: &Arc<Gateway>,
+    handle: Handle<SocketAddr>,
+) -> Result<(), StartError> {
+    let app = http::router(gateway.clone()).into_make_service_with_connect_info::<SocketAddr>();
+    let failed = |e: std::io::Error| StartError::Listen(format!("the listener failed: {e}"));
+    match tls {
+        Some(tls) => {
+            let mut server = axum_server::from_tcp_rustls(listener, tls)
+                .map_err(failed)?
+                .map(|tls| tls.acceptor(Reception::new(gateway)));
+            bound_headers(server.http_builder());
+            server.handle(handle).serve(app).await.map_err(failed)
+        }
+        None => {
+            let mut server = axum_server::from_tcp(listener)
+                .map_err(failed)?
+                .acceptor(Reception::new(gateway));
+            bound_headers(server.http_builder());
+            server.handle(handle).serve(app).await.map_err(failed)
+        }
+    }
+}
+
+/// A client that sends its headers byte by byte does not hold a connection for ever.
+fn bound_headers(builder: &mut hyper_util::server::conn::auto::Builder<TokioExecutor>) {
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(REQUEST_WITHIN);
+}
+
+/// Binds the address, unless that would offer the gateway to a network in the clear.
+fn bind(settings: &Settings) -> Result<TcpListener, StartError> {
+    let listen = &settings.listen;
+    let addresses: Vec<SocketAddr> = listen
+        .to_socket_addrs()
+        .map_err(|e| StartError::Listen(format!("listen = {listen:?} is not an address: {e}")))?
+        .collect();
+    if settings.tls.is_none()
+        && !settings.insecure_remote
+        && addresses.iter().any(|a| !a.ip().is_loopback())
+    {
+        return Err(StartError::Listen(format!(
+            "{listen} can be reached from other machines, and without TLS everybody between could read the tokens\n\
+             hint: set tls.cert and tls.key, listen on 127.0.0.1, or set insecure_remote = true if something else encrypts the way"
+        )));
+    }
+    let listener = TcpListener::bind(&addresses[..])
+        .map_err(|e| StartError::Listen(format!("cannot listen on {listen}: {e}\nhint: is another program there? choose another with --listen")))?;
+    listener
+        .set_nonblocking(true)
+        .map_err(|e| StartError::Listen(e.to_string()))?;
+    Ok(listener)
+}
+
+async fn certificate(tls: &Tls) -> Result<RustlsConfig, StartError> {
+    // An error means that one is installed already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    RustlsConfig::from_pem_file(&tls.cert, &tls.key)
+        .await
+        .map_err(|e| {
+            StartError::Listen(format!(
+                "tls.cert {} with tls.key {}: {e}",
+                tls.cert.display(),
+                tls.key.display()
+            ))
+        })
+}
+
+/// On the first signal running calls are let finish, then connections end; on the second all ends at once.
+async fn stop_on_signal(
+    gateway: Arc<Gateway>,
+    handle: Handle<SocketAddr>,
+    signals: std::io::Result<(Signal, Signal)>,
+) {
+    let Ok((mut terminate, mut interrupt)) = signals else {
+        tracing::error!("signals cannot be heard; end the process with kill -9");
+        return;
+    };
+    let mut heard =
+        async || tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} };
+    heard().await;
+    tracing::info!("stopping: running calls may finish; a second signal ends them");
+    tokio::select! {
+        () = gateway.drain() => handle.graceful_shutdown(Some(CONNECTION_GRACE)),
+        () = heard() => handle.shutdown(),
+    }
+}
+
+async fn upkeep(gateway: Arc<Gateway>) {
+    let mut every = tokio::time::interval(UPKEEP);
+    loop {
+        every.tick().await;
+        if let Err(error) = gateway.doorman.flush().await {
+            tracing::warn!(%error, "times of last use could not be stored");
+        }
+        let old = Timestamp(gateway.clock.now().0 - APPROVALS_KEPT_MS);
+        if let Err(error) = gateway.store.approvals().sweep(old).await {
+            tracing::warn!(%error, "old approvals could not be removed");
+        }
+        if let Err(error) = gateway.store.artifacts().sweep(gateway.clock.now()).await {
+            tracing::warn!(%error, "expired artifacts could not be removed");
+        }
+        prune_audit(&gateway).await;
+        retire(&gateway).await;
+        if let Err(error) = gateway.chats().sweep().await {
+            tracing::warn!(%error, "old messages of chats could not be removed");
+        }
+        if let Err(error) = gateway.store.collections().sweep().await {
+            tracing::warn!(%error, "what a crash left of resources could not be removed");
+        }
+        if let Err(error) = gateway.nodes.sweep().await {
+            tracing::warn!(%error, "old news of nodes could not be removed");
+        }
+    }
+}
+
+/// Removes the oldest audit entries that the settings no longer keep.
+async fn prune_audit(gateway: &Gateway) {
+    let settings = gateway.settings.current();
+    let log = &settings.audit;
+    let days = i64::from(log.keep_days);
+    let retention = Retention {
+        before: (days > 0).then(|| Timestamp(gateway.clock.now().0 - days * 86_400_000)),
+        max_bytes: (log.max_bytes > 0).then_some(log.max_bytes),
+        archive: log.archive.then(|| gateway.store.blobs().clone()),
+    };
+    loop {
+        match gateway.store.audit().prune(&retention).await {
+            Ok(0) => return,
+            Ok(count) => tracing::info!(count, "removed old audit entries; their end is sealed"),
+            Err(error) => {
+                tracing::warn!(%error, "cannot remove old audit entries");
+                return;
+            }
+        }
+    }
+}
+
+/// Takes what was said into memory: first what is missing from before, then what comes, a little
+/// later, so that it does not stand in the way of whoever is speaking.
+async fn remember(gateway: Arc<Gateway>) {
+    let minds = gateway.minds();
+    if let Err(error) = minds.remember_all().await {
+        tracing::warn!(%error, "older conversations could not be read for memory");
+    }
+    loop {
+        minds.said_something().await;
+        tokio::time::sleep(MEMORY_WITHIN).await;
+        if let Err(error) = minds.remember().await {
+            tracing::warn!(%error, "what was said could not be taken into memory yet");
+        }
+    }
+}
+
+/// Sub-agents and agents that agents made go when nobody has spoken to them for long.
+async fn retire(gateway: &Gateway) {
+    let days = i64::from(gateway.settings.current().sessions.sub_agent_days);
+    let before = Timestamp(gateway.clock.now().0 - days * 86_400_000);
+    let minds = gateway.minds();
+    if let Err(error) = minds.clear_gone().await {
+        tracing::warn!(%error, "archives of deleted sessions could not be removed");
+    }
+    if let Err(error) = minds.sweep_subs(before).await {
+        tracing::warn!(%error, "old sessions of sub-agents could not be archived");
+    }
+    match gateway.post().kin.sweep(minds, before).await {
+        Ok(0) => {}
+        Ok(gone) => tracing::info!(
+            gone,
+            "agents that agents made are gone; their words are archived"
+        ),
+        Err(error) => tracing::warn!(%error, "old agents that agents made could not be archived"),
+    }
+    if let Err(error) = minds.memory().sweep().await {
+        tracing::warn!(%error, "the oldest memories could not be removed");
+    }
+}
+
+async fn keep_nodes(gateway: Arc<Gateway>) {
+    gateway.nodes.keep_records().await;
+}
+
+async fn follow_settings(gateway: Arc<Gateway>, mut watcher: Watcher) {
+    loop {
+        match watcher.changed().await {
+            Ok((settings, _)) => {
+                if let Err(error) = gateway.take_over(settings) {
+                    tracing::error!(%error, "the changed settings were not taken over");
+                }
+            }
+            Err(error) => tracing::error!("the settings in force stay: {error}"),
+        }
+    }
+}

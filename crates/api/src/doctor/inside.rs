@@ -1,0 +1,317 @@
+//! What a running gateway can say of itself.
+
+use std::time::Duration;
+
+use futures_util::future::{BoxFuture, join_all};
+use manyhands_gateway::Gateway;
+use manyhands_store::{AuditFilter, Inspection, JobFilter, StoreError, VerifyFrom};
+use manyhands_upstream::Status;
+use serde_json::json;
+use tokio::time::timeout;
+
+use super::{Account, Finding, chats, machine};
+
+/// How long one look may take.
+const LIMIT: Duration = Duration::from_secs(5);
+/// How long the pages of the database are looked at.
+const PAGES: Duration = Duration::from_secs(3);
+/// How many of the latest entries of the audit are checked.
+const LATEST: i64 = 2_000;
+/// How far an entry may lie ahead of the clock before the clock is doubted, in milliseconds.
+const AHEAD: i64 = 60_000;
+/// How many runs of a job may fail in a row before somebody should look.
+const FAILURES: i64 = 3;
+/// How many things of one kind are named one by one.
+const MAX_NAMED: usize = 20;
+/// How many jobs are looked at.
+const MAX_JOBS: u32 = 1_000;
+
+/// Looks at everything at once; what takes too long is told as that.
+pub(super) async fn look(gateway: &Gateway) -> Vec<Finding> {
+    type Look<'a> = (&'a str, BoxFuture<'a, Vec<Finding>>);
+    let looks: Vec<Look<'_>> = vec![
+        ("files", Box::pin(files(gateway))),
+        ("database", Box::pin(database(gateway))),
+        ("audit", Box::pin(audit(gateway))),
+        ("vault", Box::pin(vault(gateway))),
+        ("listening", Box::pin(async { vec![listening(gateway)] })),
+        ("models", Box::pin(async { models(gateway) })),
+        ("nodes", Box::pin(async { vec![nodes(gateway)] })),
+        ("servers", Box::pin(async { servers(gateway) })),
+        ("chats", Box::pin(of_chats(gateway))),
+        ("jobs", Box::pin(jobs(gateway))),
+        ("page", Box::pin(async { vec![page()] })),
+        ("sandbox", Box::pin(machine::sandbox())),
+    ];
+    let bounded = looks.into_iter().map(|(what, look)| async move {
+        timeout(LIMIT, look).await.unwrap_or_else(|_| {
+            let why = format!("nothing was found out within {} seconds", LIMIT.as_secs());
+            let remedy = "the machine may be busy: look again";
+            vec![Finding::look(what, why, remedy)]
+        })
+    });
+    let mut found: Vec<Finding> = join_all(bounded).await.into_iter().flatten().collect();
+    for one in &mut found {
+        // What a server or a platform said may hold anything.
+        let mut about = json!(one.about);
+        gateway.redact(&mut about);
+        one.about = about.as_str().unwrap_or_default().to_owned();
+    }
+    found
+}
+
+/// What lies in the home, looked at off the runtime's threads.
+async fn files(gateway: &Gateway) -> Vec<Finding> {
+    let (home, config) = (gateway.home().to_owned(), gateway.config_file().clone());
+    let least = gateway.settings.current().limits.min_free_bytes;
+    let looked = tokio::task::spawn_blocking(move || {
+        vec![
+            machine::home(&home),
+            machine::settings(&config),
+            machine::owner_token(&home),
+            machine::space(&home, least),
+        ]
+    });
+    looked.await.unwrap_or_else(|error| {
+        let remedy = "look at the log, and restart the gateway";
+        vec![Finding::wrong("files", error.to_string(), remedy)]
+    })
+}
+
+fn broken(what: &str, error: &StoreError) -> Finding {
+    let remedy = "follow the message, or bring a backup back with `manyhands restore`";
+    Finding::wrong(what, error.to_string(), remedy)
+}
+
+async fn database(gateway: &Gateway) -> Vec<Finding> {
+    let found = match gateway.store.inspect(PAGES).await {
+        Ok(found) => found,
+        Err(error) => return vec![broken("database", &error)],
+    };
+    let size = |bytes: u64| format!("{} MiB", bytes.div_ceil(1024 * 1024));
+    vec![match found {
+        Inspection::Whole { bytes } => Finding::fine(
+            "database",
+            format!("every page is in order ({})", size(bytes)),
+        ),
+        Inspection::Unfinished { bytes } => Finding::fine(
+            "database",
+            format!(
+                "it answers; it is too large to look at every page now ({})",
+                size(bytes)
+            ),
+        ),
+        Inspection::Damaged { what } => Finding::wrong(
+            "database",
+            what.join("; "),
+            "make a copy of the home, then bring a backup back with `manyhands restore`",
+        ),
+    }]
+}
+
+/// The end of the chain, and whether the clock lies behind it.
+async fn audit(gateway: &Gateway) -> Vec<Finding> {
+    let audit = gateway.store.audit();
+    let last = AuditFilter {
+        limit: Some(1),
+        ..AuditFilter::default()
+    };
+    let last = match audit.query(&last).await {
+        Ok(found) => found.into_iter().next(),
+        Err(error) => return vec![broken("audit", &error)],
+    };
+    let (seq, at) = last.map_or((0, None), |last| (last.seq, Some(last.entry.at)));
+    let from = VerifyFrom::Seq((seq - LATEST).max(1));
+    let chain = match audit.verify(from).await {
+        Ok(verdict) if verdict.ok => Finding::fine(
+            "audit",
+            format!(
+                "the latest {} of {seq} entries are whole; `manyhands audit verify` checks all",
+                verdict.checked
+            ),
+        ),
+        Ok(verdict) => {
+            let first = verdict.problems.first();
+            let what = first.map_or_else(String::new, |one| {
+                format!(": entry {}: {}", one.seq, one.what)
+            });
+            Finding::wrong(
+                "audit",
+                format!("it was tampered with or damaged{what}"),
+                "`manyhands audit verify` lists what differs; compare it with a backup",
+            )
+        }
+        Err(error) => broken("audit", &error),
+    };
+    let now = gateway.clock.now();
+    let clock = match at {
+        Some(at) if at.0 - now.0 > AHEAD => Finding::look(
+            "clock",
+            format!(
+                "it is {}, though something was done at {}",
+                now.rfc3339(),
+                at.rfc3339()
+            ),
+            "set the clock of this machine right: jobs and expiries follow it",
+        ),
+        _ => Finding::fine("clock", now.rfc3339()),
+    };
+    vec![chain, clock]
+}
+
+async fn vault(gateway: &Gateway) -> Vec<Finding> {
+    vec![match gateway.store.vault().all().await {
+        Ok(secrets) => Finding::fine("vault", format!("{} secrets can be read", secrets.len())),
+        Err(error) => broken("vault", &error),
+    }]
+}
+
+/// Who can reach it, and whether what they say is read on the way.
+fn listening(gateway: &Gateway) -> Finding {
+    let what = "listening";
+    let Some(listening) = gateway.listening() else {
+        return Finding::fine(what, "on nothing yet");
+    };
+    let public = gateway.settings.current().public_url.clone();
+    match (
+        listening.address.to_canonical().is_loopback(),
+        listening.tls,
+    ) {
+        (true, _) => match public {
+            None => Finding::fine(what, "only for this machine"),
+            Some(url) if url.starts_with("http://") => Finding::look(
+                what,
+                format!("others reach it by {url}, where tokens travel in the clear"),
+                "let what stands before it speak TLS, and set public_url to its https address",
+            ),
+            Some(url) => Finding::fine(what, format!("for this machine, and for others by {url}")),
+        },
+        (false, true) => Finding::fine(what, format!("on {} with TLS", listening.address)),
+        (false, false) => Finding::look(
+            what,
+            format!(
+                "everybody who reaches {} speaks to it in the clear, tokens included",
+                listening.address
+            ),
+            "set tls.cert and tls.key, or listen on 127.0.0.1 behind something that speaks TLS",
+        ),
+    }
+}
+
+fn models(gateway: &Gateway) -> Vec<Finding> {
+    let mut found = vec![machine::models(&gateway.settings.current().models)];
+    let problems = gateway.thinkers.now().problems().to_vec();
+    let remedy = "mend [models] in config.toml; `manyhands models` lists what there is";
+    found.extend(
+        problems
+            .into_iter()
+            .take(MAX_NAMED)
+            .map(|why| Finding::wrong("models", why, remedy)),
+    );
+    found
+}
+
+fn nodes(gateway: &Gateway) -> Finding {
+    let nodes = gateway.nodes.list();
+    let online = nodes.iter().filter(|node| node.online).count();
+    Finding::fine(
+        "nodes",
+        format!("{} on record, {online} online", nodes.len()),
+    )
+}
+
+fn servers(gateway: &Gateway) -> Vec<Finding> {
+    let all = gateway.servers.all();
+    let mut found = Vec::new();
+    for server in &all {
+        let name = server.name();
+        let failing = server.statuses().into_iter().find_map(|(_, status)| {
+            let Status::Failing { error, .. } = status else {
+                return None;
+            };
+            Some(error)
+        });
+        if let Some(why) = failing.or_else(|| server.problem()) {
+            let remedy = format!(
+                "`manyhands mcp test {name}` tries it, `manyhands mcp logs {name}` shows its last words"
+            );
+            found.push(Finding::look("servers", format!("{name}: {why}"), remedy));
+        }
+        let pins = server.pins();
+        let held = pins.iter().filter(|pin| pin.held.is_some()).count();
+        if held > 0 {
+            let why = format!(
+                "{name}: {held} tools say something else than what was taken on, and are held"
+            );
+            let remedy = format!("`manyhands mcp accept {name}` shows how they differ");
+            found.push(Finding::look("servers", why, remedy));
+        }
+    }
+    let more = found.len().saturating_sub(MAX_NAMED);
+    found.truncate(MAX_NAMED);
+    if more > 0 {
+        let remedy = "`manyhands mcp list` shows how they stand";
+        found.push(Finding::look("servers", format!("and {more} more"), remedy));
+    }
+    if found.is_empty() && !all.is_empty() {
+        found.push(Finding::fine(
+            "servers",
+            format!("{} are configured, none fails", all.len()),
+        ));
+    }
+    found
+}
+
+async fn of_chats(gateway: &Gateway) -> Vec<Finding> {
+    let accounts = gateway.chats().status().await.into_iter().map(|one| {
+        let (state, detail) = one.words();
+        Account {
+            state,
+            detail,
+            channel: one.channel,
+            account: one.account,
+        }
+    });
+    let accounts: Vec<Account> = accounts.collect();
+    let records = gateway.chats().records();
+    match (records.backlog().await, records.lost().await) {
+        (Ok(heard), Ok(said)) => chats(&accounts, &heard, &said),
+        (Err(error), _) | (_, Err(error)) => vec![broken("chats", &error)],
+    }
+}
+
+async fn jobs(gateway: &Gateway) -> Vec<Finding> {
+    let listed = gateway
+        .store
+        .cron()
+        .list(JobFilter::default(), MAX_JOBS, 0)
+        .await;
+    let (jobs, count) = match listed {
+        Ok(listed) => listed,
+        Err(error) => return vec![broken("jobs", &error)],
+    };
+    let failing = jobs.iter().filter(|job| job.failures >= FAILURES);
+    let mut found: Vec<Finding> = failing
+        .take(MAX_NAMED)
+        .map(|job| {
+            let why = format!("{:?} failed {} times in a row", job.name, job.failures);
+            let remedy = format!("`manyhands cron runs {}` shows why", job.id);
+            Finding::look("jobs", why, remedy)
+        })
+        .collect();
+    if count > 0 && found.is_empty() {
+        found.push(Finding::fine("jobs", format!("{count} are switched on")));
+    }
+    found
+}
+
+fn page() -> Finding {
+    match manyhands_page::FILES.is_empty() {
+        false => Finding::fine("page", "it is built in, and served at /"),
+        true => Finding::look(
+            "page",
+            "it was not built into this program",
+            "`make up` builds it, where there is Node.js",
+        ),
+    }
+}

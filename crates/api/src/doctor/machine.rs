@@ -1,0 +1,225 @@
+//! What can be looked at on this machine, whether a gateway runs or not.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use manyhands_config::ConfigFile;
+use manyhands_config::models::{ModelSettings, ProviderKind};
+use manyhands_gateway::OWNER_TOKEN_FILE;
+use manyhands_guard::{Supervisor, probe, read_private, self_test};
+
+use super::Finding;
+
+/// The folder where everything is kept.
+pub fn home(home: &Path) -> Finding {
+    match std::fs::metadata(home) {
+        Ok(found) if !found.is_dir() => Finding::wrong(
+            "home",
+            format!("{} is not a directory", home.display()),
+            "choose another with MANYHANDS_HOME",
+        ),
+        Ok(found) if found.permissions().mode() & 0o077 != 0 => Finding::wrong(
+            "home",
+            format!("others can look into {}", home.display()),
+            format!("chmod 700 {}", home.display()),
+        ),
+        Ok(_) => Finding::fine("home", home.display().to_string()),
+        Err(_) => Finding::fine(
+            "home",
+            format!("{} is made by the first `manyhands up`", home.display()),
+        ),
+    }
+}
+
+/// The settings as they stand in the file.
+pub fn settings(file: &ConfigFile) -> Finding {
+    match file.load() {
+        Ok(_) => Finding::fine("settings", file.path().display().to_string()),
+        Err(error) => Finding::wrong(
+            "settings",
+            error.to_string(),
+            "mend the lines named above; `manyhands config check` looks again",
+        ),
+    }
+}
+
+/// The owner's token.
+pub fn owner_token(home: &Path) -> Finding {
+    let file = home.join(OWNER_TOKEN_FILE);
+    if !file.exists() {
+        return Finding::fine(
+            "token",
+            "the owner's token is made by the first `manyhands up`",
+        );
+    }
+    match read_private(&file) {
+        Ok(_) => Finding::fine("token", file.display().to_string()),
+        Err(error) => Finding::wrong(
+            "token",
+            error.to_string(),
+            format!("chmod 600 {}", file.display()),
+        ),
+    }
+}
+
+/// How much room there is, where others than the owner need `least` bytes to write.
+pub fn space(home: &Path, least: u64) -> Finding {
+    let there = home
+        .ancestors()
+        .find(|path| path.exists())
+        .unwrap_or(Path::new("/"));
+    match rustix::fs::statvfs(there) {
+        Ok(disk) => {
+            let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+            let about = format!("{} MiB free", free / (1024 * 1024));
+            if free < least {
+                let least = least / (1024 * 1024);
+                Finding::wrong(
+                    "space",
+                    format!(
+                        "{about}, less than the {least} MiB of limits.min_free_bytes: only the owner can write"
+                    ),
+                    "free some space: all writes fail when it runs out",
+                )
+            } else {
+                Finding::fine("space", about)
+            }
+        }
+        Err(error) => Finding::wrong(
+            "space",
+            format!("{}: {error}", there.display()),
+            "check the disk",
+        ),
+    }
+}
+
+/// Whether the settings lead to a model.
+pub fn models(models: &ModelSettings) -> Finding {
+    match think(models) {
+        Ok(about) => Finding::fine("models", about),
+        Err((why, remedy)) => Finding::wrong("models", why, remedy),
+    }
+}
+
+fn think(models: &ModelSettings) -> Result<String, (String, String)> {
+    let wrong = |why: String, remedy: &str| Err((why, remedy.to_owned()));
+    if models.providers.is_empty() && models.default.is_none() {
+        let about = "none is configured, so nobody can be talked to; `manyhands models` says how";
+        return Ok(about.to_owned());
+    }
+    let Some(default) = &models.default else {
+        let remedy =
+            "set models.default in config.toml, as provider/model; `manyhands models` lists them";
+        return wrong("none is the default".to_owned(), remedy);
+    };
+    let name = default.split('/').next().unwrap_or_default();
+    let Some(provider) = models.providers.get(name) else {
+        let why = format!("the default is {default}, and there is no provider {name:?}");
+        return wrong(why, "add it under [models.providers] in config.toml");
+    };
+    if let Some(script) = &provider.script
+        && !script.is_file()
+    {
+        let why = format!("{name} replays {}, which is not there", script.display());
+        return wrong(why, "mend models.providers in config.toml");
+    }
+    let keyless = provider.api_key.is_none() && provider.base_url.is_none();
+    if keyless && provider.kind != ProviderKind::Scripted {
+        let why = format!("the default is {default}, and {name} has no key");
+        let remedy = format!(
+            "set models.providers.{name}.api_key = \"vault:{name}\" in config.toml, and store it: printf %s \"$KEY\" | manyhands secret set {name}"
+        );
+        return Err((why, remedy));
+    }
+    let scripted = match provider.kind {
+        ProviderKind::Scripted => "; it replays a file, no model is asked",
+        _ => "",
+    };
+    Ok(format!(
+        "{default}{scripted}; `manyhands models test` asks it"
+    ))
+}
+
+/// Whether programs can be shut in here, by trying to get out.
+pub async fn sandbox() -> Vec<Finding> {
+    let offered = probe();
+    if !offered.problems.is_empty() {
+        return offered
+            .problems
+            .into_iter()
+            .map(|problem| Finding::wrong("sandbox", problem.what, problem.remedy))
+            .collect();
+    }
+    let abi = offered.landlock_abi.unwrap_or_default();
+    vec![match self_test(&Supervisor::new(1)).await {
+        Ok(test) if test.contained() => {
+            let limited = match test.modes {
+                true => "",
+                false => {
+                    "; this kernel or container offers no seccomp listener, so programs cannot change modes, \
+                     owners or times of their files, and git, tar and others may fail"
+                }
+            };
+            Finding::fine(
+                "sandbox",
+                format!("Landlock {abi} and seccomp hold a program that tries to get out{limited}"),
+            )
+        }
+        Ok(test) => Finding::wrong(
+            "sandbox",
+            format!("a program got out: {test:?}"),
+            "do not let agents run programs on this machine; please report it",
+        ),
+        Err(error) => Finding::wrong(
+            "sandbox",
+            error.to_string(),
+            "programs cannot be run in the sandbox on this machine",
+        ),
+    }]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn what_keeps_a_model_from_answering_is_found() {
+        let check = |models: Value, expect: Result<&str, &str>| {
+            let settings = serde_json::from_value(models.clone()).expect("settings");
+            match (think(&settings), expect) {
+                (Ok(about), Ok(start)) => assert!(about.starts_with(start), "{about}"),
+                (Err((why, _)), Err(start)) => assert!(why.starts_with(start), "{why}"),
+                (other, _) => panic!("{models}: {other:?}"),
+            }
+        };
+        let keyed = json!({ "kind": "anthropic", "api_key": "vault:a" });
+        check(json!({}), Ok("none is configured"));
+        check(
+            json!({ "providers": { "a": keyed } }),
+            Err("none is the default"),
+        );
+        check(
+            json!({ "default": "a/m", "providers": { "a": keyed } }),
+            Ok("a/m"),
+        );
+        check(
+            json!({ "default": "b/m", "providers": { "a": keyed } }),
+            Err("the default is b/m, and there is no provider"),
+        );
+        check(
+            json!({ "default": "a/m", "providers": { "a": { "kind": "anthropic" } } }),
+            Err("the default is a/m, and a has no key"),
+        );
+        let here = json!({ "kind": "openai", "base_url": "http://127.0.0.1:11434/v1" });
+        check(
+            json!({ "default": "o/m", "providers": { "o": here } }),
+            Ok("o/m"),
+        );
+        let script = json!({ "kind": "scripted", "script": "/nowhere/at.yaml" });
+        check(
+            json!({ "default": "scripted/m", "providers": { "scripted": script } }),
+            Err("scripted replays"),
+        );
+    }
+}

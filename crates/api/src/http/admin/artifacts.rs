@@ -1,0 +1,375 @@
+//! Artifacts over HTTP: listed, shown, taken, given and removed; bytes are streamed both ways.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Path, Query, Request, State};
+use axum::response::{IntoResponse, Response};
+use futures_util::{FutureExt as _, TryStreamExt as _};
+use http::request::Parts;
+use http::{HeaderValue, header};
+use manyhands_core::{
+    AgentId, ArtifactId, CallContext, CallRequest, Caller, ErrorCode, Invoke as _, Outcome,
+    Question, ToolError,
+};
+use manyhands_gateway::{Gateway, Stores};
+use manyhands_host::artifacts::{KeptFile, Reader, check_name, failure, mime_by_name};
+use manyhands_http_common::{Answer, Asker, Refusal, answer, proved};
+use manyhands_store::{ArtifactFilter, ArtifactRecord, StoreError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::query;
+use crate::http::shapes;
+
+/// How long an upload may take.
+const UPLOAD: Duration = Duration::from_secs(3_600);
+
+/// Which artifacts to list.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Which {
+    /// Only those of this agent.
+    #[schemars(regex(pattern = shapes::AGENT))]
+    agent: Option<String>,
+    /// Only those in this chat; `results` for large results.
+    #[schemars(regex(pattern = shapes::CHAT))]
+    chat: Option<String>,
+    /// How many at most; 100 when not said.
+    #[schemars(range(min = 1, max = 1000))]
+    limit: Option<u32>,
+    /// How many to pass over.
+    offset: Option<u32>,
+}
+
+/// What is said of an upload.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct New {
+    /// The name of the file.
+    #[schemars(regex(pattern = shapes::FILE), length(max = 200))]
+    name: String,
+    /// Its media type; by its name when not said.
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    /// For which agent; `main` when not said.
+    #[schemars(regex(pattern = shapes::AGENT))]
+    agent: Option<String>,
+    /// Into which chat; a new one when not said.
+    #[schemars(regex(pattern = shapes::UUID))]
+    chat: Option<String>,
+}
+
+/// What a link carries.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Signed {
+    /// Until when the link is good, in seconds since 1970.
+    expires: i64,
+    /// What makes it genuine.
+    signature: String,
+}
+
+/// Artifacts.
+#[derive(Serialize, JsonSchema)]
+pub struct ArtifactList {
+    /// The artifacts, newest first.
+    artifacts: Vec<ArtifactRecord>,
+}
+
+/// The artifacts of whoever asks; all of them for the owner.
+pub async fn list(
+    State(gateway): State<Arc<Gateway>>,
+    Asker(admitted): Asker,
+    which: Result<Query<Which>, QueryRejection>,
+) -> Answer<ArtifactList> {
+    let which = query(which)?;
+    not_a_node(&admitted.caller)?;
+    let limit = which.limit.unwrap_or(100);
+    if !(1..=1_000).contains(&limit) {
+        return Err(Refusal(ToolError::parameter("limit", "must be 1 to 1000")));
+    }
+    let chat = match which.chat.as_deref() {
+        None => None,
+        Some("results") => Some(None),
+        Some(id) => Some(Some(id.parse().map_err(|_| {
+            Refusal(ToolError::parameter(
+                "chat",
+                "must be the id of a chat, or results",
+            ))
+        })?)),
+    };
+    let filter = ArtifactFilter {
+        agent: which.agent.as_deref().map(agent).transpose()?,
+        caller: (!admitted.caller.is_owner()).then(|| admitted.caller.key()),
+        chat,
+    };
+    let artifacts = gateway.store.artifacts();
+    let artifacts = artifacts
+        .list(&filter, limit, which.offset.unwrap_or(0))
+        .await?;
+    answer(ArtifactList { artifacts })
+}
+
+/// The tool by whose rights and rules artifacts are stored and removed here.
+const WRITES: &str = "gateway_write_artifact";
+
+/// Stores what is sent as an artifact.
+pub async fn put(
+    State(gateway): State<Arc<Gateway>>,
+    Asker(admitted): Asker,
+    new: Result<Query<New>, QueryRejection>,
+    request: Request,
+) -> Answer<KeptFile> {
+    let new = query(new)?;
+    not_a_node(&admitted.caller)?;
+    check_name(&new.name, "name")?;
+    let shelf = gateway.shelf();
+    let said = request.headers().get(header::CONTENT_LENGTH);
+    let said = said.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    if said.is_some_and(|length| length > shelf.most()) {
+        let message = format!(
+            "the file is larger than limits.artifact_file_bytes, {} bytes",
+            shelf.most()
+        );
+        return Err(Refusal(ToolError::new(ErrorCode::TooLarge, message)));
+    }
+    let mime = match new.kind {
+        Some(kind) => media_type(kind)?,
+        None => mime_by_name(&new.name)
+            .unwrap_or("application/octet-stream")
+            .to_owned(),
+    };
+    let arguments = json!({ "name": new.name, "type": mime, "chat": new.chat, "bytes": said });
+    let mut call = CallRequest::new(WRITES, arguments, admitted.caller.clone());
+    call.agent = new.agent.as_deref().map_or(Ok(AgentId::main()), agent)?;
+    call.deadline = Some(UPLOAD);
+    let body = request.into_body().into_data_stream();
+    let stored = Arc::new(OnceLock::new());
+    let (shelf, file) = (shelf.clone(), stored.clone());
+    let work = move |context: CallContext| {
+        let work = async move {
+            let reader = Reader::from(&context);
+            let bucket = shelf.bucket(new.chat.as_deref(), None, &reader).await?;
+            let broken = |e: axum::Error| StoreError::Invalid {
+                what: format!("the upload broke off: {e}"),
+            };
+            let body = body.map_err(broken);
+            let stored = shelf.keep(&new.name, &mime, bucket, &reader, body).await;
+            let stored = stored.map_err(|e| failure(&e))?;
+            let outcome = Outcome::value(json!({ "id": stored.id }));
+            let _ = file.set(shelf.said(stored)); // the work is done once
+            Ok(outcome)
+        };
+        work.boxed()
+    };
+    gateway
+        .invoke_once(&admitted, call, Stores::More, work)
+        .await?;
+    let stored = Arc::into_inner(stored).and_then(OnceLock::into_inner);
+    answer(stored.ok_or_else(|| ToolError::internal("the upload left no record"))?)
+}
+
+/// Streams an artifact to whoever made the call behind it, or to the owner.
+pub async fn get(
+    State(gateway): State<Arc<Gateway>>,
+    Asker(admitted): Asker,
+    Path(id): Path<String>,
+) -> Result<Response, Refusal> {
+    let record = find(&gateway, &admitted.caller, &id).await?;
+    serve(&gateway, record).await
+}
+
+/// What is known of an artifact.
+pub async fn show(
+    State(gateway): State<Arc<Gateway>>,
+    Asker(admitted): Asker,
+    Path(id): Path<String>,
+) -> Answer<ArtifactRecord> {
+    answer(find(&gateway, &admitted.caller, &id).await?)
+}
+
+/// A link to an artifact.
+#[derive(Serialize, JsonSchema)]
+pub struct ArtifactLink {
+    /// Where it is downloaded without a token.
+    url: String,
+    /// Until when that works.
+    expires: String,
+}
+
+/// A link by which an artifact is downloaded without a token.
+pub async fn link(
+    State(gateway): State<Arc<Gateway>>,
+    Asker(admitted): Asker,
+    Path(id): Path<String>,
+) -> Answer<ArtifactLink> {
+    let record = find(&gateway, &admitted.caller, &id).await?;
+    let (url, until) = gateway.shelf().link(record.id);
+    answer(ArtifactLink {
+        url,
+        expires: until.rfc3339(),
+    })
+}
+
+/// An artifact that was removed.
+#[derive(Serialize, JsonSchema)]
+pub struct ArtifactRemoved {
+    /// Which one it was.
+    id: ArtifactId,
+    /// Always true.
+    removed: bool,
+}
+
+/// Removes an artifact.
+pub async fn remove(
+    State(gateway): State<Arc<Gateway>>,
+    Asker(admitted): Asker,
+    Path(id): Path<String>,
+) -> Answer<ArtifactRemoved> {
+    if let Some(tool) = gateway.path.catalogue().resolve(WRITES) {
+        let main = AgentId::main();
+        let question = Question::available(&admitted.caller, &main, tool.spec());
+        gateway.path.authorize(question).refused(tool.spec())?;
+    }
+    let record = find(&gateway, &admitted.caller, &id).await?;
+    let arguments = json!({ "remove": record.id, "name": record.name });
+    let mut call = CallRequest::new(WRITES, arguments, admitted.caller.clone());
+    call.agent = record.agent.clone();
+    let (artifacts, id) = (gateway.store.artifacts().clone(), record.id);
+    let work = move |_: CallContext| {
+        let work = async move {
+            artifacts.delete(id).await.map_err(|e| failure(&e))?;
+            Ok(Outcome::value(json!({ "removed": id })))
+        };
+        work.boxed()
+    };
+    gateway
+        .invoke_once(&admitted, call, Stores::Less, work)
+        .await?;
+    answer(ArtifactRemoved {
+        id: record.id,
+        removed: true,
+    })
+}
+
+/// Streams an artifact to whoever has a link that is good. Others are told the same, whatever
+/// is wrong.
+pub async fn by_link(
+    State(gateway): State<Arc<Gateway>>,
+    Path(id): Path<String>,
+    signed: Result<Query<Signed>, QueryRejection>,
+    parts: Parts,
+) -> Result<Response, Refusal> {
+    let refused = || {
+        let message = "this link is not good, or no longer";
+        let refused = ToolError::new(ErrorCode::Forbidden, message);
+        Refusal(refused.hint("ask for a new one"))
+    };
+    let Query(signed) = signed.map_err(|_| refused())?;
+    let id: ArtifactId = id.parse().map_err(|_| refused())?;
+    if !gateway
+        .shelf()
+        .links
+        .holds(id, signed.expires, &signed.signature)
+    {
+        return Err(refused());
+    }
+    proved(&parts);
+    let record = gateway.store.artifacts().get(id).await?;
+    serve(&gateway, record.ok_or_else(refused)?).await
+}
+
+/// The artifact of that id, if it is this caller's.
+async fn find(gateway: &Gateway, caller: &Caller, id: &str) -> Result<ArtifactRecord, Refusal> {
+    not_a_node(caller)?;
+    let id: ArtifactId = id
+        .parse()
+        .map_err(|_| Refusal(ToolError::parameter("id", "must be the id of an artifact")))?;
+    let found = gateway.store.artifacts().get(id).await?;
+    let own = found.filter(|record| caller.is_owner() || record.caller == caller.key());
+    own.ok_or_else(|| Refusal(ToolError::not_found(format!("there is no artifact {id}"))))
+}
+
+fn not_a_node(caller: &Caller) -> Result<(), Refusal> {
+    match caller.rights.role.only_serves() {
+        true => Err(Refusal(ToolError::new(
+            ErrorCode::Forbidden,
+            format!("a {} token cannot read artifacts", caller.rights.role),
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// The bytes as a file to save: a browser neither shows nor guesses what they are.
+async fn serve(gateway: &Gateway, record: ArtifactRecord) -> Result<Response, Refusal> {
+    let stream = gateway.store.artifacts().open(record.id, None).await?;
+    let mime = match record.mime.starts_with("text/") && !record.mime.contains(';') {
+        true => format!("{}; charset=utf-8", record.mime),
+        false => record.mime,
+    };
+    let text = |text: String| {
+        HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static("application/octet-stream"))
+    };
+    let headers = [
+        (header::CONTENT_TYPE, text(mime)),
+        (header::CONTENT_LENGTH, HeaderValue::from(record.size)),
+        (
+            header::X_CONTENT_TYPE_OPTIONS,
+            HeaderValue::from_static("nosniff"),
+        ),
+        (header::CONTENT_DISPOSITION, text(disposition(&record.name))),
+        (
+            header::CONTENT_SECURITY_POLICY,
+            HeaderValue::from_static("default-src 'none'; sandbox"),
+        ),
+        (
+            header::REFERRER_POLICY,
+            HeaderValue::from_static("no-referrer"),
+        ),
+        (
+            header::CACHE_CONTROL,
+            HeaderValue::from_static("private, no-store"),
+        ),
+    ];
+    Ok((headers, Body::from_stream(stream)).into_response())
+}
+
+/// `attachment` with the name, letter for letter where the client knows how.
+fn disposition(name: &str) -> String {
+    let plain = |c: char| match c {
+        ' '..='~' if !matches!(c, '"' | '\\' | '%') => c,
+        _ => '_',
+    };
+    let simple: String = name.chars().map(plain).collect();
+    let spelled: String = name
+        .bytes()
+        .map(|byte| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' => {
+                char::from(byte).to_string()
+            }
+            other => format!("%{other:02X}"),
+        })
+        .collect();
+    format!("attachment; filename=\"{simple}\"; filename*=UTF-8''{spelled}")
+}
+
+fn media_type(text: String) -> Result<String, Refusal> {
+    let legal = |c: u8| c.is_ascii_alphanumeric() || b"/+-._".contains(&c);
+    match text.len() <= 100 && text.contains('/') && text.bytes().all(legal) {
+        true => Ok(text.to_ascii_lowercase()),
+        false => Err(Refusal(ToolError::parameter(
+            "type",
+            "must be a media type such as text/csv",
+        ))),
+    }
+}
+
+fn agent(text: &str) -> Result<AgentId, Refusal> {
+    text.parse().map_err(|e: manyhands_core::InvalidName| {
+        Refusal(ToolError::parameter("agent", e.to_string()))
+    })
+}

@@ -1,0 +1,49 @@
+//! What is looked after over HTTP, most of it by the owner alone. Each change is a row in the audit.
+
+pub mod agents;
+pub mod approvals;
+pub mod artifacts;
+pub mod audit;
+pub mod calls;
+pub mod channels;
+pub mod config;
+pub mod connections;
+pub mod delete;
+pub mod doctor;
+pub mod mail;
+pub mod makers;
+pub mod memory;
+pub mod models;
+pub mod nodes;
+pub mod people;
+pub mod pictures;
+pub mod policy;
+pub mod resources;
+pub mod rewind;
+pub mod schema;
+pub mod secrets;
+pub mod servers;
+pub mod sessions;
+pub mod skills;
+pub mod tokens;
+pub mod trust;
+
+use axum::extract::Query;
+use axum::extract::rejection::{JsonRejection, QueryRejection};
+use manyhands_core::{ErrorCode, ToolError};
+use manyhands_http_common::Refusal;
+
+use super::object::Held;
+
+/// The body, or what is wrong with it.
+pub(super) fn body<T>(body: Result<impl Held<T>, JsonRejection>) -> Result<T, Refusal> {
+    body.map(Held::held)
+        .map_err(|e| Refusal(ToolError::new(ErrorCode::InvalidArguments, e.body_text())))
+}
+
+/// The query, or what is wrong with it.
+pub(super) fn query<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, Refusal> {
+    query
+        .map(|Query(value)| value)
+        .map_err(|e| Refusal(ToolError::new(ErrorCode::InvalidArguments, e.body_text())))
+}

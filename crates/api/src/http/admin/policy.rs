@@ -1,0 +1,118 @@
+//! The rules in force, and what they would say to a call.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::extract::rejection::JsonRejection;
+use manyhands_config::{Decision, Rule};
+use manyhands_core::{
+    AgentId, Caller, Credential, ErrorCode, Invoke, Pattern, Principal, Question, Rights, Role,
+    Taint, ToolError,
+};
+use manyhands_gateway::Gateway;
+use manyhands_http_common::{Answer, Owner, Refusal, answer};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::body;
+use crate::http::object::Json;
+
+/// A call to judge without making it.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Explain {
+    /// The tool.
+    tool: String,
+    /// Its arguments.
+    #[serde(default)]
+    arguments: Value,
+    /// As which role; `owner` when not said.
+    role: Option<Role>,
+    /// Under which token name.
+    name: Option<String>,
+    /// On whose behalf; `main` when not said.
+    agent: Option<String>,
+    /// Whether the agent decides on the call in a turn, instead of the token's bearer directly.
+    #[serde(default)]
+    by_agent: bool,
+    /// Whether untrusted text was read before.
+    #[serde(default)]
+    tainted: bool,
+}
+
+/// Rules.
+#[derive(Serialize, JsonSchema)]
+pub struct RuleList {
+    /// The rules, in order.
+    rules: Vec<Rule>,
+}
+
+/// What the rules say to a call.
+#[derive(Serialize, JsonSchema)]
+pub struct Judged {
+    /// The tool.
+    tool: String,
+    /// What happens to the call.
+    decision: Decision,
+    /// Which rule decides.
+    rule: String,
+    /// What that rule says why.
+    reason: Option<String>,
+}
+
+/// The rules, in order.
+pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<RuleList> {
+    let settings = gateway.settings.current();
+    answer(RuleList {
+        rules: settings.policy.rules.clone(),
+    })
+}
+
+/// Which rule would decide, and how.
+pub async fn explain(
+    State(gateway): State<Arc<Gateway>>,
+    Owner(owner): Owner,
+    call: Result<Json<Explain>, JsonRejection>,
+) -> Answer<Judged> {
+    let call = body(call)?;
+    let catalogue = gateway.path.catalogue();
+    let tool = catalogue.resolve(&call.tool).ok_or_else(|| {
+        Refusal(ToolError::new(
+            ErrorCode::UnknownTool,
+            format!("there is no tool named {:?}", call.tool),
+        ))
+    })?;
+    let agent = call.agent.as_deref().unwrap_or("main").parse::<AgentId>();
+    let agent = agent.map_err(|e| Refusal(ToolError::parameter("agent", e.to_string())))?;
+    let role = call.role.unwrap_or(Role::Owner);
+    let name = call.name.unwrap_or_else(|| owner.caller.name.clone());
+    let credential = Credential {
+        id: owner.token,
+        name: name.as_str().into(),
+    };
+    let principal = match role {
+        Role::Owner => Principal::Owner(credential),
+        Role::Client | Role::ReadOnly => Principal::Token(credential),
+        Role::Node => Principal::Node(credential),
+        Role::Channel => Principal::Bridge(credential),
+    };
+    let mut caller = Caller::new(principal, name, Rights::new(role, vec![Pattern::new("*")]));
+    if call.by_agent {
+        caller.actor = Some(Principal::Agent(agent.clone()));
+    }
+    let arguments = tool.canonical(call.arguments);
+    let taint = Taint::when(call.tainted, "what policy explain assumes");
+    let verdict = gateway.path.authorize(Question {
+        effects: tool.effects_of(&arguments),
+        arguments: Some(&arguments),
+        taint: &taint,
+        ..Question::available(&caller, &agent, tool.spec())
+    });
+    answer(Judged {
+        tool: tool.spec().name.to_string(),
+        decision: verdict.decision,
+        rule: verdict.rule.to_string(),
+        reason: verdict.reason,
+    })
+}

@@ -1,0 +1,79 @@
+//! `/hooks/{channel}`: where platforms call the gateway. What they tell is verified by its raw bytes
+//! and on disk before they are answered.
+
+use std::sync::Arc;
+
+use axum::body::{Bytes, to_bytes};
+use axum::extract::{Path, Request, State};
+use axum::response::{IntoResponse, Response};
+use http::{StatusCode, header};
+use manyhands_channels::Hook;
+use manyhands_core::{ErrorCode, ToolError};
+use manyhands_gateway::Gateway;
+use manyhands_http_common::Refusal;
+
+/// The largest request of a platform, in bytes.
+const MAX_BODY: usize = 4 * 1024 * 1024;
+
+/// A request for the account `default`.
+pub async fn default(
+    State(gateway): State<Arc<Gateway>>,
+    Path(channel): Path<String>,
+    request: Request,
+) -> Response {
+    take(&gateway, &channel, "default", request).await
+}
+
+/// A request for an account.
+pub async fn account(
+    State(gateway): State<Arc<Gateway>>,
+    Path((channel, account)): Path<(String, String)>,
+    request: Request,
+) -> Response {
+    take(&gateway, &channel, &account, request).await
+}
+
+async fn take(gateway: &Gateway, channel: &str, account: &str, request: Request) -> Response {
+    let Some(made) = gateway.chats().channel(channel, account) else {
+        // What is not ready yet is called again by the platform; what is not there is not.
+        let missing = match gateway.chats().is_used(channel, account) {
+            true => {
+                let message = format!("the account {account} of {channel} is not ready");
+                ToolError::new(ErrorCode::Unavailable, message)
+            }
+            false => {
+                let message = format!("there is no account {account} of {channel} in use");
+                ToolError::not_found(message)
+            }
+        };
+        return Refusal(missing).into_response();
+    };
+    let (parts, body) = request.into_parts();
+    let Ok(body): Result<Bytes, _> = to_bytes(body, MAX_BODY).await else {
+        let message = "the request is too large, or broke off";
+        return Refusal(ToolError::new(ErrorCode::TooLarge, message)).into_response();
+    };
+    let hook = Hook {
+        method: parts.method.as_str(),
+        query: parts.uri.query().unwrap_or_default(),
+        headers: &parts.headers,
+        body: &body,
+        now: gateway.clock.now().0,
+    };
+    let hooked = match made.hook(&hook) {
+        Ok(hooked) => hooked,
+        Err(refusal) => {
+            tracing::warn!(channel, account, why = refusal.why, "a webhook was refused");
+            let status = StatusCode::from_u16(refusal.status.as_u16());
+            return (status.unwrap_or(StatusCode::BAD_REQUEST), refusal.why).into_response();
+        }
+    };
+    let kept = gateway.chats().keep(channel, account, hooked.events).await;
+    if let Err(error) = kept {
+        // The platform tries again.
+        tracing::warn!(%error, channel, account, "what a webhook told could not be kept");
+        return Refusal(error).into_response();
+    }
+    let content_type = [(header::CONTENT_TYPE, hooked.content_type)];
+    (StatusCode::OK, content_type, hooked.body).into_response()
+}

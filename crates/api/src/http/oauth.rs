@@ -1,0 +1,287 @@
+//! OAuth over HTTP: guests at `/mcp`, what is said of it to those who look for it, and the page where a
+//! browser brings the end of a login.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Path, Query, Request, State};
+use axum::middleware::Next;
+use axum::response::{Html, IntoResponse, Response};
+use http::request::Parts;
+use http::{HeaderName, HeaderValue, StatusCode, header};
+use manyhands_core::{ErrorCode, ServerName, ToolError};
+use manyhands_federation::oauth_guests::{COME_BACK, Turned, is_foreign};
+use manyhands_federation::servers::oauth::Returned;
+use manyhands_gateway::{Admitted, Failed, Gateway};
+use manyhands_http_common::{Refusal, admit as admit_bearer, bearer, proved};
+use serde_json::{Value, json};
+
+/// Where the metadata of what is protected are.
+const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
+
+/// Somebody who was not let in, and what they are told in `WWW-Authenticate`.
+struct Refused {
+    error: ToolError,
+    word: Option<&'static str>,
+}
+
+impl From<ToolError> for Refused {
+    fn from(error: ToolError) -> Self {
+        Self { error, word: None }
+    }
+}
+
+/// Lets the bearer of one of our tokens or a guest in, and tells the service behind who it is.
+pub async fn admit(State(gateway): State<Arc<Gateway>>, request: Request, next: Next) -> Response {
+    let (parts, body) = request.into_parts();
+    match admitted(&gateway, &parts).await {
+        Ok(admitted) => {
+            let mut request = Request::from_parts(parts, body);
+            request.extensions_mut().insert(admitted);
+            next.run(request).await
+        }
+        Err(refused) => {
+            let challenge = challenge(&gateway, parts.uri.path(), &refused);
+            let mut response = Refusal(refused.error).into_response();
+            if let Some(challenge) = challenge {
+                let headers = response.headers_mut();
+                headers.insert(header::WWW_AUTHENTICATE, challenge);
+            }
+            response
+        }
+    }
+}
+
+async fn admitted(gateway: &Gateway, parts: &Parts) -> Result<Admitted, Refused> {
+    let settings = gateway.settings.current();
+    let foreign = bearer(parts).filter(|token| is_foreign(token));
+    let Some(token) = foreign.filter(|_| !settings.oauth.issuers.is_empty()) else {
+        return Ok(admit_bearer(parts, gateway)?);
+    };
+    let audiences = audiences(gateway, parts.uri.path());
+    let networks = &settings.egress.allow_private;
+    let clock = &*gateway.clock;
+    let checked = gateway
+        .guests
+        .check(token, &audiences, &settings.oauth, networks, clock);
+    let unauthenticated = |why: &str| Refused {
+        error: ToolError::new(ErrorCode::Unauthenticated, why)
+            .hint("log in again at the authorization server"),
+        word: Some("invalid_token"),
+    };
+    match checked.await {
+        Ok(guest) => {
+            let admitted = gateway.doorman.admit_guest(guest)?;
+            proved(parts);
+            Ok(admitted)
+        }
+        Err(Turned::Unproven(why)) => {
+            let client = manyhands_http_common::client(parts, gateway)?;
+            let Refused { error, word } = unauthenticated(why);
+            let error = gateway.doorman.refuse(client, Failed::Foreign, error);
+            Err(Refused { error, word })
+        }
+        // Its bearer is known to somebody; an old token is not a guess.
+        Err(Turned::Unfit(why)) => Err(unauthenticated(why)),
+        Err(Turned::Ungranted) => Err(Refused {
+            error: ToolError::new(
+                ErrorCode::Forbidden,
+                "the token is good, and gives no rights here",
+            )
+            .hint("the owner can add to oauth.grants, or the token needs other scopes"),
+            word: Some("insufficient_scope"),
+        }),
+        Err(Turned::Later(why)) => {
+            let error = ToolError::new(ErrorCode::Unavailable, why);
+            Err(error.retry_after(COME_BACK).into())
+        }
+    }
+}
+
+/// What a token must be made for: all of `/mcp`, or the one path that is asked for.
+fn audiences(gateway: &Gateway, path: &str) -> Vec<String> {
+    let base = gateway.servers.oauth().base();
+    let whole = base.as_ref().map(|base| format!("{base}/mcp"));
+    let said = gateway.settings.current().oauth.audience.clone();
+    let one = base
+        .map(|base| format!("{base}{path}"))
+        .filter(|_| path != "/mcp");
+    said.or(whole).into_iter().chain(one).collect()
+}
+
+/// What somebody who was not let in is told, where guests are taken.
+fn challenge(gateway: &Gateway, path: &str, refused: &Refused) -> Option<HeaderValue> {
+    let settings = gateway.settings.current();
+    let told = matches!(
+        refused.error.code,
+        ErrorCode::Unauthenticated | ErrorCode::Forbidden
+    );
+    if settings.oauth.issuers.is_empty() || !told {
+        return None;
+    }
+    let base = gateway.servers.oauth().base()?;
+    let mut text =
+        format!("Bearer realm=\"manyhands\", resource_metadata=\"{base}{WELL_KNOWN}{path}\"");
+    if let Some(word) = refused.word {
+        text.push_str(&format!(", error=\"{word}\""));
+    }
+    let scopes = settings.oauth.scopes.join(" ");
+    if !scopes.is_empty() && !scopes.contains(['"', '\\']) {
+        text.push_str(&format!(", scope=\"{scopes}\""));
+    }
+    HeaderValue::try_from(text).ok()
+}
+
+/// What is protected at `/mcp`, and by whom.
+pub async fn resource(State(gateway): State<Arc<Gateway>>) -> Result<Json<Value>, Refusal> {
+    described(&gateway, "/mcp")
+}
+
+/// The same for the path of one server. Whether there is such a server is not told.
+pub async fn resource_of(
+    State(gateway): State<Arc<Gateway>>,
+    Path(server): Path<String>,
+) -> Result<Json<Value>, Refusal> {
+    let name = server.parse::<ServerName>();
+    let name = name.map_err(|e| Refusal(ToolError::parameter("server", e.to_string())))?;
+    described(&gateway, &format!("/mcp/{name}"))
+}
+
+fn described(gateway: &Gateway, path: &str) -> Result<Json<Value>, Refusal> {
+    let settings = gateway.settings.current();
+    let oauth = &settings.oauth;
+    let base = gateway
+        .servers
+        .oauth()
+        .base()
+        .filter(|_| !oauth.issuers.is_empty());
+    let base = base.ok_or_else(|| {
+        Refusal(
+            ToolError::not_found("this gateway takes its own tokens only")
+                .hint("the owner makes one with `manyhands token create`"),
+        )
+    })?;
+    let issuers: Vec<&str> = oauth
+        .issuers
+        .values()
+        .map(|one| one.issuer.as_str())
+        .collect();
+    Ok(Json(json!({
+        "resource": format!("{base}{path}"),
+        "resource_name": "Manyhands",
+        "authorization_servers": issuers,
+        "scopes_supported": oauth.scopes,
+        "bearer_methods_supported": ["header"],
+    })))
+}
+
+/// The document that describes the gateway as a client of authorization servers.
+pub async fn client(State(gateway): State<Arc<Gateway>>) -> Result<Json<Value>, Refusal> {
+    let document = gateway.servers.oauth().document();
+    document.map(Json).ok_or_else(|| {
+        Refusal(
+            ToolError::not_found("others cannot read this document")
+                .hint("it is used when public_url is an https address"),
+        )
+    })
+}
+
+/// Where a browser brings the end of a login. The state it brings is all that it needs: nobody can
+/// guess one, and each is good once.
+pub async fn callback(
+    State(gateway): State<Arc<Gateway>>,
+    returned: Result<Query<Returned>, QueryRejection>,
+) -> Response {
+    let Ok(Query(returned)) = returned else {
+        let why = "The answer of the authorization server cannot be read: a parameter is repeated or damaged. Start the login again.";
+        return page(StatusCode::BAD_REQUEST, "Not logged in", why);
+    };
+    let oauth = gateway.servers.oauth();
+    let login = returned
+        .state
+        .as_deref()
+        .and_then(|state| oauth.take(state));
+    let Some(login) = login else {
+        let why = "This login is not known: it was ended already, took too long, or was begun elsewhere. Begin it again.";
+        return page(StatusCode::BAD_REQUEST, "Not logged in", why);
+    };
+    let Some(owner) = gateway
+        .doorman
+        .caller(login.by)
+        .filter(|caller| caller.is_owner())
+    else {
+        let why = "The token by which this login was begun is no longer good.";
+        return page(StatusCode::FORBIDDEN, "Not logged in", why);
+    };
+    let server = login.server.clone();
+    let done = gateway.servers.end_login(login, returned).await;
+    let about = match &done {
+        Ok(record) => format!("{server}: {}", record.id),
+        Err(error) => format!("{server}: {}", error.text()),
+    };
+    let noted = gateway.note(&owner, "server.login", &about).await;
+    if let Err(error) = noted {
+        tracing::error!(%error, "a login could not be written into the audit");
+    }
+    match done {
+        Ok(_) => {
+            let listed = gateway.servers.get(server.as_str());
+            let text = match listed.ok().and_then(|server| server.problem()) {
+                None => format!("Manyhands is logged in at {server}. You can close this page."),
+                Some(problem) => format!(
+                    "Manyhands is logged in at {server}, but cannot list its tools: {problem}"
+                ),
+            };
+            page(StatusCode::OK, "Logged in", &text)
+        }
+        Err(error) => page(StatusCode::BAD_REQUEST, "Not logged in", &error.text()),
+    }
+}
+
+/// A plain page that loads and runs nothing.
+fn page(status: StatusCode, title: &str, text: &str) -> Response {
+    let (title, text) = (escaped(title), escaped(text));
+    let html = format!(
+        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>{title}</title><h1>{title}</h1><p>{text}</p></html>\n"
+    );
+    let headers: [(HeaderName, &str); 5] = [
+        (
+            header::CONTENT_SECURITY_POLICY,
+            "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+        ),
+        (header::CACHE_CONTROL, "no-store"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+    ];
+    (status, headers, Html(html)).into_response()
+}
+
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_strangers_are_only_words_on_the_page() {
+        assert_eq!(
+            escaped("<script>\"a\" & 'b'</script>"),
+            "&lt;script&gt;&quot;a&quot; &amp; &#39;b&#39;&lt;/script&gt;"
+        );
+    }
+}

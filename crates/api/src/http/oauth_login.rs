@@ -1,0 +1,223 @@
+//! Logins at MCP servers: begun, looked at, ended.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::rejection::{JsonRejection, QueryRejection};
+use axum::extract::{Path, Query, State};
+use manyhands_core::{ConnectionId, Timestamp, ToolError};
+use manyhands_federation::servers::Server;
+use manyhands_federation::servers::oauth::{Target, Told};
+use manyhands_gateway::Gateway;
+use manyhands_http_common::{Answer, Owner, Refusal, answer};
+use manyhands_store::{ConnectionKind, ConnectionRecord};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Which account to log in.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(deny_unknown_fields, default)]
+pub struct Login {
+    /// The PCID of an account that was opened by a login before; the first there is when not said.
+    connection: Option<String>,
+    /// A name for a further account.
+    name: Option<String>,
+}
+
+/// A login that was begun.
+#[derive(Serialize, JsonSchema)]
+pub struct LoginBegun {
+    /// The address to open in a browser.
+    url: String,
+    /// Which login it is.
+    login: String,
+    /// Until when it may be ended.
+    until: Timestamp,
+}
+
+/// Begins a login: gives the address to open in a browser.
+pub async fn begin(
+    State(gateway): State<Arc<Gateway>>,
+    Owner(owner): Owner,
+    Path(name): Path<String>,
+    login: Result<Json<Login>, JsonRejection>,
+) -> Answer<LoginBegun> {
+    let Json(login) = login.map_err(|e| Refusal(ToolError::parameter("body", e.body_text())))?;
+    let server = gateway.servers.get(&name)?;
+    let target = target(&gateway, &server, login)?;
+    let oauth = gateway.servers.oauth();
+    let begun = oauth
+        .begin(
+            server.name(),
+            server.config(),
+            server.service(),
+            owner.token,
+            target,
+        )
+        .await?;
+    gateway.learn_secrets().await?;
+    gateway
+        .note(&owner.caller, "server.login.begin", server.name().as_str())
+        .await?;
+    answer(LoginBegun {
+        url: begun.url,
+        login: begun.login,
+        until: begun.until,
+    })
+}
+
+fn target(gateway: &Gateway, server: &Server, login: Login) -> Result<Target, ToolError> {
+    let accounts = logins(gateway, server);
+    match (login.connection, login.name) {
+        (Some(_), Some(_)) => Err(ToolError::parameter(
+            "name",
+            "there is a connection too; use one of them",
+        )),
+        (Some(id), None) => Ok(Target::Known(one(&accounts, &id)?.id)),
+        (None, Some(name)) => Ok(Target::New(name)),
+        (None, None) => Ok(match accounts.first() {
+            Some(first) => Target::Known(first.id),
+            None => Target::New(free_name(gateway, server)),
+        }),
+    }
+}
+
+/// The accounts of a server that were opened by a login.
+fn logins(gateway: &Gateway, server: &Server) -> Vec<ConnectionRecord> {
+    let all = gateway.servers.desk().all();
+    let own = |one: &&ConnectionRecord| {
+        one.service == server.service() && one.kind == ConnectionKind::Oauth
+    };
+    all.iter().filter(own).cloned().collect()
+}
+
+fn one<'a>(accounts: &'a [ConnectionRecord], id: &str) -> Result<&'a ConnectionRecord, ToolError> {
+    let found = accounts.iter().find(|one| one.id.to_string() == id);
+    found.ok_or_else(|| {
+        let message = "the server has no connection of this id that was opened by a login";
+        ToolError::parameter("connection", message)
+            .hint("list them with `manyhands connection list`")
+    })
+}
+
+/// The service's name, or with a number after it.
+fn free_name(gateway: &Gateway, server: &Server) -> String {
+    let (all, service) = (gateway.servers.desk().all(), server.service());
+    let taken = |name: &String| {
+        all.iter()
+            .any(|one| one.service == service && one.name == *name)
+    };
+    let numbered = (2..).map(|number| format!("{service} {number}"));
+    let mut names = std::iter::once(service.to_owned()).chain(numbered);
+    names.find(|name| !taken(name)).unwrap_or_default()
+}
+
+/// How the last login at a server stands.
+#[derive(Serialize, JsonSchema)]
+pub struct LoginStatus {
+    /// `none` where there was none, `waiting`, `done` or `failed`.
+    state: &'static str,
+    #[serde(flatten)]
+    last: Option<LastLogin>,
+    /// The accounts that were opened by a login.
+    connections: Vec<ConnectionRecord>,
+}
+
+/// The last login.
+#[derive(Serialize, JsonSchema)]
+struct LastLogin {
+    /// Which login it is.
+    login: String,
+    /// What went wrong, if something did.
+    detail: Option<String>,
+    /// The account that it opened.
+    pcid: Option<ConnectionId>,
+    /// Until when it may be ended.
+    until: Timestamp,
+}
+
+impl From<Told> for LastLogin {
+    fn from(told: Told) -> Self {
+        Self {
+            login: told.login,
+            detail: told.detail,
+            pcid: told.connection,
+            until: told.until,
+        }
+    }
+}
+
+/// How the last login at a server stands, and which accounts there are.
+pub async fn status(
+    State(gateway): State<Arc<Gateway>>,
+    _: Owner,
+    Path(name): Path<String>,
+) -> Answer<LoginStatus> {
+    let server = gateway.servers.get(&name)?;
+    let last = gateway.servers.oauth().last(server.name());
+    answer(LoginStatus {
+        state: last.as_ref().map_or("none", |told| told.state),
+        last: last.map(LastLogin::from),
+        connections: logins(&gateway, &server),
+    })
+}
+
+/// Which login to end.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Which {
+    /// The PCID of the account; needed where there are several.
+    connection: Option<String>,
+}
+
+/// A login that was ended.
+#[derive(Serialize, JsonSchema)]
+pub struct LoginEnded {
+    /// The account.
+    pcid: ConnectionId,
+    /// Always true.
+    removed: bool,
+    /// What its authorization server said to that, where it went wrong.
+    note: Option<String>,
+}
+
+/// Ends a login: its tokens are given back where that is possible, and forgotten.
+pub async fn end(
+    State(gateway): State<Arc<Gateway>>,
+    Owner(owner): Owner,
+    Path(name): Path<String>,
+    which: Result<Query<Which>, QueryRejection>,
+) -> Answer<LoginEnded> {
+    let Query(which) = which.map_err(|e| Refusal(ToolError::parameter("query", e.body_text())))?;
+    let server = gateway.servers.get(&name)?;
+    let accounts = logins(&gateway, &server);
+    let account = match (&which.connection, accounts.as_slice()) {
+        (Some(id), all) => one(all, id)?,
+        (None, [only]) => only,
+        (None, []) => {
+            let message = format!("nobody is logged in at {}", server.name());
+            return Err(Refusal(ToolError::not_found(message)));
+        }
+        (None, several) => {
+            let named = several
+                .iter()
+                .map(|one| format!("{} ({})", one.id, one.name));
+            let named: Vec<String> = named.collect();
+            let message = format!("there are several: {}", named.join(", "));
+            return Err(Refusal(ToolError::parameter("connection", message)));
+        }
+    };
+    let told = gateway
+        .servers
+        .oauth()
+        .log_out(server.name(), account)
+        .await?;
+    gateway.servers.reconnect(account).await;
+    let about = format!("{}: {}", server.name(), account.id);
+    gateway.note(&owner.caller, "server.logout", &about).await?;
+    answer(LoginEnded {
+        pcid: account.id,
+        removed: true,
+        note: told,
+    })
+}

@@ -1,0 +1,365 @@
+//! The OpenAPI document, made from the same table the router is.
+
+use std::sync::Arc;
+
+use axum::handler::Handler;
+use axum::routing::{MethodFilter, on};
+use manyhands_core::{Envelope, ToolSpec, schema_of};
+use manyhands_gateway::Gateway;
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde_json::{Map, Value, json};
+
+use super::answering::Answering;
+use super::routes::Route;
+use super::shapes;
+
+/// Who may use an operation.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Anybody who reaches the address.
+    Open,
+    /// Anybody with a token.
+    Token,
+    /// The owner.
+    Owner,
+}
+
+/// The schema of a type; the types it is made of get names in the document.
+type Shape = fn(&mut SchemaGenerator) -> Schema;
+
+/// What is in the body of an answer.
+#[derive(Clone, Copy)]
+enum Body {
+    /// What a tool gave, in our envelope.
+    Tool,
+    /// A result of this shape, in our envelope.
+    Result(Shape),
+    /// Something else, of this media type; errors are in our envelope.
+    Media(&'static str),
+    /// Somebody else's format, errors too.
+    Format(&'static str),
+    /// A page of that media type, errors too.
+    Page(&'static str),
+}
+
+/// One operation, as the document describes it.
+pub struct Operation {
+    pub(super) method: &'static str,
+    pub(super) path: &'static str,
+    summary: &'static str,
+    access: Access,
+    query: Option<Value>,
+    request: Option<Value>,
+    body: Body,
+    /// It also answers with a stream of events, and in our envelope with 202 while it waits for the owner.
+    streams: bool,
+    /// The request is bytes as they are.
+    bytes: bool,
+}
+
+impl Operation {
+    pub(super) fn new(
+        method: &'static str,
+        path: &'static str,
+        access: Access,
+        summary: &'static str,
+    ) -> Self {
+        Self {
+            method,
+            path,
+            summary,
+            access,
+            query: None,
+            request: None,
+            body: Body::Tool,
+            streams: false,
+            bytes: false,
+        }
+    }
+
+    /// Answers and errors are in somebody else's format.
+    pub(super) fn answers_in(mut self, format: &'static str) -> Self {
+        self.body = Body::Format(format);
+        self
+    }
+
+    /// Answers are of that media type, errors are in our envelope.
+    pub(super) fn gives(mut self, media: &'static str) -> Self {
+        self.body = Body::Media(media);
+        self
+    }
+
+    /// Answers and errors are pages of that media type.
+    pub(super) fn shows(mut self, media: &'static str) -> Self {
+        self.body = Body::Page(media);
+        self
+    }
+
+    /// The request is bytes as they are.
+    pub(super) fn takes_bytes(mut self) -> Self {
+        self.bytes = true;
+        self
+    }
+
+    /// The result in the envelope; [`Operation::by`] takes it from the handler itself.
+    pub(super) fn answers<T: JsonSchema>(mut self) -> Self {
+        self.body = Body::Result(|generator| generator.subschema_for::<T>());
+        self
+    }
+
+    /// Also a stream of events for whoever asks for one, and 202 while it waits for the owner.
+    pub(super) fn or_streams(mut self) -> Self {
+        self.streams = true;
+        self
+    }
+
+    pub(super) fn query<T: JsonSchema>(mut self) -> Self {
+        self.query = Some(bounded(schema_of::<T>()));
+        self
+    }
+
+    pub(super) fn request<T: JsonSchema>(mut self) -> Self {
+        self.request = Some(bounded(schema_of::<T>()));
+        self
+    }
+
+    /// The handler that does it. What its signature says it answers is what the document says.
+    pub(super) fn by<H, M, A>(self, handler: H) -> Route
+    where
+        H: Handler<M, Arc<Gateway>> + Answering<A>,
+        H::Result: JsonSchema,
+        M: 'static,
+    {
+        let filter = match self.method {
+            "get" => MethodFilter::GET,
+            "put" => MethodFilter::PUT,
+            "delete" => MethodFilter::DELETE,
+            _ => MethodFilter::POST,
+        };
+        (self.answers::<H::Result>(), on(filter, handler))
+    }
+
+    /// A name that stays: the method and the words of the path.
+    fn id(&self) -> String {
+        let words = self.path.split(|c: char| !c.is_ascii_alphanumeric());
+        let words = words.filter(|word| !word.is_empty());
+        std::iter::once(self.method)
+            .chain(words)
+            .collect::<Vec<_>>()
+            .join("_")
+    }
+
+    fn describe(&self, generator: &mut SchemaGenerator) -> Value {
+        let mut described = json!({
+            "operationId": self.id(),
+            "summary": self.summary,
+            "responses": self.responses(generator),
+        });
+        let parameters = self.parameters();
+        if !parameters.is_empty() {
+            described["parameters"] = Value::Array(parameters);
+        }
+        if let Some(schema) = &self.request {
+            described["requestBody"] = json!({
+                "required": true,
+                "content": { "application/json": { "schema": schema } },
+            });
+        }
+        if self.bytes {
+            described["requestBody"] = json!({ "content": { "*/*": {} } });
+        }
+        described["security"] = match self.access {
+            Access::Open => json!([]),
+            Access::Token | Access::Owner => json!([{ "bearer": [] }]),
+        };
+        if self.access == Access::Owner {
+            described["description"] = json!("Needs the owner's token.");
+        }
+        described
+    }
+
+    fn responses(&self, generator: &mut SchemaGenerator) -> Value {
+        const WRONG: &str = "what was wrong, with a stable code";
+        let said = |about: &str, media: &str, schema: Value| json!({ "description": about, "content": { media: schema } });
+        let json = "application/json";
+        match self.body {
+            Body::Tool => json!({
+                "200": envelope("what the tool gave"),
+                "default": envelope(WRONG),
+            }),
+            Body::Result(shape) => {
+                let result = json!({ "schema": good(&shape(generator).to_value()) });
+                let mut all = json!({
+                    "200": said("the answer", json, result.clone()),
+                    "default": envelope(WRONG),
+                });
+                if self.streams {
+                    all["200"]["content"]["text/event-stream"] = json!({});
+                    all["202"] = said("it waits for the owner", json, result);
+                }
+                all
+            }
+            Body::Media(media) => json!({
+                "200": said("the answer", media, json!({})),
+                "default": envelope(WRONG),
+            }),
+            Body::Page(media) => json!({
+                "200": said("the page", media, json!({})),
+                "default": said("a page that says what was wrong", media, json!({})),
+            }),
+            Body::Format(format) => {
+                let mut all = json!({
+                    "200": said(&format!("the answer, in {format}"), json, json!({})),
+                    "default": said(&format!("{WRONG}, in {format}"), json, json!({})),
+                });
+                if self.streams {
+                    all["200"]["content"]["text/event-stream"] = json!({});
+                }
+                all
+            }
+        }
+    }
+
+    fn parameters(&self) -> Vec<Value> {
+        let in_path = self
+            .path
+            .split('/')
+            .filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
+        let mut parameters: Vec<Value> = in_path
+            .map(|name| {
+                let name = name.trim_start_matches('*');
+                let schema = shapes::in_path(self.path, name);
+                json!({ "name": name, "in": "path", "required": true, "schema": schema })
+            })
+            .collect();
+        let schema = self.query.as_ref();
+        let needed = schema.and_then(|schema| schema["required"].as_array());
+        let properties = schema.and_then(|schema| schema["properties"].as_object());
+        for (name, schema) in properties.into_iter().flatten() {
+            let mut schema = schema.clone();
+            let about = schema.as_object_mut().and_then(|s| s.remove("description"));
+            let mut parameter = json!({ "name": name, "in": "query", "schema": schema });
+            if needed.is_some_and(|needed| needed.contains(&json!(name))) {
+                parameter["required"] = json!(true);
+            }
+            if let Some(about) = about {
+                parameter["description"] = about;
+            }
+            parameters.push(parameter);
+        }
+        parameters
+    }
+}
+
+/// Gives whole numbers the bounds of their type, which are refused beyond them.
+fn bounded(mut schema: Value) -> Value {
+    match &mut schema {
+        Value::Object(map) => {
+            let (least, most) = match map.get("format").and_then(Value::as_str) {
+                Some("uint8") => (json!(0), json!(u8::MAX)),
+                Some("uint16") => (json!(0), json!(u16::MAX)),
+                Some("uint32") => (json!(0), json!(u32::MAX)),
+                Some("uint64") => (json!(0), json!(u64::MAX)),
+                Some("int32") => (json!(i32::MIN), json!(i32::MAX)),
+                Some("int64") => (json!(i64::MIN), json!(i64::MAX)),
+                _ => (Value::Null, Value::Null),
+            };
+            if !least.is_null() {
+                map.entry("minimum").or_insert(least);
+                map.entry("maximum").or_insert(most);
+            }
+            for value in map.values_mut() {
+                *value = bounded(value.take());
+            }
+        }
+        Value::Array(all) => {
+            for value in all {
+                *value = bounded(value.take());
+            }
+        }
+        _ => {}
+    }
+    schema
+}
+
+/// The envelope around a result of that schema.
+fn good(result: &Value) -> Value {
+    json!({
+        "type": "object",
+        "required": ["ok", "result"],
+        "properties": { "ok": { "const": true }, "result": result },
+    })
+}
+
+fn envelope(about: &str) -> Value {
+    json!({
+        "description": about,
+        "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Envelope" } } },
+    })
+}
+
+/// The whole document: the operations, and one for each of `tools`.
+pub fn document<'a>(tools: impl Iterator<Item = &'a ToolSpec>) -> Value {
+    let mut settings = SchemaSettings::draft2020_12().for_serialize();
+    settings.definitions_path = "/components/schemas".into();
+    settings.meta_schema = None;
+    let mut generator = settings.into_generator();
+    generator.subschema_for::<Envelope>();
+    let mut paths = Map::new();
+    for operation in super::routes::operations() {
+        let path = operation.path.replace("{*", "{");
+        let entry = paths.entry(path).or_insert_with(|| json!({}));
+        entry[operation.method] = operation.describe(&mut generator);
+    }
+    for spec in tools {
+        let result = spec.output_schema.as_ref();
+        let operation = json!({
+            "post": {
+                "operationId": spec.name.wire(),
+                "summary": first_line(&spec.description),
+                "description": spec.description,
+                "tags": [spec.family],
+                "x-effects": spec.effects,
+                "security": [{ "bearer": [] }],
+                "requestBody": {
+                    "required": needs_something(&spec.input_schema),
+                    "content": { "application/json": { "schema": spec.input_schema } },
+                },
+                "responses": {
+                    "200": {
+                        "description": "the result",
+                        "content": { "application/json": { "schema": good(result.unwrap_or(&Value::Bool(true))) } },
+                    },
+                    "default": envelope("what was wrong, with a stable code"),
+                },
+            },
+        });
+        paths.insert(format!("/api/tools/{}", spec.name), operation);
+    }
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Manyhands",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "The HTTP face of a Manyhands gateway.",
+            "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
+        },
+        "servers": [{ "url": "http://127.0.0.1:7717" }],
+        "paths": paths,
+        "components": {
+            "schemas": generator.take_definitions(true),
+            "securitySchemes": { "bearer": { "type": "http", "scheme": "bearer" } },
+        },
+    })
+}
+
+/// Whether a tool cannot be called without arguments.
+fn needs_something(schema: &Value) -> bool {
+    let required = schema["required"].as_array();
+    required.is_some_and(|names| !names.is_empty())
+}
+
+fn first_line(text: &str) -> &str {
+    text.split(['.', '\n']).next().unwrap_or_default()
+}

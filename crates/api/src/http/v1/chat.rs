@@ -1,0 +1,569 @@
+//! `POST /v1/chat/completions`, OpenAI's format: how a request is read. Fields that would change the answer and
+//! cannot be honoured are refused by name; hints, bookkeeping and unknown fields are accepted and change nothing.
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::extract::State;
+use axum::extract::rejection::JsonRejection;
+use axum::response::Response;
+use http::HeaderMap;
+use manyhands_core::ToolError;
+use manyhands_gateway::Gateway;
+use manyhands_http_common::{Asker, Refusal};
+use manyhands_llm::{Arguments, Block, OutputSchema, ReplyBlock, Thinking, ToolCall, ToolChoice};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::super::object::Json;
+use super::answer::{Asking, answer};
+use super::chat_answer::Completion;
+use super::models::Since;
+use super::prompt::{Prompt, picture};
+
+/// The body of a request.
+#[derive(Deserialize, JsonSchema)]
+pub struct ChatRequest {
+    /// The agent: `agent/NAME` or `NAME`.
+    model: String,
+    /// The conversation.
+    #[schemars(length(min = 1))]
+    messages: Vec<ChatMessage>,
+    /// Whether to answer in pieces.
+    stream: Option<bool>,
+    stream_options: Option<StreamOptions>,
+    /// The most tokens of one reply of the agent's model.
+    #[schemars(range(min = 1))]
+    max_tokens: Option<u32>,
+    /// The same by its newer name.
+    #[schemars(range(min = 1))]
+    max_completion_tokens: Option<u32>,
+    #[schemars(range(min = 0.0, max = 2.0))]
+    temperature: Option<f64>,
+    #[schemars(range(min = 0.0, max = 1.0))]
+    top_p: Option<f64>,
+    top_k: Option<u32>,
+    #[schemars(range(min = -2.0, max = 2.0))]
+    presence_penalty: Option<f64>,
+    #[schemars(range(min = -2.0, max = 2.0))]
+    frequency_penalty: Option<f64>,
+    seed: Option<i64>,
+    /// Texts at which a reply ends.
+    stop: Option<Stop>,
+    /// How much more or less likely tokens become, by token id.
+    logit_bias: Option<Map<String, Value>>,
+    /// How hard to think.
+    reasoning_effort: Option<Thinking>,
+    response_format: Option<ResponseFormat>,
+    /// Tools that the client runs, besides those of the agent.
+    #[schemars(length(max = 128))]
+    tools: Option<Vec<ChatTool>>,
+    tool_choice: Option<ChatChoice>,
+    parallel_tool_calls: Option<bool>,
+    /// How many answers: one.
+    #[schemars(range(min = 1, max = 1))]
+    n: Option<u32>,
+    /// Not available.
+    #[schemars(skip)]
+    logprobs: Option<bool>,
+    /// Not available.
+    #[schemars(skip)]
+    audio: Option<Value>,
+    /// `tools` by its older name.
+    #[schemars(skip)]
+    functions: Option<Vec<Value>>,
+    /// `session`: the session to say the last message in, where the header `x-session-key` does not name one. Other
+    /// keys are accepted and ignored.
+    metadata: Option<Metadata>,
+}
+
+/// What a client notes about its request.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Metadata {
+    /// The key of a session.
+    pub(super) session: Option<String>,
+}
+
+/// What a stream holds.
+#[derive(Deserialize, JsonSchema)]
+struct StreamOptions {
+    /// Whether the last piece tells what was used up.
+    #[serde(default)]
+    include_usage: Option<bool>,
+}
+
+/// Texts at which a reply ends.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "must be a text or a list of texts")]
+enum Stop {
+    One(#[schemars(length(min = 1))] String),
+    Many(#[schemars(length(max = 16), inner(length(min = 1)))] Vec<String>),
+}
+
+/// One message.
+#[derive(Deserialize, JsonSchema)]
+struct ChatMessage {
+    role: Role,
+    /// A text, or a list of texts and images.
+    content: Option<Content>,
+    /// The calls of tools of the client's, by the assistant.
+    tool_calls: Option<Vec<ChatCall>>,
+    /// Which call a message of the role `tool` answers.
+    tool_call_id: Option<String>,
+    /// What the assistant thought.
+    reasoning_content: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Role {
+    System,
+    Developer,
+    User,
+    Assistant,
+    Tool,
+}
+
+/// What a message holds.
+#[derive(Deserialize, JsonSchema)]
+#[serde(
+    untagged,
+    expecting = "must be a text, or a list of {type: text, text} and {type: image_url, image_url: {url}}"
+)]
+enum Content {
+    Text(String),
+    Parts(Vec<Part>),
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Part {
+    Text { text: String },
+    ImageUrl { image_url: ImageUrl },
+    Refusal { refusal: String },
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "must be {url}")]
+enum ImageUrl {
+    Object {
+        /// A data URL: `data:image/png;base64,...`.
+        url: String,
+    },
+    Text(String),
+}
+
+/// A call of a tool.
+#[derive(Deserialize, JsonSchema)]
+struct ChatCall {
+    id: String,
+    function: CalledFunction,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct CalledFunction {
+    name: String,
+    /// JSON, as text.
+    #[serde(default)]
+    arguments: String,
+}
+
+/// A tool that the client runs.
+#[derive(Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum ChatTool {
+    Function { function: Function },
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Function {
+    #[schemars(regex(pattern = r"^[A-Za-z0-9_-]{1,64}$"))]
+    name: String,
+    description: Option<String>,
+    /// The JSON Schema of its arguments.
+    parameters: Option<Map<String, Value>>,
+}
+
+/// Whether the model may, must or must not call tools.
+#[derive(Deserialize, JsonSchema)]
+#[serde(
+    untagged,
+    expecting = "must be auto, none, required or {type: function, function: {name}}"
+)]
+enum ChatChoice {
+    Word(ChoiceWord),
+    Named { function: ChosenFunction },
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum ChoiceWord {
+    Auto,
+    None,
+    Required,
+}
+
+impl ChoiceWord {
+    pub(super) fn meant(self) -> ToolChoice {
+        match self {
+            Self::Auto => ToolChoice::Auto,
+            Self::None => ToolChoice::None,
+            Self::Required => ToolChoice::Required,
+        }
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct ChosenFunction {
+    name: String,
+}
+
+/// What the answer has to be.
+#[derive(Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum ResponseFormat {
+    Text,
+    /// Any JSON object.
+    JsonObject,
+    JsonSchema {
+        json_schema: NamedSchema,
+    },
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct NamedSchema {
+    /// The JSON Schema.
+    schema: Map<String, Value>,
+}
+
+/// Answers a conversation.
+pub async fn complete(
+    State(gateway): State<Arc<Gateway>>,
+    Extension(since): Extension<Since>,
+    Asker(asker): Asker,
+    headers: HeaderMap,
+    body: Result<Json<ChatRequest>, JsonRejection>,
+) -> Result<Response, Refusal> {
+    let request = super::body(body)?;
+    let model = request.model.clone();
+    let options = request.stream_options.as_ref();
+    let tells_usage = options.is_some_and(|options| options.include_usage == Some(true));
+    let prompt = request.prompt()?;
+    let asking = Asking {
+        gateway,
+        since,
+        asker,
+        headers,
+    };
+    let answered = answer(asking, prompt, |id, created| Completion {
+        id: format!("chatcmpl-{id}"),
+        created,
+        model,
+        tells_usage,
+    });
+    Ok(answered.await?)
+}
+
+impl ChatRequest {
+    fn prompt(self) -> Result<Prompt, ToolError> {
+        self.check()?;
+        let mut prompt = Prompt {
+            model: self.model,
+            stream: self.stream == Some(true),
+            session: self.metadata.and_then(|metadata| metadata.session),
+            thinking: self.reasoning_effort,
+            output: self.response_format.and_then(|format| match format {
+                ResponseFormat::Text => None,
+                ResponseFormat::JsonObject => Some(OutputSchema::any_object()),
+                ResponseFormat::JsonSchema { json_schema } => Some(json_schema.schema.into()),
+            }),
+            ..Prompt::default()
+        };
+        prompt.client.max_tokens = self.max_completion_tokens.or(self.max_tokens);
+        let sampling = &mut prompt.client.sampling;
+        sampling.temperature = self.temperature;
+        sampling.top_p = self.top_p;
+        sampling.top_k = self.top_k;
+        sampling.seed = self.seed;
+        sampling.presence_penalty = self.presence_penalty;
+        sampling.frequency_penalty = self.frequency_penalty;
+        sampling.logit_bias = self.logit_bias.unwrap_or_default();
+        sampling.parallel_calls = self.parallel_tool_calls;
+        match self.stop {
+            Some(Stop::One(stop)) => prompt.stop_at("stop", vec![stop])?,
+            Some(Stop::Many(stop)) => prompt.stop_at("stop", stop)?,
+            None => {}
+        }
+        for (at, tool) in self.tools.unwrap_or_default().into_iter().enumerate() {
+            let ChatTool::Function { function } = tool;
+            let parameter = format!("tools[{at}].function");
+            let (description, parameters) = (function.description, function.parameters);
+            prompt.tool(&parameter, function.name, description, parameters)?;
+        }
+        match self.tool_choice {
+            Some(ChatChoice::Word(word)) => prompt.choose(word.meant())?,
+            Some(ChatChoice::Named { function }) => {
+                prompt.choose(ToolChoice::Tool(function.name))?;
+            }
+            None => {}
+        }
+        for (at, message) in self.messages.into_iter().enumerate() {
+            message.add(&format!("messages[{at}]"), &mut prompt)?;
+        }
+        prompt.check_calls("messages")?;
+        Ok(prompt)
+    }
+
+    /// Refuses what would have to be ignored.
+    fn check(&self) -> Result<(), ToolError> {
+        let refused = |name: &str, message: &str| Err(ToolError::parameter(name, message));
+        if self.messages.is_empty() {
+            return refused("messages", "must have at least one message");
+        }
+        if self.n.is_some_and(|n| n != 1) {
+            return refused("n", "must be 1: an agent gives one answer");
+        }
+        if self.logprobs == Some(true) {
+            return refused("logprobs", "are not available; leave it out");
+        }
+        if self.audio.is_some() {
+            return refused("audio", "is not available; leave it out");
+        }
+        if self.functions.as_ref().is_some_and(|all| !all.is_empty()) {
+            return refused(
+                "functions",
+                "send them as tools: {type: function, function}",
+            );
+        }
+        let limits = [
+            ("max_tokens", self.max_tokens),
+            ("max_completion_tokens", self.max_completion_tokens),
+        ];
+        if let Some((name, _)) = limits.iter().find(|(_, limit)| *limit == Some(0)) {
+            return refused(name, "must be at least 1");
+        }
+        Ok(())
+    }
+}
+
+impl ChatMessage {
+    fn add(self, parameter: &str, prompt: &mut Prompt) -> Result<(), ToolError> {
+        let (text, pictures) = match self.content {
+            Some(content) => content.read(&format!("{parameter}.content"))?,
+            None => (String::new(), Vec::new()),
+        };
+        if !pictures.is_empty() && !matches!(self.role, Role::User | Role::Tool) {
+            let message = "images come from the user or from tools";
+            return Err(ToolError::parameter(parameter, message));
+        }
+        match self.role {
+            Role::User => prompt.user(text, pictures),
+            Role::System | Role::Developer => {
+                prompt.system.extend((!text.is_empty()).then_some(text));
+                Ok(())
+            }
+            Role::Assistant => {
+                let thought = self.reasoning_content.filter(|text| !text.is_empty());
+                let thought = thought.map(|text| ReplyBlock::Thinking { text, opaque: None });
+                let text = (!text.is_empty()).then(|| ReplyBlock::text(text));
+                let calls = self.tool_calls.unwrap_or_default();
+                let calls = calls.into_iter().map(|call| {
+                    ReplyBlock::Call(ToolCall {
+                        id: call.id,
+                        name: call.function.name,
+                        arguments: Arguments::parse(&call.function.arguments),
+                        opaque: None,
+                    })
+                });
+                prompt.assistant(thought.into_iter().chain(text).chain(calls));
+                Ok(())
+            }
+            Role::Tool => {
+                let parameter = format!("{parameter}.tool_call_id");
+                let id = self.tool_call_id.ok_or_else(|| {
+                    ToolError::parameter(&parameter, "must say which call this answers")
+                })?;
+                let mut content = vec![Block::text(text)];
+                content.extend(pictures);
+                prompt.result(&parameter, &id, content, false)
+            }
+        }
+    }
+}
+
+impl Content {
+    /// The text and the pictures.
+    fn read(self, parameter: &str) -> Result<(String, Vec<Block>), ToolError> {
+        let parts = match self {
+            Self::Text(text) => return Ok((text, Vec::new())),
+            Self::Parts(parts) => parts,
+        };
+        let (mut texts, mut pictures) = (Vec::new(), Vec::new());
+        for (at, part) in parts.into_iter().enumerate() {
+            match part {
+                Part::Text { text } | Part::Refusal { refusal: text } => texts.push(text),
+                Part::ImageUrl { image_url } => {
+                    let (ImageUrl::Object { url } | ImageUrl::Text(url)) = image_url;
+                    pictures.push(picture(&format!("{parameter}[{at}]"), &url)?);
+                }
+            }
+        }
+        Ok((texts.join("\n"), pictures))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use manyhands_llm::Message;
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(body: Value) -> Result<Prompt, ToolError> {
+        let request: ChatRequest = serde_json::from_value(body).unwrap();
+        request.prompt()
+    }
+
+    fn hi() -> Value {
+        json!([{ "role": "user", "content": "hi" }])
+    }
+
+    #[test]
+    fn hints_bookkeeping_and_unknown_fields_change_nothing() {
+        let plain = json!({ "model": "main", "messages": [
+            { "role": "system", "content": "be brief" },
+            { "role": "user", "content": "one" },
+            { "role": "assistant", "content": "two" },
+            { "role": "user", "content": "three" },
+        ] });
+        let mut hinted = plain.clone();
+        for (name, value) in [
+            ("user", json!("work")),
+            ("metadata", json!({ "trace": "7" })),
+            ("store", json!(true)),
+            ("service_tier", json!("flex")),
+            ("safety_identifier", json!("s")),
+            ("prompt_cache_key", json!("k")),
+            ("verbosity", json!("low")),
+            ("hologram", json!({ "a": 1 })),
+            ("stream_options", json!({ "include_usage": true })),
+        ] {
+            hinted[name] = value;
+        }
+        let (plain, hinted) = (read(plain).unwrap(), read(hinted).unwrap());
+        assert!(hinted.session.is_none(), "only our own field names one");
+        assert_eq!(plain.system, hinted.system);
+        assert_eq!(plain.messages, hinted.messages);
+        assert_eq!(plain.client, hinted.client);
+    }
+
+    #[test]
+    fn sampling_is_read() {
+        let prompt = read(json!({
+            "model": "main", "messages": hi(), "temperature": 0, "top_p": 0.5, "stop": "END",
+            "seed": 7, "max_tokens": 99, "presence_penalty": 1, "parallel_tool_calls": false,
+            "response_format": { "type": "json_object" },
+        }))
+        .unwrap();
+        let sampling = &prompt.client.sampling;
+        assert_eq!(sampling.temperature, Some(0.0));
+        assert_eq!(sampling.stop, ["END"]);
+        assert_eq!(sampling.seed, Some(7));
+        assert_eq!(sampling.parallel_calls, Some(false));
+        assert_eq!(prompt.client.max_tokens, Some(99));
+        assert_eq!(prompt.output, Some(OutputSchema::any_object()));
+        assert!(prompt.check_sampling().is_ok());
+        let hot = read(json!({ "model": "main", "messages": hi(), "temperature": 3 })).unwrap();
+        let error = hot.check_sampling().unwrap_err();
+        assert_eq!(error.problems[0].parameter, "temperature");
+    }
+
+    #[test]
+    fn what_cannot_be_honoured_is_refused_by_name() {
+        for (name, value) in [
+            ("n", json!(2)),
+            ("logprobs", json!(true)),
+            ("functions", json!([{}])),
+            ("max_tokens", json!(0)),
+            ("stop", json!([""])),
+            (
+                "tool_choice",
+                json!({ "type": "function", "function": { "name": "x" } }),
+            ),
+            ("messages", json!([])),
+        ] {
+            let mut body = json!({ "model": "main", "messages": hi() });
+            body[name] = value;
+            let error = read(body).err().expect(name);
+            assert_eq!(error.problems[0].parameter, name);
+        }
+    }
+
+    #[test]
+    fn a_conversation_with_tools_is_read() {
+        let prompt = read(json!({
+            "model": "main",
+            "messages": [
+                { "role": "user", "content": [
+                    { "type": "text", "text": "weather?", "cache_control": { "type": "ephemeral" } },
+                    { "type": "image_url", "image_url": { "url": "data:image/png;base64,AAAA" } },
+                ] },
+                { "role": "assistant", "content": null, "reasoning_content": "hm", "tool_calls": [
+                    { "id": "1", "type": "function", "function": { "name": "weather", "arguments": "{\"a\":1}" } },
+                ] },
+                { "role": "tool", "tool_call_id": "1", "content": [{ "type": "text", "text": "sunny" }] },
+            ],
+            "tools": [{ "type": "function", "function": { "name": "weather" } }],
+            "tool_choice": "required",
+        }))
+        .unwrap();
+        assert_eq!(prompt.client.tool_choice, ToolChoice::Required);
+        assert_eq!(prompt.client.tools[0].input_schema["type"], "object");
+        let Message::Tool { results } = &prompt.messages[2] else {
+            panic!("{:?}", prompt.messages);
+        };
+        assert_eq!(results[0].name, "weather");
+        let ready = prompt.ready();
+        assert_eq!(ready.before.len(), 3);
+        assert!(ready.input.client.unwrap().continues);
+    }
+
+    #[test]
+    fn a_conversation_that_cannot_be_had_is_refused() {
+        let image = |url: &str| json!([{ "role": "user", "content": [{ "type": "image_url", "image_url": { "url": url } }] }]);
+        let call = json!({ "role": "assistant", "tool_calls": [
+            { "id": "1", "type": "function", "function": { "name": "t", "arguments": "{}" } },
+        ] });
+        for (messages, parameter) in [
+            (image("https://example.com/a.png"), "messages[0].content[0]"),
+            (
+                image("data:text/html;base64,AAAA"),
+                "messages[0].content[0]",
+            ),
+            (
+                json!([call, { "role": "user", "content": "x" }]),
+                "messages",
+            ),
+            (
+                json!([{ "role": "tool", "tool_call_id": "9", "content": "x" }]),
+                "messages[0].tool_call_id",
+            ),
+            (
+                json!([call, { "role": "tool", "content": "x" }]),
+                "messages[1].tool_call_id",
+            ),
+        ] {
+            let error = read(json!({ "model": "main", "messages": messages })).err();
+            let error = error.expect(parameter);
+            assert_eq!(error.problems[0].parameter, parameter);
+        }
+        for messages in [
+            json!([{ "role": "user", "content": "" }]),
+            json!([{ "role": "system", "content": "only this" }]),
+            json!([{ "role": "user", "content": "a" }, { "role": "assistant", "content": "" }]),
+        ] {
+            assert!(read(json!({ "model": "main", "messages": messages })).is_ok());
+        }
+    }
+}

@@ -1,0 +1,485 @@
+//! `POST /v1/responses`, OpenAI's newer format: how a request is read.
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::extract::State;
+use axum::extract::rejection::JsonRejection;
+use axum::response::Response;
+use http::HeaderMap;
+use manyhands_core::ToolError;
+use manyhands_gateway::{Admitted, Gateway};
+use manyhands_http_common::{Asker, Refusal};
+use manyhands_llm::{Arguments, Block, OutputSchema, ReplyBlock, Thinking, ToolCall, ToolChoice};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use super::super::object::Json;
+use super::answer::{Asking, answer};
+use super::chat::{ChoiceWord, Metadata};
+use super::continuation::{self, ResponseNote};
+use super::models::Since;
+use super::prompt::{Prompt, picture};
+use super::responses_answer::{Names, ResponseAnswer, Shown};
+
+/// The body of a request.
+#[derive(Deserialize, JsonSchema)]
+pub struct ResponsesRequest {
+    /// The agent: `agent/NAME` or `NAME`.
+    model: String,
+    /// What is said: a text, or a conversation.
+    input: Option<Said>,
+    /// What the model is told besides.
+    instructions: Option<String>,
+    /// Whether to answer in pieces.
+    stream: Option<bool>,
+    /// The answer that this follows, by its id. Answers are remembered for a day, unless `store` is false.
+    previous_response_id: Option<String>,
+    /// Whether later requests may refer to the answer; true when not set.
+    store: Option<bool>,
+    /// The most tokens of one reply of the agent's model.
+    #[schemars(range(min = 1))]
+    max_output_tokens: Option<u32>,
+    #[schemars(range(min = 0.0, max = 2.0))]
+    temperature: Option<f64>,
+    #[schemars(range(min = 0.0, max = 1.0))]
+    top_p: Option<f64>,
+    /// Tools that the client runs, besides those of the agent.
+    #[schemars(length(max = 128))]
+    tools: Option<Vec<SentTool>>,
+    tool_choice: Option<Choice>,
+    parallel_tool_calls: Option<bool>,
+    text: Option<TextOptions>,
+    reasoning: Option<Reasoning>,
+    /// Not available.
+    #[schemars(skip)]
+    background: Option<bool>,
+    /// `session`: the session to say the last message in, where the header `x-session-key` does not name one.
+    metadata: Option<Metadata>,
+}
+
+/// What is said.
+#[derive(Deserialize, JsonSchema)]
+#[serde(
+    untagged,
+    expecting = "must be a text, or a list of items: message, function_call, function_call_output, reasoning, item_reference"
+)]
+enum Said {
+    Text(String),
+    Items(Vec<Item>),
+}
+
+/// A part of a conversation.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum Item {
+    Tagged(TaggedItem),
+    /// A message without a type.
+    Plain(PlainMessage),
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum TaggedItem {
+    Message(PlainMessage),
+    FunctionCall {
+        call_id: String,
+        name: String,
+        namespace: Option<String>,
+        /// JSON, as text.
+        arguments: String,
+    },
+    CustomToolCall {
+        call_id: String,
+        name: String,
+        input: String,
+    },
+    #[serde(alias = "custom_tool_call_output")]
+    FunctionCallOutput {
+        call_id: String,
+        output: Content,
+    },
+    Reasoning {},
+    ItemReference {
+        id: String,
+    },
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct PlainMessage {
+    role: Role,
+    content: Content,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Role {
+    System,
+    Developer,
+    User,
+    Assistant,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(
+    untagged,
+    expecting = "must be a text, or a list of input_text, input_image, output_text"
+)]
+enum Content {
+    Text(String),
+    Parts(Vec<Part>),
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Part {
+    InputText {
+        text: String,
+    },
+    OutputText {
+        text: String,
+    },
+    Refusal {
+        refusal: String,
+    },
+    InputImage {
+        /// A data URL: `data:image/png;base64,...`.
+        image_url: String,
+    },
+}
+
+/// A tool that the client runs.
+#[derive(Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum SentTool {
+    Function(Function),
+    /// Tools whose names are unique within a name of their own.
+    Namespace {
+        #[schemars(regex(pattern = r"^[A-Za-z0-9_-]{1,64}$"))]
+        name: String,
+        #[schemars(length(max = 128))]
+        tools: Vec<SpacedTool>,
+    },
+    /// A tool that takes a text instead of JSON.
+    Custom {
+        #[schemars(regex(pattern = r"^[A-Za-z0-9_-]{1,64}$"))]
+        name: String,
+        description: Option<String>,
+    },
+    /// A tool that OpenAI would run: left out, since the agent has tools of its own.
+    #[serde(other)]
+    Hosted,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum SpacedTool {
+    Function(Function),
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Function {
+    #[schemars(regex(pattern = r"^[A-Za-z0-9_-]{1,64}$"))]
+    name: String,
+    description: Option<String>,
+    /// The JSON Schema of its arguments.
+    parameters: Option<Map<String, Value>>,
+}
+
+impl SentTool {
+    fn add(self, parameter: &str, prompt: &mut Prompt, names: &mut Names) -> Result<(), ToolError> {
+        match self {
+            Self::Function(Function {
+                name,
+                description,
+                parameters,
+            }) => prompt.tool(parameter, name, description, parameters),
+            Self::Namespace { name: space, tools } => {
+                for (at, tool) in tools.into_iter().enumerate() {
+                    let SpacedTool::Function(function) = tool;
+                    let name = names.spaced(&space, &function.name);
+                    let parameter = format!("{parameter}.tools[{at}]");
+                    let (description, parameters) = (function.description, function.parameters);
+                    prompt.tool(&parameter, name, description, parameters)?;
+                }
+                Ok(())
+            }
+            Self::Custom { name, description } => {
+                names.custom.insert(name.clone());
+                let schema = json!({
+                    "type": "object",
+                    "properties": { "input": { "type": "string" } },
+                    "required": ["input"],
+                });
+                let schema = schema.as_object().cloned();
+                prompt.tool(parameter, name, description, schema)
+            }
+            Self::Hosted => Ok(()),
+        }
+    }
+}
+
+/// Whether the model may, must or must not call tools.
+#[derive(Deserialize, JsonSchema)]
+#[serde(
+    untagged,
+    expecting = "must be auto, none, required or {type: function, name}"
+)]
+enum Choice {
+    Word(ChoiceWord),
+    Named { name: String },
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct TextOptions {
+    format: Option<TextFormat>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum TextFormat {
+    Text,
+    /// Any JSON object.
+    JsonObject,
+    JsonSchema {
+        schema: Map<String, Value>,
+    },
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Reasoning {
+    effort: Option<Thinking>,
+}
+
+/// Answers a conversation.
+pub async fn respond(
+    State(gateway): State<Arc<Gateway>>,
+    Extension(since): Extension<Since>,
+    Asker(asker): Asker,
+    headers: HeaderMap,
+    body: Result<Json<ResponsesRequest>, JsonRejection>,
+) -> Result<Response, Refusal> {
+    let request = super::body(body)?;
+    let id: Uuid = gateway.ids.next();
+    let mut shown = Shown {
+        model: request.model.clone(),
+        instructions: request.instructions.clone(),
+        previous: request.previous_response_id.clone(),
+        store: request.store != Some(false),
+        ..Shown::default()
+    };
+    let prompt = request.prompt(&gateway, &asker, id, &mut shown.names);
+    let prompt = prompt.await?;
+    shown.client = prompt.client.clone();
+    shown.output = prompt.output.clone();
+    let asking = Asking {
+        gateway,
+        since,
+        asker,
+        headers,
+    };
+    let answered = answer(asking, prompt, |_, created| {
+        ResponseAnswer::new(id, created, shown)
+    });
+    Ok(answered.await?)
+}
+
+impl ResponsesRequest {
+    async fn prompt(
+        self,
+        gateway: &Gateway,
+        asker: &Admitted,
+        id: Uuid,
+        names: &mut Names,
+    ) -> Result<Prompt, ToolError> {
+        if self.background == Some(true) {
+            let message = "is not available; use stream, or wait for the answer";
+            return Err(ToolError::parameter("background", message));
+        }
+        let format = self.text.and_then(|text| text.format);
+        let mut prompt = Prompt {
+            model: self.model,
+            stream: self.stream == Some(true),
+            session: self.metadata.and_then(|metadata| metadata.session),
+            system: self.instructions.into_iter().collect(),
+            thinking: self.reasoning.and_then(|reasoning| reasoning.effort),
+            output: format.and_then(|format| match format {
+                TextFormat::Text => None,
+                TextFormat::JsonObject => Some(OutputSchema::any_object()),
+                TextFormat::JsonSchema { schema } => Some(schema.into()),
+            }),
+            ..Prompt::default()
+        };
+        prompt.system.retain(|text| !text.is_empty());
+        prompt.client.max_tokens = self.max_output_tokens;
+        let sampling = &mut prompt.client.sampling;
+        sampling.temperature = self.temperature;
+        sampling.top_p = self.top_p;
+        sampling.parallel_calls = self.parallel_tool_calls;
+        for (at, tool) in self.tools.unwrap_or_default().into_iter().enumerate() {
+            tool.add(&format!("tools[{at}]"), &mut prompt, names)?;
+        }
+        match self.tool_choice {
+            Some(Choice::Word(word)) => prompt.choose(word.meant())?,
+            Some(Choice::Named { name }) => prompt.choose(ToolChoice::Tool(name))?,
+            None => {}
+        }
+        let previous = match &self.previous_response_id {
+            Some(named) => Some(earlier(gateway, asker, named, &mut prompt).await?),
+            None => None,
+        };
+        let before = prompt.messages.len();
+        match self.input {
+            None => {}
+            Some(Said::Text(text)) => prompt.user(text, Vec::new())?,
+            Some(Said::Items(items)) => {
+                for (at, item) in items.into_iter().enumerate() {
+                    let parameter = format!("input[{at}]");
+                    let spaced = |space: &str, name: &str| names.spaced(space, name);
+                    item.add(gateway, asker, &parameter, &mut prompt, spaced)
+                        .await?;
+                }
+            }
+        }
+        if prompt.messages.is_empty() && prompt.system.is_empty() {
+            let message = "must say something: a text, or a list of items";
+            return Err(ToolError::parameter("input", message));
+        }
+        prompt.check_calls("input")?;
+        if self.store != Some(false) {
+            let input = prompt.messages[before..].to_vec();
+            prompt.remembered = Some(ResponseNote::new(id, previous, input));
+        }
+        Ok(prompt)
+    }
+}
+
+/// Puts the conversation before this request in its place.
+async fn earlier(
+    gateway: &Gateway,
+    asker: &Admitted,
+    named: &str,
+    prompt: &mut Prompt,
+) -> Result<Uuid, ToolError> {
+    let id = named
+        .strip_prefix("resp_")
+        .and_then(|id| Uuid::try_parse(id).ok());
+    let messages = match id {
+        Some(id) => continuation::before(gateway, asker, id).await?,
+        None => None,
+    };
+    let (Some(id), Some(messages)) = (id, messages) else {
+        let message = "is not known (any more): answers are remembered for a day; send the whole conversation in input";
+        return Err(ToolError::parameter("previous_response_id", message));
+    };
+    prompt.messages = messages;
+    Ok(id)
+}
+
+impl Item {
+    async fn add(
+        self,
+        gateway: &Gateway,
+        asker: &Admitted,
+        parameter: &str,
+        prompt: &mut Prompt,
+        mut spaced: impl FnMut(&str, &str) -> String,
+    ) -> Result<(), ToolError> {
+        match self {
+            Self::Plain(message) | Self::Tagged(TaggedItem::Message(message)) => {
+                message.add(&format!("{parameter}.content"), prompt)
+            }
+            Self::Tagged(TaggedItem::FunctionCall {
+                call_id,
+                name,
+                namespace,
+                arguments,
+            }) => {
+                let name = match namespace {
+                    Some(space) => spaced(&space, &name),
+                    None => name,
+                };
+                let arguments = Arguments::parse(&arguments);
+                prompt.assistant([called(call_id, name, arguments)]);
+                Ok(())
+            }
+            Self::Tagged(TaggedItem::CustomToolCall {
+                call_id,
+                name,
+                input,
+            }) => {
+                let input = Map::from_iter([("input".to_owned(), Value::String(input))]);
+                prompt.assistant([called(call_id, name, Arguments::Named(input))]);
+                Ok(())
+            }
+            Self::Tagged(TaggedItem::FunctionCallOutput { call_id, output }) => {
+                let (text, pictures) = output.read(&format!("{parameter}.output"))?;
+                let mut content = vec![Block::text(text)];
+                content.extend(pictures);
+                let parameter = format!("{parameter}.call_id");
+                prompt.result(&parameter, &call_id, content, false)
+            }
+            Self::Tagged(TaggedItem::Reasoning {}) => Ok(()),
+            // Thoughts are not remembered, and nothing is lost without them.
+            Self::Tagged(TaggedItem::ItemReference { id }) if id.starts_with("rs_") => Ok(()),
+            Self::Tagged(TaggedItem::ItemReference { id }) => {
+                let block = continuation::item(gateway, asker, &id).await?;
+                let block = block.ok_or_else(|| {
+                    let message = "is not known (any more): answers are remembered for a day; send the item itself";
+                    ToolError::parameter(&format!("{parameter}.id"), message)
+                })?;
+                prompt.assistant([block]);
+                Ok(())
+            }
+        }
+    }
+}
+
+fn called(id: String, name: String, arguments: Arguments) -> ReplyBlock {
+    ReplyBlock::Call(ToolCall {
+        id,
+        name,
+        arguments,
+        opaque: None,
+    })
+}
+
+impl PlainMessage {
+    fn add(self, parameter: &str, prompt: &mut Prompt) -> Result<(), ToolError> {
+        let (text, pictures) = self.content.read(parameter)?;
+        if !pictures.is_empty() && self.role != Role::User {
+            return Err(ToolError::parameter(parameter, "images come from the user"));
+        }
+        match self.role {
+            Role::User => return prompt.user(text, pictures),
+            _ if text.is_empty() => {}
+            Role::System | Role::Developer => prompt.system.push(text),
+            Role::Assistant => prompt.assistant([ReplyBlock::text(text)]),
+        }
+        Ok(())
+    }
+}
+
+impl Content {
+    /// The text and the pictures.
+    fn read(self, parameter: &str) -> Result<(String, Vec<Block>), ToolError> {
+        let parts = match self {
+            Self::Text(text) => return Ok((text, Vec::new())),
+            Self::Parts(parts) => parts,
+        };
+        let (mut texts, mut pictures) = (Vec::new(), Vec::new());
+        for (at, part) in parts.into_iter().enumerate() {
+            match part {
+                Part::InputText { text }
+                | Part::OutputText { text }
+                | Part::Refusal { refusal: text } => texts.push(text),
+                Part::InputImage { image_url } => {
+                    pictures.push(picture(&format!("{parameter}[{at}]"), &image_url)?);
+                }
+            }
+        }
+        Ok((texts.join("\n"), pictures))
+    }
+}

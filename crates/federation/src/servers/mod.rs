@@ -1,0 +1,535 @@
+//! MCP servers that the owner named: their tools stand in the catalogue, each on a shelf of its
+//! server, from the moment they are known.
+//!
+//! What a server's tools say of themselves is on record, so a gateway that starts knows them
+//! without starting the servers: those start when they are first used.
+
+pub mod address;
+mod call;
+mod connections;
+mod imported;
+mod launch;
+mod naming;
+pub mod oauth;
+mod offer;
+mod older;
+mod openapi;
+mod pinning;
+mod server;
+mod tool;
+pub mod wrapped;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, RwLock};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use manyhands_config::McpServer;
+use manyhands_core::{
+    Catalogue, Clock, ErrorCode, Ids, RunsOn, ServerName, ToolError, ToolSpec, contained,
+};
+use manyhands_guard::Supervisor;
+use manyhands_store::{ConnectionRecord, Pins, Store, StoreError, Vault};
+use manyhands_upstream::{Ground as UpstreamGround, News};
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{Semaphore, broadcast, mpsc};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+pub use connections::is_client_id;
+pub use connections::{Choice, Desk, Draft};
+pub use launch::{SERVER_VARIABLES, find_program};
+pub use openapi::fuzz_document;
+pub use pinning::Wanted;
+pub use server::Server;
+
+use manyhands_host::LiveSettings;
+use manyhands_host::machine::{Host, KEEPER_COMMAND};
+use manyhands_host::web::Web;
+use manyhands_node_registry::Nodes;
+
+use oauth::{Oauth, OauthParts, Pending, Returned};
+
+/// How long the page after a login waits for the list of tools.
+const LISTING: Duration = Duration::from_secs(15);
+/// How many programs of servers run at once.
+const MAX_PROGRAMS: usize = 256;
+/// How many servers are asked for their tools at once.
+const MAX_LOOKS: usize = 4;
+/// How long a server that said its tools changed is left alone before it is asked.
+const SETTLE: Duration = Duration::from_millis(200);
+/// The longest wait after a look that panicked.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
+/// What servers stand on.
+pub struct Ground {
+    desk: Desk,
+    pins: Pins,
+    oauth: Arc<Oauth>,
+    vault: Vault,
+    host: Host,
+    home: PathBuf,
+    clock: Arc<dyn Clock>,
+    upstream: UpstreamGround,
+    /// How requests to services leave, where a document says where they are.
+    web: Web,
+    /// Told of every connection that is opened.
+    opened: mpsc::Sender<Opened>,
+}
+
+/// A server, and what it tells over a new connection.
+type Opened = (ServerName, broadcast::Receiver<News>);
+
+/// The servers there are.
+pub struct Servers {
+    ground: Arc<Ground>,
+    servers: RwLock<BTreeMap<ServerName, Arc<Server>>>,
+    catalogue: Arc<ArcSwap<Catalogue>>,
+    nodes: Arc<Nodes>,
+    looks: Arc<Semaphore>,
+    tasks: TaskTracker,
+    /// Held while settings are taken over: one after the other.
+    taking: tokio::sync::Mutex<()>,
+    stopping: CancellationToken,
+}
+
+/// What the servers are opened with.
+pub struct ServersParts<'a> {
+    /// Everything that is stored.
+    pub store: &'a Store,
+    /// This machine.
+    pub host: Host,
+    /// Requests that leave the machine.
+    pub web: Web,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Ids.
+    pub ids: Ids,
+    /// The settings in force.
+    pub settings: LiveSettings,
+    /// The catalogue of all tools.
+    pub catalogue: Arc<ArcSwap<Catalogue>>,
+    /// Connected nodes.
+    pub nodes: Arc<Nodes>,
+}
+
+impl Servers {
+    /// Opens what is kept of servers and accounts. No server is started yet.
+    pub async fn open(parts: ServersParts<'_>) -> Result<Arc<Self>, StoreError> {
+        let ServersParts {
+            store,
+            host,
+            web,
+            clock,
+            ids,
+            settings,
+            catalogue,
+            nodes,
+        } = parts;
+        let (opened, connections) = mpsc::channel(MAX_PROGRAMS);
+        let desk = Desk::open(store, clock.clone(), ids.clone()).await?;
+        let ground = Ground {
+            opened,
+            oauth: Oauth::open(OauthParts {
+                desk: desk.clone(),
+                vault: store.vault().clone(),
+                clock: clock.clone(),
+                ids: ids.clone(),
+                settings,
+            }),
+            desk,
+            pins: store.pins().clone(),
+            vault: store.vault().clone(),
+            host,
+            web,
+            home: store.home().to_owned(),
+            upstream: UpstreamGround {
+                supervisor: Supervisor::new(MAX_PROGRAMS)
+                    .kept_by("/proc/self/exe".into(), vec![KEEPER_COMMAND.to_owned()]),
+                clock: clock.clone(),
+                entropy: ids.entropy(),
+            },
+            clock,
+        };
+        let servers = Arc::new(Self {
+            ground: Arc::new(ground),
+            servers: RwLock::default(),
+            catalogue,
+            nodes,
+            looks: Arc::new(Semaphore::new(MAX_LOOKS)),
+            tasks: TaskTracker::new(),
+            taking: tokio::sync::Mutex::default(),
+            stopping: CancellationToken::new(),
+        });
+        let (following, stopping) = (servers.clone(), servers.stopping.clone());
+        servers.tasks.spawn(async move {
+            tokio::select! {
+                () = stopping.cancelled() => {}
+                () = following.follow(connections) => {}
+            }
+        });
+        Ok(servers)
+    }
+
+    /// The accounts of services.
+    pub fn desk(&self) -> &Desk {
+        &self.ground.desk
+    }
+
+    /// The logins at servers.
+    pub fn oauth(&self) -> &Arc<Oauth> {
+        &self.ground.oauth
+    }
+
+    /// Ends a login with what the browser brought back. The tools are listed before it counts as
+    /// done, so that whoever reads that it is can call them. It goes on whoever stops waiting.
+    pub async fn end_login(
+        self: &Arc<Self>,
+        login: Pending,
+        returned: Returned,
+    ) -> Result<ConnectionRecord, ToolError> {
+        let this = self.clone();
+        let ending = self.tasks.spawn(async move {
+            let oauth = this.oauth();
+            let ended = oauth.exchange(&login, &returned).await;
+            if let Ok(record) = &ended {
+                this.logged_in(&login.server, record).await;
+            }
+            oauth.tell(&login, &ended);
+            ended
+        });
+        let stopping = |_| ToolError::new(ErrorCode::Unavailable, "the gateway is stopping");
+        ending.await.map_err(stopping)?
+    }
+
+    async fn logged_in(self: &Arc<Self>, name: &ServerName, account: &ConnectionRecord) {
+        self.reconnect(account).await;
+        let Ok(server) = self.get(name.as_str()) else {
+            return; // it was taken out of the settings meanwhile
+        };
+        let listed = tokio::select! {
+            biased;
+            () = self.stopping.cancelled() => return,
+            listed = tokio::time::timeout(LISTING, self.refresh(name.as_str())) => listed,
+        };
+        match listed {
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) => {
+                tracing::warn!(server = %name, %error, "failed to list the tools of a server after a login");
+            }
+            Err(_) => self.look_soon(&server, Duration::ZERO), // a slow one
+        }
+        self.look_again(&account.service);
+    }
+
+    /// Every server, by name.
+    pub fn all(&self) -> Vec<Arc<Server>> {
+        self.servers
+            .read()
+            .expect("no panic while held")
+            .values()
+            .cloned()
+            .collect()
+    }
+
+    /// One server.
+    pub fn get(&self, name: &str) -> Result<Arc<Server>, ToolError> {
+        let name = name
+            .strip_prefix("remote/")
+            .or(name.strip_prefix("dynamic/"))
+            .unwrap_or(name);
+        let servers = self.servers.read().expect("no panic while held");
+        let found = servers.iter().find(|(known, _)| known.as_str() == name);
+        found.map(|(_, server)| server.clone()).ok_or_else(|| {
+            let shown: String = name.chars().take(100).collect();
+            let known: Vec<&str> = servers.keys().map(ServerName::as_str).collect();
+            let hint = match known.is_empty() {
+                true => "the owner adds one with `manyhands mcp add`".to_owned(),
+                false => format!("there are {}", known.join(", ")),
+            };
+            ToolError::not_found(format!("there is no MCP server {shown:?}")).hint(hint)
+        })
+    }
+
+    /// The service whose accounts a tool uses, if it is a server's.
+    pub fn service_of(&self, spec: &ToolSpec) -> Option<String> {
+        let RunsOn::Server { name } = &spec.runs_on else {
+            return None;
+        };
+        self.get(name)
+            .ok()
+            .map(|server| server.service().to_owned())
+    }
+
+    /// Takes the settings over: servers that are new or other than before begin, those that are
+    /// gone end.
+    pub async fn take_over(self: &Arc<Self>, settings: &LiveSettings) {
+        let _one = self.taking.lock().await;
+        let settings = settings.current();
+        let wanted = |config: &McpServer| config.enabled;
+        let mut ended = Vec::new();
+        let mut begun = Vec::new();
+        {
+            let mut servers = self.servers.write().expect("no panic while held");
+            servers.retain(|name, server| {
+                let same = settings
+                    .mcp_servers
+                    .get(name)
+                    .is_some_and(|now| now == server.config() && wanted(now));
+                if !same {
+                    ended.push(server.clone());
+                }
+                same
+            });
+            begun.extend(
+                settings
+                    .mcp_servers
+                    .iter()
+                    .filter(|(name, config)| wanted(config) && !servers.contains_key(*name))
+                    .map(|(name, config)| (name.clone(), config.clone())),
+            );
+        }
+        for server in ended {
+            self.unshelve(&server);
+            self.tasks.spawn(async move { server.stop().await });
+        }
+        for (name, config) in begun {
+            let pins = self.ground.pins.of(name.as_str()).await.unwrap_or_else(|error| {
+                tracing::error!(%error, server = %name, "what is on record of a server cannot be read");
+                Vec::new()
+            });
+            let unknown = pins.is_empty();
+            let server = Server::new(name.clone(), config, pins, self.ground.clone()).await;
+            let unknown = unknown || server.lacks_requests();
+            self.servers
+                .write()
+                .expect("no panic while held")
+                .insert(name, server.clone());
+            self.shelve(&server);
+            if unknown {
+                self.look_soon(&server, Duration::ZERO);
+            }
+        }
+    }
+
+    /// Asks a server for its tools, in the background.
+    fn look_soon(self: &Arc<Self>, server: &Arc<Server>, after: Duration) {
+        let (this, server) = (self.clone(), server.clone());
+        self.tasks.spawn(async move {
+            let stopping = this.stopping.clone();
+            let work = async {
+                tokio::time::sleep(after).await;
+                let Ok(_place) = this.looks.clone().acquire_owned().await else {
+                    return;
+                };
+                if let Err(error) = this.refresh(server.name().as_str()).await {
+                    tracing::warn!(server = %server.name(), %error, "a server could not be asked for its tools");
+                }
+            };
+            tokio::select! {
+                biased;
+                () = stopping.cancelled() => {}
+                () = work => {}
+            }
+        });
+    }
+
+    /// Asks a server for its tools now.
+    pub async fn refresh(self: &Arc<Self>, name: &str) -> Result<Arc<Server>, ToolError> {
+        let server = self.get(name)?;
+        if server.look().await? {
+            self.shelve(&server);
+        }
+        Ok(server)
+    }
+
+    /// Looks at the tools of a server whenever it was connected to, and whenever it says that they
+    /// changed.
+    async fn follow(self: Arc<Self>, mut opened: mpsc::Receiver<Opened>) {
+        while let Some((name, news)) = opened.recv().await {
+            let this = self.clone();
+            self.tasks.spawn(async move {
+                let look = || {
+                    let (this, name) = (this.clone(), name.clone());
+                    async move { this.refresh(name.as_str()).await.map(drop) }
+                };
+                tokio::select! {
+                    () = this.stopping.cancelled() => {}
+                    () = keep_up(&name, news, look) => {}
+                }
+            });
+        }
+    }
+
+    /// Takes on what a server's tools now say of themselves.
+    pub async fn accept(
+        self: &Arc<Self>,
+        name: &str,
+        wanted: &Wanted<'_>,
+    ) -> Result<Vec<String>, ToolError> {
+        let server = self.get(name)?;
+        let accepted = server.accept(wanted).await?;
+        if accepted.is_empty() {
+            let message = match wanted.tool {
+                Some(tool) => format!("nothing of {tool:?} is held back, or it has changed again"),
+                None => format!("nothing of {name} is held back, or it has changed again"),
+            };
+            return Err(ToolError::not_found(message).hint("look at it anew"));
+        }
+        self.shelve(&server);
+        Ok(accepted)
+    }
+
+    /// Asks the servers of a service for their tools, where none are known yet.
+    pub fn look_again(self: &Arc<Self>, service: &str) {
+        for server in self.all() {
+            if server.service() == service && server.pins().is_empty() {
+                self.look_soon(&server, Duration::ZERO);
+            }
+        }
+    }
+
+    /// Tries an account at the first server that uses it.
+    pub async fn test(&self, id: &str) -> Result<ConnectionRecord, ToolError> {
+        let account = self.ground.desk.get(id)?;
+        let all = self.all();
+        let server = all
+            .iter()
+            .find(|server| server.service() == account.service);
+        let server = server.ok_or_else(|| {
+            let message = format!("no MCP server uses the service {:?}", account.service);
+            ToolError::new(ErrorCode::Unavailable, message)
+        })?;
+        server.try_out(account.id).await;
+        self.ground.desk.get(id)
+    }
+
+    /// Lets the next use of an account see its new credentials.
+    pub async fn reconnect(&self, account: &ConnectionRecord) {
+        for server in self.all() {
+            server.close(account.id).await;
+            if server.service() == account.service {
+                server.close_refused().await;
+            }
+        }
+    }
+
+    fn shelve(&self, server: &Arc<Server>) {
+        let tools = server.tools();
+        let shelf = server.name().as_str();
+        if self.nodes.find(shelf).is_ok() {
+            tracing::warn!(
+                server = shelf,
+                "a node has this name, so the server's tools are not shown"
+            );
+            return;
+        }
+        self.catalogue.rcu(|all| {
+            let mut all = (**all).clone();
+            if let Err(error) = all.shelve(shelf, tools.clone()) {
+                tracing::warn!(server = shelf, %error, "a server's tools cannot be shown");
+            }
+            all
+        });
+        self.nodes.note_change();
+    }
+
+    fn unshelve(&self, server: &Server) {
+        self.catalogue.rcu(|all| {
+            let mut all = (**all).clone();
+            all.unshelve(server.name().as_str());
+            all
+        });
+        self.nodes.note_change();
+    }
+
+    /// Ends every server's program and connection.
+    pub async fn stop(&self) {
+        self.stopping.cancel();
+        self.tasks.close();
+        for server in self.all() {
+            server.stop().await;
+        }
+        self.tasks.wait().await;
+        self.ground.oauth.rest().await;
+    }
+}
+
+/// Looks at once and whenever a server says that its tools changed, as long as it is connected. A look
+/// that panics is tried again, after a wait that grows.
+async fn keep_up<F>(name: &ServerName, mut news: broadcast::Receiver<News>, look: impl Fn() -> F)
+where
+    F: Future<Output = Result<(), ToolError>>,
+{
+    let mut wait = SETTLE;
+    loop {
+        tokio::time::sleep(wait).await;
+        while news.try_recv().is_ok() {} // one look serves for all that was told
+        match contained(look()).await {
+            Ok(looked) => {
+                if let Err(error) = looked {
+                    tracing::warn!(server = %name, %error, "failed to list the tools of a server");
+                }
+                wait = SETTLE;
+            }
+            Err(panicked) if wait < LONGEST_WAIT => {
+                let reason = &panicked.reason;
+                tracing::error!(server = %name, reason, "internal error: listing tools panicked; will retry");
+                wait = (wait * 2).min(LONGEST_WAIT);
+                continue;
+            }
+            // It panics every time. The next change of its tools is another chance.
+            Err(_) => wait = SETTLE,
+        }
+        while !matches!(
+            news.recv().await,
+            Ok(News::Tools) | Err(RecvError::Lagged(_) | RecvError::Closed)
+        ) {}
+        if news.is_closed() {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    /// Follows a server through two changes, with a look that panics so many times at first; how often
+    /// it was looked at.
+    async fn looks(panics: usize) -> usize {
+        let (tell, news) = broadcast::channel(8);
+        let (note, mut looked) = mpsc::channel(8);
+        let before = AtomicUsize::new(0);
+        let follower = tokio::spawn(async move {
+            let look = || {
+                let (note, before) = (note.clone(), before.fetch_add(1, Ordering::SeqCst));
+                async move {
+                    note.send(()).await.unwrap();
+                    if before < panics {
+                        std::panic::resume_unwind(Box::new("as planned"));
+                    }
+                    Ok(())
+                }
+            };
+            keep_up(&"s".parse().unwrap(), news, look).await;
+        });
+        for _ in 0..=panics {
+            looked.recv().await.unwrap();
+        }
+        tell.send(News::Tools).unwrap();
+        looked.recv().await.unwrap();
+        drop(tell);
+        follower.await.unwrap();
+        panics + 2 + usize::from(looked.recv().await.is_some())
+    }
+
+    #[tokio::test]
+    async fn a_server_is_followed_on_after_a_look_that_panicked() {
+        assert_eq!(looks(2).await, 4);
+        assert_eq!(looks(0).await, 2, "control");
+    }
+}

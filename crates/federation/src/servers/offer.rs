@@ -1,0 +1,165 @@
+//! The tools of a server that are offered, under the names they have here.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use manyhands_config::McpServer;
+use manyhands_core::{Pattern, ServerName, ToolName};
+use manyhands_store::Pin;
+use manyhands_wire::LeftOutTool;
+use serde_json::{Map, Value};
+
+use super::naming::Naming;
+
+/// Whether the owner lets a tool of a server be offered.
+fn offers(config: &McpServer, tool: &str) -> bool {
+    let named = |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.matches(tool));
+    named(&config.tools) && !named(&config.hide)
+}
+
+/// One tool that is offered.
+#[derive(Debug)]
+pub struct Offered {
+    /// Its name in the catalogue.
+    pub name: ToolName,
+    /// Its name there.
+    pub there: String,
+    /// What is shown of it, under the name it has on its server's own path.
+    pub definition: Value,
+}
+
+/// The tools that are offered, by their names on the server's own path.
+#[derive(Debug, Default)]
+pub struct Offer {
+    pub tools: BTreeMap<String, Offered>,
+    /// What is not offered because its schema cannot be used. The others do not suffer for it.
+    pub left_out: Vec<LeftOutTool>,
+}
+
+impl Offer {
+    /// [`Offer::new`] on a blocking thread: compiling what a server sends takes a while.
+    pub(super) async fn aside(
+        server: &ServerName,
+        config: &McpServer,
+        pins: &Arc<Vec<Pin>>,
+    ) -> Self {
+        let (name, config, pins) = (server.clone(), config.clone(), pins.clone());
+        let made = tokio::task::spawn_blocking(move || Self::new(&name, &config, &pins));
+        made.await.unwrap_or_else(|error| {
+            tracing::error!(%server, %error, "the tools of a server could not be read");
+            Self::default()
+        })
+    }
+
+    fn new(server: &ServerName, config: &McpServer, pins: &[Pin]) -> Self {
+        let mut naming = Naming::new(server);
+        let mut offer = Self::default();
+        for pin in pins
+            .iter()
+            .filter(|pin| pin.present && offers(config, &pin.name))
+        {
+            let taken = pin.taken.as_ref();
+            let read = taken.and_then(|taken| serde_json::from_str(&taken.definition).ok());
+            let Some(Value::Object(mut definition)) = read else {
+                continue;
+            };
+            let left_out = |reason: String| {
+                tracing::warn!(%server, tool = pin.name, reason, "a tool of a server is not offered as it is");
+                LeftOutTool {
+                    tool: pin.name.clone(),
+                    reason,
+                }
+            };
+            if let Err(why) = schema_in(&definition, "inputSchema") {
+                offer.left_out.push(left_out(why));
+                continue;
+            }
+            if let Err(why) = schema_in(&definition, "outputSchema") {
+                // It only describes results; the tool is as good without.
+                definition.remove("outputSchema");
+                offer
+                    .left_out
+                    .push(left_out(format!("{why}; the tool is offered without it")));
+            }
+            let ours = config.rename.get(&pin.name).unwrap_or(&pin.name);
+            definition.insert("name".to_owned(), ours.as_str().into());
+            if let Some(said) = config.descriptions.get(&pin.name) {
+                definition.insert("description".to_owned(), said.as_str().into());
+            }
+            let offered = Offered {
+                name: naming.name(ours),
+                there: pin.name.clone(),
+                definition: Value::Object(definition),
+            };
+            offer.tools.insert(ours.clone(), offered);
+        }
+        offer
+    }
+}
+
+/// Whether a schema of a definition can be used, if it has one.
+fn schema_in(definition: &Map<String, Value>, key: &str) -> Result<(), String> {
+    match definition.get(key) {
+        Some(schema @ Value::Object(_)) => {
+            manyhands_path::check_schema(schema).map_err(|why| format!("its {key} {why}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use manyhands_store::Said;
+    use serde_json::json;
+
+    #[test]
+    fn a_tool_whose_schema_cannot_be_used_is_left_out_and_the_others_are_offered() {
+        let bomb = {
+            let level = |n: usize| {
+                let next = json!({ "$ref": format!("#/$defs/d{}", n + 1) });
+                (
+                    format!("d{n}"),
+                    json!({ "anyOf": [next, next, next, next] }),
+                )
+            };
+            let mut defs: Map<String, Value> = (0..40).map(level).collect();
+            defs.insert("d40".to_owned(), json!({}));
+            json!({ "type": "object", "$ref": "#/$defs/d0", "$defs": defs })
+        };
+        let plain = json!({ "type": "object" });
+        let pin = |name: &str, input: &Value, output: &Value| Pin {
+            name: name.to_owned(),
+            taken: Some(Said {
+                hash: String::new(),
+                definition: json!({ "name": name, "inputSchema": input, "outputSchema": output })
+                    .to_string(),
+            }),
+            held: None,
+            present: true,
+        };
+        let pins = [
+            pin("bomb", &bomb, &plain),
+            pin("half", &plain, &bomb),
+            pin("good", &plain, &plain),
+        ];
+        let offer = Offer::new(&"s".parse().unwrap(), &McpServer::default(), &pins);
+        let offered: Vec<(&str, bool)> = offer
+            .tools
+            .iter()
+            .map(|(name, one)| (name.as_str(), one.definition.get("outputSchema").is_some()))
+            .collect();
+        assert_eq!(offered, [("good", true), ("half", false)]);
+        let left: Vec<(&str, bool)> = offer
+            .left_out
+            .iter()
+            .map(|one| {
+                (
+                    one.tool.as_str(),
+                    one.reason.contains("expands to more than"),
+                )
+            })
+            .collect();
+        assert_eq!(left, [("bomb", true), ("half", true)]);
+    }
+}

@@ -1,0 +1,48 @@
+//! What is said in a conversation about the programs it started on a node.
+
+use manyhands_agent::{Input, Origin, SessionKey};
+use manyhands_core::Taint;
+use manyhands_node_registry::News;
+use manyhands_wire::ExecEvent;
+
+/// What is to be said in the conversation that started a program, once it has ended.
+pub fn announcement(news: &News) -> Option<(SessionKey, String, Input, Origin)> {
+    let started = news.origin.as_ref()?;
+    let key: SessionKey = started.session.as_ref()?.parse().ok()?;
+    let told = &news.told;
+    let how = match told.event {
+        ExecEvent::Started => return None,
+        ExecEvent::Finished => "has finished".to_owned(),
+        ExecEvent::TimedOut => "was stopped because its time was up".to_owned(),
+        ExecEvent::Failed => match (told.exit_code, &told.signal) {
+            (Some(code), _) => format!("has failed with exit code {code}"),
+            (None, Some(signal)) => format!("was ended by {signal}"),
+            (None, None) => "has failed".to_owned(),
+        },
+    };
+    let tail = told
+        .output_tail
+        .as_deref()
+        .unwrap_or("(it printed nothing)");
+    let text = format!(
+        "The program {} in the background of {} {how}. The end of its output:\n{tail}",
+        told.session_id, news.node
+    );
+    let origin = Origin {
+        token: started.token,
+        person: started.caller.strip_prefix("person:").map(str::to_owned),
+        place: None,
+        name: news.node.to_string(),
+        trusted: false,
+        depth: 0,
+        tainted: Taint::by(format!("node:{}", news.node)),
+        job: None,
+        lineage: Vec::new(),
+    };
+    Some((
+        key,
+        format!("exec-{}", told.event_id),
+        Input::text(text),
+        origin,
+    ))
+}

@@ -1,0 +1,295 @@
+//! Opening a gateway: its parts are made here, each before those that use it.
+
+use std::collections::BTreeMap;
+use std::path::{Path as FilePath, PathBuf};
+use std::sync::{Arc, OnceLock, Weak};
+
+use arc_swap::ArcSwap;
+use manyhands_agent::Minds;
+use manyhands_agent_services::{Kin, People, Post, Thinkers};
+use manyhands_config::ConfigFile;
+use manyhands_core::{Catalogue, Clock, Ids, Secret};
+use manyhands_federation::oauth_guests::Guests;
+use manyhands_federation::servers::{Servers, ServersParts};
+use manyhands_guard::{Lobby, Redactor};
+use manyhands_host::artifacts::Shelf;
+use manyhands_host::web::Web;
+use manyhands_host::workspace::Workspace;
+use manyhands_host::{Host, HostParts, LiveSettings, Resources};
+use manyhands_jobs::{Cron, CronParts};
+use manyhands_messaging::{Chats, ChatsParts};
+use manyhands_node_registry::Nodes;
+use manyhands_node_registry::transfer::Transfers;
+use manyhands_path::{Parts, Path};
+use manyhands_store::{AuditEntry, AuditKind, AuditStatus, Durability, Store, StoreError};
+use manyhands_tools::{Families, Finder, FinderParts, Scripts};
+use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
+
+use crate::agent_env;
+use crate::auth::Doorman;
+use crate::folders::keep_apart;
+use crate::gateway::Gateway;
+use crate::home::{self, CONFIG_FILE};
+use crate::login_links::Links;
+use crate::reconfigure::{quotas, rules};
+use crate::start_error::StartError;
+
+/// How many connections there may be that have not shown a valid token, in total and of one address.
+/// Well below the 1,024 descriptors that a process usually has.
+const UNKNOWN_CONNECTIONS: (usize, usize) = (512, 256);
+/// How many of them may be sockets: each may send a whole frame before it has to show a token.
+const UNKNOWN_SOCKETS: (usize, usize) = (128, 96);
+
+/// What a gateway is opened with.
+pub struct Options {
+    /// Where everything is kept.
+    pub home: PathBuf,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Ids and randomness.
+    pub ids: Ids,
+    /// The vault's passphrase, when it has one.
+    pub passphrase: Option<Secret>,
+    /// The environment the gateway was started in; tools see only what is named to them.
+    pub environment: BTreeMap<String, String>,
+    /// Where word vectors for discovery are, unless the settings say so.
+    pub vectors: Option<PathBuf>,
+}
+
+impl Gateway {
+    /// Opens a home, creating what is not there yet.
+    pub async fn open(options: Options) -> Result<Arc<Self>, StartError> {
+        let Options {
+            home,
+            clock,
+            ids,
+            passphrase,
+            environment,
+            vectors,
+        } = options;
+        let store = Store::open(&home, clock.clone(), ids.clone(), passphrase).await?;
+        let config = ConfigFile::new(home.join(CONFIG_FILE));
+        config.create()?;
+        let (settings, _) = config.load()?;
+        store.limit(quotas(&settings));
+        let doorman = Doorman::open(
+            store.tokens().clone(),
+            clock.clone(),
+            ids.clone(),
+            settings.limits.failed_logins,
+        )
+        .await?;
+        let owner_token = home::owner_token(&home, &doorman, &*clock).await?;
+        let live = LiveSettings::new(settings.clone());
+        keep_apart(&home, &settings)?;
+        trust_own(settings.egress.ca_file.as_deref())?;
+        let host_failed = |source| StartError::Host { source };
+        let artifacts = store.artifacts().clone();
+        let redactor = Arc::new(ArcSwap::from_pointee(Redactor::new(&[])));
+        let host = Host::open(HostParts {
+            home: &home,
+            environment,
+            settings: live.clone(),
+            artifacts,
+            clock: clock.clone(),
+            redactor: redactor.clone(),
+        })
+        .map_err(host_failed)?;
+        let catalogue: Arc<ArcSwap<Catalogue>> = Arc::default();
+        let nodes = Nodes::open(
+            store.nodes().clone(),
+            catalogue.clone(),
+            clock.clone(),
+            ids.clone(),
+        );
+        let nodes = Arc::new(nodes.await?);
+        let web = Web::new(&live, host.clone(), store.vault().clone());
+        let servers = Servers::open(ServersParts {
+            store: &store,
+            host: host.clone(),
+            web: web.clone(),
+            clock: clock.clone(),
+            ids: ids.clone(),
+            settings: live.clone(),
+            catalogue: catalogue.clone(),
+            nodes: nodes.clone(),
+        });
+        let servers = servers.await?;
+        let workspace = Workspace::new(&store, clock.clone(), live.clone());
+        let minds: Arc<OnceLock<Minds>> = Arc::default();
+        let kin = Arc::new(Kin::open(&store).await?);
+        let thinkers = Thinkers::open(&settings, &store, &kin, clock.clone(), ids.clone()).await?;
+        let thinkers = Arc::new(thinkers);
+        let post = Post {
+            mail: store.mail().clone(),
+            minds: minds.clone(),
+            settings: live.clone(),
+            kin,
+            clock: clock.clone(),
+            ids: ids.clone(),
+        };
+        let stopping = CancellationToken::new();
+        let cron = Cron::new(CronParts {
+            records: store.cron().clone(),
+            minds: minds.clone(),
+            kin: post.kin.clone(),
+            workspace: workspace.clone(),
+            settings: live.clone(),
+            clock: clock.clone(),
+            ids: ids.clone(),
+            stopping: stopping.clone(),
+        });
+        let shelf = Shelf::new(&store, live.clone(), redactor.clone(), clock.clone());
+        let resources = Resources::new(store.collections().clone(), live.clone(), redactor.clone());
+        let late_path: Arc<OnceLock<Weak<Path>>> = Arc::default();
+        let finder = Finder::new(FinderParts {
+            catalogue: catalogue.clone(),
+            servers: servers.clone(),
+            resources: resources.clone(),
+            workspace: workspace.clone(),
+            nodes: nodes.clone(),
+            settings: live.clone(),
+            clock: clock.clone(),
+            vectors: settings.discovery.vectors.clone().or(vectors),
+            path: late_path.clone(),
+        });
+        let scripts = Scripts {
+            pool: host.scripts(clock.clone()),
+            shelf: shelf.clone(),
+            catalogue: catalogue.clone(),
+            servers: servers.clone(),
+            path: late_path.clone(),
+        };
+        let people = People::new(host.state().jail(), clock.clone(), ids.clone());
+        if let Err(error) = people.contacts.prepare() {
+            tracing::warn!(%error, "the files of contacts could not be created");
+        }
+        let chats = Chats::open(ChatsParts {
+            store: &store,
+            settings: live.clone(),
+            web: web.clone(),
+            shelf: shelf.clone(),
+            people: people.clone(),
+            minds: minds.clone(),
+            clock: clock.clone(),
+            ids: ids.clone(),
+            stopping: stopping.clone(),
+        });
+        let chats = chats.await?;
+        cron.delivers_by(chats.carry_for(&people));
+        let families = Families {
+            minds: minds.clone(),
+            blobs: store.blobs().clone(),
+            post,
+            people,
+            shelf,
+            resources,
+            finder,
+            scripts,
+            cron,
+            chats,
+            connections: Arc::new(store.connections().clone()),
+            thinkers: thinkers.clone(),
+            transfers: Transfers::new(nodes.clone(), workspace.clone()),
+            workspace,
+            nodes: nodes.clone(),
+            web,
+            host,
+            ids: ids.clone(),
+        };
+        catalogue.store(Arc::new(families.catalogue(&live, &catalogue)));
+        let rules =
+            rules(&settings, &families.post.kin).map_err(|e| StartError::Policy(e.to_string()))?;
+        let path = Path::new(Parts {
+            catalogue: catalogue.clone(),
+            store: store.clone(),
+            clock: clock.clone(),
+            ids: ids.clone(),
+            redactor: redactor.clone(),
+            limits: settings.limits.clone(),
+            policy: settings.policy,
+        })
+        .map_err(|e| StartError::Policy(e.to_string()))?;
+        path.reconfigure(settings.limits, rules);
+        let path = Arc::new(path);
+        let _ = late_path.set(Arc::downgrade(&path)); // set here and nowhere else
+        let gateway = Arc::new(Self {
+            store,
+            path,
+            doorman,
+            settings: live,
+            clock,
+            ids,
+            families,
+            nodes,
+            servers,
+            guests: Guests::default(),
+            thinkers,
+            minds,
+            catalogue,
+            redactor,
+            owner_token,
+            config,
+            listening: OnceLock::new(),
+            stopping,
+            links: Links::default(),
+            findings: Mutex::default(),
+            lobby: Lobby::new(UNKNOWN_CONNECTIONS.0, UNKNOWN_CONNECTIONS.1),
+            socket_lobby: Lobby::new(UNKNOWN_SOCKETS.0, UNKNOWN_SOCKETS.1),
+        });
+        gateway.learn_secrets().await?;
+        gateway.teach_of_logins();
+        gateway.close_interrupted_calls().await?;
+        let (thinkers, workspace) = (&gateway.thinkers, &gateway.families.workspace);
+        let minds = agent_env::minds(&gateway, thinkers.clone(), workspace.clone());
+        let _ = gateway.minds.set(minds); // set here and nowhere else
+        gateway.servers.take_over(&gateway.settings).await;
+        Ok(gateway)
+    }
+
+    /// Tokens that come while it runs are cut out of results like any other secret.
+    fn teach_of_logins(self: &Arc<Self>) {
+        let gateway = Arc::downgrade(self);
+        self.servers.oauth().teaches(Box::new(move || {
+            let gateway = gateway.upgrade();
+            Box::pin(async move {
+                if let Some(Err(error)) = match &gateway {
+                    Some(gateway) => Some(gateway.learn_secrets().await),
+                    None => None,
+                } {
+                    tracing::error!(%error, "a new token could not be told to the redactor");
+                }
+            })
+        }));
+    }
+
+    /// Calls that a crash cut off are closed in the audit as what they are: of unknown outcome.
+    async fn close_interrupted_calls(&self) -> Result<(), StoreError> {
+        for begun in self.store.audit().unfinished().await? {
+            tracing::warn!(tool = begun.entry.tool, call = ?begun.entry.call, "a call was cut off by a crash; its outcome is not known");
+            let entry = AuditEntry {
+                at: self.clock.now(),
+                kind: AuditKind::Finished,
+                status: AuditStatus::Error,
+                code: "interrupted".to_owned(),
+                ..begun.entry
+            };
+            self.store.audit().record(entry, Durability::OnDisk).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Trusts the certificates that the owner names, before anything is asked over TLS.
+fn trust_own(path: Option<&FilePath>) -> Result<(), StartError> {
+    let Some(path) = path else {
+        return Ok(());
+    };
+    let read = std::fs::read(path).map_err(|error| error.to_string());
+    let trusted = read.and_then(|pem| manyhands_guard::trust(&pem));
+    trusted.map_err(|why| StartError::Certificates {
+        path: path.to_owned(),
+        why,
+    })
+}

@@ -1,0 +1,92 @@
+//! The skills of an agent as the owner and clients see them, and switching them on and off.
+
+use manyhands_agent_services::skills::{Seen, look};
+use manyhands_config::KeyPath;
+use manyhands_core::{AgentId, Caller, Invoke as _, Question, ToolError};
+use manyhands_wire::{SkillNode, SkillsStatusResult};
+use serde_json::json;
+
+use crate::gateway::Gateway;
+
+impl Gateway {
+    /// Every skill of an agent, for whoever may read the files of workspaces.
+    async fn skills(&self, caller: &Caller, agent: &AgentId) -> Result<Vec<Seen>, ToolError> {
+        self.minds().agent(agent)?;
+        if let Some(reads) = self.path.catalogue().resolve("gsv__ReadFile") {
+            let spec = reads.spec();
+            let question = Question::available(caller, agent, spec);
+            self.path.authorize(question).refused(spec)?;
+        }
+        let settings = self.settings.current();
+        let nodes = self.nodes.abilities();
+        Ok(look(self.workspace(), agent, &settings.skills, &nodes).await)
+    }
+
+    /// The skills of an agent and the machines, as they stand now.
+    pub async fn skills_status(
+        &self,
+        caller: &Caller,
+        agent: &AgentId,
+    ) -> Result<SkillsStatusResult, ToolError> {
+        let skills = self.skills(caller, agent).await?;
+        let nodes = self.nodes.list().into_iter().map(|node| SkillNode {
+            node_id: node.node_id,
+            online: node.online,
+            host_capabilities: node.host_capabilities,
+        });
+        Ok(SkillsStatusResult {
+            agent_id: agent.to_string(),
+            refreshed_at: self.clock.now().0,
+            nodes: nodes.collect(),
+            skills: skills.into_iter().map(|seen| seen.status).collect(),
+        })
+    }
+
+    /// One skill, by its name or its folder.
+    pub async fn skill(
+        &self,
+        caller: &Caller,
+        agent: &AgentId,
+        name: &str,
+    ) -> Result<Seen, ToolError> {
+        let mut all = self.skills(caller, agent).await?;
+        let by_name = all.iter().position(|seen| seen.status.name == name);
+        let at = by_name.or_else(|| all.iter().position(|seen| seen.folder == name));
+        at.map(|at| all.swap_remove(at)).ok_or_else(|| {
+            ToolError::not_found(format!("{agent} has no skill {name:?}"))
+                .hint("`manyhands skills list` shows what there is")
+        })
+    }
+
+    /// Switches a skill on or off for every agent: under the key that speaks of it already, else
+    /// under its name.
+    pub async fn switch_skill(
+        &self,
+        caller: &Caller,
+        agent: &AgentId,
+        name: &str,
+        on: bool,
+    ) -> Result<Seen, ToolError> {
+        let seen = self.skill(caller, agent, name).await?;
+        let settings = self.settings.current();
+        let keys = [&seen.status.location, &seen.folder, &seen.status.name];
+        let said = keys
+            .iter()
+            .find(|key| settings.skills.entries.contains_key(**key));
+        let can_be_written = |key: &&String| !key.contains('"') && !key.contains(char::is_control);
+        let key = match said {
+            Some(key) => *key,
+            None => [&seen.status.name, &seen.folder]
+                .into_iter()
+                .find(can_be_written)
+                .ok_or_else(|| ToolError::parameter("name", "holds signs that no setting can"))?,
+        };
+        let path = ["skills", "entries", key, "enabled"];
+        let path = path
+            .iter()
+            .fold(KeyPath::default(), |path, part| path.join(*part));
+        self.set_config(caller, &path.to_string(), json!(on))
+            .await?;
+        self.skill(caller, agent, name).await
+    }
+}

@@ -1,0 +1,324 @@
+//! Artifacts as tools, scripts and people have them: chats, links and what may be read.
+//!
+//! A chat is a bucket of artifacts. It is found by the caller that made it, or the owner, for
+//! the agent that made it or the one it was made for; to everybody else it is not there, in the
+//! same words as one that never was. Large results that were kept whole are in no chat: they
+//! are read under the name `results`.
+
+mod link;
+mod name;
+pub mod reading;
+mod script;
+
+pub use link::Links;
+pub use name::{FileType, check_name, mime_by_name};
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use bytes::Bytes;
+use futures_util::Stream;
+use manyhands_core::{
+    AgentId, ArtifactId, CallContext, CallId, Caller, ChatId, Clock, ErrorCode, Timestamp,
+    ToolError,
+};
+use manyhands_guard::Redactor;
+use manyhands_path::artifact_room;
+use manyhands_store::{
+    ArtifactFilter, ArtifactRecord, Artifacts, Bucket, DiskWatch, NewArtifact, Store, StoreError,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+use tokio_util::sync::CancellationToken;
+
+use crate::settings::LiveSettings;
+use reading::{Documents, Extracted, Source};
+
+/// The chat under which large results are read.
+pub const RESULTS: &str = "results";
+
+/// The agent that the spec text names as the default: whoever passes it means the caller's own.
+const DEFAULT_AGENT: &str = "system-coworker-agent";
+
+/// Whoever asks for artifacts, and for which agent.
+#[derive(Debug, Clone)]
+pub struct Reader {
+    /// The caller.
+    pub caller: Arc<Caller>,
+    /// The agent it is for.
+    pub agent: AgentId,
+    /// The call in which it is asked.
+    pub call: CallId,
+}
+
+impl From<&CallContext> for Reader {
+    fn from(context: &CallContext) -> Self {
+        Self {
+            caller: context.caller.clone(),
+            agent: context.agent.clone(),
+            call: context.call,
+        }
+    }
+}
+
+/// A file that was kept, as a tool says it.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct KeptFile {
+    /// Its id.
+    id: ArtifactId,
+    /// Where it can be downloaded without a token, for a while.
+    url: String,
+    /// Until when that works, RFC 3339.
+    url_expires: String,
+    /// Its name.
+    filename: String,
+    /// Its media type.
+    mime_type: String,
+    /// Its size in bytes.
+    size: u64,
+    /// The chat it is in: pass it on to read or list it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chat_id: Option<ChatId>,
+}
+
+/// The artifacts of a gateway. Cheap to clone.
+#[derive(Clone)]
+pub struct Shelf {
+    /// The stored artifacts.
+    pub store: Artifacts,
+    /// Signed download links.
+    pub links: Links,
+    /// Removes known secrets from texts.
+    pub redactor: Arc<ArcSwap<Redactor>>,
+    /// Whether the disk has room.
+    pub disk: DiskWatch,
+    documents: Documents,
+    settings: LiveSettings,
+    clock: Arc<dyn Clock>,
+}
+
+impl Shelf {
+    /// The artifacts of `store`.
+    pub fn new(
+        store: &Store,
+        settings: LiveSettings,
+        redactor: Arc<ArcSwap<Redactor>>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self {
+            store: store.artifacts().clone(),
+            links: Links::new(store.vault(), clock.clone()),
+            redactor,
+            disk: store.disk().clone(),
+            documents: Documents::default(),
+            settings,
+            clock,
+        }
+    }
+
+    /// Where a new file goes: into the chat that is named, or a new one for the agent that is.
+    pub async fn bucket(
+        &self,
+        chat: Option<&str>,
+        agent: Option<&str>,
+        reader: &Reader,
+    ) -> Result<Bucket, ToolError> {
+        if let Some(chat) = chat {
+            return match self.chat(chat, reader).await? {
+                Some(chat) => Ok(Bucket::Chat(chat)),
+                None => Err(ToolError::parameter(
+                    "chatId",
+                    "nothing can be written among the results",
+                )),
+            };
+        }
+        let named = agent.filter(|agent| *agent != DEFAULT_AGENT);
+        let named = named.map(str::parse::<AgentId>).transpose();
+        let named = named.map_err(|e| ToolError::parameter("agentId", e.to_string()))?;
+        Ok(Bucket::New(named.unwrap_or_else(|| reader.agent.clone())))
+    }
+
+    /// The chat that is meant; none for the large results.
+    pub async fn chat(&self, text: &str, reader: &Reader) -> Result<Option<ChatId>, ToolError> {
+        if text == RESULTS {
+            return Ok(None);
+        }
+        let shown: String = text.chars().take(64).collect();
+        let absent = || {
+            ToolError::not_found(format!("there is no chat {shown:?}")).hint(
+                "use the chatId that writing an artifact gave, or \"results\" for large results",
+            )
+        };
+        let id: ChatId = text.parse().map_err(|_| absent())?;
+        let chat = self.store.chat(id).await.map_err(|e| failure(&e))?;
+        let chat = chat.ok_or_else(absent)?;
+        let own = reader.caller.is_owner() || chat.caller == reader.caller.key();
+        let for_agent = [&chat.agent, &chat.maker].contains(&&reader.agent);
+        match own && for_agent {
+            true => Ok(Some(id)),
+            false => Err(absent()),
+        }
+    }
+
+    /// The artifact of this id, in `chat` if one is named. Without one it is found wherever it is, under the
+    /// same conditions: in a chat that the reader finds, or among the reader's own large results.
+    pub async fn find(
+        &self,
+        file: &str,
+        chat: Option<&str>,
+        reader: &Reader,
+    ) -> Result<ArtifactRecord, ToolError> {
+        let shown: String = file.chars().take(64).collect();
+        let place = if chat.is_some() { " in this chat" } else { "" };
+        let absent = || {
+            ToolError::not_found(format!("there is no artifact {shown:?}{place}"))
+                .hint("gateway_list_artifacts shows what there is")
+        };
+        let chat = match chat {
+            Some(chat) => Some(self.chat(chat, reader).await?),
+            None => None,
+        };
+        let plain = file.strip_prefix("artifact:").unwrap_or(file);
+        let id: ArtifactId = plain.parse().map_err(|_| absent())?;
+        let record = self.store.get(id).await.map_err(|e| failure(&e))?;
+        let record = record
+            .filter(|record| chat.is_none_or(|chat| record.chat == chat))
+            .ok_or_else(absent)?;
+        let readable = match record.chat {
+            None => Self::may_read(&record, reader),
+            Some(_) if chat.is_some() => true,
+            Some(own) => self.chat(&own.to_string(), reader).await.is_ok(),
+        };
+        readable.then_some(record).ok_or_else(absent)
+    }
+
+    /// Whether a large result is this reader's.
+    fn may_read(record: &ArtifactRecord, reader: &Reader) -> bool {
+        let own = reader.caller.is_owner() || record.caller == reader.caller.key();
+        own && record.agent == reader.agent
+    }
+
+    /// Artifacts in a chat, newest first.
+    pub async fn list(
+        &self,
+        chat: Option<ChatId>,
+        reader: &Reader,
+        limit: u32,
+        offset: u32,
+    ) -> Result<Vec<ArtifactRecord>, ToolError> {
+        let mut filter = ArtifactFilter {
+            chat: Some(chat),
+            ..ArtifactFilter::default()
+        };
+        if chat.is_none() {
+            filter.agent = Some(reader.agent.clone());
+            filter.caller = (!reader.caller.is_owner()).then(|| reader.caller.key());
+        }
+        let listed = self.store.list(&filter, limit, offset).await;
+        listed.map_err(|e| failure(&e))
+    }
+
+    /// Keeps a file; all of it or nothing.
+    pub async fn keep(
+        &self,
+        name: &str,
+        mime: &str,
+        bucket: Bucket,
+        reader: &Reader,
+        content: impl Stream<Item = Result<Bytes, StoreError>> + Send,
+    ) -> Result<ArtifactRecord, StoreError> {
+        let new = NewArtifact {
+            name: name.to_owned(),
+            mime: mime.to_owned(),
+            agent: reader.agent.clone(),
+            call: reader.call,
+            caller: reader.caller.key(),
+            bucket,
+            expires: self.expires(),
+            room: artifact_room(&self.settings.current().limits, reader.caller.is_owner()),
+        };
+        self.disk.admit(reader.caller.is_owner())?;
+        self.store.put_stream(new, content).await
+    }
+
+    /// A file as it is read: its bytes as they come, without known secrets.
+    pub async fn source(&self, record: &ArtifactRecord) -> Result<Source, ToolError> {
+        let bytes = self.store.open(record.id, None).await;
+        let bytes = bytes.map_err(|e| failure(&e))?;
+        Ok(Source::new(bytes, &self.redactor.load()))
+    }
+
+    /// The text of a document, and the same without known secrets.
+    pub async fn document(
+        &self,
+        record: &ArtifactRecord,
+        html: bool,
+        cancel: &CancellationToken,
+    ) -> Result<(Extracted, Source), ToolError> {
+        if record.size > reading::MAX_DOCUMENT {
+            let message = format!(
+                "it has {} bytes, and at most {} can be read as a document",
+                record.size,
+                reading::MAX_DOCUMENT
+            );
+            return Err(ToolError::new(ErrorCode::TooLarge, message));
+        }
+        let bytes = self.store.open(record.id, None).await;
+        let bytes = bytes.map_err(|e| failure(&e))?;
+        let read = self.documents.read(&record.sha256, html, bytes, cancel);
+        let extracted = read.await?;
+        let source = Source::of_text(extracted.text.clone(), &self.redactor.load());
+        Ok((extracted, source))
+    }
+
+    /// The largest file that is kept, in bytes.
+    pub fn most(&self) -> u64 {
+        self.settings.current().limits.artifact_file_bytes
+    }
+
+    fn expires(&self) -> Option<Timestamp> {
+        let days = self.settings.current().limits.artifact_kept_days;
+        let kept = Duration::from_secs(u64::from(days) * 86_400);
+        (days > 0).then(|| self.clock.now().plus(kept))
+    }
+
+    /// What a tool says of a file that was kept.
+    pub fn said(&self, record: ArtifactRecord) -> KeptFile {
+        let (url, until) = self.link(record.id);
+        KeptFile {
+            id: record.id,
+            url,
+            url_expires: until.rfc3339(),
+            filename: record.name,
+            mime_type: record.mime,
+            size: record.size,
+            chat_id: record.chat,
+        }
+    }
+
+    /// A link to download an artifact without a token, and until when it is good.
+    pub fn link(&self, id: ArtifactId) -> (String, Timestamp) {
+        let settings = self.settings.current();
+        let minutes = u64::from(settings.limits.artifact_url_minutes);
+        let good = Duration::from_secs(minutes * 60);
+        self.links.make(id, good, settings.public_url.as_deref())
+    }
+}
+
+/// What the store refused, as a tool says it.
+pub fn failure(error: &StoreError) -> ToolError {
+    let code = match error {
+        StoreError::Full => ErrorCode::StorageFull,
+        StoreError::LowSpace { .. } => ErrorCode::StorageFull,
+        StoreError::Quota { .. } => ErrorCode::BudgetExceeded,
+        StoreError::Limit { .. } => ErrorCode::TooLarge,
+        StoreError::NotFound { .. } => ErrorCode::NotFound,
+        StoreError::Exists { .. } | StoreError::Changed { .. } => ErrorCode::Conflict,
+        StoreError::Invalid { .. } | StoreError::Escape { .. } => ErrorCode::InvalidArguments,
+        StoreError::Busy | StoreError::Closed => ErrorCode::Unavailable,
+        _ => ErrorCode::Internal,
+    };
+    ToolError::new(code, error.to_string())
+}

@@ -1,0 +1,162 @@
+//! The text of documents: read once, and kept for a while, since paging through one asks for it again and again.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use bytes::{Bytes, BytesMut};
+use futures_util::TryStreamExt as _;
+use futures_util::stream::BoxStream;
+use manyhands_core::{ErrorCode, ToolError};
+use manyhands_hands::documents::{self, Document, DocumentError, Kind, Limits};
+use manyhands_store::StoreError;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+use crate::artifacts::failure;
+
+/// The largest document that is read, in bytes: it is in memory while it is.
+pub const MOST: u64 = 64 * 1024 * 1024;
+/// How many are read at once.
+const READERS: usize = 2;
+/// How many bytes of text are kept.
+const KEPT: usize = 16 * 1024 * 1024;
+
+/// Text of a document.
+#[derive(Debug, Clone)]
+pub struct Extracted {
+    /// The kind of document.
+    pub kind: Kind,
+    /// Its text.
+    pub text: Bytes,
+}
+
+/// Reads documents. Cheap to clone.
+#[derive(Clone)]
+pub struct Documents {
+    places: Arc<Semaphore>,
+    /// The last ones by the hash of their bytes, the newest last.
+    kept: Arc<Mutex<VecDeque<(String, Extracted)>>>,
+}
+
+impl Default for Documents {
+    fn default() -> Self {
+        Self {
+            places: Arc::new(Semaphore::new(READERS)),
+            kept: Arc::default(),
+        }
+    }
+}
+
+impl Documents {
+    /// The text of the document whose bytes come from `pieces` and have this hash. `html` says that it is a web page.
+    pub async fn read(
+        &self,
+        sha256: &str,
+        html: bool,
+        pieces: BoxStream<'static, Result<Bytes, StoreError>>,
+        cancel: &CancellationToken,
+    ) -> Result<Extracted, ToolError> {
+        let key = format!("{sha256}{}", if html { " html" } else { "" });
+        if let Some(known) = self.known(&key) {
+            return Ok(known);
+        }
+        let place = self.places.clone().acquire_owned().await;
+        let place = place.map_err(|e| ToolError::internal(e.to_string()))?;
+        // Somebody else may have read it while this waited.
+        if let Some(known) = self.known(&key) {
+            return Ok(known);
+        }
+        let all = pieces.try_fold(BytesMut::new(), |mut all, piece| async move {
+            all.extend_from_slice(&piece);
+            Ok(all)
+        });
+        let all = all.await.map_err(|e| failure(&e))?;
+        let cancel = cancel.child_token();
+        // Whoever waits may be gone, and then nobody wants the rest.
+        let stop = cancel.clone().drop_guard();
+        let done = tokio::task::spawn_blocking(move || {
+            let read = match html {
+                true => Ok(documents::read_html(&all, Limits::default())),
+                false => documents::read(&all, Limits::default(), &|| cancel.is_cancelled()),
+            };
+            drop(place);
+            read
+        });
+        // A defect of the reader ends here, not with the gateway.
+        let done = done.await.unwrap_or_else(|error| {
+            tracing::error!(%error, "internal error (a bug in manyhands) while a document was read");
+            Err(DocumentError::Damaged("it could not be read".to_owned()))
+        });
+        stop.disarm();
+        let Document { kind, text } = done.map_err(|error| refusal(&error))?;
+        let extracted = Extracted {
+            kind,
+            text: Bytes::from(text),
+        };
+        self.keep(key, &extracted);
+        Ok(extracted)
+    }
+
+    fn known(&self, key: &str) -> Option<Extracted> {
+        let kept = self.kept.lock().expect("no panic while held");
+        let found = kept.iter().find(|(known, _)| known == key);
+        found.map(|(_, extracted)| extracted.clone())
+    }
+
+    fn keep(&self, key: String, extracted: &Extracted) {
+        let mut kept = self.kept.lock().expect("no panic while held");
+        kept.push_back((key, extracted.clone()));
+        let mut size: usize = kept.iter().map(|(_, one)| one.text.len()).sum();
+        while size > KEPT
+            && let Some((_, oldest)) = kept.pop_front()
+        {
+            size -= oldest.text.len();
+        }
+    }
+}
+
+fn refusal(error: &DocumentError) -> ToolError {
+    let code = match error {
+        DocumentError::Cancelled => ErrorCode::Cancelled,
+        _ => ErrorCode::Failed,
+    };
+    ToolError::new(code, error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::{StreamExt as _, stream};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_document_is_read_once_and_the_oldest_text_is_given_up_first() {
+        let documents = Documents::default();
+        let cancel = CancellationToken::new();
+        let page = |text: &str| {
+            let piece = Bytes::from(format!("<p>{text}</p>"));
+            stream::iter([Ok(piece)]).boxed()
+        };
+        let first = documents
+            .read("a", true, page("one"), &cancel)
+            .await
+            .unwrap();
+        assert_eq!((first.kind, &first.text[..]), (Kind::Html, &b"one"[..]));
+        let again = documents
+            .read("a", true, page("another"), &cancel)
+            .await
+            .unwrap();
+        assert_eq!(again.text, first.text, "by its hash");
+        let huge = Extracted {
+            kind: Kind::Pdf,
+            text: Bytes::from(vec![b'x'; KEPT]),
+        };
+        documents.keep("b".to_owned(), &huge);
+        assert!(documents.known("a html").is_none() && documents.known("b").is_some());
+        let error = documents
+            .read("c", false, page("x"), &cancel)
+            .await
+            .unwrap_err();
+        assert!(error.message.contains("not a document"), "{error}");
+    }
+}

@@ -1,0 +1,90 @@
+//! Artifacts as scripts name and read them.
+
+use manyhands_core::{ArtifactId, ErrorCode, ToolError};
+use manyhands_hands::documents::may_be_document;
+use manyhands_store::{ArtifactFilter, ArtifactRecord};
+use tokio_util::sync::CancellationToken;
+use url::Url;
+
+use super::{Reader, Shelf, failure};
+
+/// How many artifacts are looked through for a name.
+const MAX_LOOKED: u32 = 1_000;
+
+impl Shelf {
+    /// The artifact that an id, a link or a file's name means: of that name the newest, those of
+    /// `chat` first.
+    pub async fn named(
+        &self,
+        identifier: &str,
+        chat: Option<&str>,
+        reader: &Reader,
+    ) -> Result<ArtifactRecord, ToolError> {
+        let shown: String = identifier.chars().take(100).collect();
+        let absent = || {
+            ToolError::not_found(format!("there is no artifact {shown:?}"))
+                .hint("name it by its id, its URL or its file name")
+        };
+        if let Some(id) = id_of(identifier) {
+            let record = self.store.get(id).await.map_err(|e| failure(&e))?;
+            let record = record.filter(|record| Self::is_of(record, reader));
+            return record.ok_or_else(absent);
+        }
+        if let Some(chat) = chat
+            && let Some(chat) = self.chat(chat, reader).await?
+        {
+            let own = self.list(Some(chat), reader, MAX_LOOKED, 0).await?;
+            if let Some(found) = own.into_iter().find(|record| record.name == identifier) {
+                return Ok(found);
+            }
+        }
+        let filter = ArtifactFilter {
+            agent: Some(reader.agent.clone()),
+            caller: (!reader.caller.is_owner()).then(|| reader.caller.key()),
+            chat: None,
+        };
+        let all = self.store.list(&filter, MAX_LOOKED, 0).await;
+        let mut all = all.map_err(|e| failure(&e))?.into_iter();
+        all.find(|record| record.name == identifier)
+            .ok_or_else(absent)
+    }
+
+    /// Whether an artifact is this reader's.
+    fn is_of(record: &ArtifactRecord, reader: &Reader) -> bool {
+        let own = reader.caller.is_owner() || record.caller == reader.caller.key();
+        own && record.agent == reader.agent
+    }
+
+    /// The whole of an artifact as text, known secrets cut out: decoded, and of a document what a person would read.
+    pub async fn text(
+        &self,
+        record: &ArtifactRecord,
+        cancel: &CancellationToken,
+    ) -> Result<String, ToolError> {
+        let mut source = self.source(record).await?;
+        if may_be_document(source.head().await?, &record.name) {
+            let document = self.document(record, false, cancel).await;
+            let named = |mut error: ToolError| {
+                error.message = format!("{}: {}", record.name, error.message);
+                error
+            };
+            source = document.map_err(named)?.1;
+        } else if !source.is_text().await? {
+            let message = format!("{} is not text ({})", record.name, record.mime);
+            return Err(ToolError::new(ErrorCode::Failed, message));
+        }
+        source.all(usize::MAX).await.map(|(text, _)| text)
+    }
+}
+
+fn id_of(identifier: &str) -> Option<ArtifactId> {
+    let plain = identifier.strip_prefix("artifact:").unwrap_or(identifier);
+    let direct = plain.parse().ok();
+    direct.or_else(|| {
+        let url = Url::parse(identifier).ok()?;
+        let last = url.path_segments()?.next_back()?.to_owned();
+        url.path()
+            .contains("/artifacts/")
+            .then(|| last.parse().ok())?
+    })
+}

@@ -1,0 +1,98 @@
+//! Datastores, filestores, knowledge bases and vaults, as far as an agent is granted them.
+
+mod reference;
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use manyhands_core::{AgentId, ErrorCode, ToolError};
+use manyhands_guard::Redactor;
+use manyhands_store::{CollectionKind, CollectionRecord, CollectionRoom, Collections, Level};
+
+use crate::artifacts::failure;
+use crate::settings::LiveSettings;
+
+/// The resources of a gateway. Cheap to clone.
+#[derive(Clone)]
+pub struct Resources {
+    /// The collections themselves.
+    pub store: Collections,
+    /// Removes known secrets from texts.
+    pub redactor: Arc<ArcSwap<Redactor>>,
+    settings: LiveSettings,
+}
+
+impl Resources {
+    /// The resources in `store`.
+    pub fn new(
+        store: Collections,
+        settings: LiveSettings,
+        redactor: Arc<ArcSwap<Redactor>>,
+    ) -> Self {
+        Self {
+            store,
+            redactor,
+            settings,
+        }
+    }
+
+    /// What an agent may use, by kind and name.
+    pub async fn of(&self, agent: &AgentId) -> Result<Vec<(CollectionRecord, Level)>, ToolError> {
+        self.store.of(agent).await.map_err(|e| failure(&e))
+    }
+
+    /// A collection of a kind that an agent may use like this.
+    pub async fn open(
+        &self,
+        agent: &AgentId,
+        id: &str,
+        kind: CollectionKind,
+        wanted: Level,
+    ) -> Result<CollectionRecord, ToolError> {
+        let (found, level) = self.any(agent, id, Some(kind)).await?;
+        if level < wanted {
+            let message = format!(
+                "{agent} may {} the {} {:?}, and this needs {}",
+                level.word(),
+                kind.word(),
+                found.name,
+                wanted.word()
+            );
+            return Err(ToolError::new(ErrorCode::Forbidden, message)
+                .hint("the owner, or an agent with admin, can grant it"));
+        }
+        Ok(found)
+    }
+
+    /// A collection that an agent may use, and how.
+    pub async fn any(
+        &self,
+        agent: &AgentId,
+        id: &str,
+        kind: Option<CollectionKind>,
+    ) -> Result<(CollectionRecord, Level), ToolError> {
+        let shown: String = id.chars().take(64).collect();
+        let what = kind.map_or("resource", CollectionKind::word);
+        let absent = || {
+            ToolError::not_found(format!("there is no {what} {shown:?}"))
+                .hint("gateway_list_workspace shows what there is")
+        };
+        let id = id.parse().map_err(|_| absent())?;
+        let found = self
+            .store
+            .access(agent, id)
+            .await
+            .map_err(|e| failure(&e))?;
+        let found = found.filter(|(found, _)| kind.is_none_or(|kind| found.kind == kind));
+        found.ok_or_else(absent)
+    }
+
+    /// How much a collection may hold.
+    pub fn room(&self) -> CollectionRoom {
+        let limits = &self.settings.current().limits;
+        CollectionRoom {
+            bytes: limits.collection_bytes,
+            items: limits.collection_entries,
+        }
+    }
+}

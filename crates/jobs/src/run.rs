@@ -1,0 +1,359 @@
+//! One run of a job: its turn, its words to a chat, its end.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use manyhands_agent::{Answer, End, Input, Origin, SessionKey};
+use manyhands_agent_services::job_delivery::{Delivered, Target};
+use manyhands_agent_services::session_key;
+use manyhands_core::{CallRequest, ErrorCode, Timestamp, ToolError, contained};
+use manyhands_store::{JobKind, RunEnd, RunRecord, RunState, StoreError};
+use serde_json::json;
+
+use super::job::{Job, Spec, Task};
+use super::{Inner, kept};
+
+/// How much of an answer is kept with its run.
+const SUMMARY: usize = 500;
+/// How much of an error is kept.
+const MAX_ERROR: usize = 1_000;
+
+/// How long to wait before an end is kept that could not be.
+const BEFORE_NEXT_TRY: Duration = Duration::from_secs(5);
+
+/// How a run went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Went {
+    pub(super) state: RunState,
+    pub(super) error: Option<String>,
+    pub(super) summary: Option<String>,
+}
+
+impl Went {
+    pub(super) fn ok(summary: String) -> Self {
+        Self {
+            state: RunState::Ok,
+            error: None,
+            summary: Some(summary),
+        }
+    }
+
+    pub(super) fn failed(error: impl Into<String>) -> Self {
+        Self {
+            state: RunState::Error,
+            error: Some(cut(&error.into(), MAX_ERROR)),
+            summary: None,
+        }
+    }
+
+    pub(super) fn skipped(why: impl Into<String>) -> Self {
+        Self {
+            state: RunState::Skipped,
+            error: Some(why.into()),
+            summary: None,
+        }
+    }
+}
+
+/// The beginning of a text, with a mark where it was cut.
+pub(super) fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+impl Inner {
+    /// Does what a job says, and puts its end on record. Done again after a crash, it goes on with
+    /// the same turn. `lineage` are the sessions that wait for it.
+    pub(super) async fn perform(self: &Arc<Self>, job: &Job, run: RunRecord, lineage: &[String]) {
+        let work = contained(async {
+            match job.record.kind {
+                JobKind::Job => self.work(job, &run, lineage).await,
+                JobKind::Heartbeat => self.beat(job, &run).await,
+            }
+        });
+        let went = match work.await.unwrap_or_else(|panicked| {
+            let (job, reason) = (&job.record.id, &panicked.reason);
+            tracing::error!(job, reason, "internal error: a job panicked");
+            Ok(Went::failed(panicked.to_string()))
+        }) {
+            Ok(went) => went,
+            // It is still on record as running, and goes on after the next start.
+            Err(_) if self.stopping.is_cancelled() => return,
+            Err(error) => Went::failed(error.text()),
+        };
+        // A job whose end is not on record would never be due again.
+        while let Err(error) = self.close(job, &run, &went).await {
+            tracing::error!(job = job.record.id, %error, "the end of a run could not be kept; it is tried again");
+            tokio::select! {
+                () = self.stopping.cancelled() => return, // it goes on after the next start
+                () = tokio::time::sleep(BEFORE_NEXT_TRY) => {}
+            }
+        }
+    }
+
+    async fn close(&self, job: &Job, run: &RunRecord, went: &Went) -> Result<(), StoreError> {
+        let once = job.schedule.is_once();
+        let ok = went.state == RunState::Ok;
+        let end = RunEnd {
+            id: run.id.clone(),
+            state: went.state,
+            error: went.error.clone(),
+            summary: went.summary.clone(),
+            at: self.clock.now(),
+            once,
+            remove: once && ok && job.record.delete_after_run,
+        };
+        self.records.finish(&end).await?;
+        if let (RunState::Error, Some(error)) = (went.state, &went.error) {
+            tracing::warn!(
+                job = job.record.id,
+                name = job.record.name,
+                error,
+                "a job failed"
+            );
+        }
+        if job.record.kind == JobKind::Heartbeat {
+            self.mind_failures(job).await;
+        }
+        Ok(())
+    }
+
+    /// Closes a run that cannot go on.
+    pub(super) async fn interrupted(
+        &self,
+        run: &RunRecord,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let end = RunEnd {
+            id: run.id.clone(),
+            state: RunState::Error,
+            error: Some("interrupted: the gateway stopped before it could begin".to_owned()),
+            summary: None,
+            at: now,
+            once: true,
+            remove: false,
+        };
+        self.records.finish(&end).await.map(drop)
+    }
+
+    /// The session in which a run speaks, and in whose name.
+    fn session(&self, job: &Job, run: &RunRecord) -> Result<(SessionKey, Origin), ToolError> {
+        let agent = &job.record.agent;
+        let origin = Origin {
+            place: None, // what it says goes where the job says
+            job: Some(job.record.id.clone()),
+            lineage: Vec::new(),
+            ..job.origin.clone()
+        };
+        if let Spec::Event(_) = job.spec()? {
+            let caller = self.minds()?.caller(&origin)?;
+            return Ok((session_key(&caller, agent, "main")?, origin));
+        }
+        // Whoever gives a task wants it followed; whatever it may come from is remembered.
+        let origin = Origin {
+            tainted: origin.taint(),
+            trusted: true,
+            ..origin
+        };
+        let key = SessionKey::cron(agent, &job.record.id, &run.id);
+        Ok((key, origin))
+    }
+
+    /// Whether the turn of a run is on record.
+    pub(super) async fn was_sent(&self, job: &Job, run: &RunRecord) -> bool {
+        let Ok(minds) = self.minds() else {
+            return false;
+        };
+        let key = match job.record.kind {
+            JobKind::Job => self.session(job, run).map(|(key, _)| key),
+            JobKind::Heartbeat => Ok(SessionKey::heartbeat(&job.record.agent)),
+        };
+        match key {
+            Ok(key) => minds.knows_run(&key, &run.id).await.unwrap_or(true),
+            Err(_) => false,
+        }
+    }
+
+    /// The session of a job's event, which may be one that waits for it.
+    pub(super) fn event_session(&self, job: &Job, run: &RunRecord) -> Option<SessionKey> {
+        let is_event = matches!(job.spec(), Ok(Spec::Event(_)));
+        let (key, _) = is_event.then(|| self.session(job, run).ok()).flatten()?;
+        Some(key)
+    }
+
+    async fn work(
+        &self,
+        job: &Job,
+        run: &RunRecord,
+        lineage: &[String],
+    ) -> Result<Went, ToolError> {
+        let (key, origin) = self.session(job, run)?;
+        match job.spec()? {
+            Spec::Event(text) => {
+                let answer = self.ask(&key, run, Input::text(text), &origin).await?;
+                let target = self.target(job, &key, None, &origin);
+                self.tell(run, answer, Some((target, false))).await
+            }
+            Spec::Task(task) => {
+                let waits = Origin {
+                    lineage: lineage.to_vec(),
+                    ..origin.clone()
+                };
+                let input = Input {
+                    model: task.model.clone(),
+                    thinking: task.thinking,
+                    ..Input::text(task.message.clone())
+                };
+                let asked = self.ask(&key, run, input, &waits);
+                let answer = match task.timeout_seconds {
+                    None => asked.await?,
+                    Some(seconds) => match self.within(run, seconds, asked).await {
+                        Some(answer) => answer?,
+                        None => {
+                            self.minds()?.stop(&key);
+                            let error = format!("it took longer than timeoutSeconds ({seconds} s)");
+                            return Ok(Went::failed(error));
+                        }
+                    },
+                };
+                let must = task.deliver == Some(true) || task.channel.is_some();
+                let wanted = task.deliver != Some(false);
+                let target = self.target(job, &key, Some(&task), &origin);
+                let whole = wanted.then_some((target, must && !task.best_effort));
+                self.tell(run, answer, whole).await
+            }
+        }
+    }
+
+    /// Waits for an answer as long as the task may take, counted from its beginning.
+    async fn within<T>(
+        &self,
+        run: &RunRecord,
+        seconds: u32,
+        asked: impl Future<Output = T>,
+    ) -> Option<T> {
+        let spent = self.clock.now().since(run.claimed);
+        let left = Duration::from_secs(seconds.into()).saturating_sub(spent);
+        tokio::time::timeout(left, asked).await.ok()
+    }
+
+    /// Asks, by the run's own id: however often it is asked, it is one turn.
+    pub(super) async fn ask(
+        &self,
+        key: &SessionKey,
+        run: &RunRecord,
+        input: Input,
+        origin: &Origin,
+    ) -> Result<Answer, ToolError> {
+        let minds = self.minds()?;
+        let id = Some(run.id.clone());
+        let mut asked = minds.ask_as(key, id, input, origin).await?;
+        asked.answer(&mut |_| {}).await
+    }
+
+    fn target(&self, job: &Job, key: &SessionKey, task: Option<&Task>, origin: &Origin) -> Target {
+        // The session of a task is new: whoever talks to the agent is in another.
+        let session = match task {
+            None => key.clone(),
+            Some(_) => {
+                let caller = self.minds().and_then(|minds| minds.caller(origin));
+                let main = caller.and_then(|who| session_key(&who, &job.record.agent, "main"));
+                main.unwrap_or_else(|_| SessionKey::main(&job.record.agent))
+            }
+        };
+        Target {
+            channel: task.and_then(|task| task.channel.clone()),
+            to: task.and_then(|task| task.to.clone()),
+            session,
+            place: job.origin.place.clone(),
+            origin: origin.clone(),
+            asks: job.record.updated != job.record.created && origin.tainted.is_tainted(),
+        }
+    }
+
+    /// Takes an answer to its chat, and says how the run went. With `must`, an answer that reaches
+    /// nobody is an error.
+    async fn tell(
+        &self,
+        run: &RunRecord,
+        answer: Answer,
+        to: Option<(Target, bool)>,
+    ) -> Result<Went, ToolError> {
+        let text = match answer.end {
+            End::Said(text) => text,
+            End::Failed(error) => return Ok(Went::failed(error)),
+            End::Stopped => return Ok(Went::failed("somebody stopped its turn")),
+        };
+        let summary = cut(&text, SUMMARY);
+        let Some((target, must)) = to else {
+            return Ok(Went::ok(summary));
+        };
+        let (note, reached) = self.hand_over(target, &text, &run.id).await?;
+        let summary = format!("{summary}\n[{note}]");
+        Ok(match reached || !must {
+            true => Went::ok(summary),
+            false => Went {
+                state: RunState::Error,
+                error: Some(note),
+                summary: Some(summary),
+            },
+        })
+    }
+
+    /// Gives a text to whoever takes it to a chat: what came of it in words, and whether it is on
+    /// its way.
+    pub(super) async fn hand_over(
+        &self,
+        target: Target,
+        text: &str,
+        key: &str,
+    ) -> Result<(String, bool), ToolError> {
+        if text.trim().is_empty() {
+            return Ok(("not delivered: nothing was said".to_owned(), true));
+        }
+        if target.asks && (target.channel.is_some() || target.to.is_some()) {
+            return self.send_with_approval(&target, text, key).await;
+        }
+        match self.deliver().deliver(target, text, key).await {
+            Ok(Delivered::To(chat)) => Ok((format!("delivered to {chat}"), true)),
+            Ok(Delivered::NoChat) => Ok(("not delivered: no chat".to_owned(), false)),
+            Err(error) if self.stopping.is_cancelled() => Err(error),
+            Err(error) => Ok((format!("not delivered: {}", error.text()), false)),
+        }
+    }
+}
+
+impl Inner {
+    /// Sends an answer as the call of `gsv__Message` that it amounts to.
+    async fn send_with_approval(
+        &self,
+        target: &Target,
+        text: &str,
+        key: &str,
+    ) -> Result<(String, bool), ToolError> {
+        let minds = self.minds()?;
+        let agent = target.session.agent();
+        let caller = minds.caller(&target.origin)?;
+        let caller = Arc::new(caller.through(target.origin.actor(agent)));
+        let arguments = json!({ "text": text, "channel": target.channel, "to": target.to });
+        let mut request = CallRequest::new("gsv__Message", arguments, caller);
+        request.id = key.parse().ok(); // performed again after a crash, it is the same message
+        request.agent = agent.clone();
+        request.taint = target.origin.tainted.clone();
+        let minutes = self.settings.current().limits.approval_minutes;
+        request.approval_wait = Duration::from_secs(u64::from(minutes) * 60);
+        match minds.path().invoke(request).await {
+            Ok(_) => Ok(("delivered with approval".to_owned(), true)),
+            Err(error) if self.stopping.is_cancelled() => Err(error),
+            Err(error) => Ok((format!("not delivered: {}", error.text()), false)),
+        }
+    }
+}
+
+/// A run by its record, as it is now.
+pub(super) async fn look_up(inner: &Inner, run: &str) -> Result<RunRecord, ToolError> {
+    let found = inner.records.run(run).await.map_err(kept)?;
+    found.ok_or_else(|| ToolError::new(ErrorCode::NotFound, "the job was removed while it ran"))
+}

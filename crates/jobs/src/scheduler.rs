@@ -1,0 +1,344 @@
+//! The round: what is due is taken up, as many at once as there are places.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use manyhands_config::Settings;
+use manyhands_core::Timestamp;
+use manyhands_schedule::Schedule;
+use manyhands_store::{Claim, JobRecord, RunRecord, RunState, StoreError};
+
+use super::job::Job;
+use super::plan::{Due, Passed, Plan};
+use super::{Cron, Inner};
+
+/// How often the clock is looked at: it may have been put forward, or the machine may have slept.
+const LOOK: Duration = Duration::from_secs(5);
+/// How long to wait after the records could not be read.
+const AFTER_FAILURE: Duration = Duration::from_secs(5);
+/// How many jobs are taken up in one transaction.
+const BATCH: usize = 64;
+/// A clock that is put back by less is waited for; by more, it was wrong before.
+const CORRECTION_MS: i64 = 3 * 3_600_000;
+/// How many jobs are moved in one go after that.
+const PAGE: u32 = 500;
+/// How often what is long over is removed, and how long it is kept.
+const SWEEP_MS: i64 = 86_400_000;
+const KEPT_MS: i64 = 30 * 86_400_000;
+
+/// What the round remembers from look to look.
+#[derive(Default)]
+struct Memory {
+    /// The latest time that was seen.
+    latest: Option<Timestamp>,
+    /// When something is due next, as far as is known.
+    next: Option<Timestamp>,
+    swept: Option<Timestamp>,
+    /// The settings by which heartbeats were made.
+    settings: Option<Arc<Settings>>,
+}
+
+impl Cron {
+    /// Goes on with what was cut off, then takes up whatever is due, until the gateway stops.
+    pub async fn go_round(self) {
+        if let Err(error) = self.inner.recover().await {
+            tracing::error!(%error, "runs of jobs that were cut off could not be taken up again");
+        }
+        let mut memory = Memory::default();
+        let mut look = true;
+        while !self.inner.stopping.is_cancelled() {
+            let (wait, failed) = match self.inner.round(&mut memory, look).await {
+                Ok(wait) => (wait, false),
+                Err(error) => {
+                    tracing::error!(%error, "jobs that are due could not be taken up");
+                    (AFTER_FAILURE, true)
+                }
+            };
+            look = tokio::select! {
+                biased;
+                () = self.inner.stopping.cancelled() => return,
+                () = self.inner.wake.notified() => true,
+                () = tokio::time::sleep(wait.min(LOOK)) => failed,
+            };
+        }
+    }
+}
+
+impl Inner {
+    /// Takes up what is due; how long until there is something to do. Without `look`, the records
+    /// are asked only when the time has come.
+    async fn round(
+        self: &Arc<Self>,
+        memory: &mut Memory,
+        look: bool,
+    ) -> Result<Duration, StoreError> {
+        let now = self.clock.now();
+        self.mind_the_clock(memory, now).await?;
+        if memory.swept.is_none_or(|last| now.0 - last.0 > SWEEP_MS) {
+            memory.swept = Some(now);
+            self.records.sweep(Timestamp(now.0 - KEPT_MS)).await?;
+        }
+        if !look && memory.next.is_none_or(|next| next > now) {
+            return Ok(memory.next.map_or(LOOK, |next| next.since(now)));
+        }
+        let settings = self.settings.current();
+        let known = memory.settings.as_ref();
+        if !known.is_some_and(|known| Arc::ptr_eq(known, &settings)) {
+            self.mind_the_zone().await?;
+            self.keep_heartbeats().await?;
+            memory.settings = Some(settings.clone());
+        }
+        if !settings.cron.enabled {
+            memory.next = None;
+            return Ok(LOOK);
+        }
+        self.take_up(now).await?;
+        memory.next = match self.is_full() {
+            true => None, // whoever ends says so
+            false => self.records.next_due().await?,
+        };
+        Ok(memory
+            .next
+            .map_or(LOOK, |next| next.since(self.clock.now())))
+    }
+
+    fn places(&self) -> usize {
+        let most = self.settings.current().cron.max_concurrent_runs as usize;
+        most.saturating_sub(self.going())
+    }
+
+    fn is_full(&self) -> bool {
+        self.places() == 0
+    }
+
+    /// Takes up jobs as long as some are due and there are places.
+    async fn take_up(self: &Arc<Self>, now: Timestamp) -> Result<(), StoreError> {
+        loop {
+            let places = self.places().min(BATCH);
+            if places == 0 || self.stopping.is_cancelled() {
+                return Ok(());
+            }
+            let most = u32::try_from(places).unwrap_or(1);
+            let due = self.records.due(now, most).await?;
+            if due.is_empty() {
+                return Ok(());
+            }
+            for (job, run) in self.claim(due, now).await? {
+                self.begin(job, run);
+            }
+        }
+    }
+
+    /// Puts on record what is to be done about jobs that are due; the runs that are to begin.
+    pub(super) async fn claim(
+        &self,
+        due: Vec<JobRecord>,
+        now: Timestamp,
+    ) -> Result<Vec<(Job, RunRecord)>, StoreError> {
+        let (mut claims, mut jobs) = (Vec::new(), Vec::new());
+        for record in due {
+            let Some(first) = record.next_run else {
+                continue;
+            };
+            let id = record.id.clone();
+            match Job::read(record) {
+                Ok(job) => {
+                    let plan = self.plan(&job, first, now);
+                    claims.push(self.claim_of(&job.record, first, now, plan));
+                    jobs.push(Some(job));
+                }
+                Err(error) => {
+                    tracing::error!(job = id, %error, "a job is switched off");
+                    claims.push(Claim {
+                        job: id,
+                        expected: first,
+                        next: None,
+                        passed: None,
+                        run: None,
+                    });
+                    jobs.push(None);
+                }
+            }
+        }
+        let runs: Vec<Option<RunRecord>> = claims.iter().map(|claim| claim.run.clone()).collect();
+        let begun = self.records.claim(claims).await?;
+        let all = jobs.into_iter().zip(runs).zip(begun);
+        let begun = all.filter(|(_, begun)| *begun);
+        Ok(begun
+            .filter_map(|((job, run), _)| Some((job?, run?)))
+            .collect())
+    }
+
+    fn plan(&self, job: &Job, first: Timestamp, now: Timestamp) -> Plan {
+        let record = &job.record;
+        let last = record
+            .last_run
+            .zip(record.last_duration)
+            .map(|(began, took)| (began, Timestamp(began.0.saturating_add(took))));
+        let due = Due {
+            schedule: &job.schedule,
+            first,
+            missed: record.missed,
+            window_ms: record.window_ms,
+            overlap: record.overlap,
+            last,
+        };
+        due.plan(now, &self.zone())
+    }
+
+    fn claim_of(&self, job: &JobRecord, first: Timestamp, now: Timestamp, plan: Plan) -> Claim {
+        let Plan { passed, run, next } = plan;
+        Claim {
+            job: job.id.clone(),
+            expected: first,
+            next,
+            passed: passed.map(|passed| self.passed(job, &passed, now, next)),
+            run: run.map(|at| RunRecord {
+                next_run: next,
+                ..self.new_run(job, at, now)
+            }),
+        }
+    }
+
+    /// A run of a job for an instant, begun now.
+    pub(super) fn new_run(&self, job: &JobRecord, at: Timestamp, now: Timestamp) -> RunRecord {
+        RunRecord {
+            id: self.ids.next::<uuid::Uuid>().to_string(),
+            job: job.id.clone(),
+            maker: job.maker.clone(),
+            scheduled: at,
+            until: None,
+            amount: 1,
+            forced: false,
+            state: RunState::Running,
+            claimed: now,
+            ended: None,
+            error: None,
+            summary: None,
+            next_run: job.next_run,
+        }
+    }
+
+    fn passed(
+        &self,
+        job: &JobRecord,
+        passed: &Passed,
+        now: Timestamp,
+        next: Option<Timestamp>,
+    ) -> RunRecord {
+        let several = passed.last > passed.first;
+        RunRecord {
+            until: several.then_some(passed.last),
+            amount: i64::try_from(passed.count).unwrap_or(i64::MAX),
+            state: RunState::Skipped,
+            ended: Some(now),
+            error: Some(passed.words()),
+            next_run: next,
+            ..self.new_run(job, passed.first, now)
+        }
+    }
+
+    /// Begins a run, and looks for the next when it has ended.
+    fn begin(self: &Arc<Self>, job: Job, run: RunRecord) {
+        self.going.fetch_add(1, Ordering::SeqCst);
+        let this = self.clone();
+        self.tasks.spawn(async move {
+            let place = Place(this.clone());
+            this.perform(&job, run, &[]).await;
+            drop(place);
+        });
+    }
+
+    /// Goes on with every run that a stop or a crash cut off. One that had not come to its turn,
+    /// and is too old by now, is over.
+    async fn recover(self: &Arc<Self>) -> Result<(), StoreError> {
+        let now = self.clock.now();
+        for run in self.records.open_runs().await? {
+            let job = self.records.get(&run.job).await?;
+            match job.map(Job::read) {
+                Some(Ok(job)) => match self.is_stale(&job, &run, now).await {
+                    true => self.interrupted(&run, now).await?,
+                    false => self.begin(job, run),
+                },
+                _ => self.interrupted(&run, now).await?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether nobody was told of a run, and it is too late to begin with it.
+    async fn is_stale(&self, job: &Job, run: &RunRecord, now: Timestamp) -> bool {
+        let age = now.0.saturating_sub(run.claimed.0);
+        age > job.record.window_ms && !self.was_sent(job, run).await
+    }
+
+    /// A clock that was put far back: whatever is due by the clock as it was looks for its next
+    /// instant anew. What has its row does not run again.
+    async fn mind_the_clock(&self, memory: &mut Memory, now: Timestamp) -> Result<(), StoreError> {
+        let before = match memory.latest {
+            Some(latest) => Some(latest),
+            None => self.records.last_claim().await?,
+        };
+        memory.latest = Some(now);
+        let Some(before) = before.filter(|before| before.0 - now.0 > CORRECTION_MS) else {
+            return Ok(());
+        };
+        tracing::warn!(from = %before.rfc3339(), to = %now.rfc3339(), "the clock was put back; jobs look for their next run anew");
+        memory.next = None;
+        self.wake.notify_one();
+        self.look_anew(now, |_, next, seen| next < seen).await
+    }
+
+    /// Another zone of the user's, also one that changed while nothing ran: jobs that go by it look
+    /// for their next instant anew.
+    async fn mind_the_zone(&self) -> Result<(), StoreError> {
+        let zone = self.zone();
+        let name = zone.iana_name().unwrap_or("UTC");
+        let before = self.records.note("zone", name).await?;
+        if before.is_none_or(|before| before == name) {
+            return Ok(());
+        }
+        let by_user = |job: &Job| matches!(&job.schedule, Schedule::Cron { tz: None, .. });
+        let now = self.clock.now();
+        self.look_anew(now, |job, _, _| by_user(job)).await
+    }
+
+    /// Moves jobs that are not due yet to their next instant, where `wanted` says so of the job,
+    /// that instant and the one it had.
+    async fn look_anew(
+        &self,
+        now: Timestamp,
+        wanted: impl Fn(&Job, Timestamp, Timestamp) -> bool,
+    ) -> Result<(), StoreError> {
+        let zone = self.zone();
+        let mut from = String::new();
+        loop {
+            let page = self.records.due_after(now, &from, PAGE).await?;
+            let Some(last) = page.last() else {
+                return Ok(());
+            };
+            from = last.id.clone();
+            for record in page {
+                let Some(seen) = record.next_run else {
+                    continue;
+                };
+                let Ok(job) = Job::read(record) else { continue };
+                let next = job.schedule.next_after(now, &zone);
+                if next.is_some_and(|next| next != seen && wanted(&job, next, seen)) {
+                    self.records.move_on(&job.record.id, seen, next).await?;
+                }
+            }
+        }
+    }
+}
+
+/// A place among those that run; free again when it is dropped.
+struct Place(Arc<Inner>);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.going.fetch_sub(1, Ordering::SeqCst);
+        self.0.wake.notify_one();
+    }
+}

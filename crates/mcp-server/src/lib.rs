@@ -1,0 +1,514 @@
+//! The MCP face: the same catalogue and the same path, spoken as MCP.
+//!
+//! One handler serves both transports. Over HTTP it asks the path in this process; over
+//! stdio it asks a gateway elsewhere. Sessions of older clients are signed ids without stored
+//! state, so a request means the same whichever replica it reaches.
+//!
+//! Tools come and go, and clients are told: since 2026-07-28 by `subscriptions/listen`, before
+//! that on the stream of `GET /mcp`, and over stdio without asking.
+
+mod changes;
+mod gate;
+mod message;
+mod pass;
+mod sessions;
+mod stream;
+
+use std::future::Future;
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::extract::{RawQuery, Request};
+use axum::response::IntoResponse;
+use axum::routing::{MethodRouter, get};
+use futures_util::StreamExt;
+use futures_util::stream::BoxStream;
+use http::HeaderMap;
+use manyhands_core::{
+    CallRequest, ContentBlock as Block, Effect, Envelope, ErrorCode, Invoke, ToolError, content_of,
+};
+pub use rmcp::ErrorData;
+use rmcp::ServiceExt;
+use rmcp::handler::server::ServerHandler;
+pub use rmcp::model::Extensions;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod,
+    CompleteRequestParams, CompleteResult, ContentBlock, CustomRequest, CustomResult,
+    ErrorCode as RpcCode, Implementation, InitializeRequestParams, JsonObject,
+    ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesRequestMethod,
+    ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, Resource, ServerCapabilities, ServerConfig, SubscriptionFilter,
+    SubscriptionsListenRequestParams, Tool, ToolAnnotations,
+};
+use rmcp::service::{Peer, SubscriptionContext};
+pub use rmcp::service::{RequestContext, RoleServer};
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use serde_json::Value;
+use tokio::io::{AsyncRead, DuplexStream, copy, duplex, stdin, stdout};
+use tokio_util::sync::CancellationToken;
+
+pub use pass::route as pass_route;
+
+use manyhands_gateway::listing::{self, Surface, ToolListing};
+use manyhands_gateway::{Admitted, Gateway};
+
+use changes::Audience;
+use sessions::Sessions;
+
+/// Comes up with something each time the asker may call other tools than before.
+pub type Changes = BoxStream<'static, ()>;
+
+/// What the face asks: the catalogue and the path, here or elsewhere.
+pub trait Hands: Clone + Send + Sync + 'static {
+    /// The tools the asker may call.
+    fn list(
+        &self,
+        context: &RequestContext<RoleServer>,
+    ) -> impl Future<Output = Result<Vec<ToolListing>, ErrorData>> + Send;
+    /// Calls one.
+    fn call(
+        &self,
+        tool: String,
+        arguments: Value,
+        context: &RequestContext<RoleServer>,
+    ) -> impl Future<Output = Result<Envelope, ErrorData>> + Send;
+    /// What the asker of a request with these extensions is told of changes, until it ends.
+    fn changes(&self, extensions: &Extensions) -> Result<Changes, ErrorData>;
+}
+
+/// What a client's model is told of this server before its first call.
+const INSTRUCTIONS: &str = "\
+Tools of a Manyhands gateway. Only the most common ones are listed here; many more are found and called in three steps:
+1. capabilities_discover: describe the task in plain words. It returns the names of tools with their server, and connections with their PCID.
+2. capability_details: pass the names it returned. It returns each tool's inputSchema and outputSchema; do not guess arguments.
+3. gateway_invoke: pass server, tool and arguments as the details show them, for one call. Use code-execution_execute instead for several calls \
+or for large results: its callTool(server, tool, args) calls the same tools, and long results are saved as artifacts.
+Large results are cut and saved whole: read on with gateway_read_artifact and the artifactId in the result.
+A call that needs the owner's approval fails with approval_required and an approval id: make the same call again once it is approved.";
+
+/// The handler over some hands.
+#[derive(Clone)]
+struct McpFace<H> {
+    hands: H,
+    /// Fires when the client is about to be gone.
+    leaving: CancellationToken,
+}
+
+impl<H: Hands> ServerHandler for McpFace<H> {
+    fn get_info(&self) -> ServerConfig {
+        let mut info = ServerConfig::new(
+            ServerCapabilities::builder()
+                .enable_tools()
+                .enable_tool_list_changed()
+                .build(),
+        );
+        info.server_info = Implementation::new("manyhands", env!("CARGO_PKG_VERSION"));
+        info.instructions = Some(INSTRUCTIONS.to_owned());
+        info
+    }
+
+    async fn list_tools(
+        &self,
+        page: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        if page.is_some_and(|page| page.cursor.is_some()) {
+            return Err(ErrorData::invalid_params(message::UNKNOWN_CURSOR, None));
+        }
+        let tools = self.hands.list(&context).await?;
+        Ok(ListToolsResult::with_all_items(
+            tools.into_iter().map(describe).collect(),
+        ))
+    }
+
+    /// What is no request of the protocol, or has the wrong parameters for one.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let method = request.method.as_str();
+        match wrong_params(method, request.params.unwrap_or_default()) {
+            Some(why) => Err(ErrorData::invalid_params(why, None)),
+            None => {
+                let shown: String = method.chars().take(100).collect();
+                let message = format!("Method not found: {shown}");
+                Err(ErrorData::new(RpcCode::METHOD_NOT_FOUND, message, None))
+            }
+        }
+    }
+
+    // The defaults would answer with empty lists, and so claim what is not declared.
+    async fn complete(
+        &self,
+        _: CompleteRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        Err(ErrorData::method_not_found::<CompleteRequestMethod>())
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListPromptsRequestMethod>())
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListResourcesRequestMethod>())
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Err(ErrorData::method_not_found::<
+            ListResourceTemplatesRequestMethod,
+        >())
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let arguments = Value::Object(request.arguments.unwrap_or_default());
+        let name = request.name.into_owned();
+        let cancelled = context.ct.clone();
+        let envelope = tokio::select! {
+            envelope = self.hands.call(name.clone(), arguments, &context) => envelope?,
+            () = cancelled.cancelled() => return Err(ErrorData::internal_error("cancelled", None)),
+        };
+        if envelope.code == Some(ErrorCode::UnknownTool) {
+            let message = envelope.error.unwrap_or_default();
+            return Err(ErrorData::invalid_params(message, None));
+        }
+        Ok(CallToolResponse::from(outcome(envelope)))
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        Some(requested.clone()) // what is not declared is taken out of it by the caller
+    }
+
+    async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
+        let extensions = &subscription.request_context().extensions;
+        let mut changes = self.hands.changes(extensions)?;
+        let wanted = subscription.accepted().tools_list_changed == Some(true);
+        loop {
+            let change = tokio::select! {
+                change = changes.next() => change,
+                () = subscription.cancelled() => None,
+                () = self.leaving.cancelled() => None,
+            };
+            if change.is_none() {
+                return Ok(());
+            }
+            if wanted
+                && subscription
+                    .sink()
+                    .notify_tool_list_changed()
+                    .await
+                    .is_err()
+            {
+                return Ok(()); // it is gone
+            }
+        }
+    }
+}
+
+/// What is wrong with the parameters of a method that is served here.
+fn wrong_params(method: &str, params: Value) -> Option<String> {
+    let wrong = match method {
+        "tools/call" if !params["name"].is_string() => {
+            return Some("name: must be the name of a tool".to_owned());
+        }
+        "tools/call" if !matches!(&params["arguments"], Value::Null | Value::Object(_)) => {
+            return Some("arguments: must be an object".to_owned());
+        }
+        "tools/call" => serde_json::from_value::<CallToolRequestParams>(params).err(),
+        "tools/list" => serde_json::from_value::<PaginatedRequestParams>(params).err(),
+        "initialize" => serde_json::from_value::<InitializeRequestParams>(params).err(),
+        "subscriptions/listen" => {
+            serde_json::from_value::<SubscriptionsListenRequestParams>(params).err()
+        }
+        "ping" | "server/discover" => None,
+        _ => return None,
+    };
+    let why = wrong.map_or_else(|| "they do not fit".to_owned(), |error| error.to_string());
+    Some(format!("params of {method}: {why}"))
+}
+
+fn describe(listing: ToolListing) -> Tool {
+    let has = |effect: Effect| listing.effects.contains(&effect);
+    let mut annotations = ToolAnnotations::default();
+    let looks_only = listing.effects == [Effect::Reads];
+    annotations.read_only_hint = Some(looks_only);
+    annotations.destructive_hint = Some(!looks_only);
+    annotations.open_world_hint =
+        Some(has(Effect::Leaves) || has(Effect::Sends) || has(Effect::Runs));
+    let mut tool = Tool::new(
+        listing.wire_name,
+        listing.description,
+        object(listing.input_schema),
+    );
+    // Clients refuse a result that does not fit its schema, and a document does not bind its service.
+    let promised = !listing.runs_on.starts_with("server dynamic/");
+    let schema = listing.output_schema.filter(|_| promised);
+    tool.output_schema = schema.and_then(output_schema).map(Arc::new);
+    tool.annotations = Some(annotations);
+    tool
+}
+
+fn object(schema: Value) -> JsonObject {
+    match schema {
+        Value::Object(schema) => schema,
+        _ => JsonObject::new(),
+    }
+}
+
+/// Clients before 2026-07-28 take only schemas of objects; one of several shapes is an object too.
+fn output_schema(schema: Value) -> Option<JsonObject> {
+    let mut schema = object(schema);
+    schema.entry("type").or_insert_with(|| "object".into());
+    (schema["type"] == "object").then_some(schema)
+}
+
+/// The same as JSON.
+fn result_value(envelope: Envelope) -> Value {
+    serde_json::to_value(outcome(envelope)).unwrap_or_default()
+}
+
+/// An envelope as MCP says it: the value as structured content and as text, or an error with the same text.
+fn outcome(envelope: Envelope) -> CallToolResult {
+    if let Some(error) = envelope.error {
+        return CallToolResult::error(vec![ContentBlock::text(error)]);
+    }
+    let value = envelope.result.unwrap_or_default();
+    if let Some(shown) = content_of(&value) {
+        return CallToolResult::success(shown.into_iter().map(block).collect());
+    }
+    // Text is text: quoted as JSON, a model would read its line ends as \n.
+    let text = match &value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let mut content = vec![ContentBlock::text(text)];
+    content.extend(envelope.content.into_iter().map(block));
+    let mut result = CallToolResult::success(content);
+    if value.is_object() {
+        result.structured_content = Some(value);
+    }
+    result
+}
+
+fn block(block: Block) -> ContentBlock {
+    match block {
+        Block::Text { text } => ContentBlock::text(text),
+        Block::Image { data, mime_type } => ContentBlock::image(data, mime_type),
+        Block::ResourceLink {
+            uri,
+            name,
+            mime_type,
+            size,
+        } => {
+            let mut link = Resource::new(uri, name);
+            link.mime_type = mime_type;
+            link.size = size;
+            ContentBlock::ResourceLink(link)
+        }
+    }
+}
+
+/// The path of this process.
+#[derive(Clone)]
+struct Here {
+    audience: Arc<Audience>,
+    /// The last change of the catalogue before the request came.
+    change: u64,
+}
+
+impl Here {
+    fn now(audience: &Arc<Audience>) -> Self {
+        Self {
+            change: audience.change(),
+            audience: audience.clone(),
+        }
+    }
+
+    fn gateway(&self) -> &Gateway {
+        &self.audience.gateway
+    }
+
+    /// What the asker wants to be shown.
+    fn surface(&self, extensions: &Extensions) -> Result<Surface, ErrorData> {
+        let parts = extensions.get::<http::request::Parts>();
+        let query = parts.and_then(|parts| parts.uri.query());
+        surface(self.gateway(), query).map_err(|e| ErrorData::invalid_params(e.text(), None))
+    }
+
+    fn asker(extensions: &Extensions) -> Result<Admitted, ErrorData> {
+        let parts = extensions.get::<http::request::Parts>();
+        let admitted = parts.and_then(|parts| parts.extensions.get::<Admitted>());
+        admitted
+            .cloned()
+            .ok_or_else(|| ErrorData::internal_error("nobody was let in", None))
+    }
+}
+
+impl Hands for Here {
+    async fn list(
+        &self,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Vec<ToolListing>, ErrorData> {
+        let asker = Self::asker(&context.extensions)?;
+        let surface = self.surface(&context.extensions)?;
+        let catalogue = self.gateway().path.catalogue();
+        Ok(listing::for_caller(
+            &*self.gateway().path,
+            &catalogue,
+            &asker.caller,
+            &surface,
+        ))
+    }
+
+    async fn call(
+        &self,
+        tool: String,
+        arguments: Value,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Envelope, ErrorData> {
+        let asker = Self::asker(&context.extensions)?;
+        let request = CallRequest::new(tool, arguments, asker.caller.clone());
+        Ok(Envelope::from(self.gateway().invoke(&asker, request).await))
+    }
+
+    fn changes(&self, extensions: &Extensions) -> Result<Changes, ErrorData> {
+        let asker = Self::asker(extensions)?;
+        let surface = self.surface(extensions)?;
+        let view = self.audience.view(&asker.caller, &surface);
+        // The asker was promised to be told before this: a change since then is told.
+        let known = (self.audience.change() == self.change).then_some(view);
+        let views = self.audience.follow(asker, surface, known);
+        let views = views.map_err(|e| ErrorData::internal_error(e.text(), None))?;
+        Ok(views.map(drop).boxed())
+    }
+}
+
+/// The surface that a query asks for by `profile`, or the one of the settings.
+fn surface(gateway: &Gateway, query: Option<&str>) -> Result<Surface, ToolError> {
+    let mut pairs = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes());
+    let named = pairs
+        .find(|(key, _)| key == "profile")
+        .map(|(_, name)| name);
+    Surface::named(&gateway.settings.current(), named.as_deref())
+}
+
+/// Serves `/mcp` to those who were let in. Host and Origin were checked at the door.
+pub fn route<R: IntoResponse + 'static>(
+    gateway: &Arc<Gateway>,
+    refuse: fn(ToolError) -> R,
+) -> MethodRouter<Arc<Gateway>> {
+    let audience = Audience::new(gateway.clone());
+    let service = service(&audience);
+    let sessions = Sessions::new(gateway.store.vault(), gateway.ids.clone());
+    let (listening, ending) = (sessions.clone(), sessions.clone());
+    let post = async move |Extension(asker): Extension<Admitted>, request: Request| {
+        gate::post(service.clone(), &sessions, asker.token, request).await
+    };
+    let listen = async move |Extension(asker): Extension<Admitted>,
+                             RawQuery(query): RawQuery,
+                             headers: HeaderMap| {
+        let surface = surface(&audience.gateway, query.as_deref()).map_err(refuse)?;
+        let session = match listening.named(asker.token, &headers) {
+            Ok(session) => session,
+            Err(fault) => return Ok(fault.respond(&Value::Null)),
+        };
+        let entry = match listening.open(asker.token, session, None) {
+            Ok(entry) => entry,
+            Err(fault) => return Ok(fault.respond(&Value::Null)),
+        };
+        let opened = stream::open(&audience, asker, surface, &headers, entry);
+        opened.map_err(refuse)
+    };
+    let end = async move |Extension(asker): Extension<Admitted>, headers: HeaderMap| {
+        gate::end(&ending, asker.token, &headers)
+    };
+    get(listen).post(post).delete(end)
+}
+
+/// The Streamable HTTP transport, without sessions of its own.
+fn service(audience: &Arc<Audience>) -> gate::Service {
+    let limits = &audience.gateway.settings.current().limits;
+    let limit = usize::try_from(limits.request_bytes).unwrap_or(usize::MAX);
+    let config = StreamableHttpServerConfig::default()
+        .with_legacy_session_mode(false)
+        .with_json_response(true)
+        .disable_allowed_hosts()
+        .with_max_request_body_bytes(limit);
+    let audience = audience.clone();
+    let face = move || {
+        Ok(McpFace {
+            hands: Here::now(&audience),
+            leaving: CancellationToken::new(),
+        })
+    };
+    StreamableHttpService::new(face, Arc::default(), config)
+}
+
+/// Serves MCP over standard input and output until the client closes them.
+pub async fn serve_stdio<H: Hands>(hands: H) -> Result<(), String> {
+    let changes = hands.changes(&Extensions::new());
+    let leaving = CancellationToken::new();
+    let face = McpFace {
+        hands,
+        leaving: leaving.clone(),
+    };
+    let input = until_closed(stdin(), leaving);
+    let running = face
+        .serve((input, stdout()))
+        .await
+        .map_err(|e| e.to_string())?;
+    // Whoever shook hands is told without asking; since 2026-07-28 nobody does.
+    let shook_hands = running.peer().peer_info().is_some();
+    let telling = changes
+        .ok()
+        .filter(|_| shook_hands)
+        .map(|changes| tokio::spawn(tell(running.peer().clone(), changes)));
+    let ended = running.waiting().await;
+    if let Some(telling) = telling {
+        telling.abort();
+    }
+    ended.map(drop).map_err(|e| e.to_string())
+}
+
+async fn tell(client: Peer<RoleServer>, mut changes: Changes) {
+    while changes.next().await.is_some() {
+        if client.notify_tool_list_changed().await.is_err() {
+            return;
+        }
+    }
+}
+
+/// What comes in, and word when nothing more will: the server waits for the requests that are
+/// open then, and a subscription would stay open.
+fn until_closed(
+    mut input: impl AsyncRead + Unpin + Send + 'static,
+    leaving: CancellationToken,
+) -> DuplexStream {
+    const AHEAD: usize = 64 * 1024;
+    let (mut here, there) = duplex(AHEAD);
+    tokio::spawn(async move {
+        let _ = copy(&mut input, &mut here).await; // either way nothing more comes
+        leaving.cancel();
+    });
+    there
+}

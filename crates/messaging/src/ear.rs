@@ -1,0 +1,91 @@
+//! What a channel hears is put on disk before the platform is told that it was heard.
+
+use async_trait::async_trait;
+use manyhands_channels::{ChannelError, Ear, Inbound, Standing};
+use manyhands_core::ToolError;
+use manyhands_store::NewInbound;
+
+use super::Chats;
+
+/// The largest event that is kept, in bytes.
+const MAX_EVENT: usize = 1024 * 1024;
+
+/// The ear of one account.
+pub(super) struct AccountEar {
+    pub(super) chats: Chats,
+    pub(super) channel: String,
+    pub(super) account: String,
+}
+
+impl Chats {
+    /// Keeps events of an account; they are on disk when this returns.
+    pub async fn keep(
+        &self,
+        channel: &str,
+        account: &str,
+        events: Vec<Inbound>,
+    ) -> Result<(), ToolError> {
+        let mut rows = Vec::with_capacity(events.len());
+        for mut event in events {
+            // Whatever the platform says of itself, it is this account that heard it.
+            channel.clone_into(&mut event.place.channel);
+            account.clone_into(&mut event.place.account);
+            if event.place.sender_handle.is_none() {
+                event.place.sender_handle = event.handle.clone();
+            }
+            let body =
+                serde_json::to_string(&event).map_err(|e| ToolError::internal(e.to_string()))?;
+            if body.len() > MAX_EVENT {
+                tracing::warn!(
+                    channel,
+                    account,
+                    event = event.event,
+                    "an event was too large to be kept"
+                );
+                continue;
+            }
+            rows.push(NewInbound {
+                channel: channel.to_owned(),
+                account: account.to_owned(),
+                event: event.event,
+                lane: event.place.lane(),
+                body,
+            });
+        }
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let kept = self.0.records.hear(rows).await;
+        let new = kept.map_err(|e| super::unkept(&e))?;
+        if new > 0 {
+            self.0.heard.notify_one();
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Ear for AccountEar {
+    async fn hear(&self, events: Vec<Inbound>) -> Result<(), ChannelError> {
+        let kept = self.chats.keep(&self.channel, &self.account, events).await;
+        kept.map_err(|e| ChannelError::NotKept(e.message))
+    }
+
+    async fn noted(&self, name: &str) -> Result<Option<String>, ChannelError> {
+        let records = &self.chats.0.records;
+        let noted = records.noted(&self.channel, &self.account, name).await;
+        noted.map_err(|e| ChannelError::NotKept(e.to_string()))
+    }
+
+    async fn note(&self, name: &str, value: &str) -> Result<(), ChannelError> {
+        let records = &self.chats.0.records;
+        let noted = records
+            .note(&self.channel, &self.account, name, value)
+            .await;
+        noted.map_err(|e| ChannelError::NotKept(e.to_string()))
+    }
+
+    fn stands(&self, standing: Standing) {
+        self.chats.stands(&self.channel, &self.account, standing);
+    }
+}

@@ -1,0 +1,145 @@
+//! Strangers become known: a code that the owner approves.
+
+use manyhands_channels::Inbound;
+use manyhands_core::{ErrorCode, ToolError};
+use manyhands_store::{SenderRow, SenderState};
+
+use super::say::Words;
+use super::{Chats, unkept};
+
+/// How much of a stranger's first words is kept.
+const SAID: usize = 200;
+/// The letters of codes: none that look like others.
+const LETTERS: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
+
+/// Whom the owner means: somebody's id, or the code they were given.
+#[derive(Debug, Clone)]
+pub struct Pair<'a> {
+    /// The platform.
+    pub channel: &'a str,
+    /// A person's id there, or a pairing code.
+    pub who: &'a str,
+}
+
+/// What was decided about somebody.
+#[derive(Debug, Clone)]
+pub struct Paired {
+    pub channel: String,
+    pub id: String,
+    pub name: Option<String>,
+}
+
+impl Chats {
+    /// Tells a stranger, once, how to become known.
+    pub(super) async fn meet(&self, inbound: &Inbound, text: &str) -> Result<(), ToolError> {
+        let place = &inbound.place;
+        let sender = place.sender.clone().unwrap_or_default();
+        let code = self.code();
+        let row = SenderRow {
+            channel: place.channel.clone(),
+            id: sender.clone(),
+            name: place.sender_name.clone(),
+            handle: place.sender_handle.clone(),
+            state: SenderState::Asking,
+            owner: false,
+            code: Some(code.clone()),
+            said: Some(text.chars().take(SAID).collect()),
+            place: place.clone(),
+            asked: self.0.clock.now(),
+            decided: None,
+        };
+        let new = self.0.records.ask_to_be_known(&row).await;
+        if !new.map_err(|e| unkept(&e))? {
+            return Ok(());
+        }
+        tracing::info!(
+            channel = place.channel,
+            sender,
+            "somebody asks to be known; `manyhands pair list` shows them"
+        );
+        let text = format!(
+            "Hello. I only speak with people my owner knows. If you are my owner, run\n\n`manyhands pair approve {} {code} --owner`\n\nElse ask them to run it without `--owner`.",
+            place.channel
+        );
+        let key = format!("pair:{}:{sender}:{code}", place.channel);
+        let words = Words {
+            ticket: inbound.ticket.clone(),
+            ..Words::new(place, &text, &key)
+        };
+        let rows = self.rows(words)?;
+        self.put(&rows).await.map(drop)
+    }
+
+    fn code(&self) -> String {
+        let bytes: [u8; 8] = self.0.ids.random();
+        let letter = |byte: &u8| char::from(LETTERS[usize::from(byte % 32)]);
+        bytes.iter().map(letter).collect()
+    }
+
+    /// Lets somebody speak from now on, as the owner or as a guest.
+    pub async fn approve(&self, pair: Pair<'_>, owner: bool) -> Result<Paired, ToolError> {
+        let row = self.meant(&pair).await?;
+        self.decide(&row, SenderState::Approved, owner).await?;
+        let text = match owner {
+            true => "Welcome. You are known here as the owner.",
+            false => "Welcome. You are known here now; write to me again.",
+        };
+        let key = format!("paired:{}:{}:{}", row.channel, row.id, self.0.clock.now().0);
+        let rows = self.rows(Words::new(&row.place, text, &key))?;
+        self.put(&rows).await?;
+        Ok(paired(row))
+    }
+
+    /// Lets somebody not speak from now on; they are not told.
+    pub async fn reject(&self, pair: Pair<'_>) -> Result<Paired, ToolError> {
+        let row = self.meant(&pair).await?;
+        self.decide(&row, SenderState::Rejected, false).await?;
+        Ok(paired(row))
+    }
+
+    /// Forgets somebody: they are a stranger again.
+    pub async fn forget(&self, pair: Pair<'_>) -> Result<Paired, ToolError> {
+        let row = self.meant(&pair).await?;
+        let done = self.0.records.forget_sender(&row.channel, &row.id).await;
+        done.map_err(|e| unkept(&e))?;
+        self.learn_known().await?;
+        Ok(paired(row))
+    }
+
+    async fn decide(
+        &self,
+        row: &SenderRow,
+        state: SenderState,
+        owner: bool,
+    ) -> Result<(), ToolError> {
+        let decided = self
+            .0
+            .records
+            .decide_sender(&row.channel, &row.id, state, owner)
+            .await;
+        decided.map_err(|e| unkept(&e))?;
+        self.learn_known().await
+    }
+
+    async fn meant(&self, pair: &Pair<'_>) -> Result<SenderRow, ToolError> {
+        let rows = self.0.records.senders().await.map_err(|e| unkept(&e))?;
+        let code = pair.who.trim().to_ascii_uppercase();
+        let fits = |row: &SenderRow| {
+            row.channel == pair.channel
+                && (row.id == pair.who || row.code.as_deref() == Some(code.as_str()))
+        };
+        rows.into_iter().find(fits).ok_or_else(|| {
+            let message = format!("nobody on {} has asked as {}", pair.channel, pair.who);
+            let hint = "`manyhands pair list` shows who asks; they have to write first";
+            ToolError::new(ErrorCode::NotFound, message).hint(hint)
+        })
+    }
+}
+
+fn paired(row: SenderRow) -> Paired {
+    Paired {
+        channel: row.channel,
+        id: row.id,
+        name: row.name,
+    }
+}

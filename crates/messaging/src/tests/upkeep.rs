@@ -1,0 +1,132 @@
+//! What is over is forgotten, and what is not is counted.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use manyhands_core::ManualClock;
+use manyhands_path::Metrics;
+use manyhands_store::{InboxState, NewOutbound, OutboxState, SendEnd};
+
+use super::fixture::{Model, Stage, calm, damaged, direct, open_to_all};
+
+const DAY: Duration = Duration::from_secs(86_400);
+
+fn words(key: &str) -> NewOutbound {
+    NewOutbound {
+        key: key.to_owned(),
+        channel: "line".to_owned(),
+        account: "default".to_owned(),
+        lane: key.to_owned(),
+        body: "{}".to_owned(),
+        session_key: None,
+    }
+}
+
+#[tokio::test]
+async fn what_ended_is_forgotten_after_its_days_and_what_waits_stays() {
+    let home = tempfile::tempdir().unwrap();
+    let clock = Arc::new(ManualClock::at(calm().0.now()));
+    let mut settings = open_to_all();
+    settings.channels.kept_days = 10;
+    let path = home.path().join("home");
+    let stage = Stage::closed(&path, settings, clock.clone(), Arc::new(Model::default())).await;
+    let records = stage.store.chats();
+    let many: Vec<_> = (0..2_500)
+        .map(|number| damaged("lane", &format!("old-{number}")))
+        .collect();
+    records.hear(many).await.unwrap();
+    records.hear(vec![damaged("other", "new")]).await.unwrap();
+    while let Some(row) = records.head("lane").await.unwrap() {
+        records
+            .settle(&row.id, InboxState::Failed, None)
+            .await
+            .unwrap();
+    }
+    let ids = records.say(&[words("sent"), words("waits")]).await.unwrap();
+    records.sending(&ids[0]).await.unwrap();
+    let sent = SendEnd::Sent { message: None };
+    records.sent(&ids[0], &sent).await.unwrap();
+    clock.advance(DAY * 9);
+    assert_eq!(stage.chats.sweep().await.unwrap(), 0, "not yet");
+    clock.advance(DAY * 2);
+    assert_eq!(stage.chats.sweep().await.unwrap(), 2_501);
+    assert_eq!(stage.chats.sweep().await.unwrap(), 0);
+    let left = records.backlog().await.unwrap();
+    assert_eq!((left.waiting, left.failed), (1, 0));
+    let left = records
+        .outbox(Some(OutboxState::Pending), 10)
+        .await
+        .unwrap();
+    assert_eq!(left.len(), 1);
+    assert_eq!(left[0].key, "waits");
+    stage.stop().await;
+}
+
+#[tokio::test]
+async fn strangers_whom_nobody_wanted_to_know_are_forgotten() {
+    let home = tempfile::tempdir().unwrap();
+    let clock = Arc::new(ManualClock::at(calm().0.now()));
+    let mut settings = open_to_all();
+    settings.channels.line.dm = manyhands_config::DmPolicy::Pairing;
+    let path = home.path().join("home");
+    let stage = Stage::open(&path, settings, clock.clone(), Arc::new(Model::default())).await;
+    for who in ["asks", "friend"] {
+        stage.hear(vec![direct(who, who, "hello")]).await;
+    }
+    let records = stage.store.chats();
+    super::fixture::until("both ask", async || {
+        records.senders().await.unwrap().len() == 2
+    })
+    .await;
+    let friend = crate::Pair {
+        channel: "line",
+        who: "friend",
+    };
+    stage.chats.approve(friend, false).await.unwrap();
+    clock.advance(DAY * 31);
+    stage.chats.sweep().await.unwrap();
+    let left = records.senders().await.unwrap();
+    assert_eq!(left.len(), 1);
+    assert_eq!(left[0].id, "friend");
+    stage.stop().await;
+}
+
+#[tokio::test]
+async fn figures_tell_what_waits_and_what_did_not_arrive() {
+    let home = tempfile::tempdir().unwrap();
+    let mut settings = open_to_all();
+    let account = super::fixture::account("http://127.0.0.1:9");
+    settings
+        .channels
+        .line
+        .accounts
+        .insert("default".to_owned(), account);
+    let path = home.path().join("home");
+    let stage = Stage::closed(&path, settings, calm().0, Arc::new(Model::default())).await;
+    let records = stage.store.chats();
+    records.hear(vec![damaged("a", "1")]).await.unwrap();
+    let ids = records.say(&[words("a"), words("b"), words("c")]).await;
+    let ids = ids.unwrap();
+    for id in &ids[..2] {
+        records.sending(id).await.unwrap();
+    }
+    let why = "gone".to_owned();
+    let failed = SendEnd::Failed { why: why.clone() };
+    records.sent(&ids[0], &failed).await.unwrap();
+    let unknown = SendEnd::Unknown { why, again: false };
+    records.sent(&ids[1], &unknown).await.unwrap();
+    let metrics = Metrics::default();
+    stage.chats.measure(&metrics).await;
+    let text = metrics.render();
+    for line in [
+        "inbox_messages{state=\"waiting\"} 1",
+        "inbox_messages{state=\"failed\"} 0",
+        "outbox_messages{state=\"waiting\"} 1",
+        "outbox_messages{state=\"failed\"} 1",
+        "outbox_messages{state=\"unknown\"} 1",
+        "channel_connected{channel=\"line\",account=\"default\"} 0",
+    ] {
+        assert!(text.contains(line), "{line} is not in\n{text}");
+    }
+    stage.stop().await;
+}

@@ -1,0 +1,403 @@
+//! The nodes: who is connected, who is on record, and their tools in the catalogue.
+//!
+//! A node's tools are in the catalogue exactly as long as its connection stands. Whoever
+//! connects under a name that is connected takes it over at once: the old connection ends and
+//! what waited for it fails as something that may be tried again.
+
+mod brought;
+mod enrol;
+mod keep;
+mod naming;
+mod node;
+mod offer;
+mod origins;
+#[cfg(test)]
+mod tests;
+mod tool;
+pub mod transfer;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
+
+use arc_swap::ArcSwap;
+use manyhands_core::{
+    Caller, Catalogue, Clock, ErrorCode, Ids, NodeId, Role, Timestamp, TokenId, Tool, ToolError,
+};
+use manyhands_store::{Changes, NodeRecord, Nodes as Records, StoreError};
+use manyhands_wire::{LeftOutTool, NodeEntry};
+use serde_json::Value;
+use tokio::sync::{Notify, broadcast, watch};
+
+pub use brought::Brought;
+pub use node::{FromNode, Node, Outbox, Watched};
+pub use offer::Offer;
+pub use origins::{News, Origins};
+
+pub use naming::plain_path;
+use node::About;
+use tool::NodeTool;
+
+/// How many nodes may be connected.
+const MAX_NODES: usize = 20_000;
+/// How much news may wait for a socket; one that falls further behind misses some.
+const MAX_NEWS: usize = 256;
+
+/// What a tool of a node says of itself, shared by all nodes that say the same.
+pub(crate) struct Definition {
+    description: Arc<str>,
+    schema: Arc<Value>,
+}
+
+/// The nodes of one gateway.
+pub struct Nodes {
+    state: Mutex<State>,
+    records: Records,
+    catalogue: Arc<ArcSwap<Catalogue>>,
+    origins: Arc<Origins>,
+    clock: Arc<dyn Clock>,
+    ids: Ids,
+    changed: watch::Sender<u64>,
+    /// Who is connected or on record changed.
+    roll: Changes,
+    news: broadcast::Sender<Arc<News>>,
+    /// There are records to be put on disk.
+    unkept: Notify,
+    /// Held while records are put on disk or taken off it, so that none comes back.
+    keeping: tokio::sync::Mutex<()>,
+}
+
+#[derive(Default)]
+struct State {
+    online: HashMap<NodeId, Arc<Node>>,
+    /// Those who brought tools along for one session, with its key.
+    brought: HashMap<NodeId, Arc<str>>,
+    known: BTreeMap<NodeId, NodeRecord>,
+    /// Changed in memory and not on disk yet.
+    unkept: BTreeSet<NodeId>,
+    definitions: HashMap<String, Weak<Definition>>,
+}
+
+impl Nodes {
+    /// Loads the records.
+    pub async fn open(
+        records: Records,
+        catalogue: Arc<ArcSwap<Catalogue>>,
+        clock: Arc<dyn Clock>,
+        ids: Ids,
+    ) -> Result<Self, StoreError> {
+        let known = records.list().await?;
+        let state = State {
+            known: known
+                .into_iter()
+                .map(|node| (node.id.clone(), node))
+                .collect(),
+            ..State::default()
+        };
+        Ok(Self {
+            state: Mutex::new(state),
+            records,
+            catalogue,
+            origins: Arc::default(),
+            clock,
+            ids,
+            changed: watch::Sender::new(0),
+            roll: Changes::default(),
+            news: broadcast::Sender::new(MAX_NEWS),
+            unkept: Notify::new(),
+            keeping: tokio::sync::Mutex::default(),
+        })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no panic while held")
+    }
+
+    /// Tells when tools came or went.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.changed.subscribe()
+    }
+
+    /// Tells when a node came, went, was renamed or forgotten.
+    pub fn roll(&self) -> &Changes {
+        &self.roll
+    }
+
+    /// Tells news of programs in the background.
+    pub fn news(&self) -> broadcast::Receiver<Arc<News>> {
+        self.news.subscribe()
+    }
+
+    /// Somebody else changed the catalogue.
+    pub fn note_change(&self) {
+        self.changed.send_modify(|count| *count += 1);
+    }
+
+    /// The name under which `caller` may connect with `token`, having called itself `said`.
+    ///
+    /// A node's token is good for one name: the one on record with it, or else its own. The
+    /// owner connects any. A node that still calls itself by a former name has its present one.
+    pub fn name_for(
+        &self,
+        caller: &Caller,
+        token: TokenId,
+        said: &str,
+    ) -> Result<NodeId, ToolError> {
+        let said: NodeId = said
+            .parse()
+            .map_err(|e| ToolError::parameter("client.id", format!("{e}")))?;
+        let state = self.state();
+        let called = |node: &NodeRecord| node.id == said || node.former.contains(&said);
+        let by_name = || {
+            let former = || state.known.values().find(|node| called(node));
+            state.known.get(&said).or_else(former).map(|node| &node.id)
+        };
+        let bound = match caller.rights.role {
+            Role::Owner => return Ok(by_name().cloned().unwrap_or(said)),
+            Role::Node => {
+                let own = |node: &&NodeRecord| node.token == Some(token);
+                state.known.values().find(own)
+            }
+            Role::Client | Role::ReadOnly | Role::Channel => {
+                let message = "only a node's token or the owner's connects a node";
+                return Err(ToolError::new(ErrorCode::Forbidden, message)
+                    .hint("make one with `manyhands nodes code NAME` or `manyhands token create NAME --role node`"));
+            }
+        };
+        let refused = |name: &str| {
+            let message = format!("this token is node {name}'s, not {said}'s");
+            ToolError::new(ErrorCode::Forbidden, message).hint(format!(
+                "connect as {name}, or get a code with `manyhands nodes code {said}`"
+            ))
+        };
+        match bound {
+            Some(node) if called(node) => Ok(node.id.clone()),
+            Some(node) => Err(refused(node.id.as_str())),
+            None if caller.name == said.as_str() => Ok(said),
+            None => {
+                let own: Option<NodeId> = caller.name.parse().ok();
+                let own = own.and_then(|own| state.known.get(&own));
+                match own.filter(|node| called(node)) {
+                    Some(node) => Ok(node.id.clone()),
+                    None => Err(refused(&caller.name)),
+                }
+            }
+        }
+    }
+
+    /// What a node that was once called `id` is called now.
+    pub fn present_name(&self, id: &NodeId) -> NodeId {
+        let state = self.state();
+        if state.known.contains_key(id) {
+            return id.clone();
+        }
+        let renamed = state.known.values().find(|node| node.former.contains(id));
+        renamed.map_or_else(|| id.clone(), |node| node.id.clone())
+    }
+
+    /// Connects a node: its tools are in the catalogue when this returns.
+    pub fn join(
+        &self,
+        id: NodeId,
+        mut offer: Offer,
+        token: Option<TokenId>,
+        outbox: Outbox,
+    ) -> Result<Arc<Node>, ToolError> {
+        let about = About {
+            id: id.clone(),
+            cancels: offer.cancels,
+            checked: offer.checked,
+            prints: offer.prints,
+            full_output: offer.full_output,
+            watched: offer.watched,
+            sandboxed: offer.sandboxed,
+            readers: offer.able_to(&id, "filesystem.read"),
+            writers: offer.able_to(&id, "filesystem.write"),
+            left_out: std::mem::take(&mut offer.left_out).into(),
+        };
+        for LeftOutTool { tool, reason } in &about.left_out {
+            tracing::warn!(node = %id, tool, reason, "a tool of a node is not offered");
+        }
+        let node = Arc::new(Node::new(about, outbox));
+        let mut state = self.state();
+        if state.online.len() >= MAX_NODES && !state.online.contains_key(&id) {
+            let message = format!("{MAX_NODES} nodes are connected, and more are not taken");
+            return Err(ToolError::new(ErrorCode::Unavailable, message));
+        }
+        if !state.online.contains_key(&id) && self.catalogue.load().has_shelf(id.as_str()) {
+            let message = format!("an MCP server of this gateway is called {id}");
+            return Err(ToolError::new(ErrorCode::Conflict, message)
+                .hint("connect under another name, or rename the server in config.toml"));
+        }
+        let tools = self.tools(&mut state, &node, &offer);
+        self.shelve(&id, Some(tools))?;
+        if let Some(old) = state.online.insert(id.clone(), node.clone()) {
+            old.end("replaced by another connection under this name");
+        }
+        self.seen(&mut state, id, offer, token);
+        drop(state);
+        self.note_change();
+        self.roll.note();
+        Ok(node)
+    }
+
+    fn tools(&self, state: &mut State, node: &Arc<Node>, offer: &Offer) -> Vec<Arc<dyn Tool>> {
+        let one = |tool: &offer::Tool| -> Arc<dyn Tool> {
+            let definition = state.share(tool);
+            let tool = NodeTool::new(
+                node,
+                &tool.name,
+                definition,
+                &tool.capabilities,
+                &self.origins,
+            );
+            Arc::new(tool)
+        };
+        offer.tools.iter().map(one).collect()
+    }
+
+    /// Puts a node's tools up, or takes them down. Called with the state held, so that the
+    /// catalogue follows the connections in order.
+    fn shelve(&self, id: &NodeId, tools: Option<Vec<Arc<dyn Tool>>>) -> Result<(), ToolError> {
+        let mut refused = None;
+        self.catalogue.rcu(|all| {
+            let mut all = Catalogue::clone(all);
+            match &tools {
+                Some(tools) => refused = all.shelve(id.as_str(), tools.clone()).err(),
+                None => all.unshelve(id.as_str()),
+            }
+            all
+        });
+        match refused {
+            Some(error) => Err(ToolError::parameter("tools", error.to_string())),
+            None => Ok(()),
+        }
+    }
+
+    fn seen(&self, state: &mut State, id: NodeId, offer: Offer, token: Option<TokenId>) {
+        let now = self.clock.now();
+        let old = state.known.get(&id);
+        let record = NodeRecord {
+            id: id.clone(),
+            token: token.or_else(|| old.and_then(|old| old.token)),
+            former: old.map(|old| old.former.clone()).unwrap_or_default(),
+            platform: offer.platform,
+            version: offer.version,
+            capabilities: offer.capabilities,
+            tools: offer.tools.into_iter().map(|tool| tool.name).collect(),
+            first_seen: old.map_or(now, |old| old.first_seen),
+            last_seen: now,
+        };
+        state.known.insert(id.clone(), record);
+        state.unkept.insert(id);
+        self.unkept.notify_one();
+    }
+
+    /// The connection is no more.
+    pub fn leave(&self, node: &Arc<Node>) {
+        node.end("its connection broke");
+        let mut state = self.state();
+        let current = state.online.get(node.id());
+        if !current.is_some_and(|current| Arc::ptr_eq(current, node)) {
+            return; // another has taken its place
+        }
+        state.online.remove(node.id());
+        let _ = self.shelve(node.id(), None); // taking down cannot be refused
+        let now = self.clock.now();
+        if let Some(record) = state.known.get_mut(node.id()) {
+            record.last_seen = now;
+            state.unkept.insert(node.id().clone());
+            self.unkept.notify_one();
+        }
+        drop(state);
+        self.note_change();
+        self.roll.note();
+    }
+
+    /// The node of that name, if it is connected.
+    pub fn find(&self, id: &str) -> Result<Arc<Node>, ToolError> {
+        let state = self.state();
+        let found = id.parse().ok().and_then(|id: NodeId| state.online.get(&id));
+        // One that has ended is about to be taken off the list.
+        let found = found.filter(|node| !node.gone().is_cancelled());
+        found.cloned().ok_or_else(|| {
+            let message = format!("node {id} is not connected");
+            let there: Vec<&str> = state.online.keys().take(20).map(NodeId::as_str).collect();
+            let hint = if there.is_empty() {
+                "no node is connected; start one with `manyhands node --id NAME`".to_owned()
+            } else {
+                format!("connected are: {}", there.join(", "))
+            };
+            ToolError::new(ErrorCode::Unavailable, message).hint(hint)
+        })
+    }
+
+    /// The names of the nodes that are connected, in order.
+    pub fn online(&self) -> Vec<NodeId> {
+        let mut names: Vec<NodeId> = self.state().online.keys().cloned().collect();
+        names.sort();
+        names
+    }
+
+    /// The nodes that are connected and what their machines can do, by name.
+    pub fn abilities(&self) -> Vec<(String, Vec<String>)> {
+        let state = self.state();
+        let online = state
+            .known
+            .values()
+            .filter(|node| state.online.contains_key(&node.id));
+        online
+            .map(|node| (node.id.to_string(), node.capabilities.clone()))
+            .collect()
+    }
+
+    /// Every node on record, by name.
+    pub fn list(&self) -> Vec<NodeEntry> {
+        let state = self.state();
+        let entry = |node: &NodeRecord| NodeEntry {
+            node_id: node.id.to_string(),
+            online: state.online.contains_key(&node.id),
+            client_platform: node.platform.clone(),
+            client_version: node.version.clone(),
+            host_capabilities: node.capabilities.clone(),
+            tools: node.tools.clone(),
+            first_seen_at: node.first_seen.rfc3339(),
+            last_seen_at: node.last_seen.rfc3339(),
+            former_ids: node.former.iter().map(NodeId::to_string).collect(),
+            left_out: match state.online.get(&node.id) {
+                Some(online) => online.left_out().to_vec(),
+                None => Vec::new(),
+            },
+        };
+        state.known.values().map(entry).collect()
+    }
+
+    /// A fresh id on the wire.
+    pub fn fresh(&self) -> String {
+        self.ids.next::<manyhands_core::CallId>().to_string()
+    }
+
+    fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+}
+
+impl State {
+    /// The definition that says the same as `tool`, shared with whoever said it first.
+    fn share(&mut self, tool: &offer::Tool) -> Arc<Definition> {
+        const MANY: usize = 4_096;
+        let key = format!("{}\n{}", tool.description, tool.schema);
+        if let Some(shared) = self.definitions.get(&key).and_then(Weak::upgrade) {
+            return shared;
+        }
+        if self.definitions.len() >= MANY {
+            self.definitions
+                .retain(|_, shared| shared.strong_count() > 0);
+        }
+        let fresh = Arc::new(Definition {
+            description: tool.description.as_str().into(),
+            schema: Arc::new(tool.schema.clone()),
+        });
+        self.definitions.insert(key, Arc::downgrade(&fresh));
+        fresh
+    }
+}

@@ -1,0 +1,184 @@
+//! A node's tool as the catalogue holds it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use manyhands_core::{
+    CallContext, Effects, ErrorCode, Group, Outcome, RunsOn, Tool, ToolError, ToolSpec,
+};
+use serde_json::Value;
+
+use super::naming::{full_name, plain_path};
+use super::node::Node;
+use super::{Definition, Origins};
+
+/// How long a call may take that does not say: what `Bash` takes by itself.
+const DEADLINE: Duration = Duration::from_secs(300);
+/// How much longer than its own time a call is waited for, so that a node says itself that
+/// the time was up.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// One tool of one connected node.
+pub(super) struct NodeTool {
+    spec: ToolSpec,
+    /// Its name on the node.
+    name: String,
+    runs: bool,
+    /// Held, so that the next node that says the same shares it.
+    _definition: Arc<Definition>,
+    node: Arc<Node>,
+    origins: Arc<Origins>,
+}
+
+impl NodeTool {
+    /// The tool `name` of `node`; its name there must be one that fits a tool's name.
+    pub(super) fn new(
+        node: &Arc<Node>,
+        name: &str,
+        definition: Arc<Definition>,
+        capabilities: &[String],
+        origins: &Arc<Origins>,
+    ) -> Self {
+        let id = node.id();
+        let mut spec = ToolSpec::new(&full_name(id, name), "node")
+            .effects(effects(capabilities))
+            .deadline(DEADLINE + PATIENCE)
+            .runs_on(RunsOn::Node { id: id.to_string() });
+        spec.group = Group::Extra;
+        spec.description = definition.description.clone();
+        spec.input_schema = definition.schema.clone();
+        spec.sandboxed = node.is_sandboxed();
+        Self {
+            spec,
+            name: name.to_owned(),
+            _definition: definition,
+            runs: capabilities.iter().any(|able| able == "shell.exec"),
+            node: node.clone(),
+            origins: origins.clone(),
+        }
+    }
+}
+
+/// What a tool does to the world that needs these capabilities.
+fn effects(capabilities: &[String]) -> Effects {
+    let one = |capability: &String| match capability.as_str() {
+        "filesystem.list" | "filesystem.read" | "text.search" => Effects::READS,
+        "filesystem.write" => Effects::WRITES,
+        "filesystem.edit" => Effects::READS.and(Effects::WRITES),
+        _ => Effects::READS.and(Effects::WRITES).and(Effects::RUNS),
+    };
+    capabilities
+        .iter()
+        .map(one)
+        .fold(Effects::default(), Effects::and)
+}
+
+#[async_trait]
+impl Tool for NodeTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    /// The node is sent the spelling that rules have seen.
+    fn canonical(&self, mut arguments: Value) -> Value {
+        for name in ["path", "workdir"] {
+            if let Some(Value::String(path)) = arguments.get_mut(name) {
+                *path = plain_path(path);
+            }
+        }
+        arguments
+    }
+
+    /// The call's own `timeout` (milliseconds) decides, where it runs programs.
+    fn deadline_of(&self, arguments: &Value) -> Duration {
+        let asked = arguments["timeout"].as_u64().filter(|_| self.runs);
+        asked.map_or(DEADLINE, Duration::from_millis) + PATIENCE
+    }
+
+    async fn call(&self, arguments: Value, context: &CallContext) -> Result<Outcome, ToolError> {
+        if self.runs {
+            self.origins.note(self.node.id(), context);
+        }
+        let harmless = self.spec.effects.only_reads();
+        let answer = self.node.call(&self.name, arguments, context).await;
+        let answer = answer.map_err(|lost| match harmless {
+            true => lost,
+            false => lost.hint(
+                "it may have taken effect there: look before calling again when the node is back",
+            ),
+        })?;
+        match (answer.result, answer.error) {
+            (Some(mut result), None) => {
+                let full = result
+                    .as_object_mut()
+                    .and_then(|all| all.remove("fullOutput"));
+                let mut outcome = Outcome::value(result);
+                if let (Some(Value::String(text)), true) = (full, self.runs) {
+                    outcome.whole.push(("output".to_owned(), text));
+                }
+                Ok(outcome)
+            }
+            (_, Some(error)) => Err(failure(answer.code.as_deref(), error)),
+            (None, None) => Ok(Outcome::value(Value::Null)),
+        }
+    }
+}
+
+/// The error of a node, with its code where that is one of ours that a node may say.
+pub(super) fn failure(code: Option<&str>, message: String) -> ToolError {
+    let sayable = [
+        ErrorCode::InvalidArguments,
+        ErrorCode::Forbidden,
+        ErrorCode::NotFound,
+        ErrorCode::Conflict,
+        ErrorCode::TooLarge,
+        ErrorCode::StorageFull,
+        ErrorCode::Unavailable,
+        ErrorCode::DeadlineExceeded,
+        ErrorCode::Cancelled,
+    ];
+    let known = sayable.into_iter().find(|known| Some(known.word()) == code);
+    match message.split_once("\nhint: ") {
+        Some((message, hint)) => {
+            ToolError::new(known.unwrap_or(ErrorCode::Failed), message).hint(hint)
+        }
+        None => ToolError::new(known.unwrap_or(ErrorCode::Failed), message),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use manyhands_core::Effect;
+
+    #[test]
+    fn effects_follow_from_capabilities() {
+        let of = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            effects(&names)
+        };
+        assert!(of(&["filesystem.read", "text.search"]).only_reads());
+        assert!(of(&["filesystem.write"]).has(Effect::Writes));
+        assert!(of(&["shell.exec"]).has(Effect::Runs));
+        assert!(of(&["filesystem.read", "shell.exec"]).has(Effect::Runs));
+    }
+
+    #[test]
+    fn a_node_cannot_claim_codes_of_the_gateway() {
+        let code = |word| failure(Some(word), "x".to_owned()).code;
+        assert_eq!(code("not_found"), ErrorCode::NotFound);
+        for word in [
+            "approval_required",
+            "unauthenticated",
+            "internal",
+            "nonsense",
+        ] {
+            assert_eq!(code(word), ErrorCode::Failed, "{word}");
+        }
+        assert_eq!(
+            failure(None, "a\nhint: b".to_owned()).hint.as_deref(),
+            Some("b")
+        );
+    }
+}

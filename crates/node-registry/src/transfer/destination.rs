@@ -1,0 +1,300 @@
+//! Where a file goes.
+
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use manyhands_core::{AgentId, ErrorCode, ToolError};
+use manyhands_host::workspace::{Author, Upload, Workspace};
+use manyhands_wire::{HEADER, TransferCancelEvent, TransferEndEvent, TransferReceiveEvent};
+use sha2::{Digest as _, Sha256};
+use tokio::sync::mpsc;
+
+use super::source::named;
+use super::{Meta, hex};
+use crate::node::{FromNode, Given, Node};
+use crate::tool::failure;
+
+/// Where a file goes.
+pub(super) enum Destination {
+    Node(NodeDestination),
+    Workspace(Box<WorkspaceDestination>),
+}
+
+/// A file of a node.
+pub(super) struct NodeDestination {
+    id: u32,
+    node: Arc<Node>,
+    path: String,
+    said: mpsc::Receiver<FromNode>,
+    /// How much was sent, and how much whoever asks was told to be taken.
+    sent: u64,
+    told: u64,
+    /// The node still has to be told how it ends.
+    open: bool,
+    _given: Given,
+}
+
+impl Drop for NodeDestination {
+    fn drop(&mut self) {
+        self.call_off(true);
+    }
+}
+
+/// A file of a workspace.
+pub(super) struct WorkspaceDestination {
+    workspace: Workspace,
+    agent: AgentId,
+    path: String,
+    author: Author,
+    upload: Option<Upload>,
+    /// Which file in which state has come so far.
+    resume: Option<String>,
+    hasher: Sha256,
+    written: u64,
+    told: u64,
+}
+
+impl Destination {
+    pub(super) fn node(id: u32, node: Arc<Node>, path: &str) -> Self {
+        let (said, given) = node.give_transfer(id);
+        Self::Node(NodeDestination {
+            id,
+            node,
+            path: path.to_owned(),
+            said,
+            sent: 0,
+            told: 0,
+            open: true,
+            _given: given,
+        })
+    }
+
+    pub(super) fn workspace(
+        workspace: &Workspace,
+        agent: &AgentId,
+        path: &str,
+        author: Author,
+    ) -> Self {
+        Self::Workspace(Box::new(WorkspaceDestination {
+            workspace: workspace.clone(),
+            agent: agent.clone(),
+            path: path.to_owned(),
+            author,
+            upload: None,
+            resume: None,
+            hasher: Sha256::new(),
+            written: 0,
+            told: 0,
+        }))
+    }
+
+    /// Whether its connection is no more.
+    pub(super) fn is_gone(&self) -> bool {
+        matches!(self, Self::Node(to) if to.node.gone().is_cancelled())
+    }
+
+    /// Offers the file: how many bytes of it are there already.
+    pub(super) async fn offer(
+        &mut self,
+        meta: &Meta,
+        resume: Option<String>,
+    ) -> Result<u64, ToolError> {
+        match self {
+            Self::Node(to) => to.offer(meta, resume).await,
+            Self::Workspace(to) => to.offer(meta, resume).await,
+        }
+    }
+
+    /// Hands over a piece.
+    pub(super) async fn put(&mut self, frame: Bytes) -> Result<(), ToolError> {
+        match self {
+            Self::Node(to) => {
+                to.sent += (frame.len() - HEADER) as u64;
+                to.node.give(readdressed(frame, to.id)).await
+            }
+            Self::Workspace(to) => to.put(frame.slice(HEADER..)).await,
+        }
+    }
+
+    /// Waits until more of the file is taken than was told before, and tells how much.
+    pub(super) async fn taken(&mut self) -> Result<u64, ToolError> {
+        match self {
+            Self::Node(to) => to.taken().await,
+            Self::Workspace(to) if to.written > to.told => {
+                to.told = to.written;
+                Ok(to.written)
+            }
+            Self::Workspace(_) => std::future::pending().await,
+        }
+    }
+
+    /// Everything has come: puts the file in its place if its hash is right, and tells its size.
+    pub(super) async fn finish(&mut self, sha256: Option<&str>) -> Result<u64, ToolError> {
+        match self {
+            Self::Node(to) => to.finish(sha256).await,
+            Self::Workspace(to) => to.finish(sha256).await,
+        }
+    }
+
+    /// Nothing more comes, and what has come is of no use.
+    pub(super) async fn call_off(&mut self) {
+        match self {
+            Self::Node(to) => to.call_off(false),
+            Self::Workspace(to) => to.abandon().await,
+        }
+    }
+
+    /// The file is in its place.
+    pub(super) fn done(&mut self) {
+        if let Self::Node(to) = self {
+            to.open = false;
+        }
+    }
+}
+
+impl NodeDestination {
+    async fn hear(&mut self) -> Result<FromNode, ToolError> {
+        tokio::select! {
+            biased;
+            said = self.said.recv() => said.ok_or_else(|| self.node.lost()),
+            () = self.node.gone().cancelled() => Err(self.node.lost()),
+        }
+    }
+
+    async fn offer(&mut self, meta: &Meta, resume: Option<String>) -> Result<u64, ToolError> {
+        let offer = TransferReceiveEvent {
+            transfer_id: self.id,
+            path: self.path.clone(),
+            size: meta.size,
+            mime: meta.mime.clone(),
+            resume: resume.filter(|_| self.node.is_checked()),
+        };
+        self.node.tell(&offer).await?;
+        let FromNode::Accept(accept) = self.hear().await? else {
+            return Err(self.out_of_turn());
+        };
+        match accept.error {
+            Some(error) => Err(failure(
+                accept.code.as_deref(),
+                format!("destination: {error}"),
+            )),
+            None => {
+                let offset = accept.offset.unwrap_or(0);
+                (self.sent, self.told) = (offset, offset);
+                Ok(offset)
+            }
+        }
+    }
+
+    async fn taken(&mut self) -> Result<u64, ToolError> {
+        if !self.node.is_checked() && self.sent > self.told {
+            // It does not say; what its socket took is taken.
+            self.told = self.sent;
+            return Ok(self.sent);
+        }
+        match self.hear().await? {
+            FromNode::Ack(bytes) => {
+                self.told = bytes;
+                Ok(bytes)
+            }
+            FromNode::Done(done) => Err(done.error.map_or_else(
+                || self.out_of_turn(),
+                |error| failure(done.code.as_deref(), format!("destination: {error}")),
+            )),
+            _ => Err(self.out_of_turn()),
+        }
+    }
+
+    async fn finish(&mut self, sha256: Option<&str>) -> Result<u64, ToolError> {
+        let end = TransferEndEvent {
+            transfer_id: self.id,
+            sha256: sha256.filter(|_| self.node.is_checked()).map(str::to_owned),
+        };
+        self.node.tell_after(&end).await?;
+        loop {
+            match self.hear().await? {
+                FromNode::Ack(_) => {}
+                FromNode::Done(done) => {
+                    return match done.error {
+                        Some(error) => Err(failure(
+                            done.code.as_deref(),
+                            format!("destination: {error}"),
+                        )),
+                        None => Ok(done.bytes_written.unwrap_or(self.sent)),
+                    };
+                }
+                _ => return Err(self.out_of_turn()),
+            }
+        }
+    }
+
+    fn call_off(&mut self, keep: bool) {
+        if std::mem::take(&mut self.open) && self.node.is_checked() {
+            self.node.mention(&TransferCancelEvent {
+                transfer_id: self.id,
+                keep,
+            });
+        }
+    }
+
+    fn out_of_turn(&self) -> ToolError {
+        let message = format!("node {} answered out of turn", self.node.id());
+        ToolError::new(ErrorCode::Failed, message)
+    }
+}
+
+impl WorkspaceDestination {
+    async fn offer(&mut self, meta: &Meta, resume: Option<String>) -> Result<u64, ToolError> {
+        if self.upload.is_some() && resume.is_some() && self.resume == resume {
+            self.told = self.written;
+            return Ok(self.written);
+        }
+        self.abandon().await;
+        let mime = meta.mime.as_deref();
+        let author = self.author.clone();
+        let begun = self.workspace.begin(&self.agent, &self.path, mime, author);
+        self.upload = Some(begun.await.map_err(|e| named("destination", e))?);
+        self.resume = resume;
+        self.hasher = Sha256::new();
+        (self.written, self.told) = (0, 0);
+        Ok(0)
+    }
+
+    async fn put(&mut self, bytes: Bytes) -> Result<(), ToolError> {
+        self.hasher.update(&bytes);
+        self.written += bytes.len() as u64;
+        match &mut self.upload {
+            Some(upload) => upload.put(bytes).await,
+            None => Err(ToolError::internal("a piece came before the offer")),
+        }
+    }
+
+    async fn finish(&mut self, sha256: Option<&str>) -> Result<u64, ToolError> {
+        let counted = hex(&std::mem::take(&mut self.hasher).finalize());
+        if sha256.is_some_and(|expected| expected != counted) {
+            let message = "what came is not what was sent: the hashes differ";
+            return Err(ToolError::new(ErrorCode::Conflict, message)
+                .hint("nothing was written; call again"));
+        }
+        match self.upload.take() {
+            Some(upload) => upload.finish().await?,
+            None => return Err(ToolError::internal("the end came before the offer")),
+        }
+        Ok(self.written)
+    }
+
+    async fn abandon(&mut self) {
+        if let Some(upload) = self.upload.take() {
+            upload.abandon().await;
+        }
+    }
+}
+
+/// The frame under another transfer's id. Nobody else holds it, so nothing is copied.
+fn readdressed(frame: Bytes, id: u32) -> Bytes {
+    let mut frame = frame
+        .try_into_mut()
+        .unwrap_or_else(|shared| BytesMut::from(&shared[..]));
+    frame[..HEADER].copy_from_slice(&id.to_le_bytes());
+    frame.freeze()
+}

@@ -1,0 +1,239 @@
+//! A node's socket: it answers what it was asked, and asks for nothing.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use manyhands_core::NodeId;
+use manyhands_gateway::{Admitted, Gateway};
+use manyhands_node_registry::{FromNode, Node, Offer, Outbox};
+use manyhands_wire::{
+    CLOSE_UNAUTHENTICATED, Code, ErrorShape, EventKind, Frame, LogsResultParams, Method,
+    NodeExecEventParams, Params, Payload as _, ProcessOutputEvent, Request, Response, Taken,
+    ToolOutputEvent, ToolResultParams, TransferAcceptParams, TransferAckEvent,
+    TransferCompleteParams, TransferDoneParams, TransferMetaParams,
+};
+use serde_json::Value;
+use tokio::time::{MissedTickBehavior, interval};
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+
+use super::methods::{shape, tools, value};
+use super::socket::{Incoming, Pulse, closing, violation};
+use super::{DEAD, PING, text};
+
+/// How often a stopping gateway looks whether a node has answered everything.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+/// Connects a node and serves until it goes, or says why its socket is closed.
+pub(super) async fn serve(
+    gateway: &Arc<Gateway>,
+    admitted: &Admitted,
+    name: NodeId,
+    offer: Offer,
+    outbox: Outbox,
+    stream: &mut Incoming,
+    pulse: &Pulse,
+) -> Option<CloseFrame> {
+    let own = !admitted.caller.is_owner() && !gateway.doorman.is_passing(admitted.token);
+    let token = own.then_some(admitted.token);
+    let joined = gateway.nodes.join(name, offer, token, outbox.clone());
+    let node = match joined {
+        Ok(node) => node,
+        Err(error) => return Some(closing(CloseCode::Again, &error.text())),
+    };
+    tracing::info!(node = %node.id(), "a node connected");
+    let session = NodeSession {
+        gateway,
+        admitted,
+        node: &node,
+        outbox: &outbox,
+        brought: false,
+    };
+    let close = session.run(stream, pulse).await;
+    gateway.nodes.leave(&node);
+    tracing::info!(node = %node.id(), why = node.why(), "a node went");
+    close
+}
+
+/// Serves what was brought along for a session until its editor goes, or says why its socket is closed.
+pub(super) async fn serve_brought(
+    gateway: &Arc<Gateway>,
+    admitted: &Admitted,
+    node: &Arc<Node>,
+    outbox: Outbox,
+    stream: &mut Incoming,
+    pulse: &Pulse,
+) -> Option<CloseFrame> {
+    tracing::info!(server = %node.id(), "an editor connected an MCP server to its session");
+    let session = NodeSession {
+        gateway,
+        admitted,
+        node,
+        outbox: &outbox,
+        brought: true,
+    };
+    let close = session.run(stream, pulse).await;
+    gateway.nodes.take_away(node);
+    tracing::info!(server = %node.id(), "an editor disconnected an MCP server");
+    close
+}
+
+struct NodeSession<'a> {
+    gateway: &'a Arc<Gateway>,
+    admitted: &'a Admitted,
+    node: &'a Arc<Node>,
+    outbox: &'a Outbox,
+    /// It has tools for one session, and answers calls of them only.
+    brought: bool,
+}
+
+impl NodeSession<'_> {
+    async fn run(&self, stream: &mut Incoming, pulse: &Pulse) -> Option<CloseFrame> {
+        let mut pings = interval(PING);
+        pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut lapsed = pin!(self.gateway.doorman.lapsed(self.admitted));
+        let mut closing_time = pin!(self.closing_time());
+        loop {
+            tokio::select! {
+                biased;
+                ended = &mut lapsed => return Some(closing(CLOSE_UNAUTHENTICATED.into(), &ended.message)),
+                () = self.node.gone().cancelled() => {
+                    return Some(closing(CloseCode::Policy, self.node.why().unwrap_or("gone")));
+                }
+                () = &mut closing_time => return Some(closing(CloseCode::Restart, "the gateway is stopping")),
+                () = self.outbox.words.closed() => return None,
+                _ = pings.tick() => {
+                    if pulse.silent_for() > DEAD {
+                        return None;
+                    }
+                    let _ = self.outbox.words.try_send(Message::Ping(Default::default()));
+                }
+                message = stream.next() => {
+                    match message {
+                        Some(Ok(Message::Text(text))) => self.take(&text).await,
+                        Some(Ok(Message::Binary(frame))) => self.node.sent(frame).await,
+                        Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => {}
+                        Some(Ok(Message::Close(_))) | None => return None,
+                        Some(Err(error)) => return violation(&error),
+                    }
+                    // Only now: taking it may have waited for a slow file.
+                    pulse.not_listening();
+                }
+            }
+        }
+    }
+
+    /// Waits until the gateway stops and nobody waits for this node any more.
+    async fn closing_time(&self) {
+        self.gateway.stopping().cancelled().await;
+        while !self.node.is_idle() {
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    }
+
+    async fn take(&self, frame: &str) {
+        let request = match Frame::decode(frame) {
+            Ok(Frame::Req(request)) => request,
+            Ok(Frame::Evt(event)) => {
+                if event.event == EventKind::ToolOutput.name() {
+                    if let Some(output) = ToolOutputEvent::read(event) {
+                        self.node.printed(&output);
+                    }
+                } else if event.event == EventKind::ProcessOutput.name() {
+                    if let Some(output) = ProcessOutputEvent::read(event) {
+                        self.node.watched(output);
+                    }
+                } else if let Some(ack) = TransferAckEvent::read(event) {
+                    self.node
+                        .said(ack.transfer_id, FromNode::Ack(ack.bytes))
+                        .await;
+                }
+                return;
+            }
+            Ok(Frame::Res(_)) => return, // nothing was asked of it by request
+            Err(error) => return self.answer(Response::failed("", error)).await,
+        };
+        let id = request.id.clone();
+        let response = match self.request(request).await {
+            Ok(payload) => Response::ok(id, payload),
+            Err(error) => Response::failed(id, error),
+        };
+        self.answer(response).await;
+    }
+
+    async fn answer(&self, response: Response) {
+        let _ = self.outbox.words.send(text(response)).await; // it may have gone
+    }
+
+    /// Takes what it says about a transfer that it was given.
+    async fn transfer(&self, id: u32, what: FromNode) -> Result<bool, ErrorShape> {
+        match self.node.said(id, what).await {
+            true => Ok(true),
+            false => {
+                let message = format!("this node was given no transfer {id}, or it is off");
+                Err(ErrorShape::new(Code::NotFound, message))
+            }
+        }
+    }
+
+    async fn request(&self, request: Request) -> Result<Value, ErrorShape> {
+        let Request { method, params, .. } = request;
+        let open = |method: &Method| match self.brought {
+            true => matches!(method, Method::Connect | Method::ToolResult),
+            false => method.open_to_nodes(),
+        };
+        let method = Method::from_name(&method).filter(open);
+        let node = self.node;
+        let wanted = match method {
+            Some(Method::ToolsList) => return value(&tools(self.gateway, self.admitted)),
+            Some(Method::Connect) => {
+                let message = "this socket is connected already";
+                return Err(ErrorShape::new(Code::BadConnect, message));
+            }
+            Some(Method::ToolResult) => {
+                let answer = ToolResultParams::read(params)?;
+                let call = answer.call_id.clone();
+                let wanted = node.answered(answer);
+                if !wanted {
+                    tracing::info!(node = %node.id(), call, "a result came for which nobody waited any more");
+                }
+                wanted
+            }
+            Some(Method::LogsResult) => node.logged(LogsResultParams::read(params)?),
+            Some(Method::NodeExecEvent) => {
+                let told = NodeExecEventParams::read(params)?;
+                let new = self.gateway.take_news(node.id(), told).await;
+                new.map_err(shape)?
+            }
+            Some(Method::TransferMeta) => {
+                let meta = TransferMetaParams::read(params)?;
+                self.transfer(meta.transfer_id, FromNode::Meta(meta))
+                    .await?
+            }
+            Some(Method::TransferAccept) => {
+                let accept = TransferAcceptParams::read(params)?;
+                self.transfer(accept.transfer_id, FromNode::Accept(accept))
+                    .await?
+            }
+            Some(Method::TransferComplete) => {
+                let complete = TransferCompleteParams::read(params)?;
+                self.transfer(complete.transfer_id, FromNode::Complete(complete))
+                    .await?
+            }
+            Some(Method::TransferDone) => {
+                let done = TransferDoneParams::read(params)?;
+                self.transfer(done.transfer_id, FromNode::Done(done))
+                    .await?
+            }
+            _ => {
+                let message =
+                    "a node may only answer what it was asked, tell its news, and call tools.list";
+                return Err(ErrorShape::new(Code::Forbidden, message));
+            }
+        };
+        value(&Taken::new(wanted))
+    }
+}

@@ -1,0 +1,565 @@
+//! Looking at sessions and changing them, as the wire says it.
+
+use manyhands_agent::{
+    Directives as Said, Kept, PictureRef, ResetPolicy, Running, SessionKey, SessionSettings,
+    Waiting,
+};
+use manyhands_core::{ApprovalId, ErrorCode, Timestamp, ToolError};
+use manyhands_gateway::{Admitted, Gateway};
+use manyhands_llm::{Arguments, Block, Message, ModelId, ReplyBlock};
+use manyhands_store::SessionRecord;
+use manyhands_wire::{
+    ChatBlock, ChatMessage, ChatRole, Directives, ErrorShape, ModelName, ResetModeShape,
+    ResetPolicyShape, SessionCompactParams, SessionCompactResult, SessionDeleteResult,
+    SessionEntry, SessionGetResult, SessionHistoryParams, SessionHistoryResult, SessionPatchParams,
+    SessionPatchResult, SessionPreviewParams, SessionPreviewResult, SessionResetResult,
+    SessionRewindParams, SessionRewindResult, SessionRunning, SessionRunningCall,
+    SessionSettingsPatch, SessionSettingsShape, SessionStatsResult, SessionTokens,
+    SessionsListParams, SessionsListResult, WaitingInput,
+};
+use serde_json::Value;
+
+use super::chat::{Sight, key, used};
+use super::methods::shape;
+
+/// How many sessions one list holds.
+const MAX_LISTED: u32 = 1_000;
+/// How many messages one answer holds.
+const MAX_MESSAGES: u32 = 500;
+/// How many messages stay when nothing else is said.
+const KEPT: u32 = 20;
+/// The longest name of a session.
+const MAX_LABEL: usize = 200;
+/// The longest text that a session's model is told besides.
+const MAX_PROMPT: usize = 100_000;
+
+/// Somebody who asks about sessions.
+pub(super) struct Desk<'a> {
+    pub(super) gateway: &'a Gateway,
+    pub(super) asker: &'a Admitted,
+}
+
+impl Desk<'_> {
+    async fn find(&self, text: &str) -> Result<(SessionKey, SessionRecord), ErrorShape> {
+        let key = key(self.asker, text)?;
+        let session = self.gateway.minds().get(&key).await.map_err(shape)?;
+        Ok((key, session))
+    }
+
+    async fn note(&self, what: &str, key: &SessionKey) -> Result<(), ErrorShape> {
+        let noted = self.gateway.note(&self.asker.caller, what, key.as_str());
+        let noted = noted.await;
+        noted.map_err(|e| shape(ToolError::internal(e.to_string())))
+    }
+
+    pub(super) async fn list(
+        &self,
+        params: SessionsListParams,
+    ) -> Result<SessionsListResult, ErrorShape> {
+        let limit = params.limit.unwrap_or(100).clamp(1, MAX_LISTED);
+        let offset = params.offset.unwrap_or(0);
+        let minds = self.gateway.minds();
+        let (sessions, count) = match Sight::of(&self.asker.caller) {
+            Sight::All => minds.list(None, limit, offset).await.map_err(shape)?,
+            Sight::Nothing => (Vec::new(), 0),
+            Sight::Own(own) => {
+                let listed = minds.list_under(&own, None, limit, offset).await;
+                listed.map_err(shape)?
+            }
+        };
+        let sessions = sessions.into_iter().map(|session| SessionEntry {
+            session_key: session.key,
+            created_at: session.created.0,
+            last_active_at: session.last_active.0,
+            label: session.label,
+        });
+        Ok(SessionsListResult {
+            sessions: sessions.collect(),
+            count,
+        })
+    }
+
+    pub(super) async fn get(&self, text: &str) -> Result<SessionGetResult, ErrorShape> {
+        let (key, session) = self.find(text).await?;
+        self.shown(&key, session).await
+    }
+
+    async fn shown(
+        &self,
+        key: &SessionKey,
+        session: SessionRecord,
+    ) -> Result<SessionGetResult, ErrorShape> {
+        let settings = self.gateway.minds().settings(&session);
+        let (input, output) = (count(session.input_tokens), count(session.output_tokens));
+        Ok(SessionGetResult {
+            message_count: self.message_count(&session).await?,
+            session_id: session.id,
+            session_key: session.key,
+            created_at: session.created.0,
+            updated_at: session.updated.0,
+            tokens: SessionTokens {
+                input,
+                output,
+                total: input.saturating_add(output),
+            },
+            reset_policy: self.policy(key, &settings),
+            settings: settings_shape(&settings),
+            last_reset_at: session.last_reset.map(|at| at.0),
+            previous_session_ids: session.previous,
+            label: session.label,
+            cost_micros: Some(count(session.cost_micros)),
+        })
+    }
+
+    /// How many messages a model is still shown.
+    async fn message_count(&self, session: &SessionRecord) -> Result<u64, ErrorShape> {
+        let count = self.gateway.minds().message_count(session).await;
+        count.map_err(shape)
+    }
+
+    fn policy(&self, key: &SessionKey, settings: &SessionSettings) -> ResetPolicyShape {
+        let of_agent = || self.gateway.minds().reset_policy(key.agent());
+        policy_shape(settings.reset_policy.unwrap_or_else(of_agent))
+    }
+
+    pub(super) async fn stats(&self, text: &str) -> Result<SessionStatsResult, ErrorShape> {
+        let (key, session) = self.find(text).await?;
+        let minds = self.gateway.minds();
+        let queue = minds.queued(&key).await.map_err(shape)?;
+        let question = minds.question(&key);
+        Ok(SessionStatsResult {
+            uptime: self.gateway.clock.now().0.saturating_sub(session.created.0),
+            session: self.shown(&key, session).await?,
+            is_processing: minds.is_busy(&key),
+            queue_size: queue as u64,
+            approval_id: question.map(|(approval, _)| approval.to_string()),
+        })
+    }
+
+    pub(super) async fn reset(&self, text: &str) -> Result<SessionResetResult, ErrorShape> {
+        let key = key(self.asker, text)?;
+        let reset = self.gateway.minds().reset(&key).await.map_err(shape)?;
+        self.note("session.reset", &key).await?;
+        Ok(SessionResetResult {
+            ok: true,
+            session_key: key.to_string(),
+            old_session_id: reset.old,
+            new_session_id: reset.new,
+            archived_messages: reset.archived as u64,
+            archived_to: Some(reset.archived_to).filter(|place| !place.is_empty()),
+            tokens_cleared: count(reset.tokens),
+            media_deleted: 0,
+        })
+    }
+
+    pub(super) async fn patch(
+        &self,
+        params: SessionPatchParams,
+    ) -> Result<SessionPatchResult, ErrorShape> {
+        let key = key(self.asker, &params.session_key)?;
+        let minds = self.gateway.minds();
+        let change = Change::read(params).map_err(shape)?;
+        let costs = change.model.is_some() || change.system_prompt.is_some();
+        if costs && !self.asker.caller.is_owner() {
+            let message = "only the owner sets the model and the system prompt";
+            return Err(shape(ToolError::new(ErrorCode::Forbidden, message)));
+        }
+        if let Some(Some(model)) = &change.model {
+            minds.knows(model).map_err(shape)?;
+        }
+        minds.open(&key).await.map_err(shape)?;
+        let changed = minds.patch(&key, |settings, label| change.apply(settings, label));
+        let session = changed.await.map_err(shape)?;
+        self.note("session.patch", &key).await?;
+        let settings = minds.settings(&session);
+        Ok(SessionPatchResult {
+            ok: true,
+            session_key: session.key,
+            reset_policy: self.policy(&key, &settings),
+            settings: settings_shape(&settings),
+            label: session.label,
+        })
+    }
+
+    pub(super) async fn compact(
+        &self,
+        params: SessionCompactParams,
+    ) -> Result<SessionCompactResult, ErrorShape> {
+        let key = key(self.asker, &params.session_key)?;
+        let keep = params.keep_messages.unwrap_or(KEPT);
+        if keep == 0 {
+            let message = "must be at least 1; session.reset leaves nothing";
+            return Err(shape(ToolError::parameter("keepMessages", message)));
+        }
+        let trimmed = self.gateway.minds().trim(&key, keep as usize).await;
+        let trimmed = trimmed.map_err(shape)?;
+        self.note("session.compact", &key).await?;
+        Ok(SessionCompactResult {
+            ok: true,
+            trimmed_messages: trimmed.trimmed as u64,
+            kept_messages: trimmed.kept as u64,
+            archived_to: Some(trimmed.archived_to).filter(|place| !place.is_empty()),
+        })
+    }
+
+    pub(super) async fn rewind(
+        &self,
+        params: SessionRewindParams,
+    ) -> Result<SessionRewindResult, ErrorShape> {
+        let key = key(self.asker, &params.session_key)?;
+        let rewound = self.gateway.minds().rewind(&key, params.seq).await;
+        let rewound = rewound.map_err(shape)?;
+        self.note("session.rewind", &key).await?;
+        Ok(SessionRewindResult {
+            ok: true,
+            session_key: key.to_string(),
+            removed_messages: rewound.messages as u64,
+            removed_tool_calls: rewound.tool_calls as u64,
+            archived_to: rewound.archived_to,
+            text: rewound.text,
+        })
+    }
+
+    pub(super) async fn delete(&self, text: &str) -> Result<SessionDeleteResult, ErrorShape> {
+        let key = key(self.asker, text)?;
+        let gone = self.gateway.delete_session(&self.asker.caller, &key).await;
+        let gone = gone.map_err(shape)?;
+        Ok(SessionDeleteResult {
+            ok: true,
+            session_key: key.to_string(),
+            deleted_messages: gone.messages,
+            deleted_archives: gone.archives as u64,
+            withdrawn_approvals: gone.questions,
+        })
+    }
+
+    async fn page(
+        &self,
+        session: &SessionRecord,
+        before: Option<i64>,
+        limit: Option<u32>,
+    ) -> Result<(Vec<ChatMessage>, Option<i64>), ErrorShape> {
+        let limit = limit.unwrap_or(50).clamp(1, MAX_MESSAGES);
+        let before = before.unwrap_or(i64::MAX);
+        let page = self.gateway.minds().messages(session, before, limit);
+        let page = page.await.map_err(shape)?;
+        let first = page.first().map(|one| one.seq);
+        let said = page.into_iter().flat_map(said);
+        Ok((said.collect(), first.filter(|seq| *seq > session.floor)))
+    }
+
+    pub(super) async fn history(
+        &self,
+        params: SessionHistoryParams,
+    ) -> Result<SessionHistoryResult, ErrorShape> {
+        let (key, session) = self.find(&params.session_key).await?;
+        let minds = self.gateway.minds();
+        // What runs before what was said: whatever happens in between is told by events, and known
+        // by its number to whoever has it from here.
+        let (running, waiting) = match params.before {
+            Some(_) => (None, Vec::new()),
+            None => {
+                let running = minds.running(&key);
+                (running, minds.waiting(&key).await.map_err(shape)?)
+            }
+        };
+        let question = minds.question(&key).map(|(approval, _)| approval);
+        let now = self.gateway.clock.now();
+        let running = running.map(|running| running_shape(running, question, now));
+        let session = match running {
+            // The conversation may have begun anew since.
+            Some(_) => self.find(&params.session_key).await?.1,
+            None => session,
+        };
+        let (messages, next_before) = self.page(&session, params.before, params.limit).await?;
+        Ok(SessionHistoryResult {
+            running,
+            waiting: waiting.into_iter().map(waiting_shape).collect(),
+            session_key: session.key,
+            current_session_id: session.id,
+            previous_session_ids: session.previous,
+            messages,
+            next_before,
+        })
+    }
+
+    pub(super) async fn preview(
+        &self,
+        params: SessionPreviewParams,
+    ) -> Result<SessionPreviewResult, ErrorShape> {
+        let (_, session) = self.find(&params.session_key).await?;
+        let (said, _) = self.page(&session, None, params.limit).await?;
+        Ok(SessionPreviewResult {
+            message_count: self.message_count(&session).await?,
+            session_key: session.key,
+            session_id: session.id,
+            messages: said.into_iter().map(Into::into).collect(),
+        })
+    }
+}
+
+fn running_shape(running: Running, question: Option<ApprovalId>, now: Timestamp) -> SessionRunning {
+    let calls = running.calls.into_iter().map(|call| {
+        let (done, waits) = (call.done, call.approval.is_some());
+        SessionRunningCall {
+            call_id: call.call_id,
+            audit_call: call.call.map(|call| call.to_string()),
+            elapsed_ms: count(now.0.saturating_sub(call.began.0)),
+            waits,
+            ok: done.as_ref().map(|done| done.ok),
+            duration_ms: done.as_ref().map(|done| done.took_ms),
+            shown: done.map(|done| done.shown),
+            output: call.output.text,
+            output_from: call.output.from,
+        }
+    });
+    SessionRunning {
+        run_id: running.run_id,
+        reply: running.reply,
+        text: running.text.text,
+        text_from: running.text.from,
+        thinking: running.thinking.text,
+        thinking_from: running.thinking.from,
+        calls: calls.collect(),
+        approval_id: question.map(|approval| approval.to_string()),
+    }
+}
+
+fn waiting_shape(waiting: Waiting) -> WaitingInput {
+    WaitingInput {
+        run_id: waiting.run_id,
+        text: waiting.text,
+        pictures: waiting.pictures as u64,
+        timestamp: waiting.at.0,
+    }
+}
+
+fn count(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}
+
+fn model_name(model: &ModelId) -> ModelName {
+    ModelName {
+        provider: model.provider.clone(),
+        id: model.model.clone(),
+    }
+}
+
+/// What was said for one message only, as the wire says it.
+pub(super) fn directives(said: &Said) -> Directives {
+    Directives {
+        think_level: said.thinking.map(|level| level.as_str().to_owned()),
+        model: said.model.as_ref().map(model_name),
+    }
+}
+
+fn settings_shape(settings: &SessionSettings) -> SessionSettingsShape {
+    SessionSettingsShape {
+        model: settings.model.as_ref().map(model_name),
+        thinking_level: settings
+            .thinking_level
+            .map(|level| level.as_str().to_owned()),
+        system_prompt: settings.system_prompt.clone(),
+        max_tokens: settings.max_tokens,
+    }
+}
+
+fn policy_shape(policy: ResetPolicy) -> ResetPolicyShape {
+    let mut shape = ResetPolicyShape {
+        mode: ResetModeShape::Manual,
+        at_hour: None,
+        idle_minutes: None,
+    };
+    match policy {
+        ResetPolicy::Manual => {}
+        ResetPolicy::Daily { at_hour } => {
+            shape.mode = ResetModeShape::Daily;
+            shape.at_hour = Some(at_hour);
+        }
+        ResetPolicy::Idle { idle_minutes } => {
+            shape.mode = ResetModeShape::Idle;
+            shape.idle_minutes = Some(idle_minutes);
+        }
+    }
+    shape
+}
+
+fn policy(shape: ResetPolicyShape) -> Result<ResetPolicy, ToolError> {
+    match shape.mode {
+        ResetModeShape::Manual => Ok(ResetPolicy::Manual),
+        ResetModeShape::Daily => match shape.at_hour {
+            Some(at_hour) if at_hour < 24 => Ok(ResetPolicy::Daily { at_hour }),
+            _ => Err(ToolError::parameter(
+                "resetPolicy.atHour",
+                "must be an hour from 0 to 23",
+            )),
+        },
+        ResetModeShape::Idle => match shape.idle_minutes {
+            Some(idle_minutes) if idle_minutes > 0 => Ok(ResetPolicy::Idle { idle_minutes }),
+            _ => Err(ToolError::parameter(
+                "resetPolicy.idleMinutes",
+                "must be at least 1",
+            )),
+        },
+    }
+}
+
+/// What changes for a session, checked.
+#[derive(Default)]
+struct Change {
+    model: Option<Option<ModelId>>,
+    thinking: Option<Option<manyhands_llm::Thinking>>,
+    system_prompt: Option<Option<String>>,
+    max_tokens: Option<Option<u32>>,
+    reset_policy: Option<Option<ResetPolicy>>,
+    label: Option<Option<String>>,
+}
+
+impl Change {
+    fn read(params: SessionPatchParams) -> Result<Self, ToolError> {
+        let SessionSettingsPatch {
+            model,
+            thinking_level,
+            system_prompt,
+            max_tokens,
+        } = params.settings.unwrap_or_default();
+        let named = |name: ModelName| {
+            let model = format!("{}/{}", name.provider, name.id).parse::<ModelId>();
+            model.map_err(|e| ToolError::parameter("settings.model", e.to_string()))
+        };
+        let level = |word: String| {
+            let level = word.parse::<manyhands_llm::Thinking>();
+            level.map_err(|e| ToolError::parameter("settings.thinkingLevel", e.to_string()))
+        };
+        let too_long = |text: &Option<Option<String>>, most: usize| {
+            let text = text.as_ref().and_then(Option::as_ref);
+            text.is_some_and(|text| text.chars().count() > most)
+        };
+        if too_long(&system_prompt, MAX_PROMPT) {
+            let message = format!("must have at most {MAX_PROMPT} characters");
+            return Err(ToolError::parameter("settings.systemPrompt", message));
+        }
+        if max_tokens == Some(Some(0)) {
+            return Err(ToolError::parameter(
+                "settings.maxTokens",
+                "must be at least 1",
+            ));
+        }
+        let is_odd = |text: &String| text.trim().is_empty() || text.chars().any(char::is_control);
+        if too_long(&params.label, MAX_LABEL) || params.label.iter().flatten().any(is_odd) {
+            let message = format!("must have 1 to {MAX_LABEL} printable characters");
+            return Err(ToolError::parameter("label", message));
+        }
+        Ok(Self {
+            model: model
+                .map(|model| model.map(named).transpose())
+                .transpose()?,
+            thinking: thinking_level
+                .map(|word| word.map(level).transpose())
+                .transpose()?,
+            system_prompt,
+            max_tokens,
+            reset_policy: params
+                .reset_policy
+                .map(|shape| shape.map(policy).transpose())
+                .transpose()?,
+            label: params.label,
+        })
+    }
+
+    fn apply(&self, settings: &mut SessionSettings, label: &mut Option<String>) {
+        fn put<T: Clone>(there: &mut Option<T>, new: &Option<Option<T>>) {
+            if let Some(new) = new {
+                there.clone_from(new);
+            }
+        }
+        put(&mut settings.model, &self.model);
+        put(&mut settings.thinking_level, &self.thinking);
+        put(&mut settings.system_prompt, &self.system_prompt);
+        put(&mut settings.max_tokens, &self.max_tokens);
+        put(&mut settings.reset_policy, &self.reset_policy);
+        put(label, &self.label);
+    }
+}
+
+/// A message as the wire says it; each result of a tool is one of its own.
+pub(super) fn said(kept: Kept) -> Vec<ChatMessage> {
+    let usage = kept.usage.as_ref().map(used);
+    let mut all = messages(kept);
+    if let Some(last) = all.last_mut() {
+        last.usage = usage;
+    }
+    all
+}
+
+fn messages(kept: Kept) -> Vec<ChatMessage> {
+    let Kept {
+        seq,
+        at,
+        message,
+        made,
+        ..
+    } = kept;
+    let mut made = made.into_iter();
+    let dated = |message: ChatMessage| ChatMessage {
+        seq: Some(seq),
+        timestamp: Some(at.0),
+        ..message
+    };
+    let mut pictures = 0;
+    let mut blocks = |content: Vec<Block>| -> Vec<ChatBlock> {
+        let block = |block| match block {
+            Block::Text { text } => ChatBlock::Text { text },
+            Block::Image { mime_type, .. } => {
+                let reference = Some(PictureRef::name(seq, pictures));
+                pictures += 1;
+                ChatBlock::Image {
+                    mime_type,
+                    reference,
+                }
+            }
+        };
+        content.into_iter().map(block).collect()
+    };
+    match message {
+        Message::User { content } => {
+            vec![dated(ChatMessage::new(ChatRole::User, blocks(content)))]
+        }
+        Message::Assistant { content } => {
+            let content = content.into_iter().filter_map(reply_block).collect();
+            vec![dated(ChatMessage::new(ChatRole::Assistant, content))]
+        }
+        Message::Tool { results } => results
+            .into_iter()
+            .map(|result| {
+                let made = made.next().flatten();
+                ChatMessage {
+                    tool_call_id: Some(result.id),
+                    tool_name: Some(result.name),
+                    is_error: Some(result.is_error),
+                    duration_ms: made.map(|made| made.ms),
+                    audit_call: made.and_then(|made| made.call).map(|call| call.to_string()),
+                    ..dated(ChatMessage::new(
+                        ChatRole::ToolResult,
+                        blocks(result.content),
+                    ))
+                }
+            })
+            .collect(),
+    }
+}
+
+fn reply_block(block: ReplyBlock) -> Option<ChatBlock> {
+    match block {
+        ReplyBlock::Text { text, .. } => Some(ChatBlock::Text { text }),
+        ReplyBlock::Call(call) => Some(ChatBlock::ToolCall {
+            id: call.id,
+            name: call.name,
+            arguments: match call.arguments {
+                Arguments::Named(named) => Value::Object(named),
+                Arguments::Broken { raw, .. } => Value::String(raw),
+            },
+        }),
+        ReplyBlock::Thinking { .. } => None,
+    }
+}

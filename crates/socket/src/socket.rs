@@ -1,0 +1,374 @@
+//! One WebSocket as RFC 6455 defines it: the upgrade, the bytes below the frames, and the closing handshake.
+//!
+//! Frames are tungstenite's. What it leaves to its user is here: a violation is answered with the close code it
+//! calls for, a Close is answered before the connection goes, and a connection ends with FIN, not with a reset
+//! that could overtake the Close frame.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use ::http::request::Parts;
+use ::http::{HeaderMap, HeaderName, Method, StatusCode, header};
+use axum::body::Body;
+use axum::response::{IntoResponse as _, Response};
+use futures_util::stream::{SplitSink, SplitStream};
+use futures_util::{SinkExt, StreamExt};
+use hyper::upgrade::{OnUpgrade, Upgraded};
+use hyper_util::rt::TokioIo;
+use manyhands_core::{ErrorCode, ToolError};
+use manyhands_http_common::Refusal;
+use manyhands_node_registry::Outbox;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep, timeout};
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::error::ProtocolError;
+use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
+use tokio_tungstenite::tungstenite::{Error, Message};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
+
+/// How much is read at a time. Each socket has such a buffer, and there may be thousands: what a node
+/// says about itself fits.
+const READ_BUFFER: usize = 16 * 1024;
+/// How many messages may wait for a slow reader.
+pub(super) const MAX_QUEUED: usize = 128;
+/// How many pieces of files may wait for it.
+const MAX_PIECES: usize = 8;
+/// How long the peer may take no byte of what is being written to it.
+const STALLED: Duration = Duration::from_secs(30);
+/// How often a blocked write is checked for that.
+const CHECK: Duration = Duration::from_secs(1);
+/// How much is still read while the peer takes nothing. Pongs pile up behind a blocked write, so this bounds them;
+/// it is more than zero because the peer may have to finish a message before it reads.
+const READ_WHILE_BLOCKED: usize = 1024 * 1024;
+/// How long the closing handshake and the end of the connection may take.
+const CLOSED_WITHIN: Duration = Duration::from_secs(1);
+
+/// What the peer sends.
+pub(super) type Incoming = SplitStream<WebSocketStream<Io>>;
+
+/// An upgrade that was asked for correctly.
+pub(super) struct Upgrade {
+    on_upgrade: OnUpgrade,
+    accept: String,
+}
+
+impl Upgrade {
+    /// Checks the opening handshake (RFC 6455, 4.2.1).
+    #[allow(clippy::result_large_err, reason = "the response is sent at once")]
+    pub(super) fn of(mut parts: Parts) -> Result<Self, Response> {
+        let wrong = |message: &str| {
+            let error = ToolError::new(ErrorCode::InvalidArguments, message);
+            Err(
+                Refusal(error.hint("open a WebSocket (RFC 6455, version 13) on /ws"))
+                    .into_response(),
+            )
+        };
+        if parts.method != Method::GET {
+            return wrong("a WebSocket is opened with GET");
+        }
+        let headers = &parts.headers;
+        if !names(headers, header::CONNECTION, "upgrade")
+            || !names(headers, header::UPGRADE, "websocket")
+        {
+            return wrong("the headers `Connection: Upgrade` and `Upgrade: websocket` are missing");
+        }
+        if !names(headers, header::SEC_WEBSOCKET_VERSION, "13") {
+            let refused = [(header::SEC_WEBSOCKET_VERSION, "13")];
+            return Err((StatusCode::UPGRADE_REQUIRED, refused).into_response());
+        }
+        let Some(key) = headers.get(header::SEC_WEBSOCKET_KEY) else {
+            return wrong("the header `Sec-WebSocket-Key` is missing");
+        };
+        let accept = derive_accept_key(key.as_bytes());
+        match parts.extensions.remove::<OnUpgrade>() {
+            Some(on_upgrade) => Ok(Self { on_upgrade, accept }),
+            None => wrong("this connection cannot be upgraded"),
+        }
+    }
+
+    /// Answers the request, and serves the socket once the connection is handed over. No message may be larger
+    /// than `limit` bytes.
+    pub(super) fn serve<F>(
+        self,
+        limit: usize,
+        serve: impl FnOnce(Socket) -> F + Send + 'static,
+    ) -> Response
+    where
+        F: Future<Output = ()> + Send,
+    {
+        let on_upgrade = self.on_upgrade;
+        tokio::spawn(async move {
+            if let Ok(upgraded) = on_upgrade.await {
+                serve(Socket::new(upgraded, limit).await).await;
+            }
+        });
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
+        let fields = [
+            (header::CONNECTION, "upgrade"),
+            (header::UPGRADE, "websocket"),
+            (header::SEC_WEBSOCKET_ACCEPT, self.accept.as_str()),
+        ];
+        let fields = fields.map(|(name, value)| Some((name, value.parse().ok()?)));
+        response.headers_mut().extend(fields.into_iter().flatten());
+        response
+    }
+}
+
+/// Whether a header that lists names has this one.
+fn names(headers: &HeaderMap, name: HeaderName, wanted: &str) -> bool {
+    let values = headers.get_all(name).into_iter();
+    let mut listed = values.flat_map(|value| value.to_str().unwrap_or_default().split(','));
+    listed.any(|one| one.trim().eq_ignore_ascii_case(wanted))
+}
+
+/// A socket: what comes in is read where it is served, what goes out is written by a task of its own.
+pub(super) struct Socket {
+    pub(super) incoming: Incoming,
+    pub(super) outbox: Outbox,
+    pub(super) pulse: Pulse,
+    writer: AbortOnDropHandle<SplitSink<WebSocketStream<Io>, Message>>,
+    stop_writing: CancellationToken,
+}
+
+impl Socket {
+    async fn new(connection: Upgraded, limit: usize) -> Self {
+        let pulse = Pulse::default();
+        let io = Io {
+            connection: TokioIo::new(connection),
+            pulse: pulse.clone(),
+        };
+        let config = WebSocketConfig::default()
+            .read_buffer_size(READ_BUFFER)
+            .max_message_size(Some(limit))
+            .max_frame_size(Some(limit));
+        let socket = WebSocketStream::from_raw_socket(io, Role::Server, Some(config)).await;
+        let (sink, incoming) = socket.split();
+        let (words, queued) = mpsc::channel(MAX_QUEUED);
+        let (bulk, pieces) = mpsc::channel(MAX_PIECES);
+        let stop_writing = CancellationToken::new();
+        let writing = write(sink, queued, pieces, pulse.clone(), stop_writing.clone());
+        Self {
+            incoming,
+            outbox: Outbox { words, bulk },
+            pulse,
+            writer: AbortOnDropHandle::new(tokio::spawn(writing)),
+            stop_writing,
+        }
+    }
+
+    /// Ends the connection: with this Close frame, or with `None` after the peer closed it.
+    pub(super) async fn close(self, with: Option<CloseFrame>) {
+        let Self {
+            incoming,
+            outbox,
+            writer,
+            stop_writing,
+            ..
+        } = self;
+        let closing = async {
+            match with {
+                // Behind the answers that are queued already.
+                Some(close) => drop(outbox.words.send(Message::Close(Some(close))).await),
+                None => stop_writing.cancel(),
+            }
+            let Ok(sink) = writer.await else { return };
+            let Ok(mut socket) = sink.reunite(incoming) else {
+                return;
+            };
+            // Reading writes the answer to the peer's Close, or waits for the peer's answer to ours. After a
+            // violation there are no frames to read any more, and this ends at once.
+            while let Some(Ok(_)) = socket.next().await {}
+            let mut io = socket.into_inner();
+            let _ = io.shutdown().await;
+            // A connection that is closed with unread bytes is reset, and the reset can overtake the Close frame.
+            let mut rest = [0; 4096];
+            while io.read(&mut rest).await.is_ok_and(|read| read > 0) {}
+        };
+        // A peer that does not read or does not answer does not keep a socket that was closed.
+        let _ = timeout(CLOSED_WITHIN, closing).await;
+    }
+}
+
+/// Writes what is queued, words before pieces of files, until a Close frame was written, the peer takes nothing for
+/// too long, or it is stopped.
+async fn write(
+    mut sink: SplitSink<WebSocketStream<Io>, Message>,
+    mut words: mpsc::Receiver<Message>,
+    mut pieces: mpsc::Receiver<Message>,
+    pulse: Pulse,
+    stop: CancellationToken,
+) -> SplitSink<WebSocketStream<Io>, Message> {
+    loop {
+        let message = tokio::select! {
+            biased;
+            () = stop.cancelled() => break,
+            word = words.recv() => word,
+            Some(piece) = pieces.recv() => Some(piece),
+        };
+        let Some(message) = message else { break };
+        let last = matches!(message, Message::Close(_));
+        let sent = tokio::select! {
+            sent = sink.send(message) => sent.is_ok(),
+            () = pulse.stalled() => false,
+            () = stop.cancelled() => false,
+        };
+        if last || !sent {
+            break;
+        }
+    }
+    sink
+}
+
+/// The Close frame for what went wrong while reading; `None` when the peer closed or is gone.
+pub(super) fn violation(error: &Error) -> Option<CloseFrame> {
+    let code = match error {
+        Error::Protocol(ProtocolError::ResetWithoutClosingHandshake) => return None,
+        Error::Protocol(_) => CloseCode::Protocol,
+        Error::Utf8(_) => CloseCode::Invalid,
+        Error::Capacity(_) => CloseCode::Size,
+        _ => return None,
+    };
+    Some(closing(code, &error.to_string()))
+}
+
+/// A Close frame; its reason is cut to the 123 bytes that fit.
+pub(super) fn closing(code: CloseCode, reason: &str) -> CloseFrame {
+    let end = reason.floor_char_boundary(reason.len().min(120));
+    CloseFrame {
+        code,
+        reason: reason[..end].into(),
+    }
+}
+
+/// When bytes last moved on a connection, in either direction. Bytes and not messages: a large message over a slow
+/// line is no silence, and neither is a peer that reads one slowly.
+#[derive(Clone)]
+pub(super) struct Pulse(Arc<Mutex<Moved>>);
+
+struct Moved {
+    /// When the peer last showed that it is there: it sent something, or took something after a blocked write.
+    seen: Instant,
+    /// Since when it has taken nothing of what is being written.
+    blocked: Option<Instant>,
+    /// What was read since then.
+    read: usize,
+    /// Whoever waits to read on once it takes something.
+    reader: Option<Waker>,
+}
+
+impl Default for Pulse {
+    fn default() -> Self {
+        Self(Arc::new(Mutex::new(Moved {
+            seen: Instant::now(),
+            blocked: None,
+            read: 0,
+            reader: None,
+        })))
+    }
+}
+
+impl Pulse {
+    fn moved(&self) -> MutexGuard<'_, Moved> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How long nothing was heard of the peer.
+    pub(super) fn silent_for(&self) -> Duration {
+        self.moved().seen.elapsed()
+    }
+
+    /// Counts the time until now as not silent: nothing was read on purpose.
+    pub(super) fn not_listening(&self) {
+        self.moved().seen = Instant::now();
+    }
+
+    /// Waits until the peer has taken nothing for too long.
+    async fn stalled(&self) {
+        loop {
+            sleep(CHECK).await;
+            let blocked = self.moved().blocked;
+            if blocked.is_some_and(|since| since.elapsed() > STALLED) {
+                return;
+            }
+        }
+    }
+
+    fn wrote<T>(&self, written: &Poll<io::Result<T>>) {
+        let mut moved = self.moved();
+        match written {
+            Poll::Pending => drop(moved.blocked.get_or_insert_with(Instant::now)),
+            Poll::Ready(_) => {
+                if moved.blocked.take().is_some() {
+                    moved.seen = Instant::now();
+                    moved.read = 0;
+                }
+                if let Some(reader) = moved.reader.take() {
+                    reader.wake();
+                }
+            }
+        }
+    }
+}
+
+/// The connection below the frames.
+pub(super) struct Io {
+    connection: TokioIo<Upgraded>,
+    pulse: Pulse,
+}
+
+impl AsyncRead for Io {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        {
+            let mut moved = self.pulse.moved();
+            if moved.blocked.is_some() && moved.read >= READ_WHILE_BLOCKED {
+                moved.reader = Some(context.waker().clone());
+                return Poll::Pending;
+            }
+        }
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.connection).poll_read(context, buffer);
+        let bytes = buffer.filled().len() - before;
+        if bytes > 0 {
+            let mut moved = self.pulse.moved();
+            moved.seen = Instant::now();
+            if moved.blocked.is_some() {
+                moved.read += bytes;
+            }
+        }
+        read
+    }
+}
+
+impl AsyncWrite for Io {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.connection).poll_write(context, bytes);
+        self.pulse.wrote(&written);
+        written
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let flushed = Pin::new(&mut self.connection).poll_flush(context);
+        self.pulse.wrote(&flushed);
+        flushed
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.connection).poll_shutdown(context)
+    }
+}

@@ -1,0 +1,168 @@
+//! What the index is told of each thing.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use manyhands_agent_services::skills::Seen;
+use manyhands_core::{AgentId, Catalogue, ToolSpec};
+use manyhands_discovery::{Entry, Kind};
+use manyhands_federation::servers::address::{name_there, server_of};
+use manyhands_store::{CollectionRecord, ConnectionRecord, Level};
+use serde::Deserialize;
+use serde_json::Value;
+
+/// How many parameters of one tool are told.
+const MAX_PARAMETERS: usize = 60;
+
+/// The tools of each server.
+pub(super) fn by_server(catalogue: &Catalogue) -> BTreeMap<String, Vec<&ToolSpec>> {
+    let mut servers: BTreeMap<String, Vec<&ToolSpec>> = BTreeMap::new();
+    for spec in catalogue.specs() {
+        servers.entry(server_of(spec)).or_default().push(spec);
+    }
+    servers
+}
+
+/// Another number for tools that say anything else.
+pub(super) fn number(specs: &[&ToolSpec]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for spec in specs {
+        spec.name.hash(&mut hasher);
+        spec.description.hash(&mut hasher);
+        Arc::as_ptr(&spec.input_schema).addr().hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+pub(super) fn tool(server: &str, spec: &ToolSpec) -> Entry {
+    let properties = spec.input_schema["properties"].as_object();
+    let parameters = properties.into_iter().flatten().take(MAX_PARAMETERS);
+    let said = |value: &Value| value["description"].as_str().unwrap_or_default().to_owned();
+    Entry {
+        key: spec.name.to_string(),
+        kind: Kind::Tool,
+        name: name_there(spec),
+        server: server.to_owned(),
+        title: String::new(),
+        description: spec.description.to_string(),
+        parameters: parameters
+            .map(|(name, value)| (name.clone(), said(value)))
+            .collect(),
+        tags: Vec::new(),
+    }
+}
+
+pub(super) fn accounts(all: &[ConnectionRecord]) -> Vec<Entry> {
+    let entry = |one: &ConnectionRecord| Entry {
+        key: one.id.to_string(),
+        kind: Kind::Connection,
+        name: one.name.clone(),
+        server: one.service.clone(),
+        title: format!("{} connection", one.service),
+        description: format!("A connection to {}, an account of it.", one.service),
+        parameters: Vec::new(),
+        tags: vec!["connection".to_owned(), "account".to_owned()],
+    };
+    all.iter().map(entry).collect()
+}
+
+pub(super) fn resources(all: &[(CollectionRecord, Level)]) -> Vec<Entry> {
+    let entry = |(one, _): &(CollectionRecord, Level)| Entry {
+        key: one.id.to_string(),
+        kind: Kind::Resource,
+        name: one.name.clone(),
+        server: one.kind.word().to_owned(),
+        title: String::new(),
+        description: one.description.clone(),
+        parameters: Vec::new(),
+        tags: vec![one.kind.word().to_owned(), "resource".to_owned()],
+    };
+    all.iter().map(entry).collect()
+}
+
+/// What a skill says of itself, beyond what makes it usable.
+#[derive(Debug, Clone)]
+pub struct SkillFacts {
+    pub name: String,
+    pub description: String,
+    /// Where its text is.
+    pub path: String,
+    pub text: String,
+    /// The contexts it is for; all when it names none.
+    pub(super) contexts: Vec<String>,
+    /// Tools and servers it speaks of.
+    tools: Vec<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Front {
+    context: Words,
+    tools: Words,
+}
+
+/// One word or several.
+#[derive(Default, Deserialize)]
+#[serde(untagged)]
+enum Words {
+    #[default]
+    None,
+    One(String),
+    Many(Vec<String>),
+}
+
+impl Words {
+    fn list(self) -> Vec<String> {
+        match self {
+            Self::None => Vec::new(),
+            Self::One(word) => vec![word],
+            Self::Many(words) => words,
+        }
+    }
+}
+
+impl SkillFacts {
+    pub(super) fn of(seen: Seen) -> Self {
+        let front = seen.text.trim_start_matches('\u{feff}').strip_prefix("---");
+        let front = front
+            .and_then(|rest| rest.split_once("\n---"))
+            .map(|(front, _)| front);
+        let front: Front = front
+            .and_then(|front| serde_saphyr::from_str(front).ok())
+            .unwrap_or_default();
+        Self {
+            name: seen.status.name,
+            description: seen.status.description,
+            path: seen.path,
+            text: seen.text,
+            contexts: front.context.list(),
+            tools: front.tools.list(),
+        }
+    }
+
+    /// What the index knows it by.
+    pub(super) fn key(&self, agent: &AgentId) -> String {
+        format!("skill:{agent}:{}", self.name)
+    }
+
+    pub(super) fn entry(&self, agent: &AgentId) -> Entry {
+        Entry {
+            key: self.key(agent),
+            kind: Kind::AgentSkill,
+            name: self.name.clone(),
+            server: String::new(),
+            title: String::new(),
+            description: self.description.clone(),
+            parameters: Vec::new(),
+            tags: self.tools.clone(),
+        }
+    }
+
+    /// Whether it is about a tool or its server.
+    pub fn is_about(&self, server: &str, spec: &ToolSpec) -> bool {
+        let names = [spec.name.to_string(), name_there(spec), server.to_owned()];
+        let said = |name: &String| self.name == *name || self.tools.contains(name);
+        names.iter().any(said)
+    }
+}

@@ -1,0 +1,589 @@
+//! `code-execution_execute`
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use async_trait::async_trait;
+use manyhands_core::{
+    AgentId, CallContext, CallRequest, Catalogue, Decision, Effects, ErrorCode, Invoke, Outcome,
+    Question, Reach, Taint, Tool, ToolError, ToolSpec, schema_of, schema_written,
+};
+use manyhands_federation::servers::{Servers, address, wrapped};
+use manyhands_host::artifacts::{Reader, Shelf};
+use manyhands_path::Path;
+use manyhands_script::{
+    Ask, Fault, FaultKind, Host, Level, Limits, LogLine, Pool, Report, Run, Thrown,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+const NAME: &str = "code-execution_execute";
+/// The tool by whose rights and rules a script reads artifacts.
+const READS: &str = "gateway_read_artifact";
+/// The longest code, in bytes.
+const MAX_CODE: u64 = 100_000;
+/// A returned value of more bytes is kept as an artifact.
+const MAX_INLINE: usize = 200;
+/// How long a script may take, in milliseconds.
+const DEFAULT_TIMEOUT: u64 = 600_000;
+/// What is left to end a script whose time is up.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How many lines of the log an error shows.
+const LOG_IN_ERROR: usize = 20;
+/// The largest file that a script reads, in bytes.
+const MAX_READ: u64 = 8 * 1024 * 1024;
+
+/// Execute JavaScript code in a sandbox with access to tools and file helpers. The code is the body of an async function: use await and return.
+///
+/// Available: callTool(serverPath, toolName, toolArgs) calls a tool and gives its result as a plain value, or throws an Error with code and
+/// message (a list that an MCP server wraps as { result: [...] } is given as the list itself); codeExec.createArtifact(filename, content, fileType) keeps a file (csv, txt, json, html, xml, js, ts, md, py) and gives { success, id, url, filename, mimeType, size };
+/// codeExec.readArtifact(identifier) reads one by id, filename or URL and gives { success, content, size, filename, mimeType };
+/// console.log/error/warn; setTimeout/setInterval/clearTimeout/clearInterval; URL, URLSearchParams, TextEncoder, TextDecoder, structuredClone, atob,
+/// btoa, crypto.randomUUID. Promise.all makes calls run together. There is no fetch, import, require, process or file system.
+///
+/// A call that needs the owner's approval ends the whole run at once with approval_required and the approval id; run the same code again once it is
+/// approved.
+///
+/// A returned value of more than 200 bytes is kept as an artifact, and the response has its artifactId and a preview. Never write unbounded loops around
+/// callTool: every call takes time, and the whole run has to end in time.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Params {
+    /// JavaScript code to execute in the sandbox, at most 100 KB.
+    #[schemars(length(min = 1))]
+    code: String,
+    /// Timeout in milliseconds: 600000 (10 minutes) unless said, from 1000 (1 second) to 900000 (15 minutes).
+    #[schemars(range(min = 1000, max = 900_000))]
+    timeout: Option<u64>,
+    /// Which connection callTool uses for a service that has several: service name to PCID, as found by capabilities_discover. The first one
+    /// when omitted. Code should NOT contain PCIDs. A service or PCID that does not exist is an error.
+    connection_selections: Option<BTreeMap<String, String>>,
+}
+
+/// What came of it.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Output {
+    /// What the code returned, when it is short.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<Value>,
+    /// Where what it returned is kept, when it is long.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    artifact_id: Option<String>,
+    /// The beginning of that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    preview: Option<String>,
+    /// How long that is, in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total_size: Option<usize>,
+    /// The chat that created artifacts are in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chat_id: Option<String>,
+    /// Milliseconds it took.
+    execution_time: u64,
+    /// What it said on the console.
+    logs: Vec<String>,
+    /// Whether it said more.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    logs_truncated: bool,
+    /// The files it made.
+    created_artifacts: Vec<Value>,
+    /// How many tools it called.
+    calls: u32,
+    /// The accounts that its calls used, one entry for each service.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    connections_used: Vec<UsedConnection>,
+}
+
+/// An account that a call used.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct UsedConnection {
+    /// The service.
+    service: String,
+    /// The account's id.
+    #[serde(rename = "PCID")]
+    pcid: String,
+    /// The account's name.
+    name: String,
+    /// How many other accounts of the service could have been selected, where none was.
+    others: usize,
+}
+
+/// What scripts stand on.
+#[derive(Clone)]
+pub struct Scripts {
+    /// The processes in which scripts run.
+    pub pool: Pool,
+    /// Artifacts.
+    pub shelf: Shelf,
+    /// The catalogue of all tools.
+    pub catalogue: Arc<ArcSwap<Catalogue>>,
+    /// MCP servers.
+    pub servers: Arc<Servers>,
+    /// Set once the path is there, which holds the tools.
+    pub path: Arc<OnceLock<Weak<Path>>>,
+}
+
+/// The tool.
+pub(super) struct Execute {
+    spec: ToolSpec,
+    scripts: Scripts,
+}
+
+impl Execute {
+    pub(super) fn new(scripts: &Scripts) -> Self {
+        // By itself it computes and nothing else; what it calls takes the path like any call.
+        let mut spec = super::spec(NAME).effects(Effects::READS).waits();
+        let mut schema = schema_of::<Params>();
+        if let Some(Value::String(text)) =
+            schema.as_object_mut().and_then(|o| o.remove("description"))
+        {
+            spec.description = text.into();
+        }
+        spec.input_schema = Arc::new(schema);
+        spec.output_schema = Some(schema_written::<Output>());
+        spec.deadline = Duration::from_millis(DEFAULT_TIMEOUT) + PATIENCE;
+        Self {
+            spec,
+            scripts: scripts.clone(),
+        }
+    }
+}
+
+#[async_trait]
+impl Tool for Execute {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn deadline_of(&self, arguments: &Value) -> Duration {
+        let asked = arguments["timeout"].as_u64().unwrap_or(DEFAULT_TIMEOUT);
+        Duration::from_millis(asked) + PATIENCE
+    }
+
+    async fn call(&self, arguments: Value, context: &CallContext) -> Result<Outcome, ToolError> {
+        let params: Params = serde_json::from_value(arguments)
+            .map_err(|e| ToolError::parameter("arguments", e.to_string()))?;
+        if params.code.len() as u64 > MAX_CODE {
+            return Err(ToolError::parameter("code", "must have at most 100 KB"));
+        }
+        let timeout = Duration::from_millis(params.timeout.unwrap_or(DEFAULT_TIMEOUT));
+        let gone = || ToolError::new(ErrorCode::Unavailable, "the gateway is stopping");
+        let path = self
+            .scripts
+            .path
+            .get()
+            .and_then(Weak::upgrade)
+            .ok_or_else(gone)?;
+        let selected = params.connection_selections.unwrap_or_default();
+        self.scripts.check_selections(&selected, &context.agent)?;
+        let mut connections = (*context.connections).clone();
+        connections.extend(selected);
+        let hands = Arc::new(Hands {
+            path,
+            scripts: self.scripts.clone(),
+            taint: Mutex::new(context.taint.clone()),
+            context: context.clone(),
+            connections: Arc::new(connections),
+            used: Mutex::default(),
+            blocked: Mutex::default(),
+            end: context.cancel.child_token(),
+            made: Mutex::default(),
+        });
+        let run = Run {
+            code: params.code,
+            timeout,
+            limits: Limits::default(),
+            host: hands.clone(),
+        };
+        let report = self.scripts.pool.run(run, hands.end.clone()).await;
+        hands.output(report).await
+    }
+}
+
+impl Scripts {
+    /// Refuses selections that no call could use: a service that is misspelled would silently mean its first account.
+    fn check_selections(
+        &self,
+        selected: &BTreeMap<String, String>,
+        agent: &AgentId,
+    ) -> Result<(), ToolError> {
+        const PARAMETER: &str = "connectionSelections";
+        let accounts = self.servers.desk().of_agent(agent);
+        let services: BTreeSet<&str> = accounts.iter().map(|one| one.service.as_str()).collect();
+        for (service, pcid) in selected {
+            if !services.contains(service.as_str()) {
+                let shown: String = service.chars().take(100).collect();
+                let known = match services.is_empty() {
+                    true => "there are no connections".to_owned(),
+                    false => {
+                        let names: Vec<&str> = services.iter().copied().take(50).collect();
+                        format!("use one of {}", names.join(", "))
+                    }
+                };
+                let message = format!("there is no service {shown:?} with connections; {known}");
+                return Err(ToolError::parameter(PARAMETER, message));
+            }
+            let chosen = self.servers.desk().choose(service, agent, Some(pcid));
+            chosen.map_err(|error| ToolError {
+                hint: error.hint,
+                // It names the parameter of other tools.
+                ..ToolError::parameter(
+                    PARAMETER,
+                    match error.problems.into_iter().next() {
+                        Some(problem) => problem.message,
+                        None => error.message,
+                    },
+                )
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// What a script can reach: tools by the path, with the rights of whoever runs it.
+struct Hands {
+    path: Arc<Path>,
+    scripts: Scripts,
+    context: CallContext,
+    /// The untrusted text that was read before or since; what follows may be what it asks for.
+    taint: Mutex<Taint>,
+    connections: Arc<BTreeMap<String, String>>,
+    /// The accounts that calls used.
+    used: Mutex<BTreeSet<UsedConnection>>,
+    /// The call that needs the owner's approval, which ended the run.
+    blocked: Mutex<Option<ToolError>>,
+    /// Ends the run.
+    end: CancellationToken,
+    made: Mutex<Made>,
+}
+
+/// The files that a script made.
+#[derive(Default)]
+struct Made {
+    chat: Option<String>,
+    files: Vec<Value>,
+}
+
+impl Hands {
+    async fn invoke(&self, tool: &str, arguments: Value, reach: Reach) -> Result<Value, ToolError> {
+        let mut request = CallRequest::new(tool, arguments, self.context.caller.clone());
+        request.agent = self.context.agent.clone();
+        request.taint = self.taint();
+        request.place = self.context.place.clone();
+        request.lineage = self.context.lineage.clone();
+        request.connections = self.connections.clone();
+        request.answers = self.context.answers.clone();
+        request.reach = reach;
+        request.approval_wait = Duration::ZERO;
+        request.whole = true;
+        let effects = self.effects(tool, &request.arguments);
+        let outcome = self.path.invoke(request).await;
+        // Outside of turns nothing is tainted: who runs the script wrote it before it read.
+        if !self.context.lineage.is_empty() {
+            let known = outcome
+                .as_ref()
+                .ok()
+                .and_then(|outcome| outcome.taint.clone());
+            let by_effects = || Taint::when(effects.brings_words(), format!("tool:{tool}"));
+            let read = known.unwrap_or_else(by_effects);
+            self.taint
+                .lock()
+                .expect("no panic while held")
+                .absorb(&read);
+        }
+        if let Err(error) = &outcome
+            && error.code == ErrorCode::ApprovalRequired
+        {
+            self.block(error.clone()).await;
+        }
+        outcome.map(|outcome| outcome.value)
+    }
+
+    /// Ends the run, because a call needs the owner's approval. A script that could catch this would go on as if the
+    /// call had failed, and nobody would learn what to approve.
+    async fn block(&self, error: ToolError) {
+        self.blocked
+            .lock()
+            .expect("no panic while held")
+            .get_or_insert(error);
+        self.end.cancel();
+        std::future::pending::<()>().await; // dropped with the run
+    }
+
+    fn taint(&self) -> Taint {
+        self.taint.lock().expect("no panic while held").clone()
+    }
+
+    fn effects(&self, tool: &str, arguments: &Value) -> Effects {
+        let catalogue = self.scripts.catalogue.load();
+        let tool = catalogue.resolve(tool);
+        tool.map_or_else(Effects::default, |tool| tool.effects_of(arguments))
+    }
+
+    async fn tool(&self, server: &str, tool: &str, arguments: Value) -> Result<Value, ToolError> {
+        if arguments.get("PCID").is_some() {
+            let message = "callTool: PCID does not belong in the arguments";
+            return Err(ToolError::new(ErrorCode::InvalidArguments, message)
+                .hint("choose the connection with the parameter connectionSelections"));
+        }
+        let catalogue = self.scripts.catalogue.load_full();
+        let spec = address::find(&catalogue, server, tool)?.spec();
+        let name = spec.name.to_string();
+        if name == NAME {
+            let message = "a script cannot run another script";
+            return Err(ToolError::new(ErrorCode::InvalidArguments, message));
+        }
+        self.note_connection(spec);
+        let value = self
+            .invoke(&name, arguments, self.context.reach.clone())
+            .await?;
+        Ok(wrapped::list_of(spec, value))
+    }
+
+    /// Notes the account that a call of this tool uses.
+    fn note_connection(&self, spec: &ToolSpec) {
+        let servers = &self.scripts.servers;
+        let Some(service) = servers.service_of(spec) else {
+            return;
+        };
+        let wanted = self.connections.get(&service).map(String::as_str);
+        // A selection that is not possible is refused by the call itself.
+        if let Ok(Some(choice)) = servers.desk().choose(&service, &self.context.agent, wanted) {
+            let used = UsedConnection {
+                service,
+                pcid: choice.id.to_string(),
+                name: choice.name,
+                others: choice.others,
+            };
+            self.used.lock().expect("no panic while held").insert(used);
+        }
+    }
+
+    async fn create(
+        &self,
+        filename: &str,
+        content: &str,
+        kind: Option<&str>,
+    ) -> Result<Value, ToolError> {
+        let kind = kind.map(str::to_owned);
+        let kind = kind.or_else(|| filename.rsplit_once('.').map(|(_, kind)| kind.to_owned()));
+        let mut arguments = json!({ "filename": filename, "content": content, "fileType": kind });
+        let chat = self.made.lock().expect("no panic while held").chat.clone();
+        if let Some(chat) = chat {
+            arguments["chatId"] = json!(chat);
+        }
+        let mut kept = self
+            .invoke("gateway_write_artifact", arguments, Reach::default())
+            .await?;
+        let mut made = self.made.lock().expect("no panic while held");
+        if let Some(chat) = kept["chatId"].as_str() {
+            made.chat.get_or_insert_with(|| chat.to_owned());
+        }
+        made.files.push(kept.clone());
+        drop(made);
+        kept["success"] = json!(true);
+        Ok(kept)
+    }
+
+    async fn read(&self, identifier: &str) -> Result<Value, ToolError> {
+        let reader = Reader::from(&self.context);
+        let chat = self.made.lock().expect("no panic while held").chat.clone();
+        let record = self
+            .scripts
+            .shelf
+            .named(identifier, chat.as_deref(), &reader)
+            .await?;
+        if record.size > MAX_READ {
+            let message = format!(
+                "{} has {} bytes; a script reads at most {MAX_READ}",
+                record.name, record.size
+            );
+            return Err(ToolError::new(ErrorCode::TooLarge, message)
+                .hint("read parts of it with gateway_read_artifact"));
+        }
+        let arguments = json!({ "file_id": record.id });
+        if self.must_ask(&arguments)? {
+            // The tool itself asks for the approval and uses it up.
+            self.invoke(READS, arguments, Reach::ANY).await?;
+        }
+        // What the script does next may be what the artifact asks for.
+        if !self.context.lineage.is_empty() {
+            let read = Taint::by(format!("tool:{READS}"));
+            self.taint
+                .lock()
+                .expect("no panic while held")
+                .absorb(&read);
+        }
+        let text = self.scripts.shelf.text(&record, &self.end);
+        let content = text.await?;
+        Ok(json!({
+            "success": true, "content": content, "size": record.size,
+            "filename": record.name, "mimeType": record.mime,
+        }))
+    }
+
+    /// Whether reading an artifact needs the owner's approval, as a call of the tool for that would; an error where such a
+    /// call would be refused.
+    fn must_ask(&self, arguments: &Value) -> Result<bool, ToolError> {
+        let catalogue = self.scripts.catalogue.load();
+        let tool = catalogue.resolve(READS).ok_or_else(|| {
+            let message = format!("{READS} is switched off");
+            ToolError::new(ErrorCode::Unavailable, message)
+        })?;
+        let verdict = self.path.authorize(Question {
+            caller: &self.context.caller,
+            agent: &self.context.agent,
+            spec: tool.spec(),
+            effects: tool.effects_of(arguments),
+            arguments: Some(arguments),
+            taint: &self.taint(),
+            reach: &Reach::ANY,
+            session: None,
+            replies: false,
+        });
+        Ok(verdict.refused(tool.spec())?.decision == Decision::Ask)
+    }
+
+    async fn output(&self, report: Report) -> Result<Outcome, ToolError> {
+        let logs: Vec<String> = report.logs.iter().map(line).collect();
+        let execution_time = u64::try_from(report.elapsed.as_millis()).unwrap_or(u64::MAX);
+        let used = std::mem::take(&mut *self.used.lock().expect("no panic while held"));
+        let blocked = self.blocked.lock().expect("no panic while held").take();
+        let failed = match (blocked, report.outcome) {
+            (Some(error), _) => Err(approval_required(error)),
+            (None, Err(fault)) => Err(failure(&fault, &logs)),
+            (None, Ok(value)) => Ok(value),
+        };
+        let value = failed.map_err(|mut error| {
+            let details = error.details.get_or_insert_with(|| json!({}));
+            details["logs"] = json!(logs);
+            details["executionTime"] = json!(execution_time);
+            if !used.is_empty() {
+                details["connectionsUsed"] = json!(used);
+            }
+            error
+        })?;
+        let text = value.to_string();
+        let mut output = Output {
+            execution_time,
+            logs,
+            logs_truncated: report.logs_cut,
+            calls: report.calls,
+            connections_used: used.into_iter().collect(),
+            ..Output::default()
+        };
+        if text.len() <= MAX_INLINE {
+            output.result = Some(value);
+        } else {
+            let whole = serde_json::to_string_pretty(&value).unwrap_or(text.clone());
+            let kept = self.create("result.json", &whole, Some("json")).await?;
+            output.artifact_id = kept["id"].as_str().map(str::to_owned);
+            output.preview = Some(text[..text.floor_char_boundary(MAX_INLINE)].to_owned());
+            output.total_size = Some(text.len());
+        }
+        let made = std::mem::take(&mut *self.made.lock().expect("no panic while held"));
+        output.chat_id = made.chat;
+        output.created_artifacts = made.files;
+        Outcome::of(&output)
+    }
+}
+
+#[async_trait]
+impl Host for Hands {
+    async fn call(&self, ask: Ask) -> Result<Value, Thrown> {
+        let done = match ask {
+            Ask::Tool {
+                server,
+                tool,
+                arguments,
+            } => self.tool(&server, &tool, arguments).await,
+            Ask::CreateArtifact {
+                filename,
+                content,
+                file_type,
+            } => self.create(&filename, &content, file_type.as_deref()).await,
+            Ask::ReadArtifact { identifier } => self.read(&identifier).await,
+        };
+        done.map_err(|error| Thrown::new(error.code.word(), error.text()))
+    }
+
+    fn said(&self, said: &LogLine) {
+        let progress = &self.context.progress;
+        if progress.is_printing() {
+            progress.print(&format!("{}\n", line(said)));
+        }
+    }
+}
+
+fn line(line: &LogLine) -> String {
+    match line.level {
+        Level::Log | Level::Info | Level::Debug => line.text.clone(),
+        Level::Warn => format!("[warn] {}", line.text),
+        Level::Error => format!("[error] {}", line.text),
+    }
+}
+
+/// That a call of the script needs the owner's approval. What the script printed stays out of the message: it may hold
+/// untrusted text, and a refusal does not mark whoever reads it as tainted.
+fn approval_required(error: ToolError) -> ToolError {
+    let id = error.details.as_ref().map(|details| &details["approvalId"]);
+    let id = id.and_then(Value::as_str).unwrap_or("unknown");
+    let message = format!(
+        "the script was stopped: {} (approval id {id})",
+        error.message
+    );
+    let hint = format!(
+        "the owner can run `manyhands approvals approve {id}`; then run the same code again"
+    );
+    ToolError {
+        message,
+        hint: Some(hint),
+        ..error
+    }
+}
+
+/// Why a script came to nothing, with what it said before.
+fn failure(fault: &Fault, logs: &[String]) -> ToolError {
+    let code = match fault.kind {
+        FaultKind::Syntax => ErrorCode::InvalidArguments,
+        FaultKind::Timeout => ErrorCode::DeadlineExceeded,
+        FaultKind::Cancelled => ErrorCode::Cancelled,
+        FaultKind::Unavailable | FaultKind::Crashed => ErrorCode::Unavailable,
+        FaultKind::Memory | FaultKind::Cpu | FaultKind::Calls | FaultKind::Output => {
+            ErrorCode::TooLarge
+        }
+        FaultKind::Thrown => ErrorCode::Failed,
+    };
+    // What JSON cannot say is not a matter of size.
+    let code = match (fault.kind, fault.name.as_str()) {
+        (FaultKind::Output, "TypeError") => ErrorCode::Failed,
+        _ => code,
+    };
+    let mut message = match fault.kind {
+        FaultKind::Syntax => format!("code: {fault}"),
+        _ => fault.to_string(),
+    };
+    if let Some(at) = fault.line {
+        let column = fault
+            .column
+            .map(|column| format!(", column {column}"))
+            .unwrap_or_default();
+        message.push_str(&format!(" (line {at}{column})"));
+    }
+    if let Some(excerpt) = &fault.excerpt {
+        message.push('\n');
+        message.push_str(excerpt);
+    }
+    let shown = &logs[logs.len().saturating_sub(LOG_IN_ERROR)..];
+    if !shown.is_empty() {
+        message.push_str("\nlogs:\n");
+        message.push_str(&shown.join("\n"));
+    }
+    ToolError::new(code, message).details(json!({ "fault": fault }))
+}

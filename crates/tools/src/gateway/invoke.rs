@@ -1,0 +1,129 @@
+//! `gateway_invoke`: one tool of any server, by the server's path.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use async_trait::async_trait;
+use manyhands_core::{
+    CallContext, Catalogue, Effects, Forward, Outcome, Tool, ToolError, ToolSpec, schema_of,
+};
+use manyhands_federation::servers::{Servers, address};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+const NAME: &str = "gateway_invoke";
+
+/// Invoke a single tool on a registered server. Good for simple, one-shot tool calls.
+///
+/// Results are returned in full. For a tool that is likely to return a large amount of data prefer
+/// code-execution_execute, which saves large results as artifacts.
+///
+/// Connections are used by themselves: with one connection of a service that one, with several the
+/// first. To use another pass its PCID, which capabilities_discover with types ["connection"] finds.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Params {
+    /// Server name or path (e.g., "gmail", "gsv", "node/laptop", "dynamic/amplitude",
+    /// "remote/linear"). Use capability_details to find exact server names and tool schemas.
+    server: String,
+    /// The tool name to call. Use capability_details to find exact tool names and their required
+    /// arguments.
+    tool: String,
+    /// Tool arguments as key-value pairs. Do NOT include PCID here: use the top-level PCID parameter
+    /// instead.
+    #[serde(default)]
+    arguments: Map<String, Value>,
+    /// The connection to use, where the service has several.
+    #[serde(rename = "PCID")]
+    pcid: Option<String>,
+}
+
+/// The tool.
+pub(super) struct Invoke {
+    spec: ToolSpec,
+    servers: Arc<Servers>,
+    catalogue: Arc<ArcSwap<Catalogue>>,
+}
+
+impl Invoke {
+    pub(super) fn new(servers: &Arc<Servers>, catalogue: &Arc<ArcSwap<Catalogue>>) -> Self {
+        let mut spec = super::spec(NAME).effects(Effects::READS);
+        let mut schema = schema_of::<Params>();
+        if let Some(Value::String(text)) =
+            schema.as_object_mut().and_then(|o| o.remove("description"))
+        {
+            spec.description = text.into();
+        }
+        spec.input_schema = Arc::new(schema);
+        Self {
+            spec,
+            servers: servers.clone(),
+            catalogue: catalogue.clone(),
+        }
+    }
+
+    fn meant(&self, arguments: &Value, catalogue: &Catalogue) -> Result<Forward, ToolError> {
+        let params: Params = serde_json::from_value(arguments.clone())
+            .map_err(|e| ToolError::parameter("arguments", e.to_string()))?;
+        if params.arguments.contains_key("PCID") {
+            let message = "PCID does not belong in arguments";
+            return Err(ToolError::parameter("arguments", message)
+                .hint("pass it beside arguments, as the top-level parameter PCID"));
+        }
+        let tool = address::find(catalogue, &params.server, &params.tool)?;
+        if tool.spec().name.as_str() == NAME {
+            return Err(ToolError::parameter(
+                "tool",
+                "gateway_invoke cannot call itself",
+            ));
+        }
+        let connection = match params.pcid {
+            Some(pcid) => {
+                let service = self.servers.service_of(tool.spec()).ok_or_else(|| {
+                    let message = format!("{} uses no connections", params.server);
+                    ToolError::parameter("PCID", message).hint("leave it out")
+                })?;
+                Some((service, pcid))
+            }
+            None => None,
+        };
+        Ok(Forward {
+            tool: tool.spec().name.to_string(),
+            arguments: Value::Object(params.arguments),
+            connection,
+        })
+    }
+}
+
+#[async_trait]
+impl Tool for Invoke {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    /// Those of the tool that is meant.
+    fn effects_of(&self, arguments: &Value) -> Effects {
+        let catalogue = self.catalogue.load();
+        let meant = self.meant(arguments, &catalogue).ok();
+        let tool = meant
+            .as_ref()
+            .and_then(|meant| catalogue.resolve(&meant.tool));
+        match (tool, meant.as_ref()) {
+            (Some(tool), Some(meant)) => tool.effects_of(&meant.arguments),
+            _ => Effects::READS, // it will be refused, which harms nobody
+        }
+    }
+
+    fn is_door(&self) -> bool {
+        true
+    }
+
+    fn forward(&self, arguments: &Value, catalogue: &Catalogue) -> Result<Forward, ToolError> {
+        self.meant(arguments, catalogue)
+    }
+
+    async fn call(&self, _: Value, _: &CallContext) -> Result<Outcome, ToolError> {
+        Err(ToolError::internal("the path did not go through this door"))
+    }
+}

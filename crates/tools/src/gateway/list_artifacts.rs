@@ -1,0 +1,101 @@
+//! `gateway_list_artifacts`
+
+use manyhands_core::{ArtifactId, CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTool};
+use manyhands_host::artifacts::{Reader, Shelf};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How many are shown at most.
+const SHOWN: usize = 1_000;
+const PAGE: u32 = 500;
+
+/// List all artifact files in a chat, the newest first. Returns file names, IDs, sizes, MIME types, and creation dates.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// Chat ID to list artifacts from; "results" for large results that were kept whole.
+    #[serde(rename = "chatId")]
+    #[schemars(length(min = 1))]
+    chat_id: String,
+    /// Filter by MIME type prefix (e.g., "text/", "application/json").
+    filter_type: Option<String>,
+    /// Filter by filename pattern (case-insensitive substring match).
+    filter_name: Option<String>,
+}
+
+/// The files.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Output {
+    /// The chat.
+    chat_id: String,
+    /// The files in it.
+    files: Vec<File>,
+    /// Whether there are more than are shown: narrow the filters.
+    truncated: bool,
+}
+
+/// One file.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct File {
+    /// Its id.
+    id: ArtifactId,
+    /// Its name.
+    filename: String,
+    /// Its size in bytes.
+    size: u64,
+    /// Its media type.
+    mime_type: String,
+    /// When it was made, RFC 3339.
+    created: String,
+    /// Until when it is kept, RFC 3339, where that is bounded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires: Option<String>,
+}
+
+pub(super) struct ListArtifacts(pub(super) Shelf);
+
+impl TypedTool for ListArtifacts {
+    type Params = Params;
+    type Output = Output;
+
+    fn spec(&self) -> ToolSpec {
+        super::spec("gateway_list_artifacts").effects(Effects::READS)
+    }
+
+    async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
+        let reader = Reader::from(context);
+        let chat = self.0.chat(&params.chat_id, &reader).await?;
+        let kind = params.filter_type.unwrap_or_default().to_lowercase();
+        let name = params.filter_name.unwrap_or_default().to_lowercase();
+        let (mut files, mut offset) = (Vec::new(), 0);
+        while files.len() <= SHOWN {
+            let page = self.0.list(chat, &reader, PAGE, offset).await?;
+            let last = page.len() < PAGE as usize;
+            let fits = page.into_iter().filter(|one| {
+                one.mime.to_lowercase().starts_with(&kind)
+                    && one.name.to_lowercase().contains(&name)
+            });
+            files.extend(fits.map(|one| File {
+                id: one.id,
+                filename: one.name,
+                size: one.size,
+                mime_type: one.mime,
+                created: one.created.rfc3339(),
+                expires: one.expires.map(|at| at.rfc3339()),
+            }));
+            if last {
+                break;
+            }
+            offset += PAGE;
+        }
+        let truncated = files.len() > SHOWN;
+        files.truncate(SHOWN);
+        Outcome::of(&Output {
+            chat_id: params.chat_id,
+            files,
+            truncated,
+        })
+    }
+}

@@ -1,0 +1,88 @@
+//! `gateway_list_workspace`
+
+use std::sync::Arc;
+
+use manyhands_core::{CallContext, CollectionId, Effects, Outcome, ToolError, ToolSpec, TypedTool};
+use manyhands_host::Resources;
+use manyhands_store::{CollectionKind, Level};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::connections::{Connection, Connections};
+
+/// List all connections and resources in the user's workspace (connections, datastores, filestores, knowledge bases, vaults). Returns
+/// every item with its ID (PCID for connections, collectionId for resources) and name. Prefer capabilities_discover for task-relevant
+/// work; use this to enumerate everything, or to see all connections of a service.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("properties" = {}))] // without any, an unknown parameter could not be named
+pub struct Params {}
+
+/// Everything there is.
+#[derive(Default, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Output {
+    /// Accounts of services.
+    connections: Vec<Connection>,
+    /// Rows of JSON.
+    datastores: Vec<Resource>,
+    /// Files.
+    filestores: Vec<Resource>,
+    /// Documents to search in.
+    knowledge_bases: Vec<Resource>,
+    /// Secrets that are used and never read.
+    vaults: Vec<Resource>,
+}
+
+/// One resource.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Resource {
+    /// Its id.
+    collection_id: CollectionId,
+    /// Its name.
+    name: String,
+    /// What it is for.
+    description: String,
+    /// What you may do with it.
+    access: Level,
+    /// How many rows, files, documents or secrets it holds.
+    items: u64,
+}
+
+pub(super) struct ListWorkspace {
+    pub(super) resources: Resources,
+    pub(super) connections: Arc<dyn Connections>,
+}
+
+impl TypedTool for ListWorkspace {
+    type Params = Params;
+    type Output = Output;
+
+    fn spec(&self) -> ToolSpec {
+        super::spec("gateway_list_workspace").effects(Effects::READS)
+    }
+
+    async fn run(&self, _: Params, context: &CallContext) -> Result<Outcome, ToolError> {
+        let mut output = Output {
+            connections: self.connections.of(&context.agent).await?,
+            ..Output::default()
+        };
+        for (found, access) in self.resources.of(&context.agent).await? {
+            let list = match found.kind {
+                CollectionKind::Datastore => &mut output.datastores,
+                CollectionKind::Filestore => &mut output.filestores,
+                CollectionKind::Knowledge => &mut output.knowledge_bases,
+                CollectionKind::Vault => &mut output.vaults,
+            };
+            list.push(Resource {
+                collection_id: found.id,
+                name: found.name,
+                description: found.description,
+                access,
+                items: found.items,
+            });
+        }
+        Outcome::of(&output)
+    }
+}

@@ -1,0 +1,64 @@
+//! `datastore_delete`
+
+use manyhands_core::{CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTool};
+use manyhands_host::artifacts::failure;
+use manyhands_store::{CollectionKind, Filter, Level};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::Resources;
+
+/// Remove rows of a datastore, by their ids or by a filter as in datastore_query. Use one of the two.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Params {
+    /// Which one: its collectionId.
+    #[schemars(length(min = 1))]
+    collection_id: String,
+    /// The ids of the rows.
+    #[schemars(length(min = 1, max = 500))]
+    ids: Option<Vec<String>>,
+    /// Which rows.
+    filter: Option<Map<String, Value>>,
+}
+
+/// What was removed.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Output {
+    /// How many rows there were.
+    deleted: u64,
+}
+
+pub(super) struct DatastoreDelete(pub(super) Resources);
+
+impl TypedTool for DatastoreDelete {
+    type Params = Params;
+    type Output = Output;
+
+    fn spec(&self) -> ToolSpec {
+        super::spec("datastore_delete")
+            .effects(Effects::WRITES)
+            .frees()
+    }
+
+    async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
+        let id = &params.collection_id;
+        let found = self
+            .0
+            .open(&context.agent, id, CollectionKind::Datastore, Level::Write)
+            .await?;
+        let deleted = match (params.ids, params.filter) {
+            (Some(ids), None) => self.0.store.remove_rows(found.id, ids).await,
+            (None, Some(filter)) => {
+                let filter = Filter::parse(&filter);
+                let filter = filter.map_err(|e| ToolError::parameter("filter", e.to_string()))?;
+                self.0.store.remove_passing(found.id, &filter).await
+            }
+            _ => return Err(ToolError::parameter("ids", "give either ids or filter")),
+        };
+        let deleted = deleted.map_err(|e| failure(&e))?;
+        Outcome::of(&Output { deleted })
+    }
+}

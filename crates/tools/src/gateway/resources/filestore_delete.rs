@@ -1,0 +1,63 @@
+//! `filestore_delete`
+
+use manyhands_core::{CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTool};
+use manyhands_host::artifacts::failure;
+use manyhands_store::{CollectionKind, Level};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Resources;
+
+/// Remove a file of a filestore.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Params {
+    /// Which one: its collectionId.
+    #[schemars(length(min = 1))]
+    collection_id: String,
+    /// Its path.
+    #[schemars(length(min = 1))]
+    path: String,
+}
+
+/// What was removed.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Output {
+    /// The path.
+    path: String,
+    /// That it is gone.
+    deleted: bool,
+}
+
+pub(super) struct FilestoreDelete(pub(super) Resources);
+
+impl TypedTool for FilestoreDelete {
+    type Params = Params;
+    type Output = Output;
+
+    fn spec(&self) -> ToolSpec {
+        super::spec("filestore_delete")
+            .effects(Effects::WRITES)
+            .frees()
+    }
+
+    async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
+        let id = &params.collection_id;
+        let found = self
+            .0
+            .open(&context.agent, id, CollectionKind::Filestore, Level::Write)
+            .await?;
+        let removed = self.0.store.remove_file(found.id, &params.path).await;
+        if !removed.map_err(|e| failure(&e))? {
+            let shown: String = params.path.chars().take(100).collect();
+            return Err(ToolError::not_found(format!(
+                "the file {shown} does not exist"
+            )));
+        }
+        Outcome::of(&Output {
+            path: params.path,
+            deleted: true,
+        })
+    }
+}

@@ -1,0 +1,87 @@
+//! `filestore_list`
+
+use manyhands_core::{CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTool};
+use manyhands_host::artifacts::failure;
+use manyhands_store::{CollectionKind, Level};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Resources;
+
+/// One file.
+#[derive(Serialize, JsonSchema)]
+pub struct File {
+    /// Its path.
+    path: String,
+    /// Its size in bytes.
+    size: u64,
+    /// Its SHA-256, in hexadecimal.
+    sha256: String,
+    /// When it was last written, RFC 3339.
+    updated: String,
+}
+
+/// List the files of a filestore, in the order of their paths.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Params {
+    /// Which one: its collectionId.
+    #[schemars(length(min = 1))]
+    collection_id: String,
+    /// Only paths that begin like this, such as "reports/".
+    prefix: Option<String>,
+    /// How many files at most. Default 100.
+    #[schemars(range(min = 1, max = 1000))]
+    limit: Option<u32>,
+    /// How many files to pass over. Default 0.
+    offset: Option<u32>,
+}
+
+/// The files.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Output {
+    /// The files.
+    files: Vec<File>,
+    /// Whether there are more.
+    has_more: bool,
+}
+
+pub(super) struct FilestoreList(pub(super) Resources);
+
+impl TypedTool for FilestoreList {
+    type Params = Params;
+    type Output = Output;
+
+    fn spec(&self) -> ToolSpec {
+        super::spec("filestore_list").effects(Effects::READS)
+    }
+
+    async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
+        let id = &params.collection_id;
+        let found = self
+            .0
+            .open(&context.agent, id, CollectionKind::Filestore, Level::Read)
+            .await?;
+        let prefix = params.prefix.unwrap_or_default();
+        let (limit, offset) = (params.limit.unwrap_or(100), params.offset.unwrap_or(0));
+        let listed = self
+            .0
+            .store
+            .files(found.id, &prefix, limit + 1, offset)
+            .await;
+        let mut files = listed.map_err(|e| failure(&e))?;
+        let has_more = files.len() > limit as usize;
+        files.truncate(limit as usize);
+        let files = files.into_iter().map(|file| File {
+            path: file.path,
+            size: file.size,
+            sha256: file.sha256,
+            updated: file.updated.rfc3339(),
+        });
+        Outcome::of(&Output {
+            files: files.collect(),
+            has_more,
+        })
+    }
+}

@@ -1,0 +1,84 @@
+//! `knowledge_list`
+
+use manyhands_core::{CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTool};
+use manyhands_host::artifacts::failure;
+use manyhands_store::{CollectionKind, Level};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Resources;
+
+/// One document.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Listed {
+    /// Its id.
+    document_id: String,
+    /// Its title.
+    title: String,
+    /// Where it comes from.
+    source: String,
+    /// How many bytes its text has.
+    size: u64,
+    /// When it was last added, RFC 3339.
+    updated: String,
+}
+
+/// List the documents of a knowledge base, in the order of their titles.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Params {
+    /// Which one: its collectionId.
+    #[schemars(length(min = 1))]
+    collection_id: String,
+    /// How many documents at most. Default 100.
+    #[schemars(range(min = 1, max = 1000))]
+    limit: Option<u32>,
+    /// How many documents to pass over. Default 0.
+    offset: Option<u32>,
+}
+
+/// The documents.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Output {
+    /// The documents.
+    documents: Vec<Listed>,
+    /// Whether there are more.
+    has_more: bool,
+}
+
+pub(super) struct KnowledgeList(pub(super) Resources);
+
+impl TypedTool for KnowledgeList {
+    type Params = Params;
+    type Output = Output;
+
+    fn spec(&self) -> ToolSpec {
+        super::spec("knowledge_list").effects(Effects::READS)
+    }
+
+    async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
+        let id = &params.collection_id;
+        let found = self
+            .0
+            .open(&context.agent, id, CollectionKind::Knowledge, Level::Read)
+            .await?;
+        let (limit, offset) = (params.limit.unwrap_or(100), params.offset.unwrap_or(0));
+        let listed = self.0.store.documents(found.id, limit + 1, offset).await;
+        let mut documents = listed.map_err(|e| failure(&e))?;
+        let has_more = documents.len() > limit as usize;
+        documents.truncate(limit as usize);
+        let documents = documents.into_iter().map(|one| Listed {
+            document_id: one.id,
+            title: one.title,
+            source: one.source,
+            size: one.size,
+            updated: one.updated.rfc3339(),
+        });
+        Outcome::of(&Output {
+            documents: documents.collect(),
+            has_more,
+        })
+    }
+}

@@ -1,0 +1,67 @@
+//! `knowledge_remove`
+
+use manyhands_core::{CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTool};
+use manyhands_host::artifacts::failure;
+use manyhands_store::{CollectionKind, Level};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Resources;
+
+/// Remove a document of a knowledge base.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Params {
+    /// Which one: its collectionId.
+    #[schemars(length(min = 1))]
+    collection_id: String,
+    /// Which document.
+    #[schemars(length(min = 1))]
+    document_id: String,
+}
+
+/// What was removed.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Output {
+    /// Its id.
+    document_id: String,
+    /// That it is gone.
+    deleted: bool,
+}
+
+pub(super) struct KnowledgeRemove(pub(super) Resources);
+
+impl TypedTool for KnowledgeRemove {
+    type Params = Params;
+    type Output = Output;
+
+    fn spec(&self) -> ToolSpec {
+        super::spec("knowledge_remove")
+            .effects(Effects::WRITES)
+            .frees()
+    }
+
+    async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
+        let id = &params.collection_id;
+        let found = self
+            .0
+            .open(&context.agent, id, CollectionKind::Knowledge, Level::Write)
+            .await?;
+        let removed = self
+            .0
+            .store
+            .remove_document(found.id, &params.document_id)
+            .await;
+        if !removed.map_err(|e| failure(&e))? {
+            let shown: String = params.document_id.chars().take(128).collect();
+            return Err(ToolError::not_found(format!(
+                "there is no document {shown:?}"
+            )));
+        }
+        Outcome::of(&Output {
+            document_id: params.document_id,
+            deleted: true,
+        })
+    }
+}

@@ -1,0 +1,67 @@
+//! `resource_create`
+
+use manyhands_core::{CallContext, CollectionId, Effects, Outcome, ToolError, ToolSpec, TypedTool};
+use manyhands_host::artifacts::failure;
+use manyhands_store::{CollectionKind, Grant, Level, StoreError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Resources;
+
+/// Make a datastore, filestore, knowledge base or vault. You get admin: you may let other agents use it and remove it.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Params {
+    /// What it holds: datastore (rows of JSON), filestore (files), knowledge (documents to search in) or vault (secrets).
+    kind: CollectionKind,
+    /// Its name: 1-64 letters, digits, spaces, -, _ and . that no other of its kind has.
+    #[schemars(length(min = 1))]
+    name: String,
+    /// What it is for.
+    #[schemars(length(max = 1000))]
+    description: Option<String>,
+}
+
+/// What was made.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Output {
+    /// Its id.
+    collection_id: CollectionId,
+    /// What it holds.
+    kind: CollectionKind,
+    /// Its name.
+    name: String,
+}
+
+pub(super) struct ResourceCreate(pub(super) Resources);
+
+impl TypedTool for ResourceCreate {
+    type Params = Params;
+    type Output = Output;
+
+    fn spec(&self) -> ToolSpec {
+        super::spec("resource_create").effects(Effects::WRITES)
+    }
+
+    async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
+        let grants = [Grant {
+            agent: context.agent.clone(),
+            level: Level::Admin,
+        }];
+        let about = params.description.unwrap_or_default();
+        let made = self
+            .0
+            .store
+            .create(params.kind, &params.name, &about, &grants);
+        let made = made.await.map_err(|e| match e {
+            StoreError::Invalid { what } => ToolError::parameter("name", what),
+            other => failure(&other),
+        })?;
+        Outcome::of(&Output {
+            collection_id: made.id,
+            kind: made.kind,
+            name: made.name,
+        })
+    }
+}

@@ -1,0 +1,65 @@
+//! `resource_delete`
+
+use manyhands_core::{CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTool};
+use manyhands_host::artifacts::failure;
+use manyhands_store::Level;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Resources;
+
+/// Remove a resource of yours with everything it holds. Needs admin on it. This cannot be undone.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Params {
+    /// Which one: its collectionId.
+    #[schemars(length(min = 1))]
+    collection_id: String,
+    /// Its name, so that no other is removed by mistake.
+    name: String,
+}
+
+/// What was removed.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Output {
+    /// Its id.
+    collection_id: String,
+    /// How many rows, files, documents or secrets it held.
+    items: u64,
+}
+
+pub(super) struct ResourceDelete(pub(super) Resources);
+
+impl TypedTool for ResourceDelete {
+    type Params = Params;
+    type Output = Output;
+
+    fn spec(&self) -> ToolSpec {
+        super::spec("resource_delete")
+            .effects(Effects::WRITES)
+            .frees()
+    }
+
+    async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
+        let id = &params.collection_id;
+        let found = self.0.any(&context.agent, id, None).await?.0;
+        let found = self
+            .0
+            .open(&context.agent, id, found.kind, Level::Admin)
+            .await?;
+        if found.name != params.name {
+            let message = format!("must be {:?}, the name of the resource", found.name);
+            return Err(ToolError::parameter("name", message));
+        }
+        self.0
+            .store
+            .remove(found.id)
+            .await
+            .map_err(|e| failure(&e))?;
+        Outcome::of(&Output {
+            collection_id: params.collection_id,
+            items: found.items,
+        })
+    }
+}

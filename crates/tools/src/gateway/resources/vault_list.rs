@@ -1,0 +1,72 @@
+//! `vault_list`
+
+use manyhands_core::{CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTool};
+use manyhands_host::artifacts::failure;
+use manyhands_store::{CollectionKind, Level};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Resources;
+
+/// One secret.
+#[derive(Serialize, JsonSchema)]
+pub struct Entry {
+    /// Its name.
+    name: String,
+    /// What stands for it where secrets may be used.
+    reference: String,
+    /// The hosts it may be sent to.
+    hosts: Vec<String>,
+}
+
+/// List the secrets of a vault: their names, the hosts each may be sent to, and how to write them into a header. The values are never
+/// shown.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Params {
+    /// Which one: its collectionId.
+    #[schemars(length(min = 1))]
+    collection_id: String,
+}
+
+/// The secrets.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Output {
+    /// The name of the vault.
+    vault: String,
+    /// Its secrets.
+    secrets: Vec<Entry>,
+}
+
+pub(super) struct VaultList(pub(super) Resources);
+
+impl TypedTool for VaultList {
+    type Params = Params;
+    type Output = Output;
+
+    fn spec(&self) -> ToolSpec {
+        super::spec("vault_list").effects(Effects::READS)
+    }
+
+    async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
+        let id = &params.collection_id;
+        let found = self
+            .0
+            .open(&context.agent, id, CollectionKind::Vault, Level::Read)
+            .await?;
+        let entries = self.0.store.vault_entries(found.id).await;
+        let entries = entries
+            .map_err(|e| failure(&e))?
+            .into_iter()
+            .map(|entry| Entry {
+                reference: format!("{{{{vault:{}/{}}}}}", found.name, entry.name),
+                name: entry.name,
+                hosts: entry.hosts,
+            });
+        Outcome::of(&Output {
+            secrets: entries.collect(),
+            vault: found.name,
+        })
+    }
+}

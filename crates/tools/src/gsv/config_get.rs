@@ -1,0 +1,86 @@
+//! `gsv__ConfigGet`
+
+use manyhands_core::{CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTool};
+use manyhands_host::LiveSettings;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Inspect the gateway's configuration. Secrets are masked, with or without a path.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// Dotted path to one value (for example "session.dmScope", "channels.whatsapp.allowFrom"). Omit it for the whole
+    /// configuration.
+    path: Option<String>,
+}
+
+/// One value, or the whole configuration.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Output {
+    /// With a path.
+    One {
+        /// The path as it was asked for.
+        path: String,
+        /// What stands there.
+        value: Value,
+    },
+    /// Without a path.
+    All {
+        /// Everything, defaults included.
+        config: Value,
+    },
+}
+
+pub(super) struct ConfigGet(pub(super) LiveSettings);
+
+impl TypedTool for ConfigGet {
+    type Params = Params;
+    type Output = Output;
+
+    fn spec(&self) -> ToolSpec {
+        super::spec("gsv__ConfigGet")
+            .effects(Effects::READS)
+            .administers()
+    }
+
+    async fn run(&self, params: Params, _: &CallContext) -> Result<Outcome, ToolError> {
+        let output = match params.path.filter(|path| !path.is_empty()) {
+            Some(path) => Output::One {
+                value: self.value(&path)?,
+                path,
+            },
+            None => Output::All {
+                config: self.0.all(),
+            },
+        };
+        Outcome::of(&output)
+    }
+}
+
+impl ConfigGet {
+    /// The value at a path, as config.toml spells it or in camel case.
+    fn value(&self, path: &str) -> Result<Value, ToolError> {
+        self.0.get(path).or_else(|refused| {
+            let spelled = snake_case(path);
+            let spelled = match spelled.strip_prefix("session.") {
+                Some(rest) => format!("sessions.{rest}"),
+                None => spelled,
+            };
+            self.0.get(&spelled).map_err(|_| refused)
+        })
+    }
+}
+
+/// `dmScope` as `dm_scope`.
+fn snake_case(path: &str) -> String {
+    let mut spelled = String::with_capacity(path.len() + 4);
+    for letter in path.chars() {
+        if letter.is_ascii_uppercase() {
+            spelled.push('_');
+        }
+        spelled.push(letter.to_ascii_lowercase());
+    }
+    spelled
+}

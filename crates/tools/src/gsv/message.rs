@@ -1,0 +1,107 @@
+//! `gsv__Message`
+
+use manyhands_core::{CallContext, Effects, Outcome, PeerKind, ToolError, ToolSpec, TypedTool};
+use manyhands_messaging::{Address, Chats, WAIT};
+use manyhands_store::OutboxState;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Send a message to a channel or user. Without a target it goes to the last active chat of the current session. What cannot be
+/// delivered at once is kept and tried again; `state` says how far it is.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Params {
+    /// Message text to send, as Markdown.
+    #[schemars(length(min = 1, max = 100_000))]
+    text: String,
+    /// Channel to send to: "telegram", "slack", "line", "discord", "whatsapp" or the name of a bridge. Defaults to the user's current channel.
+    channel: Option<String>,
+    /// Peer ID to send to (phone number, user ID, channel ID). Defaults to the user's current peer.
+    #[schemars(length(min = 1, max = 256))]
+    to: Option<String>,
+    /// Type of conversation: dm, group, channel or thread. Defaults to the current peer kind, or "dm" if unknown.
+    peer_kind: Option<PeerKind>,
+    /// Account ID for multi-account channels. Defaults to the current account.
+    #[schemars(length(min = 1, max = 64))]
+    account_id: Option<String>,
+    /// Message ID to reply to.
+    #[schemars(length(min = 1, max = 256))]
+    reply_to_id: Option<String>,
+}
+
+/// What became of the message.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Output {
+    /// Whether it arrived.
+    sent: bool,
+    /// `sent`, `pending` or `sending` while it is on its way, or `unknown` when it may have arrived or not.
+    state: OutboxState,
+    /// The channel.
+    channel: String,
+    /// The account it was sent by.
+    account_id: String,
+    /// The peer.
+    to: String,
+    /// What kind of conversation that is.
+    peer_kind: PeerKind,
+    /// The platform's id of the message, once it arrived.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message_id: Option<String>,
+    /// Its id in the outbox, by which the owner finds it.
+    outbox_id: String,
+}
+
+pub(super) struct Message(pub(super) Chats);
+
+impl TypedTool for Message {
+    type Params = Params;
+    type Output = Output;
+
+    fn spec(&self) -> ToolSpec {
+        super::spec("gsv__Message").effects(Effects::SENDS.and(Effects::LEAVES))
+    }
+
+    async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
+        let session = context.lineage.last().map(String::as_str);
+        let place = self
+            .0
+            .find(Address {
+                channel: params.channel.as_deref(),
+                to: params.to.as_deref(),
+                kind: params.peer_kind,
+                account: params.account_id.as_deref(),
+                session,
+                here: context.place.as_deref(),
+            })
+            .await?;
+        let place = place.ok_or_else(|| {
+            let message = "must be named: nobody has written to this session from a chat yet";
+            ToolError::parameter("to", message).hint("name channel and to")
+        })?;
+        let key = format!("message:{}", context.call);
+        let reply_to = params.reply_to_id.as_deref();
+        let told = self
+            .0
+            .tell(&place, &params.text, reply_to, &key, session, WAIT)
+            .await?;
+        if told.state == OutboxState::Failed {
+            let why = told
+                .why
+                .unwrap_or_else(|| "the platform does not say why".to_owned());
+            let message = format!("the message was not delivered: {why}");
+            return Err(ToolError::new(manyhands_core::ErrorCode::Failed, message));
+        }
+        let output = Output {
+            sent: told.state == OutboxState::Sent,
+            state: told.state,
+            channel: place.channel,
+            account_id: place.account,
+            to: place.chat,
+            peer_kind: place.kind,
+            message_id: told.message,
+            outbox_id: told.id,
+        };
+        Ok(Outcome::of(&output)?.clean(true))
+    }
+}

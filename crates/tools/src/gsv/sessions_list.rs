@@ -1,0 +1,192 @@
+//! `gsv__SessionsList`
+
+use manyhands_agent::{Minds, SessionKey};
+use manyhands_agent_services::session_key;
+use manyhands_core::{
+    CallContext, Caller, Effects, Outcome, Timestamp, ToolError, ToolSpec, TypedTool,
+};
+use manyhands_store::SessionRecord;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::ground::MindGround;
+
+const DEFAULT_LIMIT: u32 = 20;
+/// How many are looked at in one go for somebody who may not see all.
+const PAGE: u32 = 500;
+/// The most characters of one message.
+const MAX_TEXT: usize = 2_000;
+
+/// List sessions with their metadata, the latest active first. Runs of scheduled jobs are left out unless `includeJobs` is true.
+/// Whoever is not the owner sees the sessions of its own token.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Params {
+    /// Maximum number of sessions to return. Default 20, maximum 100.
+    #[schemars(range(min = 1, max = 100))]
+    limit: Option<u32>,
+    /// Pagination offset. Default 0.
+    offset: Option<u32>,
+    /// Number of recent messages to include per session (0-20). Default 0 (none).
+    #[schemars(range(max = 20))]
+    message_limit: Option<u32>,
+    /// Also list the sessions of job runs. Default false.
+    include_jobs: Option<bool>,
+}
+
+/// Sessions.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Output {
+    /// The sessions.
+    sessions: Vec<Listed>,
+    /// How many there are in all, without those left out.
+    total: u64,
+    /// How many sessions of job runs were left out; `includeJobs` lists them.
+    #[serde(skip_serializing_if = "is_zero")]
+    jobs_left_out: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// A session.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Listed {
+    /// Its key.
+    session_key: String,
+    /// What the user calls it.
+    label: Option<String>,
+    /// When it was made, in milliseconds since 1970.
+    #[schemars(with = "i64")]
+    created_at: Timestamp,
+    /// When somebody last said something in it, in milliseconds since 1970.
+    #[schemars(with = "i64")]
+    last_active_at: Timestamp,
+    /// How many messages its model is shown.
+    message_count: u64,
+    /// The latest messages, oldest first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    messages: Option<Vec<Said>>,
+}
+
+/// A message.
+#[derive(Serialize, JsonSchema)]
+struct Said {
+    /// `user`, `assistant` or `tool`.
+    role: &'static str,
+    /// What was said; of very much the beginning.
+    text: String,
+}
+
+pub(super) struct SessionsList(pub(super) MindGround);
+
+impl TypedTool for SessionsList {
+    type Params = Params;
+    type Output = Output;
+
+    fn spec(&self) -> ToolSpec {
+        super::spec("gsv__SessionsList").effects(Effects::READS)
+    }
+
+    async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
+        let minds = self.0.minds()?;
+        let (limit, offset) = (
+            params.limit.unwrap_or(DEFAULT_LIMIT),
+            params.offset.unwrap_or(0),
+        );
+        let jobs = params.include_jobs.unwrap_or(false);
+        let (found, total, jobs_left_out) =
+            visible(minds, &context.caller, jobs, limit, offset).await?;
+        let said = params.message_limit.unwrap_or(0);
+        let mut sessions = Vec::with_capacity(found.len());
+        for session in found {
+            let messages = match said {
+                0 => None,
+                _ => recent(minds, &session, said).await?,
+            };
+            sessions.push(Listed {
+                message_count: minds.message_count(&session).await?,
+                session_key: session.key,
+                label: session.label,
+                created_at: session.created,
+                last_active_at: session.last_active,
+                messages,
+            });
+        }
+        // Keys, labels and times are the gateway's own; only messages may be others' words.
+        let output = Output {
+            sessions,
+            total,
+            jobs_left_out,
+        };
+        Ok(Outcome::of(&output)?.clean(said == 0))
+    }
+}
+
+async fn recent(
+    minds: &Minds,
+    session: &SessionRecord,
+    limit: u32,
+) -> Result<Option<Vec<Said>>, ToolError> {
+    let Ok(key) = session.key.parse::<SessionKey>() else {
+        return Ok(None);
+    };
+    let spoken = minds.recent(&key, limit).await?;
+    let said = spoken.into_iter().map(|spoken| Said {
+        role: spoken.role,
+        text: shortened(&spoken.text),
+    });
+    Ok(Some(said.collect()))
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(MAX_TEXT) {
+        Some((at, _)) => format!("{}\n[cut: {} bytes in all]", &text[..at], text.len()),
+        None => text.to_owned(),
+    }
+}
+
+/// The sessions that somebody may see, how many those are, and how many runs of jobs were left out.
+async fn visible(
+    minds: &Minds,
+    caller: &Caller,
+    jobs: bool,
+    limit: u32,
+    offset: u32,
+) -> Result<(Vec<SessionRecord>, u64, u64), ToolError> {
+    if caller.is_owner() {
+        if !jobs {
+            return minds.conversations(limit, offset).await;
+        }
+        let (found, total) = minds.list(None, limit, offset).await?;
+        return Ok((found, total, 0));
+    }
+    let (mut found, mut total, mut left_out, mut from) = (Vec::new(), 0, 0, 0);
+    loop {
+        let (page, _) = minds.list(None, PAGE, from).await?;
+        let more = page.len() == PAGE as usize;
+        from += PAGE;
+        for session in page {
+            let Ok(key) = session.key.parse::<SessionKey>() else {
+                continue;
+            };
+            if session_key(caller, key.agent(), key.as_str()).is_err() {
+                continue;
+            }
+            if key.is_job_run() && !jobs {
+                left_out += 1;
+                continue;
+            }
+            if total >= u64::from(offset) && found.len() < limit as usize {
+                found.push(session);
+            }
+            total += 1;
+        }
+        if !more {
+            return Ok((found, total, left_out));
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! `gsv__Transfer`
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use manyhands_core::{
+    CallContext, Catalogue, Effects, ErrorCode, Implied, Outcome, ToolError, ToolSpec, TypedTool,
+};
+use manyhands_node_registry::Nodes;
+use manyhands_node_registry::transfer::{End, Transfers};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// As long as it moves it may go on: a day.
+const DEADLINE: Duration = Duration::from_secs(24 * 3_600);
+
+/// Transfer a file between connected nodes and/or the workspace. Stays pending until the file is
+/// at its destination, whole and with the right SHA-256; until then nothing is seen there. A
+/// connection that breaks is waited for, and the transfer goes on where it was.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// Source endpoint. Format: {nodeId}:/path/to/file for a node filesystem path (`~/` is the home of its user), or
+    /// gsv:path/to/file for a path of your workspace. gsv:workspace/path is the same as gsv:path, unless a file stands at
+    /// `workspace/path` in your workspace.
+    #[schemars(length(min = 1))]
+    source: String,
+    /// Destination endpoint. Same format as source. Parent directories are created.
+    #[schemars(length(min = 1))]
+    destination: String,
+}
+
+/// What was transferred.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Output {
+    /// Echoed source endpoint.
+    source: String,
+    /// Echoed destination endpoint.
+    destination: String,
+    /// Total bytes transferred.
+    bytes_transferred: u64,
+    /// Detected MIME type of the transferred file (when available).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mime: Option<String>,
+    /// The SHA-256 of the file, where an end knows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sha256: Option<String>,
+    /// How often the transfer was taken up again after a connection broke.
+    #[serde(skip_serializing_if = "is_zero")]
+    resumed: u32,
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
+pub(super) struct Transfer {
+    pub(super) nodes: Arc<Nodes>,
+    pub(super) transfers: Transfers,
+}
+
+impl TypedTool for Transfer {
+    type Params = Params;
+    type Output = Output;
+
+    fn spec(&self) -> ToolSpec {
+        super::spec("gsv__Transfer")
+            .effects(Effects::READS.and(Effects::WRITES))
+            .deadline(DEADLINE)
+    }
+
+    fn canonical(&self, mut arguments: Value) -> Value {
+        for name in ["source", "destination"] {
+            if let Some(Value::String(end)) = arguments.get_mut(name)
+                && let Ok(parsed) = End::parse(name, end)
+            {
+                *end = parsed.canonical().to_string();
+            }
+        }
+        arguments
+    }
+
+    fn implies(&self, arguments: &Value, catalogue: &Catalogue) -> Vec<Implied> {
+        let end = |name: &str, way: Way| {
+            let end = End::parse(name, arguments.get(name)?.as_str()?).ok()?;
+            self.implied(&end, way, catalogue)
+        };
+        let ends = [
+            end("source", Way::Reading),
+            end("destination", Way::Writing),
+        ];
+        let mut all: Vec<Implied> = ends.into_iter().flatten().collect();
+        all.extend(self.other_reading(arguments, catalogue));
+        all
+    }
+
+    async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
+        let source = End::parse("source", &params.source)?;
+        let source = self.transfers.meant(source, &context.agent).await;
+        let destination = End::parse("destination", &params.destination)?;
+        let destination = self.transfers.meant(destination, &context.agent).await;
+        if source == destination {
+            return Err(ToolError::parameter("destination", "is the source itself"));
+        }
+        self.shares(&source, Way::Reading)?;
+        self.shares(&destination, Way::Writing)?;
+        let there = self.transfers.run(&source, &destination, context).await?;
+        Outcome::of(&Output {
+            source: params.source,
+            destination: params.destination,
+            bytes_transferred: there.bytes,
+            mime: there.mime,
+            sha256: there.sha256,
+            resumed: there.resumed,
+        })
+    }
+}
+
+impl Transfer {
+    /// What a call amounts to if `gsv:workspace/PATH` means `PATH`. Which it means is found out when it
+    /// runs, so that both readings have to be allowed: a rule for one path is not evaded by the other.
+    fn other_reading(&self, arguments: &Value, catalogue: &Catalogue) -> Vec<Implied> {
+        let mut other = arguments.clone();
+        let mut all = Vec::new();
+        for (name, way) in [("source", Way::Reading), ("destination", Way::Writing)] {
+            let end = arguments.get(name).and_then(Value::as_str);
+            let end = end.and_then(|end| End::parse(name, end).ok());
+            if let Some(below) = end.and_then(|end| end.without_workspace()) {
+                other[name] = json!(below.to_string());
+                all.extend(self.implied(&below, way, catalogue));
+            }
+        }
+        if !all.is_empty()
+            && let Some(tool) = catalogue.resolve("gsv__Transfer")
+        {
+            all.push(Implied {
+                tool: tool.clone(),
+                arguments: other,
+            });
+        }
+        all
+    }
+
+    /// The call that reading or writing one end amounts to.
+    fn implied(&self, end: &End, way: Way, catalogue: &Catalogue) -> Option<Implied> {
+        let (names, path): (Vec<String>, &str) = match (end, way) {
+            (End::Workspace { path }, Way::Reading) => (vec!["gsv__ReadFile".to_owned()], path),
+            (End::Workspace { path }, Way::Writing) => (vec!["gsv__WriteFile".to_owned()], path),
+            (End::Node { id, path }, way) => {
+                let node = self.nodes.find(id.as_str()).ok()?; // said when it runs
+                let names = match way {
+                    Way::Reading => node.readers(),
+                    Way::Writing => node.writers(),
+                };
+                (names.to_vec(), path)
+            }
+        };
+        let mut tools = names.iter().filter_map(|name| catalogue.resolve(name));
+        let tool = tools.next()?.clone();
+        let arguments = json!({ "path": path });
+        Some(Implied { tool, arguments })
+    }
+
+    /// Whether a node shares files in that direction at all.
+    fn shares(&self, end: &End, way: Way) -> Result<(), ToolError> {
+        let End::Node { id, .. } = end else {
+            return Ok(());
+        };
+        let node = self.nodes.find(id.as_str())?;
+        let (tools, done) = match way {
+            Way::Reading => (node.readers(), "read"),
+            Way::Writing => (node.writers(), "written"),
+        };
+        if !tools.is_empty() {
+            return Ok(());
+        }
+        let message = format!("node {id} does not let its files be {done}");
+        Err(ToolError::new(ErrorCode::Forbidden, message))
+    }
+}
+
+/// What is done to the file of an end.
+#[derive(Clone, Copy)]
+enum Way {
+    Reading,
+    Writing,
+}

@@ -1,0 +1,87 @@
+//! `tool::agent_send`
+
+use manyhands_core::{
+    AgentId, CallContext, Effects, ErrorCode, Outcome, RunsOn, ToolError, ToolSpec, TypedTool,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::ground::{MindGround, asker};
+
+/// The longest message, in bytes.
+const MAX_BYTES: usize = 100 * 1024;
+
+/// Send a message to another agent. It waits on disk until it is in the other's main session, where it stands as data from
+/// you. At most 100 KB, 1000 waiting for one agent, and 10 a minute between two agents, both directions together.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Params {
+    /// Sending agent's ID: your own.
+    #[schemars(length(min = 1))]
+    agent_id: String,
+    /// Receiving agent's ID.
+    #[schemars(length(min = 1))]
+    target_agent_id: String,
+    /// Message content (max 100KB).
+    #[schemars(length(min = 1))]
+    message: String,
+}
+
+/// That it was taken.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Output {
+    /// Confirmation of message queuing.
+    sent: bool,
+    /// The recipient agent ID.
+    #[schemars(with = "String")]
+    target_agent_id: AgentId,
+}
+
+pub(super) struct AgentSend(pub(super) MindGround);
+
+impl TypedTool for AgentSend {
+    type Params = Params;
+    type Output = Output;
+
+    fn spec(&self) -> ToolSpec {
+        super::spec("tool::agent_send")
+            .effects(Effects::SENDS)
+            .runs_on(RunsOn::Gateway)
+    }
+
+    async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
+        let own = &context.agent;
+        if params.agent_id != own.as_str() {
+            let message =
+                format!("agentId must be your own, {own}: nobody sends in another's name");
+            return Err(ToolError::new(ErrorCode::Forbidden, message));
+        }
+        if params.message.len() > MAX_BYTES {
+            let size = params.message.len();
+            let message = format!("the message has {size} bytes, and may have {MAX_BYTES}");
+            return Err(ToolError::new(ErrorCode::TooLarge, message)
+                .hint("write it to a file and send where that is"));
+        }
+        let target: AgentId =
+            params
+                .target_agent_id
+                .parse()
+                .map_err(|e: manyhands_core::InvalidName| {
+                    ToolError::parameter("targetAgentId", e.to_string())
+                })?;
+        if target == *own {
+            return Err(ToolError::parameter("targetAgentId", "is yourself"));
+        }
+        self.0.minds()?.agent(&target)?;
+        let origin = asker(context);
+        let post = &self.0.post;
+        post.send(&origin, own.clone(), target.clone(), params.message)
+            .await?;
+        let output = Output {
+            sent: true,
+            target_agent_id: target,
+        };
+        Ok(Outcome::of(&output)?.clean(true))
+    }
+}

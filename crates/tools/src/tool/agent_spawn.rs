@@ -1,0 +1,279 @@
+//! `tool::agent_spawn`
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use manyhands_agent::template::{self, Template};
+use manyhands_agent::{End, Input, Minds, SessionKey};
+use manyhands_agent_services::Child;
+use manyhands_core::{
+    AgentId, CallContext, Effects, ErrorCode, Outcome, RunsOn, Taint, ToolError, ToolSpec,
+    TypedTool,
+};
+use manyhands_host::workspace::{Author, Found};
+use manyhands_store::StoreError;
+use object_store::ObjectStoreExt as _;
+use object_store::path::Path as Key;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::ground::{MindGround, principal};
+
+/// How deep agents that agents made may stand.
+const MAX_DEPTH: u32 = 5;
+/// How many living children an agent may have.
+const MAX_CHILDREN: usize = 20;
+/// How many agents that agents made there may be in all.
+const MAX_AGENTS: usize = 10_000;
+/// Where templates are, in a workspace and beside the workspaces.
+const FOLDER: &str = "templates";
+/// How long its first answer may take.
+const DEADLINE: Duration = Duration::from_secs(3_600);
+
+/// Make an agent from a template, give it a first message, and wait for its answer. A template is a file:
+/// `templates/NAME.md` of your workspace, else of the folder `blobs/templates/` of the gateway, else one that is part of the program
+/// (coder, researcher, reviewer). Front matter (model, thinking, tools) and what the agent is told stand in it. The agent stays, with a
+/// workspace and a main session of its own; it has at most the tools you have, and what it spends is yours. Agents that agents
+/// made stand at most 5 deep, and each has at most 20 children to whom somebody spoke within a day.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Params {
+    /// Template identifier for the sub-agent type
+    #[schemars(length(min = 1))]
+    template: String,
+    /// Parent agent ID for tracking hierarchy: yourself when not given, or an agent that you or yours made.
+    parent_id: Option<String>,
+    /// Initial message to send to the spawned agent
+    #[schemars(length(min = 1))]
+    message: String,
+}
+
+/// The new agent.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Output {
+    /// The newly created agent's ID
+    #[schemars(with = "String")]
+    agent_id: AgentId,
+    /// The agent's response content
+    response: String,
+    /// Depth level in the agent hierarchy
+    depth: u32,
+}
+
+pub(super) struct AgentSpawn(pub(super) MindGround);
+
+impl TypedTool for AgentSpawn {
+    type Params = Params;
+    type Output = Output;
+
+    fn spec(&self) -> ToolSpec {
+        // What the agent does is judged call by call; this asks models and keeps records.
+        super::spec("tool::agent_spawn")
+            .effects(Effects::READS.and(Effects::WRITES).and(Effects::LEAVES))
+            .runs_on(RunsOn::Gateway)
+            .deadline(DEADLINE)
+            .waits()
+    }
+
+    async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
+        let minds = self.0.minds()?;
+        let child = self.make(minds, &params, context).await?;
+        let key = SessionKey::main(&child.id);
+        let _leash = minds.leash(&key);
+        let input = Input::text(params.message);
+        let mut asked = minds.ask(&key, input, &principal(context)).await?;
+        let mut ignore = |_: &_| {};
+        let answer = tokio::select! {
+            answer = asked.answer(&mut ignore) => answer?,
+            () = context.cancel.cancelled() => {
+                let message = format!("{} was stopped with its caller", child.id);
+                return Err(ToolError::new(ErrorCode::Cancelled, message));
+            }
+        };
+        let failed = match answer.end {
+            End::Said(response) => {
+                let output = Output {
+                    agent_id: child.id,
+                    response,
+                    depth: child.depth,
+                };
+                return Ok(Outcome::of(&output)?.tainted_by(answer.tainted));
+            }
+            End::Failed(error) => format!("{} gave no answer: {error}", child.id),
+            End::Stopped => format!("{} gave no answer: somebody stopped it", child.id),
+        };
+        Err(ToolError {
+            details: Some(json!({ "agentId": child.id, "depth": child.depth })),
+            ..ToolError::new(ErrorCode::Failed, failed)
+        })
+    }
+}
+
+impl AgentSpawn {
+    /// The new agent, on record when this returns.
+    async fn make(
+        &self,
+        minds: &Minds,
+        params: &Params,
+        context: &CallContext,
+    ) -> Result<Child, ToolError> {
+        let kin = &self.0.post.kin;
+        let parent = self.parent(params.parent_id.as_deref(), context)?;
+        let (above, root) = kin.place(&parent);
+        let depth = above + 1;
+        if depth > MAX_DEPTH {
+            let message =
+                format!("{parent} stands {above} deep already, and deeper none may stand");
+            return Err(ToolError::new(ErrorCode::Forbidden, message)
+                .hint("do it yourself, or say in your answer what is left to do"));
+        }
+        let (template, taint) = self.template(&params.template, context).await?;
+        let author = Author::of(context).copying(&taint);
+        let Template {
+            model,
+            thinking,
+            tools,
+            prompt,
+        } = template;
+        let tools = minds.tools_for_child(&parent, &tools, context).await?;
+        let _making = kin.making().await;
+        let now = self.0.post.clock.now();
+        if kin.living(minds, &parent, now).await >= MAX_CHILDREN {
+            let message = format!("{parent} has {MAX_CHILDREN} living children already");
+            return Err(ToolError::new(ErrorCode::BudgetExceeded, message)
+                .hint("send one of them a message instead; one to whom nobody spoke for a day no longer counts"));
+        }
+        if kin.names().len() >= MAX_AGENTS {
+            let message = format!("agents made {MAX_AGENTS} agents already");
+            return Err(ToolError::new(ErrorCode::BudgetExceeded, message)
+                .hint("the owner can remove old ones from blobs/kin and restart the gateway"));
+        }
+        let of_parent = minds.agent(&parent)?;
+        let [a, b, c, d] = self.0.ids.random::<4>();
+        let id = format!("{}-{a:02x}{b:02x}{c:02x}{d:02x}", params.template);
+        let child = Child {
+            id: id.parse().map_err(|e: manyhands_core::InvalidName| {
+                ToolError::parameter("template", e.to_string())
+            })?,
+            parent,
+            root,
+            depth,
+            template: params.template.clone(),
+            model: model.or(of_parent.model),
+            thinking: thinking.or(of_parent.thinking),
+            tools,
+            prompt,
+            created: now,
+        };
+        let unsaved = |e: StoreError| {
+            let message = format!("failed to store the agent: {e}");
+            ToolError::new(ErrorCode::Unavailable, message)
+        };
+        kin.mark(&child.id, &author, now).await.map_err(unsaved)?;
+        kin.add(child.clone()).await.map_err(unsaved)?;
+        Ok(child)
+    }
+
+    /// Whose child it is to be: the caller's, or that of an agent it made.
+    fn parent(&self, named: Option<&str>, context: &CallContext) -> Result<AgentId, ToolError> {
+        let own = &context.agent;
+        let Some(named) = named else {
+            return Ok(own.clone());
+        };
+        let parent: AgentId = named.parse().map_err(|e: manyhands_core::InvalidName| {
+            ToolError::parameter("parentId", e.to_string())
+        })?;
+        if self.0.post.kin.is_within(&parent, own) {
+            return Ok(parent);
+        }
+        let message = format!(
+            "parentId must be your own, {own}, or an agent that you made: {parent} is neither"
+        );
+        Err(ToolError::new(ErrorCode::Forbidden, message))
+    }
+
+    async fn template(
+        &self,
+        name: &str,
+        context: &CallContext,
+    ) -> Result<(Template, Taint), ToolError> {
+        let legal = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-' || c == b'_';
+        if name.len() > 48 || name.starts_with(['-', '_']) || !name.bytes().all(legal) {
+            let message = "must be 1-48 of a-z, 0-9, - and _, starting with a letter or digit";
+            return Err(ToolError::parameter("template", message));
+        }
+        let path = format!("{FOLDER}/{name}.md");
+        let own = self.0.workspace.find(&context.agent, &path).await;
+        let (text, taint) = match own {
+            Ok(Found::File(file)) => (Some(file.text), file.taint),
+            _ => (self.shared(&path).await?, Taint::NONE),
+        };
+        let built_in = template::BUILT_IN.iter().find(|(known, _)| *known == name);
+        let Some(text) = text.or_else(|| built_in.map(|(_, text)| (*text).to_owned())) else {
+            let there = self.names(&context.agent).await;
+            return Err(ToolError::not_found(format!(
+                "there is no template {name}; there are {}",
+                there.into_iter().collect::<Vec<_>>().join(", ")
+            ))
+            .hint(format!("write {path} with gsv__WriteFile to make one")));
+        };
+        let parsed = template::parse(&text).map_err(|why| {
+            ToolError::new(
+                ErrorCode::Failed,
+                format!("the template {name} cannot be used: {why}"),
+            )
+        })?;
+        Ok((parsed, taint))
+    }
+
+    /// A file that all agents share.
+    async fn shared(&self, path: &str) -> Result<Option<String>, ToolError> {
+        let failed =
+            |e: object_store::Error| ToolError::new(ErrorCode::Unavailable, format!("{path}: {e}"));
+        let blobs = self.0.blobs.scoped(&Key::from(FOLDER)).map_err(failed)?;
+        match blobs.get(&Key::from(path)).await {
+            Ok(found) => {
+                let bytes = found.bytes().await.map_err(failed)?;
+                Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+            }
+            Err(object_store::Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    /// The templates there are.
+    async fn names(&self, agent: &AgentId) -> BTreeSet<String> {
+        let mut files: Vec<String> = Vec::new();
+        if let Ok(Found::Directory { files: own, .. }) =
+            self.0.workspace.find(agent, &format!("{FOLDER}/")).await
+        {
+            files.extend(own);
+        }
+        let shared = Key::from(FOLDER);
+        if let Ok(blobs) = self.0.blobs.scoped(&shared)
+            && let Ok(listed) = blobs.list_with_delimiter(Some(&shared)).await
+        {
+            files.extend(
+                listed
+                    .objects
+                    .iter()
+                    .map(|object| object.location.to_string()),
+            );
+        }
+        let name = |file: &String| {
+            let last = file.rsplit('/').next().unwrap_or_default();
+            last.strip_suffix(".md").map(str::to_owned)
+        };
+        let built_in = template::BUILT_IN
+            .iter()
+            .map(|(name, _)| (*name).to_owned());
+        files
+            .iter()
+            .filter_map(name)
+            .chain(built_in)
+            .take(200)
+            .collect()
+    }
+}

@@ -1,0 +1,78 @@
+//! `tool::web_search`
+
+use std::time::Duration;
+
+use manyhands_core::{CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTool};
+use manyhands_host::web::{MAX_RESULTS, SearchHit, Web};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::ceiling::{Ceilings, Lowered};
+
+/// Search the web with Tavily, Brave, SearXNG or DuckDuckGo: the first configured one that answers, or only the one you name.
+/// DuckDuckGo is used when no other is configured. A provider that shows a wall instead of results failed: the next configured
+/// one is tried, and if none answers that is an error, not an empty list.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Params {
+    /// Search query string.
+    #[schemars(length(min = 1, max = 2000))]
+    query: String,
+    /// Search provider: "tavily", "brave", "searxng" or "duckduckgo".
+    provider: Option<String>,
+    /// Maximum number of results. Default 5, at most 20: more is lowered to 20.
+    #[schemars(range(min = 1))]
+    max_results: Option<u32>,
+}
+
+/// What was found.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// Results, best first.
+    results: Vec<SearchHit>,
+    /// The provider that served the results.
+    provider: String,
+    /// Requested values that a limit lowered.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    lowered: Vec<Lowered>,
+}
+
+pub(super) struct WebSearch(pub(super) Web);
+
+impl TypedTool for WebSearch {
+    type Params = Params;
+    type Output = Output;
+
+    fn spec(&self) -> ToolSpec {
+        super::spec("tool::web_search")
+            .effects(Effects::READS.and(Effects::LEAVES))
+            .deadline(Duration::from_secs(660))
+    }
+
+    async fn run(&self, params: Params, _: &CallContext) -> Result<Outcome, ToolError> {
+        let mut ceilings = Ceilings::default();
+        let requested = params.max_results.map(u64::from);
+        let most = ceilings.at_most(
+            "maxResults",
+            requested,
+            MAX_RESULTS,
+            "the most a search returns",
+        );
+        let max_results = requested.and_then(|_| u32::try_from(most).ok());
+        let (provider, results) = self
+            .0
+            .search(
+                &params.query,
+                "query",
+                params.provider.as_deref(),
+                max_results,
+            )
+            .await?;
+        let lowered = ceilings.into_lowered();
+        Outcome::of(&Output {
+            results,
+            provider,
+            lowered,
+        })
+    }
+}

@@ -1,0 +1,461 @@
+//! What an agent of `acp.agents` asks of this house, and how it is answered: files through the jail,
+//! commands in the sandbox, questions along the path.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use manyhands_acp::{CommandLine, Desk, Exited, News, Permit, Question, Screen, Terminal};
+use manyhands_agent::What;
+use manyhands_config::{AcpAgent, AcpPermissions};
+use manyhands_core::{
+    ApprovalId, CallContext, CallRequest, Progress, Step, Taint, ToolError, Witness,
+};
+use manyhands_guard::{Exit, Limits, Stdin};
+use manyhands_hands::files::{Mode, read_text, write_text};
+use manyhands_hands::shell::{Job, Started, Terms, find_program};
+use manyhands_host::machine::{
+    Host, Place, SEARCH_PATH, Syntax, blocking, file_failure, jail_failure,
+};
+use serde_json::json;
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::sync::watch;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::command;
+use super::spawn::Observe;
+use crate::ground::MindGround;
+
+/// The largest file that is read or written for an agent.
+const MAX_FILE: u64 = 4 * 1024 * 1024;
+/// How much of a terminal's output is kept, unless the agent wants less.
+const MAX_SCREEN: usize = 1024 * 1024;
+/// How much of an agent's errors is kept.
+const MAX_WORDS: usize = 4 * 1024;
+/// How long pipes may stay open after a command is gone.
+const LAST_WORDS: Duration = Duration::from_millis(250);
+
+/// Who answers one agent.
+pub(super) struct AcpDesk {
+    name: String,
+    permissions: AcpPermissions,
+    place: Place,
+    host: Host,
+    minds: MindGround,
+    observe: Observe,
+    context: CallContext,
+    cancel: CancellationToken,
+    told: Arc<AtomicU64>,
+}
+
+impl AcpDesk {
+    pub(super) fn new(
+        name: &str,
+        agent: &AcpAgent,
+        place: Place,
+        (host, minds): (Host, MindGround),
+        observe: Observe,
+        (context, cancel): (CallContext, CancellationToken),
+    ) -> Self {
+        Self {
+            name: name.to_owned(),
+            permissions: agent.permissions,
+            place,
+            host,
+            minds,
+            observe,
+            context,
+            cancel,
+            told: Arc::default(),
+        }
+    }
+
+    /// Tells whoever made the call.
+    pub(super) fn tell(&self, message: String) {
+        tell(&self.context, &self.told, message);
+    }
+
+    /// Asks the owner's rules, and the owner where they say so.
+    async fn permitted(&self, question: &Question) -> Result<(), ToolError> {
+        let arguments = json!({
+            "agent": self.name,
+            "title": question.title,
+            "kind": question.kind,
+            "input": question.input,
+        });
+        let minutes = self.host.settings().limits.approval_minutes;
+        let mut request = CallRequest::new("acp_permit", arguments, self.context.caller.clone());
+        request.agent = self.context.agent.clone();
+        request.approval_wait = Duration::from_secs(u64::from(minutes) * 60);
+        request.lineage = self.context.lineage.clone();
+        // What the agent asks is text from outside, unless its owner vouches for it.
+        request.taint = match self.permissions {
+            AcpPermissions::Allow => self.context.taint.clone(),
+            AcpPermissions::Ask | AcpPermissions::Deny => {
+                let agent = Taint::by(format!("acp:{}", self.name));
+                self.context.taint.clone().or(&agent)
+            }
+        };
+        request.witness = Some(Arc::new(Crier {
+            context: self.context.clone(),
+            told: self.told.clone(),
+            about: format!(
+                "{} wants to {}: {}",
+                self.name, question.kind, question.title
+            ),
+        }));
+        let path = self.minds.minds()?.path();
+        path.invoke(request).await.map(drop)
+    }
+
+    /// A file below the agent's folder.
+    fn file(&self, path: PathBuf) -> Result<Place, String> {
+        let root = &self.place.root;
+        let path = root.locate(&path.to_string_lossy());
+        Ok(Place {
+            root: root.clone(),
+            path: path.map_err(|e| e.to_string())?,
+        })
+    }
+}
+
+fn tell(context: &CallContext, told: &AtomicU64, message: String) {
+    context.progress.tell(Step {
+        done: told.fetch_add(1, Ordering::Relaxed) + 1,
+        total: None,
+        message: Some(message),
+    });
+}
+
+/// Tells that a question waits, and where it is answered.
+#[derive(Debug)]
+struct Crier {
+    context: CallContext,
+    told: Arc<AtomicU64>,
+    about: String,
+}
+
+#[async_trait]
+impl Witness for Crier {
+    async fn waits(&self, approval: ApprovalId) {
+        let message = format!(
+            "{}; `manyhands approvals approve {approval}` lets it",
+            self.about
+        );
+        tell(&self.context, &self.told, message);
+    }
+
+    async fn starts(&self) -> Result<(), ToolError> {
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Desk for AcpDesk {
+    fn news(&self, news: News) {
+        let what = match news {
+            News::ToolStarted { title, kind, input } => What::ToolStarted {
+                call_id: String::new(),
+                tool: kind.to_owned(),
+                arguments: match input.is_object() {
+                    true => input,
+                    false => json!({ "cmd": title }),
+                },
+                call: None,
+            },
+            News::ToolDone {
+                title, ok, took, ..
+            } => What::ToolDone {
+                call_id: String::new(),
+                tool: title,
+                ok,
+                shown: String::new(),
+                took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+                call: None,
+            },
+        };
+        if let Some(message) = self.observe.told(&what) {
+            self.tell(message);
+        }
+    }
+
+    async fn permit(&self, question: Question) -> Permit {
+        if self.permissions == AcpPermissions::Deny {
+            self.tell(format!("refused, as acp.agents says: {}", question.title));
+            return Permit::Deny;
+        }
+        match self.permitted(&question).await {
+            Ok(()) => {
+                self.tell(format!("allowed: {}", question.title));
+                Permit::Allow
+            }
+            Err(error) => {
+                self.tell(format!("refused: {}: {}", question.title, error.message));
+                Permit::Deny
+            }
+        }
+    }
+
+    async fn read(&self, path: PathBuf) -> Result<String, String> {
+        let place = self.file(path)?;
+        let read = blocking(move || {
+            let text = read_text(place.root.jail(), &place.path, MAX_FILE);
+            text.map_err(|e| file_failure(&e, &place.shown()))
+        });
+        let file = read.await.map_err(|e| e.message)?;
+        match file.truncated {
+            true => Err(format!("files of more than {MAX_FILE} bytes are not read")),
+            false => Ok(file.text),
+        }
+    }
+
+    async fn write(&self, path: PathBuf, content: String) -> Result<(), String> {
+        if content.len() as u64 > MAX_FILE {
+            return Err(format!(
+                "files of more than {MAX_FILE} bytes are not written"
+            ));
+        }
+        let place = self.file(path)?;
+        let write = blocking(move || {
+            let jail = place.root.jail();
+            let written = write_text(jail, &place.path, &content, Mode::Overwrite, MAX_FILE);
+            written.map_err(|e| jail_failure(&e, &place.shown()))
+        });
+        write.await.map(drop).map_err(|e| e.message)
+    }
+
+    async fn run(&self, line: CommandLine) -> Result<Arc<dyn Terminal>, String> {
+        let all = self.host.settings();
+        let settings = &all.tools.bash;
+        let setting = "tools.bash.deny_paths";
+        let whole = std::iter::once(&line.command).chain(&line.args);
+        let whole: Vec<&str> = whole.map(String::as_str).collect();
+        command::check(
+            &whole.join(" "),
+            &settings.deny_paths,
+            setting,
+            !all.auth_profiles.is_empty(),
+        )
+        .map_err(|e| e.message)?;
+        let place = match line.cwd {
+            Some(path) => self.file(path)?,
+            None => self.place.clone(),
+        };
+        let shown = PathBuf::from(place.shown());
+        let cwd = blocking(move || {
+            let folder = place.root.sub(&place.path);
+            folder.map_err(|e| jail_failure(&e, &place.shown()))
+        });
+        let shell = find_program("bash", SEARCH_PATH).map_err(|e| format!("bash {e}"))?;
+        let mut args = vec!["--noprofile".into(), "--norc".into(), "-c".into()];
+        if line.args.is_empty() {
+            args.push(self.host.expand_aliases(&line.command, Syntax::Bash).into());
+        } else {
+            // A program and its arguments, exactly.
+            args.push("\"$0\" \"$@\"".into());
+            args.push(line.command.into());
+            args.extend(line.args.into_iter().map(Into::into));
+        }
+        let mut env = command::environment(&self.host, &settings.injected_env_vars);
+        env.insert("PATH".to_owned(), SEARCH_PATH.to_owned());
+        env.extend(variables(line.env)?);
+        let kept = line.output_bytes.map_or(MAX_SCREEN, |bytes| {
+            usize::try_from(bytes).unwrap_or(MAX_SCREEN).min(MAX_SCREEN)
+        });
+        let job = Job {
+            program: shell,
+            args,
+            cwd: cwd.await.map_err(|e| e.message)?,
+            cwd_shown: shown,
+            env,
+            writable: vec![self.place.root.jail().clone()],
+            readable: Vec::new(),
+            network: self.context.network,
+            timeout: super::acp_spawn::DEADLINE,
+            max_stdout: 0,
+            max_stderr: 0,
+            max_kept: 0,
+            progress: Progress::default(),
+        };
+        let terms = Terms {
+            stdin: Stdin::None,
+            home: None,
+            sandbox: Some(Limits::default()),
+        };
+        let stop = self.cancel.child_token();
+        let started = self.host.start(&job, terms, &stop).map_err(|e| e.message)?;
+        Ok(Shell::of(started, kept, stop))
+    }
+}
+
+/// Variables that can be set; those of the house are its own.
+fn variables(named: Vec<(String, String)>) -> Result<BTreeMap<String, String>, String> {
+    let legal = |name: &str| !name.is_empty() && !name.contains(['=', '\0']);
+    match named
+        .iter()
+        .find(|(name, value)| !legal(name) || value.contains('\0'))
+    {
+        Some((name, _)) => Err(format!("{name:?} cannot be set")),
+        None => Ok(named.into_iter().collect()),
+    }
+}
+
+/// A command that runs for an agent. Dropped, it is stopped.
+struct Shell {
+    shown: Arc<Mutex<Ring>>,
+    exited: watch::Receiver<Option<Exited>>,
+    stop: CancellationToken,
+    _stop_on_drop: DropGuard,
+}
+
+impl Shell {
+    fn of(mut started: Started, kept: usize, stop: CancellationToken) -> Arc<dyn Terminal> {
+        let shown = Arc::new(Mutex::new(Ring::new(kept)));
+        let (tell, exited) = watch::channel(None);
+        let (out, err) = (started.running.stdout.take(), started.running.stderr.take());
+        let ring = shown.clone();
+        tokio::spawn(async move {
+            let drained = async { tokio::join!(fill(out, &ring), fill(err, &ring)) };
+            let mut drained = std::pin::pin!(drained);
+            let early = tokio::select! {
+                ended = started.running.wait() => Some(ended),
+                _ = &mut drained => None,
+            };
+            let ended = match early {
+                Some(ended) => {
+                    let _ = tokio::time::timeout(LAST_WORDS, drained).await;
+                    ended
+                }
+                None => started.running.wait().await,
+            };
+            let how = match ended {
+                Ok((Exit::Code(code), _)) => Exited::Code(code),
+                Ok((Exit::Signal(name), _)) => Exited::Signal(name),
+                Err(lost) => Exited::Signal(lost.to_string()),
+            };
+            let _ = tell.send(Some(how)); // nobody may be looking any more
+        });
+        Arc::new(Self {
+            shown,
+            exited,
+            _stop_on_drop: stop.clone().drop_guard(),
+            stop,
+        })
+    }
+}
+
+#[async_trait]
+impl Terminal for Shell {
+    fn screen(&self) -> Screen {
+        // The end first: what was written before it is then all there.
+        let exited = self.exited.borrow().clone();
+        let ring = self.shown.lock().expect("no panic while held");
+        Screen {
+            text: ring.text(),
+            cut: ring.cut,
+            exited,
+        }
+    }
+
+    async fn exited(&self) -> Exited {
+        let mut exited = self.exited.clone();
+        let ended = exited.wait_for(Option::is_some).await;
+        let ended = ended.ok().and_then(|ended| ended.clone());
+        ended.unwrap_or_else(|| Exited::Signal("lost".to_owned()))
+    }
+
+    fn kill(&self) {
+        self.stop.cancel();
+    }
+}
+
+/// The end of what was written, so much of it.
+struct Ring {
+    bytes: VecDeque<u8>,
+    kept: usize,
+    cut: bool,
+}
+
+impl Ring {
+    fn new(kept: usize) -> Self {
+        Self {
+            bytes: VecDeque::new(),
+            kept,
+            cut: false,
+        }
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        let bytes = match bytes.len() > self.kept {
+            true => &bytes[bytes.len() - self.kept..],
+            false => bytes,
+        };
+        let over = (self.bytes.len() + bytes.len()).saturating_sub(self.kept);
+        self.cut |= over > 0;
+        self.bytes.drain(..over);
+        self.bytes.extend(bytes);
+    }
+
+    /// The text; a character that was cut in two is left out.
+    fn text(&self) -> String {
+        let (first, second) = self.bytes.as_slices();
+        let mut all = [first, second].concat();
+        if self.cut {
+            let rest = all.iter().take(3).take_while(|byte| **byte & 0xc0 == 0x80);
+            let rest = rest.count();
+            all.drain(..rest);
+        }
+        String::from_utf8_lossy(&all).into_owned()
+    }
+}
+
+async fn fill(stream: Option<impl AsyncRead + Unpin>, ring: &Mutex<Ring>) {
+    let Some(mut stream) = stream else { return };
+    let mut chunk = vec![0; 16 * 1024];
+    while let Ok(read @ 1..) = stream.read(&mut chunk).await {
+        ring.lock()
+            .expect("no panic while held")
+            .push(&chunk[..read]);
+    }
+}
+
+/// The end of what an agent wrote to its standard error.
+pub(super) async fn last_words(stream: Option<impl AsyncRead + Unpin>) -> String {
+    let ring = Mutex::new(Ring::new(MAX_WORDS));
+    fill(stream, &ring).await;
+    let ring = ring.into_inner().expect("no panic while held");
+    ring.text()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ring_keeps_the_end_between_characters() {
+        let mut ring = Ring::new(5);
+        ring.push(b"abc");
+        assert_eq!((ring.text().as_str(), ring.cut), ("abc", false));
+        ring.push("dü".as_bytes());
+        assert_eq!((ring.text().as_str(), ring.cut), ("bcdü", true));
+        ring.push(b"1234");
+        assert_eq!(ring.text(), "1234", "half of a character is no character");
+        ring.push(&[b'x'; 100]);
+        assert_eq!(ring.text(), "xxxxx");
+        let mut none = Ring::new(0);
+        none.push(b"x");
+        assert_eq!((none.text().as_str(), none.cut), ("", false));
+    }
+
+    #[test]
+    fn odd_variables_are_refused() {
+        let one = |name: &str, value: &str| variables(vec![(name.to_owned(), value.to_owned())]);
+        assert!(one("A", "b=c").is_ok());
+        for (name, value) in [("", "x"), ("A=B", "x"), ("A", "\0"), ("A\0", "x")] {
+            assert!(one(name, value).is_err(), "{name:?}");
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! What the two command lines share: their environment, their rules of thumb, their result.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use manyhands_core::{CallContext, CutPart, ErrorCode, ToolError};
+use manyhands_host::machine::{Command, Host, keep};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::ceiling::{Ceilings, Lowered};
+
+/// The variables a command sees, where the gateway has them.
+const ENVIRONMENT: [&str; 14] = [
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "TERM",
+    "TZ",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "XDG_CONFIG_HOME",
+    "XDG_CACHE_HOME",
+    "XDG_DATA_HOME",
+    "XDG_RUNTIME_DIR",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+];
+
+/// How a command went.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct CommandOutput {
+    /// The exit code: 0 for success, 124 when the time was up, 128 and the number for a signal.
+    pub exit_code: i32,
+    /// Whether standard output is not shown whole.
+    pub stdout_truncated: bool,
+    /// Whether standard error is not shown whole.
+    pub stderr_truncated: bool,
+    /// There when it was stopped because its time was up.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub timed_out: bool,
+    /// The signal that ended it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signal: Option<String>,
+    /// How many bytes of output there were, when not all are shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stdout_size: Option<u64>,
+    /// How many bytes of errors there were, when not all are shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stderr_size: Option<u64>,
+    /// The artifact that holds all of standard output.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stdout_artifact_id: Option<String>,
+    /// The artifact that holds all of standard error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stderr_artifact_id: Option<String>,
+    /// Requested values that a limit lowered.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lowered: Vec<Lowered>,
+    /// What is not shown whole, for the path.
+    #[serde(skip)]
+    pub cut: Vec<CutPart>,
+    /// Standard output; of very much the beginning and the end.
+    pub stdout: String,
+    /// Standard error; of very much the beginning and the end.
+    pub stderr: String,
+}
+
+/// A command line for some shell.
+pub struct CommandLine<'a> {
+    /// The shell, in full.
+    pub shell: PathBuf,
+    /// Its arguments, the command last.
+    pub args: Vec<OsString>,
+    /// Where to start.
+    pub cwd: Option<&'a str>,
+    /// Seconds the caller gives it.
+    pub timeout_seconds: Option<f64>,
+    /// Seconds the owner gives it, and the setting that says so.
+    pub ceiling: (u64, &'static str),
+    /// Bytes of each stream that are shown.
+    pub max_output: u64,
+    /// Variables the owner passes on.
+    pub injected: &'a [String],
+}
+
+/// What a command sees of the gateway's environment, with what the owner passes on.
+pub fn environment(host: &Host, injected: &[String]) -> BTreeMap<String, String> {
+    let injected = injected.iter().map(String::as_str);
+    host.inherit(ENVIRONMENT.into_iter().chain(injected))
+}
+
+/// Runs a command line with the three folders writable.
+pub async fn run(
+    host: &Host,
+    line: CommandLine<'_>,
+    context: &CallContext,
+) -> Result<CommandOutput, ToolError> {
+    let mut ceilings = Ceilings::default();
+    let (most, setting) = line.ceiling;
+    let timeout = ceilings.seconds("timeout_seconds", line.timeout_seconds, most, setting)?;
+    let folders = [host.workspace(), host.cache(), host.state()];
+    let shown = usize::try_from(line.max_output).unwrap_or(usize::MAX);
+    let ran = host
+        .run(
+            Command {
+                program: line.shell,
+                args: line.args,
+                cwd: host.directory(line.cwd)?,
+                env: environment(host, line.injected),
+                writable: folders.iter().map(|root| root.jail().clone()).collect(),
+                timeout,
+                max_stdout: shown,
+                max_stderr: shown,
+            },
+            context,
+        )
+        .await?;
+    let (exit_code, signal, timed_out) =
+        (ran.code(), ran.signal().map(str::to_owned), ran.timed_out);
+    let streams = keep(host, ran.stdout, ran.stderr, context).await;
+    let (out, err) = (streams.stdout, streams.stderr);
+    Ok(CommandOutput {
+        exit_code,
+        stdout_truncated: out.truncated,
+        stderr_truncated: err.truncated,
+        stdout_size: out.truncated.then_some(out.total),
+        stderr_size: err.truncated.then_some(err.total),
+        stdout: out.text,
+        stderr: err.text,
+        timed_out,
+        signal: signal.filter(|_| !timed_out),
+        cut: streams.cut,
+        stdout_artifact_id: streams.stdout_artifact,
+        stderr_artifact_id: streams.stderr_artifact,
+        lowered: ceilings.into_lowered(),
+    })
+}
+
+/// Refuses what is no command, and one that mentions what the owner would rather it did not. A convenience: the
+/// sandbox, not this, decides what a command can reach.
+pub fn check(
+    command: &str,
+    denied_paths: &[String],
+    setting: &str,
+    has_auth_profiles: bool,
+) -> Result<(), ToolError> {
+    if command.trim().is_empty() || command.contains('\0') {
+        let message = "must be a command without NUL characters";
+        return Err(ToolError::parameter("cmd", message));
+    }
+    let words: Vec<&str> = command
+        .split(|c: char| c.is_whitespace() || ";|&()<>\"'`$={}".contains(c))
+        .collect();
+    for denied in denied_paths {
+        let wanted = denied.trim_matches('/');
+        let mentions = |word: &&str| {
+            word.split(['/', '\\']).any(|part| part == wanted)
+                || (wanted.contains('/') && word.contains(wanted))
+        };
+        if !wanted.is_empty() && words.iter().any(mentions) {
+            return Err(ToolError::new(
+                ErrorCode::Forbidden,
+                format!("the command mentions {denied}, which {setting} refuses"),
+            ));
+        }
+    }
+    if has_auth_profiles && words.contains(&"curl") {
+        return Err(ToolError::new(
+            ErrorCode::Forbidden,
+            "curl is refused while auth_profiles are configured",
+        )
+        .hint("use url_fetch with auth_profile: it sends the secret only where it belongs"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mentions_are_refused_by_whole_names() {
+        let denied = ["config.yaml".to_owned(), "private/keys".to_owned()];
+        for (command, refused) in [
+            ("cat config.yaml", true),
+            ("cat ./x/config.yaml;ls", true),
+            ("cat 'a/config.yaml'", true),
+            ("cat private/keys/a", true),
+            ("cat config.yaml.example", false),
+            ("cat myconfig.yaml", false),
+            ("ls private", false),
+        ] {
+            assert_eq!(
+                check(command, &denied, "x", false).is_err(),
+                refused,
+                "{command}"
+            );
+        }
+        assert!(check("curl x", &[], "x", true).is_err());
+        assert!(check("curl x", &[], "x", false).is_ok());
+        assert!(check("man curling", &[], "x", true).is_ok());
+    }
+}

@@ -1,0 +1,276 @@
+//! `message_react`
+
+use std::sync::Arc;
+
+use manyhands_channels::{slack, telegram};
+use manyhands_core::{
+    CallContext, Effects, ErrorCode, Group, Outcome, Place, ToolError, ToolSpec, TypedTool,
+    Variant, Where, schema_of,
+};
+use manyhands_messaging::{Address, Chats, WAIT};
+use manyhands_store::OutboxState;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::telegram::{arrived, chat};
+
+/// How many emoji a refusal names.
+const NAMED: usize = 40;
+
+/// Add an emoji reaction to a message of the current chat, on Telegram or Slack.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// Telegram: target chat_id; the current chat unless said.
+    chat_id: Option<i64>,
+    /// Telegram: message ID to react to; the message that is being answered unless said.
+    message_id: Option<i64>,
+    /// Slack: target channel_id; the current channel unless said.
+    #[schemars(length(min = 1, max = 64))]
+    channel_id: Option<String>,
+    /// Slack: message timestamp (ts) to react to; the message that is being answered unless said.
+    #[schemars(length(min = 1, max = 64))]
+    message_ts: Option<String>,
+    /// Reaction emoji: on Telegram one of its reactions, on Slack a name such as thumbsup or :thumbsup:.
+    #[schemars(length(min = 1, max = 110))]
+    emoji: String,
+    /// Telegram: whether to use the large reaction style.
+    is_big: Option<bool>,
+}
+
+/// Add an emoji reaction to a Telegram message.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[allow(dead_code, reason = "only its schema is used")]
+struct OnTelegram {
+    /// Target Telegram chat_id; the current chat unless said.
+    chat_id: Option<i64>,
+    /// Message ID to react to; the message that is being answered unless said.
+    message_id: Option<i64>,
+    /// Reaction emoji, one of Telegram's standard reactions.
+    #[schemars(length(min = 1, max = 110))]
+    emoji: String,
+    /// Whether to use Telegram's large reaction style.
+    is_big: Option<bool>,
+}
+
+/// Add an emoji reaction to a Slack message.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[allow(dead_code, reason = "only its schema is used")]
+struct OnSlack {
+    /// Target Slack channel_id; the current channel unless said.
+    #[schemars(length(min = 1, max = 64))]
+    channel_id: Option<String>,
+    /// Message timestamp (ts) to react to; the message that is being answered unless said.
+    #[schemars(length(min = 1, max = 64))]
+    message_ts: Option<String>,
+    /// Slack emoji name, for example thumbsup or :thumbsup:.
+    #[schemars(length(min = 1, max = 110))]
+    emoji: String,
+}
+
+/// What became of the reaction.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// Whether it arrived.
+    reacted: bool,
+    /// `sent`, or how far it is.
+    state: OutboxState,
+    /// The channel.
+    channel: String,
+    /// The chat.
+    chat_id: String,
+    /// The message.
+    message_id: String,
+    /// The emoji.
+    emoji: String,
+}
+
+pub(super) struct MessageReact {
+    pub(super) chats: Chats,
+    /// Whether there is an account, so that a chat can be named from outside of chats.
+    pub(super) outside: bool,
+}
+
+impl TypedTool for MessageReact {
+    type Params = Params;
+    type Output = Output;
+
+    fn spec(&self) -> ToolSpec {
+        super::spec("message_react")
+            .group(Group::Channel)
+            .effects(Effects::SENDS.and(Effects::LEAVES))
+            .chats(Where::Only(&["telegram", "slack"]))
+            .outside_chats(self.outside)
+            .variants(vec![
+                Variant {
+                    channel: "telegram",
+                    description: "Add an emoji reaction to a Telegram message.",
+                    input_schema: Arc::new(schema_of::<OnTelegram>()),
+                },
+                Variant {
+                    channel: "slack",
+                    description: "Add an emoji reaction to a Slack message.",
+                    input_schema: Arc::new(schema_of::<OnSlack>()),
+                },
+            ])
+    }
+
+    /// In the chat that is being answered a reaction is part of the answer; elsewhere it is a message.
+    fn effects_of(&self, arguments: &Value) -> Effects {
+        let given = |name: &str| arguments.get(name).is_some_and(|value| !value.is_null());
+        match given("chat_id") || given("channel_id") {
+            true => Effects::SENDS.and(Effects::LEAVES),
+            false => Effects::WRITES.and(Effects::LEAVES),
+        }
+    }
+
+    /// A reaction in the chat that is being answered, whether it is named or not.
+    fn replies(&self, arguments: &Value, place: Option<&Place>) -> bool {
+        let Some(here) = place else { return false };
+        let named = match here.channel.as_str() {
+            "telegram" => arguments.get("chat_id"),
+            "slack" => arguments.get("channel_id"),
+            _ => return false,
+        };
+        match named {
+            None | Some(Value::Null) => true,
+            Some(Value::String(id)) => *id == here.chat,
+            Some(Value::Number(id)) => id.to_string() == here.chat,
+            Some(_) => false,
+        }
+    }
+
+    async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
+        let here = context.place.as_deref();
+        let on_slack = match here.map(|here| here.channel.as_str()) {
+            Some("slack") => true,
+            Some("telegram") => false,
+            _ if params.chat_id.is_some() => false,
+            _ if params.channel_id.is_some() => true,
+            _ => {
+                let message = "message_react is there in Telegram and Slack chats";
+                return Err(ToolError::new(ErrorCode::InvalidArguments, message)
+                    .hint("name chat_id and message_id, or channel_id and message_ts"));
+            }
+        };
+        let (place, message, emoji) = match on_slack {
+            true => self.on_slack(&params, here).await?,
+            false => self.on_telegram(&params, context).await?,
+        };
+        let big = params.is_big.unwrap_or(false);
+        let key = format!("react:{}", context.call);
+        let told = self
+            .chats
+            .react(&place, &message, &emoji, big, &key, WAIT)
+            .await?;
+        let told = arrived(told)?;
+        let output = Output {
+            reacted: told.state == OutboxState::Sent,
+            state: told.state,
+            channel: place.channel,
+            chat_id: place.chat,
+            message_id: message,
+            emoji,
+        };
+        Ok(Outcome::of(&output)?.clean(true))
+    }
+}
+
+impl MessageReact {
+    async fn on_telegram(
+        &self,
+        params: &Params,
+        context: &CallContext,
+    ) -> Result<(Place, String, String), ToolError> {
+        if params.channel_id.is_some() || params.message_ts.is_some() {
+            let message = "channel_id and message_ts are for Slack; use chat_id and message_id";
+            return Err(ToolError::parameter("channel_id", message));
+        }
+        let place = chat(&self.chats, params.chat_id, context).await?;
+        let current = place.message.clone();
+        let message = params.message_id.map(|id| id.to_string()).or(current);
+        let message = message.ok_or_else(|| {
+            ToolError::parameter(
+                "message_id",
+                "must be named, since no message is being answered",
+            )
+        })?;
+        let emoji = telegram::reaction(&params.emoji).ok_or_else(|| {
+            let all = telegram::REACTIONS.join(" ");
+            let message = format!("is not a reaction that Telegram has: {all}");
+            ToolError::parameter("emoji", message)
+        })?;
+        Ok((place, message, emoji.to_owned()))
+    }
+
+    async fn on_slack(
+        &self,
+        params: &Params,
+        here: Option<&Place>,
+    ) -> Result<(Place, String, String), ToolError> {
+        if params.chat_id.is_some() || params.message_id.is_some() || params.is_big.is_some() {
+            let message =
+                "chat_id, message_id and is_big are for Telegram; use channel_id and message_ts";
+            return Err(ToolError::parameter("chat_id", message));
+        }
+        let here = here.filter(|here| here.channel == "slack");
+        let place = match (&params.channel_id, here) {
+            (None, Some(here)) => here.clone(),
+            (Some(id), Some(here)) if *id == here.chat => here.clone(),
+            (Some(id), here) => self.slack_channel(id, here).await?,
+            (None, None) => {
+                return Err(ToolError::parameter("channel_id", "must be named"));
+            }
+        };
+        let message = params.message_ts.clone().or_else(|| place.message.clone());
+        let message = message.ok_or_else(|| {
+            ToolError::parameter(
+                "message_ts",
+                "must be named, since no message is being answered",
+            )
+        })?;
+        let name = slack::emoji_name(&params.emoji).ok_or_else(|| {
+            let message = "must be the name of a Slack emoji, such as thumbsup or :thumbsup:, not the emoji itself";
+            ToolError::parameter("emoji", message)
+        })?;
+        if let Some(channel) = self.chats.channel(&place.channel, &place.account)
+            && let Ok(Some(catalogue)) = channel.emoji().await
+            && !catalogue.contains(&name)
+        {
+            let some: Vec<&str> = catalogue.iter().map(String::as_str).take(NAMED).collect();
+            let message = format!(
+                "{name} is not an emoji of this workspace; there are {} and more",
+                some.join(", ")
+            );
+            return Err(ToolError::parameter("emoji", message));
+        }
+        Ok((place, message, name))
+    }
+
+    async fn slack_channel(&self, id: &str, here: Option<&Place>) -> Result<Place, ToolError> {
+        let found = self
+            .chats
+            .find(Address {
+                channel: Some("slack"),
+                to: Some(id),
+                account: here.map(|here| here.account.as_str()),
+                ..Address::default()
+            })
+            .await?;
+        let unknown = || {
+            let message = format!("{id} is not a channel in which somebody spoke to this gateway");
+            ToolError::parameter("channel_id", message)
+        };
+        let place = found.ok_or_else(unknown)?;
+        self.chats.may_reach(&place, "channel_id")?;
+        let known = self.chats.records().chat("slack", &place.account, id).await;
+        match known {
+            Ok(Some(_)) => Ok(place),
+            Ok(None) => Err(unknown()),
+            Err(error) => Err(manyhands_messaging::unkept(&error)),
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! What the tools of Telegram chats share: the chat, and a file of the cache to send there.
+
+use bytes::Bytes;
+use manyhands_channels::FileKind;
+use manyhands_core::{CallContext, ErrorCode, Group, Place, ToolError, ToolSpec, Where};
+use manyhands_host::artifacts::mime_by_name;
+use manyhands_host::machine::{Host, blocking, jail_failure};
+use manyhands_messaging::{Address, Chats, Delivered, NewFile, WAIT};
+use manyhands_store::OutboxState;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The largest file that is sent, in bytes.
+const MOST: u64 = 20 * 1024 * 1024;
+/// The longest line below a file, in the platform's units.
+const CAPTION: usize = 1_024;
+
+/// What became of a file.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// Whether it arrived.
+    sent: bool,
+    /// `sent`, `pending` or `sending` while it is on its way, or `unknown` when it may have arrived or not.
+    state: OutboxState,
+    /// The chat.
+    chat_id: String,
+    /// Telegram's id of the message, once it arrived.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message_id: Option<String>,
+    /// The name under which it was sent.
+    filename: String,
+    /// Its size in bytes.
+    size: u64,
+}
+
+/// What the tools stand on.
+#[derive(Clone)]
+pub struct Telegram {
+    pub host: Host,
+    pub chats: Chats,
+}
+
+/// A file to send.
+pub(super) struct Sending<'a> {
+    pub(super) chat: Option<i64>,
+    pub(super) path: &'a str,
+    pub(super) filename: Option<&'a str>,
+    pub(super) caption: Option<String>,
+    pub(super) form: FileKind,
+}
+
+/// A tool that is there in Telegram chats.
+pub(super) fn spec(name: &str) -> ToolSpec {
+    use manyhands_core::Effects;
+    super::spec(name)
+        .group(Group::Channel)
+        .chats(Where::Only(&["telegram"]))
+        .outside_chats(false)
+        .effects(Effects::READS.and(Effects::SENDS).and(Effects::LEAVES))
+}
+
+impl Telegram {
+    /// The chat that is meant: the current one, or one that the caller may write to.
+    pub(super) async fn chat(
+        &self,
+        named: Option<i64>,
+        context: &CallContext,
+    ) -> Result<Place, ToolError> {
+        chat(&self.chats, named, context).await
+    }
+
+    pub(super) async fn send(
+        &self,
+        sending: Sending<'_>,
+        context: &CallContext,
+    ) -> Result<Output, ToolError> {
+        let place = self.chat(sending.chat, context).await;
+        let place = place.map_err(|error| match sending.form {
+            FileKind::Voice => error,
+            // These cannot name a chat.
+            _ => {
+                let message = "there is no Telegram chat to send it to: this is not asked in one";
+                ToolError::new(ErrorCode::InvalidArguments, message)
+            }
+        })?;
+        let caption = sending.caption.filter(|caption| !caption.is_empty());
+        if caption
+            .as_deref()
+            .is_some_and(|text| text.encode_utf16().count() > CAPTION)
+        {
+            let message = format!("must have at most {CAPTION} characters");
+            return Err(ToolError::parameter("caption", message));
+        }
+        let (name, bytes) = self.read(sending.path).await?;
+        let name = match sending.filename {
+            None => name,
+            Some(given) => {
+                manyhands_host::artifacts::check_name(given, "filename")?;
+                given.to_owned()
+            }
+        };
+        let mime = mime_by_name(&name)
+            .unwrap_or("application/octet-stream")
+            .to_owned();
+        if sending.form == FileKind::Photo && !mime.starts_with("image/") {
+            let message = "must be a picture; use telegram_send_file for other files";
+            return Err(ToolError::parameter("path", message));
+        }
+        let size = bytes.len() as u64;
+        let file = NewFile {
+            form: sending.form,
+            name: name.clone(),
+            mime,
+            caption,
+            bytes,
+        };
+        let key = format!("file:{}", context.call);
+        let told = self
+            .chats
+            .tell_file(&place, file, &context.agent, &key, WAIT)
+            .await?;
+        let told = arrived(told)?;
+        Ok(Output {
+            sent: told.state == OutboxState::Sent,
+            state: told.state,
+            chat_id: place.chat,
+            message_id: told.message,
+            filename: name,
+            size,
+        })
+    }
+
+    /// A file of the cache, whole.
+    async fn read(&self, path: &str) -> Result<(String, Bytes), ToolError> {
+        let (host, path) = (self.host.clone(), path.to_owned());
+        blocking(move || {
+            let place = host.in_cache(&path)?;
+            let shown = place.shown();
+            let (bytes, meta) = place
+                .root
+                .jail()
+                .read(&place.path, MOST + 1)
+                .map_err(|e| jail_failure(&e, &shown))?;
+            if meta.size > MOST || bytes.len() as u64 > MOST {
+                let message = format!("is larger than {MOST} bytes, the most that is sent");
+                return Err(ToolError::parameter("path", message));
+            }
+            if bytes.is_empty() {
+                return Err(ToolError::parameter("path", "is an empty file"));
+            }
+            let name = shown.rsplit('/').next().unwrap_or("file").to_owned();
+            Ok((name, Bytes::from(bytes)))
+        })
+        .await
+    }
+}
+
+/// What did not arrive is an error.
+pub(super) fn arrived(told: Delivered) -> Result<Delivered, ToolError> {
+    match told.state {
+        OutboxState::Failed => {
+            let why = told
+                .why
+                .unwrap_or_else(|| "the platform does not say why".to_owned());
+            Err(ToolError::new(
+                ErrorCode::Failed,
+                format!("not delivered: {why}"),
+            ))
+        }
+        _ => Ok(told),
+    }
+}
+
+/// The Telegram chat that is meant: the current one, or one in which something was said before.
+pub(super) async fn chat(
+    chats: &Chats,
+    named: Option<i64>,
+    context: &CallContext,
+) -> Result<Place, ToolError> {
+    let here = context
+        .place
+        .as_deref()
+        .filter(|place| place.channel == "telegram");
+    let named = named.map(|id| id.to_string());
+    match (here, named) {
+        (Some(here), None) => Ok(here.clone()),
+        (Some(here), Some(id)) if here.chat == id => Ok(here.clone()),
+        (None, None) => {
+            let message = "must be named, since this is not asked in a Telegram chat";
+            Err(ToolError::parameter("chat_id", message))
+        }
+        (here, Some(id)) => {
+            let account = here.map(|here| here.account.clone());
+            let place = chats
+                .find(Address {
+                    channel: Some("telegram"),
+                    to: Some(&id),
+                    account: account.as_deref(),
+                    ..Address::default()
+                })
+                .await?;
+            let unknown = || {
+                let message = format!("{id} is not a chat in which somebody spoke to this gateway");
+                ToolError::parameter("chat_id", message)
+            };
+            let place = place.ok_or_else(unknown)?;
+            chats.may_reach(&place, "chat_id")?;
+            let known = chats.records().chat("telegram", &place.account, &id).await;
+            match known {
+                Ok(Some(_)) => Ok(place),
+                Ok(None) => Err(unknown()),
+                Err(error) => Err(manyhands_messaging::unkept(&error)),
+            }
+        }
+    }
+}

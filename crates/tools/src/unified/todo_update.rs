@@ -1,0 +1,560 @@
+//! `todo_update`
+
+use std::time::Duration;
+
+use manyhands_agent::contacts::{Seen, Snapshot};
+use manyhands_agent::todo::{
+    Change, Entry, Item, MAX_CONTENT, MAX_PEOPLE, MAX_SHOWN, Match, Meant, Notebook, Recurrence,
+    ReferenceError, Rewritten, Speaker, Spoken, alike, check, find, is_chat_id, one_line, resolve,
+    same, speaks_of_self, without_references,
+};
+use manyhands_core::{
+    CallContext, Effects, ErrorCode, Group, Outcome, Problem, ToolError, ToolSpec, TypedTool,
+};
+use manyhands_host::machine::blocking;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::ground::MindGround;
+
+/// Somebody could not be mapped to a reference id, so the text was written down as it was given.
+const UNRESOLVED: &str = "reference_unresolved_write_raw";
+/// Who that was, by name.
+const MISSING: &str = "missing_reference_id";
+/// A model put references in, and changed other words too.
+const REWRITTEN: &str = "content_rewritten_by_llm";
+/// The most items a model is asked to compare a new one with.
+const MAX_ALIKE: usize = 50;
+/// The platforms whose people have addresses.
+const CHATS: [&str; 5] = ["telegram", "slack", "line", "discord", "whatsapp"];
+
+/// Maintain `TODO.md` and `TODO.DONE.md` under `file_state_dir`: write an item down, tick one off, or write down what
+/// comes again (`TODO.RECUR.md`).
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// `add`, `complete`, or `add_recurring`.
+    action: Action,
+    /// For `add`: item text. For `complete`: matching query, an item's text, a part of it, or its id.
+    #[schemars(length(min = 1))]
+    content: String,
+    /// Mentioned people (usually speaker, addressee, and other mentioned users), by name or reference id. `$SPEAKER` is
+    /// whoever speaks, `$AGENT` is you. Required for `add`.
+    people: Option<Vec<String>>,
+    /// Task-context chat ID (for example `tg:-1001234567890`); the current Telegram chat when not given.
+    chat_id: Option<String>,
+    /// For `add_recurring`: when it is first due, as `YYYY-MM-DD HH:MM`.
+    next: Option<String>,
+    /// For `add_recurring`: `daily`, `weekly`, `every N days` or `every N hours`.
+    repeat: Option<String>,
+    /// For `add_recurring`: the time zone of `next`, such as `Europe/Berlin`; UTC when not given.
+    tz: Option<String>,
+}
+
+/// What is done.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Action {
+    Add,
+    Complete,
+    AddRecurring,
+}
+
+/// What happened.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// Whether the operation succeeded.
+    ok: bool,
+    /// The action that was done.
+    action: Action,
+    /// How many there are now.
+    updated_counts: Counts,
+    /// How many lines changed.
+    changed: Changed,
+    /// The item it was about.
+    entry: ShownEntry,
+    /// Warnings, such as `reference_unresolved_write_raw`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
+    /// Open items that said the same and were struck out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    removed: Vec<ShownEntry>,
+}
+
+/// How many there are.
+#[derive(Serialize, JsonSchema)]
+struct Counts {
+    /// Open items.
+    open_count: usize,
+    /// Done items.
+    done_count: usize,
+}
+
+/// How many lines changed.
+#[derive(Serialize, JsonSchema)]
+struct Changed {
+    /// Lines that came into TODO.md.
+    wip_added: usize,
+    /// Lines that went from TODO.md.
+    wip_removed: usize,
+    /// Lines that came into TODO.DONE.md.
+    done_added: usize,
+    /// Lines that came into TODO.RECUR.md.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recurring_added: Option<usize>,
+}
+
+/// An item.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Todo")]
+pub struct ShownEntry {
+    /// Its name; `complete` takes it as `content`.
+    id: String,
+    /// When it was written down, in UTC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    created_at: Option<String>,
+    /// When it was done, in UTC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    done_at: Option<String>,
+    /// The chat it came from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chat_id: Option<String>,
+    /// When it is next due.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
+    /// How it comes again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repeat: Option<String>,
+    /// The zone in which that is meant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tz: Option<String>,
+    /// What is to be done.
+    content: String,
+}
+
+impl From<Item> for ShownEntry {
+    fn from(Item { id, entry }: Item) -> Self {
+        Self {
+            id,
+            created_at: entry.created_at,
+            done_at: entry.done_at,
+            chat_id: entry.chat_id,
+            next: entry.next,
+            repeat: entry.repeat,
+            tz: entry.tz,
+            content: entry.content,
+        }
+    }
+}
+
+pub(super) struct TodoUpdate(pub(super) MindGround);
+
+impl TypedTool for TodoUpdate {
+    type Params = Params;
+    type Output = Output;
+
+    fn spec(&self) -> ToolSpec {
+        super::spec("todo_update")
+            .effects(Effects::WRITES.and(Effects::LEAVES))
+            .group(Group::Extra)
+            .deadline(Duration::from_secs(300))
+    }
+
+    fn check(&self, arguments: &Value) -> Result<(), ToolError> {
+        check_arguments(arguments)
+    }
+
+    async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
+        let content = one_line(&params.content);
+        if content.is_empty() {
+            return Err(wrong("content", "content is required"));
+        }
+        if content.chars().count() > MAX_CONTENT {
+            let message = format!("must have at most {MAX_CONTENT} characters");
+            return Err(ToolError::parameter("content", message));
+        }
+        let output = match params.action {
+            Action::Add => self.add(content, &params, context).await?,
+            Action::Complete => self.complete(&content, &params, context).await?,
+            Action::AddRecurring => self.add_recurring(content, &params, context).await?,
+        };
+        Outcome::of(&output)
+    }
+}
+
+/// The errors that have words of their own.
+fn check_arguments(arguments: &Value) -> Result<(), ToolError> {
+    let text = |key: &str| match &arguments[key] {
+        Value::Null => Some(""),
+        Value::String(text) => Some(text.trim()),
+        _ => None, // the schema says what is wrong
+    };
+    let action = text("action");
+    if action == Some("") {
+        return Err(
+            wrong("action", "action is required").hint("action is add, complete or add_recurring")
+        );
+    }
+    if let Some(action) = action
+        && !["add", "complete", "add_recurring"].contains(&action)
+    {
+        let message = format!(
+            "invalid action: {action}; must be one of \"add\", \"complete\", \"add_recurring\""
+        );
+        return Err(wrong("action", &message));
+    }
+    if text("content") == Some("") {
+        return Err(wrong("content", "content is required"));
+    }
+    let people = match &arguments["people"] {
+        Value::Null => &[],
+        Value::Array(people) if people.iter().all(Value::is_string) => &people[..],
+        _ => return Err(wrong("people", "people must be an array of strings")),
+    };
+    let named = |one: &Value| one.as_str().is_some_and(|name| !name.trim().is_empty());
+    if action == Some("add") && !people.iter().any(named) {
+        return Err(wrong("people", "people is required for add action")
+            .hint("name who the item is about; $SPEAKER is whoever speaks, $AGENT is you"));
+    }
+    if people.len() > MAX_PEOPLE {
+        let message = format!("must have at most {MAX_PEOPLE} items");
+        return Err(ToolError::parameter("people", message));
+    }
+    Ok(())
+}
+
+/// One parameter is wrong, in these words.
+fn wrong(parameter: &str, message: &str) -> ToolError {
+    ToolError {
+        problems: vec![Problem {
+            parameter: parameter.to_owned(),
+            message: message.to_owned(),
+        }],
+        ..ToolError::new(ErrorCode::InvalidArguments, message)
+    }
+}
+
+fn refused(error: &ReferenceError) -> ToolError {
+    wrong("content", &error.to_string()).hint(
+        "a reference is tg:<number>, tg:@<username>, slack:<channel_id> or discord:<channel_id> of a contact in file_state_dir/contacts",
+    )
+}
+
+/// The text of an item, and what is to be said about it.
+struct Worded {
+    content: String,
+    warnings: Vec<String>,
+}
+
+impl TodoUpdate {
+    /// Runs work on the files where it holds nobody up.
+    async fn with_todos<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(Notebook) -> Result<T, ToolError> + Send + 'static,
+    ) -> Result<T, ToolError> {
+        let todos = self.0.people.todos.clone();
+        blocking(move || work(todos)).await
+    }
+
+    async fn add(
+        &self,
+        content: String,
+        params: &Params,
+        context: &CallContext,
+    ) -> Result<Output, ToolError> {
+        let chat_id = chat_id(params, context)?;
+        let worded = self.worded(content, params, context).await?;
+        let open = self.with_todos(|todos| Ok(todos.list()?.open)).await?;
+        let entry = Entry {
+            chat_id,
+            content: worded.content.clone(),
+            ..Entry::default()
+        };
+        let instead_of = self.repeated(&entry, &open, context).await?;
+        let change = self
+            .with_todos(move |todos| Ok(todos.add(entry, &instead_of)?))
+            .await?;
+        let changed = Changed {
+            wip_added: 1,
+            wip_removed: change.removed.len(),
+            done_added: 0,
+            recurring_added: None,
+        };
+        Ok(output(Action::Add, change, changed, worded))
+    }
+
+    async fn add_recurring(
+        &self,
+        content: String,
+        params: &Params,
+        context: &CallContext,
+    ) -> Result<Output, ToolError> {
+        let given = |name: &str, value: &Option<String>| {
+            let given = value.clone().filter(|value| !value.trim().is_empty());
+            given.ok_or_else(|| {
+                wrong(
+                    name,
+                    &format!("{name} is required for add_recurring action"),
+                )
+            })
+        };
+        let (next, repeat) = (
+            given("next", &params.next)?,
+            given("repeat", &params.repeat)?,
+        );
+        let tz = params.tz.clone().filter(|tz| !tz.trim().is_empty());
+        let when = Recurrence::parse(&next, &repeat, tz.as_deref());
+        let when = when.map_err(|e| ToolError::new(ErrorCode::InvalidArguments, e.to_string()))?;
+        let chat_id = chat_id(params, context)?;
+        let worded = self.worded(content, params, context).await?;
+        let entry = Entry {
+            chat_id,
+            tz,
+            content: worded.content.clone(),
+            ..Entry::default()
+        };
+        let change = self
+            .with_todos(move |todos| Ok(todos.add_recurring(entry, &when)?))
+            .await?;
+        let changed = Changed {
+            wip_added: 0,
+            wip_removed: 0,
+            done_added: 0,
+            recurring_added: Some(1),
+        };
+        Ok(output(Action::AddRecurring, change, changed, worded))
+    }
+
+    async fn complete(
+        &self,
+        query: &str,
+        params: &Params,
+        context: &CallContext,
+    ) -> Result<Output, ToolError> {
+        let chat = chat_id(params, context)?;
+        let open = self.with_todos(|todos| Ok(todos.list()?.open)).await?;
+        let id = self.meant(query, &open, chat.as_deref(), context).await?;
+        let change = self
+            .with_todos(move |todos| Ok(todos.complete(&id)?))
+            .await?;
+        let changed = Changed {
+            wip_added: 0,
+            wip_removed: 1,
+            done_added: 1,
+            recurring_added: None,
+        };
+        let worded = Worded {
+            content: String::new(),
+            warnings: Vec::new(),
+        };
+        Ok(output(Action::Complete, change, changed, worded))
+    }
+
+    /// The item that is meant: exactly, by a part that no other has, else by a model.
+    async fn meant(
+        &self,
+        query: &str,
+        open: &[Item],
+        chat: Option<&str>,
+        context: &CallContext,
+    ) -> Result<String, ToolError> {
+        let minds = self.0.minds()?;
+        let candidates: Vec<&Item> = match find(open, query) {
+            Match::One(item) => return Ok(item.id.clone()),
+            Match::None if open.is_empty() => return Err(no_match()),
+            Match::None => {
+                minds.can_ask(context)?;
+                open.iter().take(MAX_SHOWN).collect()
+            }
+            Match::Many(many) => {
+                let here = |item: &&&Item| chat.is_some() && item.entry.chat_id.as_deref() == chat;
+                let mut near = many.iter().filter(here);
+                if let (Some(one), None) = (near.next(), near.next()) {
+                    return Ok(one.id.clone());
+                }
+                if minds.can_ask(context).is_err() {
+                    return Err(ambiguous(&many));
+                }
+                many.into_iter().take(MAX_SHOWN).collect()
+            }
+        };
+        match minds.meant(query, &candidates, context).await? {
+            Meant::One(at) => Ok(candidates[at].id.clone()),
+            Meant::None => Err(no_match()),
+            Meant::Ambiguous(places) if places.is_empty() => Err(ambiguous(&candidates)),
+            Meant::Ambiguous(places) => {
+                let many: Vec<&Item> = places.iter().map(|at| candidates[*at]).collect();
+                Err(ambiguous(&many))
+            }
+        }
+    }
+
+    /// The text with references to whoever it speaks of.
+    async fn worded(
+        &self,
+        content: String,
+        params: &Params,
+        context: &CallContext,
+    ) -> Result<Worded, ToolError> {
+        let place = context.place.as_deref();
+        let place = place.filter(|place| CHATS.contains(&place.channel.as_str()));
+        let seen = place.and_then(Seen::in_place);
+        let contacts = self.0.people.contacts.clone();
+        let (snapshot, known): (Snapshot, _) = blocking(move || {
+            let who = match &seen {
+                Some(seen) => contacts.who(seen)?,
+                None => None,
+            };
+            Ok((contacts.snapshot()?, who))
+        })
+        .await?;
+        check(&content, &snapshot).map_err(|e| refused(&e))?;
+        let speaker = place.map(|place| {
+            let id = known.map(|contact| contact.profile.contact_id);
+            let mut all = snapshot.contacts.iter();
+            Speaker {
+                known: all
+                    .find(|known| Some(&known.contact_id) == id.as_ref())
+                    .cloned(),
+                name: place.sender_name.clone(),
+            }
+        });
+        let people = params.people.clone().unwrap_or_default();
+        let resolved = resolve(&content, &people, speaker.as_ref(), &snapshot);
+        let resolved = resolved.map_err(|e| refused(&e))?;
+        if resolved.missing.is_empty() {
+            return Ok(Worded {
+                content: resolved.content,
+                warnings: Vec::new(),
+            });
+        }
+        let raw = |missing: &[String]| Worded {
+            content: content.clone(),
+            warnings: vec![
+                UNRESOLVED.to_owned(),
+                format!("{MISSING}: {}", missing.join(", ")),
+            ],
+        };
+        let minds = self.0.minds()?;
+        if minds.can_ask(context).is_err() {
+            return Ok(raw(&resolved.missing)); // the exact paths work without a model
+        }
+        let spoken = Spoken {
+            content: &content,
+            people: &people,
+            speaker: speaker.as_ref().map(|speaker| {
+                let id = speaker.known.as_ref().and_then(|known| known.ids.first());
+                let name = speaker.name.clone().unwrap_or_default();
+                (name, id.map(ToString::to_string))
+            }),
+            contacts: &snapshot,
+        };
+        let text = match minds.rewritten(&spoken, context).await? {
+            Rewritten::Text(text) => text,
+            Rewritten::Missing(missing) => {
+                let named = !missing.is_empty();
+                return Ok(raw(if named { &missing } else { &resolved.missing }));
+            }
+        };
+        check(&text, &snapshot).map_err(|e| refused(&e))?;
+        let speaks = people.iter().any(|one| one.trim() == "$SPEAKER");
+        if speaks && speaker.is_some() && speaks_of_self(&text) {
+            return Ok(raw(&["$SPEAKER".to_owned()]));
+        }
+        let warnings = match without_references(&text) == content {
+            true => Vec::new(),
+            false => vec![REWRITTEN.to_owned()],
+        };
+        Ok(Worded {
+            content: text,
+            warnings,
+        })
+    }
+
+    /// Open items of the same chat that say the same: word for word, or as a model sees it.
+    async fn repeated(
+        &self,
+        entry: &Entry,
+        open: &[Item],
+        context: &CallContext,
+    ) -> Result<Vec<String>, ToolError> {
+        let here: Vec<Item> = open
+            .iter()
+            .filter(|item| item.entry.chat_id == entry.chat_id)
+            .cloned()
+            .collect();
+        let mut gone: Vec<String> = same(&here, &entry.content)
+            .into_iter()
+            .map(|item| item.id.clone())
+            .collect();
+        let alike: Vec<&Item> = alike(&here, &entry.content, MAX_ALIKE)
+            .into_iter()
+            .filter(|item| !gone.contains(&item.id))
+            .collect();
+        let minds = self.0.minds()?;
+        if alike.is_empty() || minds.can_ask(context).is_err() {
+            return Ok(gone);
+        }
+        let new = Item {
+            id: String::new(),
+            entry: entry.clone(),
+        };
+        let items: Vec<&Item> = std::iter::once(&new).chain(alike).collect();
+        let kept = minds.kept(&items, context).await?;
+        let left_out = items
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| !kept.contains(at));
+        gone.extend(left_out.map(|(_, item)| item.id.clone()));
+        Ok(gone)
+    }
+}
+
+fn output(action: Action, change: Change, changed: Changed, worded: Worded) -> Output {
+    Output {
+        ok: true,
+        action,
+        updated_counts: Counts {
+            open_count: change.open,
+            done_count: change.done,
+        },
+        changed,
+        entry: change.item.into(),
+        warnings: worded.warnings,
+        removed: change.removed.into_iter().map(ShownEntry::from).collect(),
+    }
+}
+
+/// The chat that an item belongs to: the one that is named, else the Telegram chat in which this is said.
+fn chat_id(params: &Params, context: &CallContext) -> Result<Option<String>, ToolError> {
+    let named = params.chat_id.as_deref().map(str::trim);
+    if let Some(named) = named.filter(|named| !named.is_empty()) {
+        return match is_chat_id(named) {
+            true => Ok(Some(named.to_owned())),
+            false => Err(wrong("chat_id", &format!("invalid chat_id: {named}"))
+                .hint("chat_id is tg:<chat-id>, a signed number that is not zero, as in tg:-1001234567890")),
+        };
+    }
+    let place = context.place.as_deref();
+    let here = place.filter(|place| place.channel == "telegram");
+    let here = here.map(|place| format!("tg:{}", place.chat));
+    Ok(here.filter(|here| is_chat_id(here)))
+}
+
+fn no_match() -> ToolError {
+    ToolError::not_found("no matching todo item in TODO.md")
+        .hint("see what is open with read_file on file_state_dir/TODO.md")
+}
+
+fn ambiguous(items: &[&Item]) -> ToolError {
+    let shown = items.iter().take(5);
+    let shown: Vec<String> = shown
+        .map(|item| format!("{} ({})", item.entry.content, item.id))
+        .collect();
+    let ids: Vec<&str> = items.iter().take(50).map(|item| item.id.as_str()).collect();
+    let message = format!("ambiguous todo item match: {}", shown.join(" | "));
+    wrong("content", &message)
+        .hint("call again with the id of the one that is meant")
+        .details(json!({ "candidates": ids }))
+}
