@@ -538,6 +538,45 @@ fn a_planted_cycle_of_modules_is_caught() {
     }
 }
 
+/// Where a built-in tool's file is, by its name alone: `gsv__ReadFile` is `gsv/read_file.rs`.
+fn tool_file(name: &str) -> PathBuf {
+    let (folder, name) = match (name.strip_prefix("gsv__"), name.strip_prefix("tool::")) {
+        (Some(rest), _) => ("gsv", rest),
+        (_, Some(rest)) => ("tool", rest),
+        _ => ("", name),
+    };
+    let mut file = String::new();
+    for sign in name.replace('-', "_").chars() {
+        if sign.is_uppercase() && !file.is_empty() {
+            file.push('_');
+        }
+        file.extend(sign.to_lowercase());
+    }
+    Path::new(folder).join(file + ".rs")
+}
+
+#[test]
+fn a_tools_file_is_found_by_its_name() {
+    assert_eq!(tool_file("gsv__ReadFile"), Path::new("gsv/read_file.rs"));
+    assert_eq!(
+        tool_file("code-execution_x"),
+        Path::new("code_execution_x.rs")
+    );
+    let document = fs::read_to_string(top().join("docs/tools.md")).expect("docs/tools.md");
+    let names = document
+        .lines()
+        .filter_map(|line| line.strip_prefix("## `")?.strip_suffix('`'));
+    // Those of machines are in `crates/node`.
+    let names: Vec<&str> = names.filter(|name| !name.starts_with('{')).collect();
+    assert!(names.len() > 40, "the tools were found: {names:?}");
+    let files = texts(&top().join("crates/tools"));
+    let lost = names.iter().filter(|name| {
+        let file = tool_file(name);
+        !files.iter().any(|(path, _)| path.ends_with(&file))
+    });
+    assert_eq!(lost.collect::<Vec<_>>(), Vec::<&&str>::new());
+}
+
 /// Our crates as a table, and as a graph of who uses whom, without what is used by way of another.
 fn crate_map(manifests: &[Manifest]) -> String {
     let short = |name: &str| name.trim_start_matches("manyhands-").to_owned();
