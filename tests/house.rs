@@ -1,5 +1,5 @@
-//! The rules of the house that the compiler does not check: crates reach only
-//! downwards, files stay small, and the tree of dependencies stays bounded.
+//! Rules of this code base that the compiler does not check: crates use only lower layers, crates and files stay
+//! small, modules have no cycles, and the number of dependencies stays bounded.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -24,7 +24,7 @@ struct Manifest {
     never: Option<String>,
     /// Our own crates that it uses: in code, in tests and in its build script.
     uses: Vec<String>,
-    /// Those that its own code uses.
+    /// Those in `[dependencies]`, which the graph shows.
     runs_with: Vec<String>,
 }
 
@@ -216,10 +216,10 @@ fn rights_are_checked_in_one_place() {
     ));
 }
 
-/// The most lines of one crate, tests aside.
+/// The most product lines of a crate.
 const LARGEST: usize = 18_000;
 
-/// Cycles of modules that are still there, by crate. An entry goes as soon as its cycle does.
+/// Module cycles that still exist, by crate. The test fails when an entry is no longer needed.
 const KNOWN_CYCLES: [(&str, &[&str]); 13] = [
     ("acp", &["client", "said", "terminals"]),
     (
@@ -258,7 +258,7 @@ const KNOWN_CYCLES: [(&str, &[&str]); 13] = [
     ("upstream", &["connection", "greet", "listen"]),
 ];
 
-/// The lines of a source file up to its tests.
+/// The lines of a source file before its tests; none for a file of tests.
 fn product_lines(path: &Path, source: &str) -> usize {
     if is_test(path) {
         return 0;
@@ -363,8 +363,8 @@ fn leaves(tree: &str) -> Vec<Vec<String>> {
     }
 }
 
-/// What a file names of its own crate, each as segments from the crate's root. `module` is the file's own place.
-fn named(module: &[String], source: &str) -> Vec<Vec<String>> {
+/// The paths into its own crate that a file names, from the crate root. `module` is the path of the file's own module.
+fn own_paths(module: &[String], source: &str) -> Vec<Vec<String>> {
     let code = source
         .lines()
         .filter(|line| !line.trim_start().starts_with("//"));
@@ -402,8 +402,8 @@ fn named(module: &[String], source: &str) -> Vec<Vec<String>> {
     found
 }
 
-/// Which top-level module of a crate uses which. What stands in the root itself belongs to no module; what it
-/// re-exports belongs to the module that it comes from.
+/// Which top-level module of a crate uses which. Items of the root itself belong to no module, because a parent and its
+/// children may use each other; what the root re-exports counts as the module that defines it.
 fn uses(files: &[(PathBuf, String)]) -> BTreeMap<String, BTreeSet<String>> {
     let place = |path: &Path| -> Vec<String> {
         let path = path.with_extension("");
@@ -438,7 +438,7 @@ fn uses(files: &[(PathBuf, String)]) -> BTreeMap<String, BTreeSet<String>> {
     }
     let mut uses: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (parts, text) in product.iter().filter(|(parts, _)| !is_root(parts)) {
-        for used in named(parts, text) {
+        for used in own_paths(parts, text) {
             let Some(first) = used.first() else { continue };
             let target = modules.get(first).or_else(|| home.get(first));
             if let Some(target) = target.filter(|target| **target != parts[0]) {
@@ -451,7 +451,7 @@ fn uses(files: &[(PathBuf, String)]) -> BTreeMap<String, BTreeSet<String>> {
     uses
 }
 
-/// The groups of modules that use each other in a circle.
+/// The groups of modules that reach each other.
 fn cycles(uses: &BTreeMap<String, BTreeSet<String>>) -> BTreeSet<Vec<String>> {
     let reached = |from: &String| -> BTreeSet<String> {
         let (mut seen, mut next) = (BTreeSet::new(), vec![from.clone()]);
@@ -466,41 +466,41 @@ fn cycles(uses: &BTreeMap<String, BTreeSet<String>>) -> BTreeSet<Vec<String>> {
     };
     let reach: BTreeMap<&String, BTreeSet<String>> =
         uses.keys().map(|from| (from, reached(from))).collect();
-    let circle = |from: &String| -> Vec<String> {
+    let group = |from: &String| -> Vec<String> {
         let back = |to: &&String| reach.get(to).is_some_and(|reach| reach.contains(from));
         reach[from].iter().filter(back).cloned().collect()
     };
     uses.keys()
-        .map(circle)
-        .filter(|circle| circle.len() > 1)
+        .map(group)
+        .filter(|group| group.len() > 1)
         .collect()
 }
 
 #[test]
-fn no_modules_of_a_crate_use_each_other_in_a_circle() {
+fn no_crate_has_a_module_cycle() {
     let mut stale: Vec<_> = KNOWN_CYCLES.to_vec();
     let mut unknown = Vec::new();
     for (name, path) in crates() {
-        for circle in cycles(&uses(&texts(&path))) {
+        for cycle in cycles(&uses(&texts(&path))) {
             let covers = |known: &(&str, &[&str])| {
-                known.0 == name && circle.iter().all(|one| known.1.contains(&one.as_str()))
+                known.0 == name && cycle.iter().all(|one| known.1.contains(&one.as_str()))
             };
             match KNOWN_CYCLES.iter().any(covers) {
                 true => stale.retain(|known| !covers(known)),
-                false => unknown.push(format!("{name}: {}", circle.join(", "))),
+                false => unknown.push(format!("{name}: {}", cycle.join(", "))),
             }
         }
     }
     assert_eq!(unknown, Vec::<String>::new(), "break these cycles");
     assert!(
         stale.is_empty(),
-        "these cycles are gone; take them out of KNOWN_CYCLES: {stale:?}"
+        "these cycles no longer exist; remove them from KNOWN_CYCLES: {stale:?}"
     );
 }
 
 #[test]
 fn a_planted_cycle_of_modules_is_caught() {
-    let circles = |files: &[(&str, &str)]| {
+    let found = |files: &[(&str, &str)]| {
         let files: Vec<_> = files
             .iter()
             .map(|(path, text)| (PathBuf::from(path), (*text).to_owned()))
@@ -509,15 +509,15 @@ fn a_planted_cycle_of_modules_is_caught() {
     };
     let a = ("a.rs", "use crate::{b::{self, B}, c};\n");
     assert_eq!(
-        circles(&[a, ("b/mod.rs", "use super::a::A;\n")]),
+        found(&[a, ("b/mod.rs", "use super::a::A;\n")]),
         [["a", "b"]]
     );
     assert_eq!(
-        circles(&[a, ("b/deep.rs", "fn f() { super::super::a::f() }\n")]),
+        found(&[a, ("b/deep.rs", "fn f() { super::super::a::f() }\n")]),
         [["a", "b"]]
     );
     assert_eq!(
-        circles(&[
+        found(&[
             a,
             ("b.rs", "use crate::A;\n"),
             ("lib.rs", "mod a;\npub use a::A;\n")
@@ -534,7 +534,7 @@ fn a_planted_cycle_of_modules_is_caught() {
         ("b/tests.rs", "use crate::a::A;\n"),
     ];
     for b in harmless {
-        assert!(circles(&[a, b]).is_empty(), "{b:?}");
+        assert!(found(&[a, b]).is_empty(), "{b:?}");
     }
 }
 
@@ -577,7 +577,7 @@ fn a_tools_file_is_found_by_its_name() {
     assert_eq!(lost.collect::<Vec<_>>(), Vec::<&&str>::new());
 }
 
-/// Our crates as a table, and as a graph of who uses whom, without what is used by way of another.
+/// Our crates as a table and as a graph of direct uses. A use that follows from another is left out of the graph.
 fn crate_map(manifests: &[Manifest]) -> String {
     let short = |name: &str| name.trim_start_matches("manyhands-").to_owned();
     let mut manifests: Vec<&Manifest> = manifests
@@ -640,8 +640,8 @@ fn crate_map(manifests: &[Manifest]) -> String {
 }
 
 #[test]
-#[allow(clippy::disallowed_methods)] // whoever runs the test says that the document is to be renewed
-fn the_crates_in_architecture_md_are_those_there_are() {
+#[allow(clippy::disallowed_methods)] // UPDATE_DOCS comes from the environment
+fn architecture_md_lists_the_crates() {
     let (begin, end) = (
         "<!-- crates: generated from the manifests -->\n",
         "<!-- end of crates -->\n",
