@@ -1,7 +1,7 @@
-//! The rules of the house that the compiler does not check: crates reach only
-//! downwards, files stay small, and the tree of dependencies stays bounded.
+//! Rules of this code base that the compiler does not check: crates use only lower layers, crates and files stay
+//! small, modules have no cycles, and the number of dependencies stays bounded.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -19,8 +19,13 @@ struct Manifest {
     name: String,
     layer: Option<i64>,
     room: Option<String>,
+    /// What it holds, and what never belongs there.
+    holds: Option<String>,
+    never: Option<String>,
     /// Our own crates that it uses: in code, in tests and in its build script.
     uses: Vec<String>,
+    /// Those in `[dependencies]`, which the graph shows.
+    runs_with: Vec<String>,
 }
 
 impl Manifest {
@@ -31,30 +36,40 @@ impl Manifest {
             .get("metadata")
             .and_then(|metadata| metadata.get("manyhands"));
         let said = |key: &str| house.and_then(|house| house.get(key));
-        let mut uses = Vec::new();
-        collect(&table, &mut uses);
+        let (mut uses, mut runs_with) = (Vec::new(), Vec::new());
+        for section in ["dependencies", "dev-dependencies", "build-dependencies"] {
+            collect(&table, section, &mut uses);
+        }
+        collect(&table, "dependencies", &mut runs_with);
         let targets = table.get("target").and_then(Value::as_table);
         for target in targets.into_iter().flat_map(Table::values) {
-            collect(target.as_table().expect("a target"), &mut uses);
+            let target = target.as_table().expect("a target");
+            for section in ["dependencies", "dev-dependencies", "build-dependencies"] {
+                collect(target, section, &mut uses);
+            }
         }
         Self {
             name: package["name"].as_str().expect("a name").to_owned(),
             layer: said("layer").and_then(Value::as_integer),
             room: said("room").and_then(Value::as_str).map(str::to_owned),
+            holds: package
+                .get("description")
+                .and_then(Value::as_str)
+                .map(str::to_owned),
+            never: said("never").and_then(Value::as_str).map(str::to_owned),
             uses,
+            runs_with,
         }
     }
 }
 
-fn collect(table: &Table, uses: &mut Vec<String>) {
-    for section in ["dependencies", "dev-dependencies", "build-dependencies"] {
-        let dependencies = table.get(section).and_then(Value::as_table);
-        for (key, dependency) in dependencies.into_iter().flatten() {
-            let renamed = dependency.get("package").and_then(Value::as_str);
-            let name = renamed.unwrap_or(key);
-            if name == "manyhands" || name.starts_with("manyhands-") {
-                uses.push(name.to_owned());
-            }
+fn collect(table: &Table, section: &str, uses: &mut Vec<String>) {
+    let dependencies = table.get(section).and_then(Value::as_table);
+    for (key, dependency) in dependencies.into_iter().flatten() {
+        let renamed = dependency.get("package").and_then(Value::as_str);
+        let name = renamed.unwrap_or(key);
+        if name == "manyhands" || name.starts_with("manyhands-") {
+            uses.push(name.to_owned());
         }
     }
 }
@@ -170,8 +185,8 @@ const CHECKS: [&str; 3] = [".permit(spec", ".rights.tools", ".rights.agents"];
 /// server is asked for before its tools are.
 const CHECKING: [&str; 3] = [
     "path/src/authorize.rs",
-    "gateway/src/doorman.rs",
-    "gateway/src/mcp/pass/mod.rs",
+    "gateway/src/auth.rs",
+    "mcp-server/src/pass/mod.rs",
 ];
 
 fn checks_rights(source: &str) -> bool {
@@ -199,6 +214,457 @@ fn rights_are_checked_in_one_place() {
     assert!(!checks_rights(
         "fn a() {}\n#[cfg(test)] caller.rights.tools"
     ));
+}
+
+/// The most product lines of a crate.
+const LARGEST: usize = 18_000;
+
+/// Module cycles that still exist, by crate. The test fails when an entry is no longer needed.
+const KNOWN_CYCLES: [(&str, &[&str]); 13] = [
+    ("acp", &["client", "said", "terminals"]),
+    (
+        "agent",
+        &[
+            "archive",
+            "asking",
+            "client",
+            "conversation",
+            "event",
+            "listening",
+            "minds",
+            "outcome",
+            "plan",
+            "recent",
+            "running",
+            "shape",
+            "turn",
+        ],
+    ),
+    ("agent", &["contacts", "todo"]),
+    ("config", &["agents", "settings"]),
+    ("config", &["mask", "read"]),
+    ("core", &["authorize", "call", "catalogue", "tool"]),
+    ("guard", &["sandbox", "supervisor"]),
+    ("llm", &["budget", "error", "reply"]),
+    (
+        "llm",
+        &[
+            "exchange", "makers", "models", "offered", "provider", "run", "wire",
+        ],
+    ),
+    ("node", &["calls", "run", "serve", "transfer", "watches"]),
+    ("path", &["explain", "validate"]),
+    ("store", &["audit", "store", "testing"]),
+    ("upstream", &["connection", "greet", "listen"]),
+];
+
+/// The lines of a source file before its tests; none for a file of tests.
+fn product_lines(path: &Path, source: &str) -> usize {
+    if is_test(path) {
+        return 0;
+    }
+    let lines: Vec<&str> = source.lines().map(str::trim).collect();
+    let tests = |at: &usize| {
+        lines[*at] == "#[cfg(test)]" && lines.get(at + 1).is_some_and(|next| is_module(next))
+    };
+    (0..lines.len()).find(tests).unwrap_or(lines.len())
+}
+
+fn is_module(line: &str) -> bool {
+    line.starts_with("mod ") || (line.starts_with("pub") && line.contains(" mod "))
+}
+
+/// The folders of our crates, by name.
+fn crates() -> BTreeMap<String, PathBuf> {
+    let entries = fs::read_dir(top().join("crates")).expect("crates/");
+    entries
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.join("Cargo.toml").is_file())
+        .map(|path| {
+            let name = path.file_name().expect("a name").to_string_lossy();
+            (name.into_owned(), path.clone())
+        })
+        .collect()
+}
+
+/// The sources of a crate: their paths from `src`, and their texts.
+fn texts(of: &Path) -> Vec<(PathBuf, String)> {
+    let src = of.join("src");
+    let mut files = Vec::new();
+    sources(&src, &mut files);
+    files
+        .into_iter()
+        .map(|(path, _)| {
+            let text = fs::read_to_string(&path).expect("a source");
+            (path.strip_prefix(&src).expect("below src").to_owned(), text)
+        })
+        .collect()
+}
+
+#[test]
+fn no_crate_is_over_18000_lines() {
+    let all = crates();
+    assert!(all.len() > 20, "the crates were found");
+    let large = all.iter().filter_map(|(name, path)| {
+        let lines = texts(path)
+            .iter()
+            .map(|(path, text)| product_lines(path, text))
+            .sum::<usize>();
+        (lines > LARGEST).then(|| format!("{name} has {lines} lines; split it"))
+    });
+    assert_eq!(large.collect::<Vec<_>>(), Vec::<String>::new());
+    let source = "fn a() {}\n\n#[cfg(test)]\nmod tests {\n    fn b() {}\n}\n";
+    assert_eq!(product_lines(Path::new("a.rs"), source), 2);
+    assert_eq!(product_lines(Path::new("a/tests.rs"), source), 0);
+    assert_eq!(
+        product_lines(Path::new("a.rs"), "#[cfg(test)]\nuse a::b;\n"),
+        2
+    );
+}
+
+/// The leaves of a use tree, each as its segments.
+fn leaves(tree: &str) -> Vec<Vec<String>> {
+    let tree = tree.trim_start();
+    if let Some(inside) = tree.strip_prefix('{') {
+        let (mut depth, mut start, mut found) = (0_usize, 0, Vec::new());
+        for (at, sign) in inside.char_indices() {
+            match sign {
+                '{' => depth += 1,
+                '}' if depth > 0 => depth -= 1,
+                ',' | '}' if depth == 0 => {
+                    found.extend(leaves(&inside[start..at]));
+                    start = at + 1;
+                    if sign == '}' {
+                        break;
+                    }
+                }
+                _ => {}
+            }
+        }
+        return found;
+    }
+    let end = tree
+        .find(|c: char| !c.is_alphanumeric() && c != '_')
+        .unwrap_or(tree.len());
+    let (name, rest) = tree.split_at(end);
+    if name.is_empty() {
+        return Vec::new();
+    }
+    let below = rest.strip_prefix("::").map(leaves).unwrap_or_default();
+    match below.is_empty() {
+        true => vec![vec![name.to_owned()]],
+        false => {
+            let with = |mut leaf: Vec<String>| {
+                leaf.insert(0, name.to_owned());
+                leaf
+            };
+            below.into_iter().map(with).collect()
+        }
+    }
+}
+
+/// The paths into its own crate that a file names, from the crate root. `module` is the path of the file's own module.
+fn own_paths(module: &[String], source: &str) -> Vec<Vec<String>> {
+    let code = source
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"));
+    let code: Vec<&str> = code.collect();
+    let end = (0..code.len())
+        .find(|at| {
+            code[*at].trim() == "#[cfg(test)]"
+                && code
+                    .get(at + 1)
+                    .is_some_and(|next| is_module(next.trim()) && next.ends_with('{'))
+        })
+        .unwrap_or(code.len());
+    let code = code[..end].join("\n");
+    let mut found = Vec::new();
+    for word in ["crate::", "super::"] {
+        for (at, _) in code.match_indices(word) {
+            let before = code[..at].chars().next_back();
+            if before.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == ':') {
+                continue;
+            }
+            let (mut base, mut rest) = (module.to_vec(), &code[at..]);
+            match rest.strip_prefix("crate::") {
+                Some(after) => (base, rest) = (Vec::new(), after),
+                None => {
+                    while let Some(after) = rest.strip_prefix("super::") {
+                        base.pop();
+                        rest = after;
+                    }
+                }
+            }
+            let whole = |leaf: Vec<String>| base.iter().cloned().chain(leaf).collect();
+            found.extend(leaves(rest).into_iter().map(whole));
+        }
+    }
+    found
+}
+
+/// Which top-level module of a crate uses which. Items of the root itself belong to no module, because a parent and its
+/// children may use each other; what the root re-exports counts as the module that defines it.
+fn uses(files: &[(PathBuf, String)]) -> BTreeMap<String, BTreeSet<String>> {
+    let place = |path: &Path| -> Vec<String> {
+        let path = path.with_extension("");
+        let parts = path.iter().map(|part| part.to_string_lossy().into_owned());
+        let mut parts: Vec<String> = parts.collect();
+        if parts.last().is_some_and(|last| last == "mod") {
+            parts.pop();
+        }
+        parts
+    };
+    let is_root = |parts: &[String]| parts == ["lib"] || parts == ["main"];
+    let product = files.iter().filter(|(path, _)| !is_test(path));
+    let product: Vec<_> = product.map(|(path, text)| (place(path), text)).collect();
+    let modules: BTreeSet<String> = product
+        .iter()
+        .filter(|(parts, _)| !is_root(parts))
+        .map(|(parts, _)| parts[0].clone())
+        .collect();
+    let mut home: BTreeMap<String, String> = BTreeMap::new();
+    for (_, root) in product.iter().filter(|(parts, _)| is_root(parts)) {
+        for (at, _) in root.match_indices("use ") {
+            for leaf in leaves(
+                root[at + 4..]
+                    .trim_start_matches("crate::")
+                    .trim_start_matches("self::"),
+            ) {
+                if let (Some(last), true) = (leaf.last(), modules.contains(&leaf[0])) {
+                    home.insert(last.clone(), leaf[0].clone());
+                }
+            }
+        }
+    }
+    let mut uses: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (parts, text) in product.iter().filter(|(parts, _)| !is_root(parts)) {
+        for used in own_paths(parts, text) {
+            let Some(first) = used.first() else { continue };
+            let target = modules.get(first).or_else(|| home.get(first));
+            if let Some(target) = target.filter(|target| **target != parts[0]) {
+                uses.entry(parts[0].clone())
+                    .or_default()
+                    .insert(target.clone());
+            }
+        }
+    }
+    uses
+}
+
+/// The groups of modules that reach each other.
+fn cycles(uses: &BTreeMap<String, BTreeSet<String>>) -> BTreeSet<Vec<String>> {
+    let reached = |from: &String| -> BTreeSet<String> {
+        let (mut seen, mut next) = (BTreeSet::new(), vec![from.clone()]);
+        while let Some(at) = next.pop() {
+            for to in uses.get(&at).into_iter().flatten() {
+                if seen.insert(to.clone()) {
+                    next.push(to.clone());
+                }
+            }
+        }
+        seen
+    };
+    let reach: BTreeMap<&String, BTreeSet<String>> =
+        uses.keys().map(|from| (from, reached(from))).collect();
+    let group = |from: &String| -> Vec<String> {
+        let back = |to: &&String| reach.get(to).is_some_and(|reach| reach.contains(from));
+        reach[from].iter().filter(back).cloned().collect()
+    };
+    uses.keys()
+        .map(group)
+        .filter(|group| group.len() > 1)
+        .collect()
+}
+
+#[test]
+fn no_crate_has_a_module_cycle() {
+    let mut stale: Vec<_> = KNOWN_CYCLES.to_vec();
+    let mut unknown = Vec::new();
+    for (name, path) in crates() {
+        for cycle in cycles(&uses(&texts(&path))) {
+            let covers = |known: &(&str, &[&str])| {
+                known.0 == name && cycle.iter().all(|one| known.1.contains(&one.as_str()))
+            };
+            match KNOWN_CYCLES.iter().any(covers) {
+                true => stale.retain(|known| !covers(known)),
+                false => unknown.push(format!("{name}: {}", cycle.join(", "))),
+            }
+        }
+    }
+    assert_eq!(unknown, Vec::<String>::new(), "break these cycles");
+    assert!(
+        stale.is_empty(),
+        "these cycles no longer exist; remove them from KNOWN_CYCLES: {stale:?}"
+    );
+}
+
+#[test]
+fn a_planted_cycle_of_modules_is_caught() {
+    let found = |files: &[(&str, &str)]| {
+        let files: Vec<_> = files
+            .iter()
+            .map(|(path, text)| (PathBuf::from(path), (*text).to_owned()))
+            .collect();
+        cycles(&uses(&files)).into_iter().collect::<Vec<_>>()
+    };
+    let a = ("a.rs", "use crate::{b::{self, B}, c};\n");
+    assert_eq!(
+        found(&[a, ("b/mod.rs", "use super::a::A;\n")]),
+        [["a", "b"]]
+    );
+    assert_eq!(
+        found(&[a, ("b/deep.rs", "fn f() { super::super::a::f() }\n")]),
+        [["a", "b"]]
+    );
+    assert_eq!(
+        found(&[
+            a,
+            ("b.rs", "use crate::A;\n"),
+            ("lib.rs", "mod a;\npub use a::A;\n")
+        ]),
+        [["a", "b"]]
+    );
+    let harmless = [
+        ("b.rs", "use super::c::C;\n"),
+        ("b.rs", "//! See [`crate::a::A`].\nuse other::crate_a;\n"),
+        (
+            "b.rs",
+            "#[cfg(test)]\nmod tests {\n    use crate::a::A;\n}\n",
+        ),
+        ("b/tests.rs", "use crate::a::A;\n"),
+    ];
+    for b in harmless {
+        assert!(found(&[a, b]).is_empty(), "{b:?}");
+    }
+}
+
+/// Where a built-in tool's file is, by its name alone: `gsv__ReadFile` is `gsv/read_file.rs`.
+fn tool_file(name: &str) -> PathBuf {
+    let (folder, name) = match (name.strip_prefix("gsv__"), name.strip_prefix("tool::")) {
+        (Some(rest), _) => ("gsv", rest),
+        (_, Some(rest)) => ("tool", rest),
+        _ => ("", name),
+    };
+    let mut file = String::new();
+    for sign in name.replace('-', "_").chars() {
+        if sign.is_uppercase() && !file.is_empty() {
+            file.push('_');
+        }
+        file.extend(sign.to_lowercase());
+    }
+    Path::new(folder).join(file + ".rs")
+}
+
+#[test]
+fn a_tools_file_is_found_by_its_name() {
+    assert_eq!(tool_file("gsv__ReadFile"), Path::new("gsv/read_file.rs"));
+    assert_eq!(
+        tool_file("code-execution_x"),
+        Path::new("code_execution_x.rs")
+    );
+    let document = fs::read_to_string(top().join("docs/tools.md")).expect("docs/tools.md");
+    let names = document
+        .lines()
+        .filter_map(|line| line.strip_prefix("## `")?.strip_suffix('`'));
+    // Those of machines are in `crates/node`.
+    let names: Vec<&str> = names.filter(|name| !name.starts_with('{')).collect();
+    assert!(names.len() > 40, "the tools were found: {names:?}");
+    let files = texts(&top().join("crates/tools"));
+    let lost = names.iter().filter(|name| {
+        let file = tool_file(name);
+        !files.iter().any(|(path, _)| path.ends_with(&file))
+    });
+    assert_eq!(lost.collect::<Vec<_>>(), Vec::<&&str>::new());
+}
+
+/// Our crates as a table and as a graph of direct uses. A use that follows from another is left out of the graph.
+fn crate_map(manifests: &[Manifest]) -> String {
+    let short = |name: &str| name.trim_start_matches("manyhands-").to_owned();
+    let mut manifests: Vec<&Manifest> = manifests
+        .iter()
+        .filter(|m| m.name != "manyhands-platforms")
+        .collect();
+    manifests.sort_by_key(|m| (m.layer, &m.name));
+    let mut text =
+        "| layer | crate | what it holds | what never belongs there |\n| --- | --- | --- | --- |\n"
+            .to_owned();
+    for one in &manifests {
+        let (layer, room) = (
+            one.layer.unwrap_or_default(),
+            one.room.as_deref().unwrap_or_default(),
+        );
+        let (holds, never) = (
+            one.holds.as_deref().unwrap_or_default(),
+            one.never.as_deref().unwrap_or_default(),
+        );
+        text += &format!(
+            "| {layer} {room} | `{}` | {holds} | {never} |\n",
+            short(&one.name)
+        );
+    }
+    let direct: BTreeMap<&str, BTreeSet<&str>> = manifests
+        .iter()
+        .map(|one| {
+            (
+                one.name.as_str(),
+                one.runs_with.iter().map(String::as_str).collect(),
+            )
+        })
+        .collect();
+    fn below<'a>(
+        of: &str,
+        direct: &BTreeMap<&str, BTreeSet<&'a str>>,
+        all: &mut BTreeSet<&'a str>,
+    ) {
+        for used in direct.get(of).into_iter().flatten() {
+            if all.insert(used) {
+                below(used, direct, all);
+            }
+        }
+    }
+    text += "\n```mermaid\ngraph TD\n";
+    for one in manifests.iter().rev() {
+        let mut indirect = BTreeSet::new();
+        for used in &direct[one.name.as_str()] {
+            below(used, &direct, &mut indirect);
+        }
+        let shown = direct[one.name.as_str()]
+            .iter()
+            .filter(|used| !indirect.contains(*used));
+        let shown: Vec<String> = shown.map(|used| short(used)).collect();
+        if !shown.is_empty() {
+            text += &format!("  {} --> {}\n", short(&one.name), shown.join(" & "));
+        }
+    }
+    text + "```\n"
+}
+
+#[test]
+#[allow(clippy::disallowed_methods)] // UPDATE_DOCS comes from the environment
+fn architecture_md_lists_the_crates() {
+    let (begin, end) = (
+        "<!-- crates: generated from the manifests -->\n",
+        "<!-- end of crates -->\n",
+    );
+    let manifests = manifests();
+    let bare = manifests
+        .iter()
+        .filter(|m| m.holds.is_none() && m.name != "manyhands-platforms");
+    let bare: Vec<&str> = bare.map(|m| m.name.as_str()).collect();
+    assert!(bare.is_empty(), "add a package.description to {bare:?}");
+    let file = top().join("ARCHITECTURE.md");
+    let there = fs::read_to_string(&file).expect("ARCHITECTURE.md");
+    let (before, rest) = there.split_once(begin).expect("where the crates begin");
+    let (_, after) = rest.split_once(end).expect("where the crates end");
+    let made = format!("{before}{begin}{}{end}{after}", crate_map(&manifests));
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        fs::write(&file, &made).expect("ARCHITECTURE.md");
+    }
+    let there = fs::read_to_string(&file).unwrap_or_default();
+    assert!(
+        there == made,
+        "ARCHITECTURE.md is out of date; renew it: UPDATE_DOCS=1 cargo test -p manyhands --test house"
+    );
 }
 
 /// One row of `docs/assurance.toml`.

@@ -18,7 +18,7 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
-use super::methods::{shape, value};
+use super::shape::{shape, value};
 use super::socket::{Incoming, Pulse, closing, violation};
 use super::{DEAD, PING, text};
 

@@ -11,7 +11,7 @@ use manyhands_wire::{
 };
 use serde_json::Value;
 
-use super::methods::{parse, shape, value};
+use super::shape::{parse, shape, value};
 
 /// The account that is meant where none is named.
 const DEFAULT: &str = "default";

@@ -7,7 +7,6 @@ use std::time::Duration;
 use manyhands_agent::{
     ChatEvent, Heard, Kept, Mark, Minds, Missed, SessionKey, TurnUsage, What, Whose,
 };
-use manyhands_agent_services::session_key;
 use manyhands_core::{AgentId, Caller, ToolError};
 use manyhands_gateway::{Admitted, Gateway, origin};
 use manyhands_wire::{
@@ -18,8 +17,9 @@ use manyhands_wire::{
 use tokio::sync::mpsc;
 use tokio_tungstenite::tungstenite::Message;
 
-use super::methods::shape;
-use super::sessions::{directives, said};
+use super::access::{Sight, key};
+use super::sessions::{directives, said, used};
+use super::shape::shape;
 
 /// With less room than this in a peer's queue, deltas are put together instead of queued.
 const ROOM_FOR_DELTAS: usize = 64;
@@ -51,11 +51,6 @@ impl Runs {
             open.insert((key.clone(), run.to_owned()), turn.to_owned());
         }
     }
-}
-
-/// The session that somebody names.
-pub(super) fn key(asker: &Admitted, text: &str) -> Result<SessionKey, ErrorShape> {
-    session_key(&asker.caller, &AgentId::main(), text).map_err(shape)
 }
 
 /// What became of a message, and what the socket is told after that.
@@ -168,37 +163,6 @@ pub(super) fn stop(
         ok: true,
         stopped: gateway.minds().stop(&key),
     })
-}
-
-/// Which sessions somebody sees.
-pub(super) enum Sight {
-    /// All of them.
-    All,
-    /// Those whose key goes on like this after the agent.
-    Own(String),
-    /// None.
-    Nothing,
-}
-
-impl Sight {
-    pub(super) fn of(caller: &Caller) -> Self {
-        if caller.is_owner() {
-            return Self::All;
-        }
-        let any = session_key(caller, &AgentId::main(), "x");
-        match any.as_ref().map(|key| key.rest().strip_suffix('x')) {
-            Ok(Some(own)) => Self::Own(own.to_owned()),
-            _ => Self::Nothing,
-        }
-    }
-
-    pub(super) fn sees(&self, key: &SessionKey) -> bool {
-        match self {
-            Self::All => true,
-            Self::Own(own) => key.rest().starts_with(own.as_str()),
-            Self::Nothing => false,
-        }
-    }
 }
 
 /// Tells a socket what happens in the sessions that its owner sees, as long as it is open.
@@ -372,17 +336,6 @@ impl Told {
 
 fn millis(wait: Duration) -> u64 {
     u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// What a turn used up, as the wire says it.
-pub(super) fn used(usage: &TurnUsage) -> ChatUsage {
-    ChatUsage {
-        replies: usage.replies,
-        input_tokens: usage.input_tokens,
-        output_tokens: usage.output_tokens,
-        cost_micros: usage.cost_micros,
-        duration_ms: usage.duration_ms,
-    }
 }
 
 /// What a socket is told of an event, if anything.

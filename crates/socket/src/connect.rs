@@ -11,9 +11,9 @@ use manyhands_wire::{
     HelloOk, Method, PROTOCOL, Response, Server,
 };
 
+use super::access::key;
 use super::bridge::{self, Carries};
-use super::chat::key;
-use super::methods::shape;
+use super::shape::shape;
 
 /// A refusal, with the id of the request when there was one.
 pub(super) type Refused = (Option<String>, ErrorShape);
@@ -165,24 +165,4 @@ fn hello(gateway: &Gateway, guest: &Guest, is_owner: bool) -> HelloOk {
         hello.node_id = Some(name.to_string());
     }
     hello
-}
-
-/// The wire's number for one of our codes.
-pub(super) fn number(code: ErrorCode) -> Code {
-    match code {
-        ErrorCode::InvalidArguments | ErrorCode::TooLarge => Code::BadRequest,
-        ErrorCode::Unauthenticated => Code::Unauthenticated,
-        ErrorCode::Forbidden
-        | ErrorCode::DeniedByPolicy
-        | ErrorCode::ApprovalRequired
-        | ErrorCode::ApprovalDenied => Code::Forbidden,
-        ErrorCode::UnknownTool | ErrorCode::NotFound => Code::NotFound,
-        ErrorCode::Conflict => Code::Conflict,
-        ErrorCode::RateLimited
-        | ErrorCode::BudgetExceeded
-        | ErrorCode::Unavailable
-        | ErrorCode::StorageFull => Code::Unavailable,
-        ErrorCode::DeadlineExceeded => Code::Timeout,
-        ErrorCode::Cancelled | ErrorCode::Failed | ErrorCode::Internal => Code::Internal,
-    }
 }

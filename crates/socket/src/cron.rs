@@ -10,7 +10,7 @@ use manyhands_wire::{
 };
 use serde_json::{Value, json};
 
-use super::methods::{parse, shape, value};
+use super::shape::{parse, shape, value};
 
 /// The arguments of `gsv__Cron` that a method means.
 pub(super) fn arguments(method: Method, params: Value) -> Result<Value, ErrorShape> {

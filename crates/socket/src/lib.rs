@@ -3,6 +3,7 @@
 //! A socket ends every call it asked for when it goes, and goes within a second when its
 //! token is taken back.
 
+mod access;
 mod bridge;
 mod channels;
 mod chat;
@@ -13,6 +14,7 @@ mod methods;
 mod node;
 mod request;
 mod sessions;
+mod shape;
 mod socket;
 mod watch;
 

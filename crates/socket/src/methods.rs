@@ -15,18 +15,16 @@ use manyhands_wire::{
     ToolRequestResult, ToolsListResult, WorkspaceDeleteParams, WorkspaceListParams,
     WorkspaceReadParams, WorkspaceWriteParams,
 };
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use tokio_tungstenite::tungstenite::Message;
 
 use super::channels;
 use super::chat::{self, Runs};
-use super::connect::number;
 use super::cron;
 use super::request::{self, Requested};
 use super::sessions::Desk;
+use super::shape::{parse, shape, value};
 use super::watch::{self, Watches};
 
 /// The socket that asks.
@@ -366,21 +364,4 @@ impl Asked<'_> {
             "only the owner changes the configuration",
         )))
     }
-}
-
-pub(super) fn parse<T: DeserializeOwned>(params: Value) -> Result<T, ErrorShape> {
-    serde_json::from_value(params)
-        .map_err(|e| ErrorShape::new(Code::BadRequest, format!("params: {e}")))
-}
-
-pub(super) fn value(result: &impl Serialize) -> Result<Value, ErrorShape> {
-    serde_json::to_value(result).map_err(|e| ErrorShape::new(Code::Internal, e.to_string()))
-}
-
-/// One of our errors as the wire says it, with the whole of it in the details.
-pub(super) fn shape(error: ToolError) -> ErrorShape {
-    let mut shape = ErrorShape::new(number(error.code), error.text());
-    shape.retryable = Some(error.code.retryable());
-    shape.details = serde_json::to_value(Envelope::from(Err(error))).ok();
-    shape
 }

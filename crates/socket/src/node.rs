@@ -20,7 +20,8 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
-use super::methods::{shape, tools, value};
+use super::methods::tools;
+use super::shape::{shape, value};
 use super::socket::{Incoming, Pulse, closing, violation};
 use super::{DEAD, PING, text};
 

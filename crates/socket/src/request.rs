@@ -7,8 +7,8 @@ use manyhands_wire::{ErrorShape, ToolRequestParams};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::chat::key;
-use super::methods::shape;
+use super::access::key;
+use super::shape::shape;
 
 /// How much of what a requested call gave is told.
 const SHOWN: usize = 4_000;

@@ -19,8 +19,8 @@ use manyhands_wire::{
 };
 use serde_json::Value;
 
-use super::chat::{Sight, key, used};
-use super::methods::shape;
+use super::access::{Sight, key};
+use super::shape::shape;
 
 /// How many sessions one list holds.
 const MAX_LISTED: u32 = 1_000;
@@ -561,5 +561,16 @@ fn reply_block(block: ReplyBlock) -> Option<ChatBlock> {
             },
         }),
         ReplyBlock::Thinking { .. } => None,
+    }
+}
+
+/// What a turn used up, as the wire says it.
+pub(super) fn used(usage: &TurnUsage) -> ChatUsage {
+    ChatUsage {
+        replies: usage.replies,
+        input_tokens: usage.input_tokens,
+        output_tokens: usage.output_tokens,
+        cost_micros: usage.cost_micros,
+        duration_ms: usage.duration_ms,
     }
 }

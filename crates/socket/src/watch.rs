@@ -20,7 +20,7 @@ use tokio::time::sleep;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::methods::shape;
+use super::shape::shape;
 use super::socket::MAX_QUEUED;
 
 /// How many programs one socket may watch.

@@ -1,16 +1,16 @@
 //! Capabilities, artifacts and resources: `gateway_*` and the tools beside them, one file each.
 
+mod capabilities_discover;
+mod capability_details;
+mod code_execution_execute;
 mod connections;
-mod details;
-mod discover;
-mod execute;
-mod invoke;
-mod list_artifacts;
-mod list_workspace;
-mod read_artifact;
+mod gateway_invoke;
+mod gateway_list_artifacts;
+mod gateway_list_workspace;
+mod gateway_read_artifact;
+mod gateway_write_artifact;
+mod gateway_write_artifact_from_url;
 mod resources;
-mod write_artifact;
-mod write_artifact_from_url;
 
 use std::sync::Arc;
 
@@ -24,8 +24,8 @@ use tokio::sync::Semaphore;
 
 use crate::finder::Finder;
 
+pub use code_execution_execute::Scripts;
 pub use connections::Connections;
-pub use execute::Scripts;
 
 /// How many files are read as JSON at once, since each is in memory while it is.
 const JSON_READERS: usize = 2;
@@ -47,35 +47,41 @@ pub struct Ground<'a> {
 pub fn tools(ground: &Ground<'_>) -> Vec<Arc<dyn Tool>> {
     let shelf = || ground.shelf.clone();
     let mut tools: Vec<Arc<dyn Tool>> = vec![
-        Arc::new(Typed::new(write_artifact::WriteArtifact(shelf()))),
-        Arc::new(Typed::new(write_artifact_from_url::WriteArtifactFromUrl {
-            shelf: shelf(),
-            web: ground.web.clone(),
-            resources: ground.resources.clone(),
-        })),
-        Arc::new(Typed::new(read_artifact::ReadArtifact {
+        Arc::new(Typed::new(gateway_write_artifact::WriteArtifact(shelf()))),
+        Arc::new(Typed::new(
+            gateway_write_artifact_from_url::WriteArtifactFromUrl {
+                shelf: shelf(),
+                web: ground.web.clone(),
+                resources: ground.resources.clone(),
+            },
+        )),
+        Arc::new(Typed::new(gateway_read_artifact::ReadArtifact {
             shelf: shelf(),
             thinkers: ground.thinkers.clone(),
             places: Arc::new(Semaphore::new(JSON_READERS)),
         })),
-        Arc::new(Typed::new(list_artifacts::ListArtifacts(shelf()))),
-        Arc::new(Typed::new(list_workspace::ListWorkspace {
+        Arc::new(Typed::new(gateway_list_artifacts::ListArtifacts(shelf()))),
+        Arc::new(Typed::new(gateway_list_workspace::ListWorkspace {
             resources: ground.resources.clone(),
             connections: ground.connections.clone(),
         })),
     ];
     let finder = || ground.finder.clone();
-    tools.push(Arc::new(invoke::Invoke::new(
+    tools.push(Arc::new(gateway_invoke::Invoke::new(
         ground.finder.servers(),
         ground.catalogue,
     )));
-    tools.push(Arc::new(Typed::new(discover::Discover {
+    tools.push(Arc::new(Typed::new(capabilities_discover::Discover {
         finder: finder(),
         thinkers: ground.thinkers.clone(),
         settings: ground.settings.clone(),
     })));
-    tools.push(Arc::new(Typed::new(details::Details { finder: finder() })));
-    tools.push(Arc::new(execute::Execute::new(ground.scripts)));
+    tools.push(Arc::new(Typed::new(capability_details::Details {
+        finder: finder(),
+    })));
+    tools.push(Arc::new(code_execution_execute::Execute::new(
+        ground.scripts,
+    )));
     tools.extend(resources::tools(ground.resources));
     tools
 }

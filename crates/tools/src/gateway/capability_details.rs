@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::discover::{CapabilityType, one_line};
+use super::capabilities_discover::{CapabilityType, one_line};
 use crate::finder::{Finder, SkillFacts};
 
 /// How many items may be asked about at once.
