@@ -4,15 +4,13 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
-use manyhands_agent::{
-    ChatEvent, Heard, Kept, Mark, Minds, Missed, SessionKey, TurnUsage, What, Whose,
-};
-use manyhands_core::{AgentId, Caller, ToolError};
+use manyhands_agent::{ChatEvent, Heard, Kept, Mark, Minds, Missed, SessionKey, What, Whose};
+use manyhands_core::{Caller, ToolError};
 use manyhands_gateway::{Admitted, Gateway, origin};
 use manyhands_wire::{
     ChatEventPayload, ChatGapEvent, ChatMessage, ChatSendParams, ChatSendResult, ChatState,
-    ChatStopParams, ChatStopResult, ChatTakenEvent, ChatToolEvent, ChatToolState, ChatUsage,
-    ErrorShape, Payload as _, SessionDeletedEvent,
+    ChatStopParams, ChatStopResult, ChatTakenEvent, ChatToolEvent, ChatToolState, ErrorShape,
+    Payload as _, SessionDeletedEvent,
 };
 use tokio::sync::mpsc;
 use tokio_tungstenite::tungstenite::Message;
@@ -486,6 +484,7 @@ fn told(event: &ChatEvent) -> Option<Told> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use manyhands_agent::TurnUsage;
     use manyhands_llm::StopReason;
     use serde_json::Value;
 

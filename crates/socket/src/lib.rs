@@ -100,7 +100,7 @@ async fn serve(gateway: Arc<Gateway>, mut socket: Socket, visitor: Visitor) {
                 }
                 Err(error) => {
                     let close = closing(CloseCode::Policy, &error.message);
-                    let failed = Response::failed(hello.id, methods::shape(error));
+                    let failed = Response::failed(hello.id, shape::shape(error));
                     let _ = outbox.words.send(text(failed)).await;
                     Some(close)
                 }

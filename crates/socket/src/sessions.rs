@@ -2,14 +2,14 @@
 
 use manyhands_agent::{
     Directives as Said, Kept, PictureRef, ResetPolicy, Running, SessionKey, SessionSettings,
-    Waiting,
+    TurnUsage, Waiting,
 };
 use manyhands_core::{ApprovalId, ErrorCode, Timestamp, ToolError};
 use manyhands_gateway::{Admitted, Gateway};
 use manyhands_llm::{Arguments, Block, Message, ModelId, ReplyBlock};
 use manyhands_store::SessionRecord;
 use manyhands_wire::{
-    ChatBlock, ChatMessage, ChatRole, Directives, ErrorShape, ModelName, ResetModeShape,
+    ChatBlock, ChatMessage, ChatRole, ChatUsage, Directives, ErrorShape, ModelName, ResetModeShape,
     ResetPolicyShape, SessionCompactParams, SessionCompactResult, SessionDeleteResult,
     SessionEntry, SessionGetResult, SessionHistoryParams, SessionHistoryResult, SessionPatchParams,
     SessionPatchResult, SessionPreviewParams, SessionPreviewResult, SessionResetResult,
