@@ -13,10 +13,10 @@ use manyhands_agent_services::skills::{self, Seen};
 use manyhands_core::{
     AgentId, Caller, Catalogue, Clock, Invoke, Place, Question, Reach, ToolError,
 };
-use manyhands_discovery::{Answer, Entry, Index, Kind, Query};
+use manyhands_discovery::{Index, IndexEntry, ItemKind, Query, SearchOutcome};
 use manyhands_federation::servers::Servers;
-use manyhands_host::workspace::Workspace;
 use manyhands_host::{LiveSettings, Resources};
+use manyhands_host::workspace::Workspace;
 use manyhands_node_registry::Nodes;
 use manyhands_path::Path;
 use tokio::time::Instant;
@@ -75,7 +75,7 @@ struct SeenTools {
 /// Who looks, and for what.
 pub struct Wish<'a> {
     pub text: &'a str,
-    pub kinds: Option<BTreeSet<Kind>>,
+    pub kinds: Option<BTreeSet<ItemKind>>,
     pub limit: usize,
     pub caller: &'a Caller,
     pub agent: &'a AgentId,
@@ -123,12 +123,13 @@ impl Finder {
     }
 
     /// What fits, and may be seen by whoever asks.
-    pub async fn find(self: &Arc<Self>, wish: Wish<'_>) -> Result<Answer, ToolError> {
+    pub async fn find(self: &Arc<Self>, wish: Wish<'_>) -> Result<SearchOutcome, ToolError> {
         let catalogue = self.catalogue();
         let (agent, caller) = (wish.agent, wish.caller);
         let skills = self.skills(agent, wish.anew).await;
-        let accounts: Vec<Entry> = entries::accounts(&self.parts.servers.desk().of_agent(agent));
-        let resources: Vec<Entry> = entries::resources(&self.parts.resources.of(agent).await?);
+        let accounts: Vec<IndexEntry> =
+            entries::accounts(&self.parts.servers.desk().of_agent(agent));
+        let resources: Vec<IndexEntry> = entries::resources(&self.parts.resources.of(agent).await?);
         let mut allowed: BTreeSet<String> = BTreeSet::new();
         let known = accounts.iter().chain(&resources);
         allowed.extend(known.map(|entry| entry.key.clone()));
@@ -151,8 +152,8 @@ impl Finder {
             this.index.upsert(&format!("resources:{owner}"), resources);
             let own = skills.iter().map(|skill| skill.entry(&owner)).collect();
             this.index.upsert(&format!("skills:{owner}"), own);
-            let may = |entry: &Entry| match entry.kind {
-                Kind::Tool => all.resolve(&entry.key).is_some_and(|tool| {
+            let may = |entry: &IndexEntry| match entry.kind {
+                ItemKind::Tool => all.resolve(&entry.key).is_some_and(|tool| {
                     if !tool.spec().works_in(place.as_ref()) {
                         return false;
                     }
