@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use manyhands_core::SystemClock;
 use manyhands_guard::Supervisor;
-use manyhands_script::{Ask, Host, Limits, Pool, PoolParts, Run, Thrown, WORKER_COMMAND, sandbox};
+use manyhands_script::{HostRequest, Host, Limits, Pool, PoolParts, Run, HostError, WORKER_COMMAND, sandbox};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -33,13 +33,13 @@ struct Echo(Mutex<Option<Instant>>);
 
 #[async_trait]
 impl Host for Echo {
-    async fn call(&self, ask: Ask) -> Result<Value, Thrown> {
+    async fn call(&self, ask: HostRequest) -> Result<Value, HostError> {
         if let Ok(mut first) = self.0.lock() {
             first.get_or_insert_with(Instant::now);
         }
         match ask {
-            Ask::Tool { arguments, .. } => Ok(arguments),
-            _ => Err(Thrown::new("NO", "only tools here")),
+            HostRequest::Tool { arguments, .. } => Ok(arguments),
+            _ => Err(HostError::new("NO", "only tools here")),
         }
     }
 }

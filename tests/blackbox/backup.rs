@@ -260,7 +260,7 @@ fn restoring_asks_before_it_replaces_and_never_under_a_running_daemon() {
     let aside = ran
         .stdout
         .lines()
-        .find_map(|line| line.strip_prefix("what was there before is in "));
+        .find_map(|line| line.strip_prefix("the previous home was moved to "));
     let aside = aside.unwrap_or_else(|| panic!("{ran:?}"));
     let put_aside = tree(std::path::Path::new(aside));
     assert!(

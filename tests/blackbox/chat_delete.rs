@@ -186,7 +186,7 @@ fn the_command_line_deletes_a_conversation_and_says_what_went() {
     let done = gateway.cli(&["sessions", "delete", "work"]).ok();
     assert_eq!(
         done.stdout.trim(),
-        "agent:main:work is deleted, with 4 messages and 1 archive"
+        "deleted agent:main:work with 4 messages and 1 archive"
     );
     let again = gateway.cli(&["sessions", "delete", "work"]);
     assert_eq!(again.code, Some(1), "{}", again.stderr);

@@ -736,7 +736,7 @@ fn the_configuration_is_read_whole_or_by_path() {
         ("limits.result_byte", "did you mean `limits.result_bytes`?"),
         ("result_bytes", "did you mean `limits.result_bytes`?"),
         ("limit.result_bytes", "did you mean `limits"),
-        ("zzz", "there is no setting `zzz`"),
+        ("zzz", "unknown setting `zzz`"),
         ("allowed_hosts.7", "has 1 entries"),
         ("limits..x", "is not a path"),
     ];

@@ -197,18 +197,18 @@ fn wrong_arguments_are_named_and_change_nothing() {
         ),
         (
             job(json!({ "kind": "at", "at": "2020-01-01" }), task("look")),
-            "is over",
+            "is in the past",
         ),
         (
             job(json!({ "kind": "cron", "expr": "0 9 * *" }), task("look")),
-            "job.schedule.expr: it has 4 fields",
+            "job.schedule.expr: expected 5 fields",
         ),
         (
             job(
                 json!({ "kind": "cron", "expr": "0 0 30 2 *" }),
                 task("look"),
             ),
-            "never comes",
+            "never matches",
         ),
         (
             job(
@@ -307,7 +307,7 @@ fn the_socket_has_a_method_for_each_action_and_for_heartbeats() {
 fn the_command_line_does_it_all() {
     let gateway = gateway();
     let said = gateway.cli(&["cron", "list"]).ok().stdout;
-    assert!(said.contains("there are no jobs"), "{said}");
+    assert!(said.contains("no jobs"), "{said}");
     let said = gateway
         .cli(&[
             "cron",

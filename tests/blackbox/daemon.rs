@@ -73,7 +73,7 @@ fn a_first_start_makes_a_private_home_and_says_where_everything_is() {
     let parsed: toml::Table = text.parse().expect("valid TOML");
     assert!(sets_nothing(&parsed), "{parsed:?}");
     let checked = gateway.cli(&["config", "check"]).ok().stdout;
-    assert!(checked.contains("config.toml is in order"), "{checked}");
+    assert!(checked.contains("config.toml is valid"), "{checked}");
     assert_eq!(
         gateway.cli(&["config", "path"]).ok().stdout.trim(),
         dir.join("config.toml").to_str().expect("a path")
@@ -267,7 +267,7 @@ fn wrong_settings_are_refused_with_line_and_nearest_key() {
     );
     let doctor = home.cli(&["doctor"]);
     assert_eq!(doctor.code, Some(1));
-    assert!(doctor.stdout.contains("WRONG  settings"), "{doctor:?}");
+    assert!(doctor.stdout.contains("ERROR  settings"), "{doctor:?}");
     std::fs::write(&config, "listen = \"127.0.0.1:0\"\n").expect("the settings");
     let gateway = Gateway::on(home);
     assert_eq!(
@@ -597,7 +597,7 @@ fn the_doctor_says_what_is_wrong() {
     let ran = home.cli(&["doctor"]);
     assert_eq!(ran.code, Some(1));
     assert!(
-        ran.stdout.contains("WRONG  token") && ran.stdout.contains("chmod 600"),
+        ran.stdout.contains("ERROR  token") && ran.stdout.contains("chmod 600"),
         "{ran:?}"
     );
     let mut command = home.command();

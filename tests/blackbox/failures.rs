@@ -111,7 +111,7 @@ fn the_command_line_says_when_to_ask_again() {
     let gateway = scripted(SCRIPT, "");
     let ran = gateway.cli(&["chat", "limited"]);
     assert_ne!(ran.code, Some(0), "{ran:?}");
-    assert!(ran.stderr.contains("ask again in 3600 s"), "{ran:?}");
+    assert!(ran.stderr.contains("retry in 3600 s"), "{ran:?}");
     let ran = gateway.cli(&["chat", "--json", "limited"]);
     let told: Value = serde_json::from_str(&ran.stdout).expect("one object");
     assert_eq!(told["failure"], "provider_rate_limited", "{told}");

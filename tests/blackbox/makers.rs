@@ -565,7 +565,7 @@ fn the_command_line_takes_the_key_from_standard_input_and_tries_the_model() {
         "https://api.anthropic.com",
         "ollama",
         "The house",
-        "needs a key",
+        "needs an API key",
     ] {
         assert!(listed.contains(words), "{listed}");
     }
@@ -588,10 +588,7 @@ fn the_command_line_takes_the_key_from_standard_input_and_tries_the_model() {
     assert!(wrong.stderr.contains("models add house"), "{wrong:?}");
     assert!(!format!("{wrong:?}").contains("sk-wrong"), "{wrong:?}");
     let added = run(&["models", "add", "house"], &format!("{KEY}\n")).ok();
-    assert!(
-        added.stdout.contains("ok  house/m answered in"),
-        "{added:?}"
-    );
+    assert!(added.stdout.contains("ok  house/m replied in"), "{added:?}");
     assert!(!format!("{added:?}").contains(KEY), "{added:?}");
     let said = run(&["chat", "hello"], "").ok();
     assert!(said.stdout.contains("Good morning."), "{said:?}");
@@ -617,10 +614,7 @@ fn the_command_line_takes_the_key_from_standard_input_and_tries_the_model() {
     assert!(used.stderr.contains("models.default"), "{used:?}");
     run(&["config", "unset", "models.default"], "").ok();
     let removed = run(&["models", "remove", "house"], "").ok();
-    assert!(
-        removed.stdout.contains("its key is forgotten"),
-        "{removed:?}"
-    );
+    assert!(removed.stdout.contains("and its API key"), "{removed:?}");
     assert_eq!(secrets(&gateway), json!([]));
     untold(&gateway, KEY);
 }

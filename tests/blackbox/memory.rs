@@ -114,7 +114,7 @@ fn what_was_said_is_found_through_resets_archives_and_restarts() {
     );
     assert!(shown.stdout.contains("agent:main:main"), "{}", shown.stdout);
     let none = gateway.cli(&["sessions", "search", "zebra"]).ok();
-    assert_eq!(none.stdout.trim(), "nothing was found");
+    assert_eq!(none.stdout.trim(), "no results");
     let json = gateway.cli(&["sessions", "search", "samovar", "--agent", "main", "--json"]);
     assert_eq!(json.ok().json()["count"], 2);
 }

@@ -131,7 +131,7 @@ fn a_token_takes_patterns_repeated_or_separated_by_commas() {
     assert_eq!(patterns("commas", &commas), expect);
     let empty = gateway.cli(&["token", "create", "x", "--tools", "gsv__*,,"]);
     assert!(
-        empty.code != Some(0) && empty.stderr.contains("a pattern is empty"),
+        empty.code != Some(0) && empty.stderr.contains("empty pattern"),
         "{empty:?}"
     );
 }
@@ -149,7 +149,7 @@ fn a_real_server_is_added_listed_shown_tested_used_and_removed() {
         .to_string();
     let gateway = Gateway::start();
     let none = gateway.cli(&["mcp", "list"]).ok();
-    assert!(none.stdout.contains("no MCP server yet"), "{none:?}");
+    assert!(none.stdout.contains("no MCP servers yet"), "{none:?}");
 
     let add = ["mcp", "add", "everything", "--", "node", &program, "stdio"];
     gateway.cli(&add).ok();
@@ -173,7 +173,7 @@ fn a_real_server_is_added_listed_shown_tested_used_and_removed() {
     assert!(called.stdout.contains("hi there"), "{called:?}");
 
     let before = config(&gateway.home);
-    refused(&gateway.cli(&add), "there is a server everything already");
+    refused(&gateway.cli(&add), "server everything already exists");
     assert_eq!(config(&gateway.home), before);
 
     gateway.cli(&["mcp", "remove", "everything"]).ok();
@@ -223,13 +223,13 @@ fn what_makes_no_server_is_refused_and_nothing_is_written() {
         ),
         (
             &["mcp", "add", "x", "--url", "http://a/mcp", "--env", "A=b"],
-            "for programs",
+            "need a command",
         ),
         (
             &["mcp", "add", "x", "--header", "A=b", "--", "c"],
-            "--header is for",
+            "--header needs",
         ),
-        (&["mcp", "add", "x", "--", "./nowhere"], "there is no file"),
+        (&["mcp", "add", "x", "--", "./nowhere"], "file not found"),
         (&["mcp", "add", "x", "--url", "no address"], "url"),
     ] {
         refused(&home.cli(words), told);
@@ -319,7 +319,7 @@ fn a_changed_description_is_shown_and_held_until_it_is_accepted() {
     gateway.cli(&["mcp", "test", "small"]).ok();
     refused(
         &gateway.cli(&["mcp", "accept", "small"]),
-        "nothing of small is held back",
+        "no held tools: small",
     );
 
     std::fs::write(&small.about, "Greets you and sends your files").expect("a description");
@@ -330,7 +330,7 @@ fn a_changed_description_is_shown_and_held_until_it_is_accepted() {
         listed["toolList"][0]["description"].clone()
     };
     let only_shown = gateway.cli(&["mcp", "accept", "small", "greet"]);
-    refused(&only_shown, "nothing is taken on");
+    refused(&only_shown, "nothing was accepted");
     for line in [
         "-description: Greets you\n",
         "+description: Greets you and sends your files\n",
@@ -340,16 +340,16 @@ fn a_changed_description_is_shown_and_held_until_it_is_accepted() {
     assert_eq!(described(), "Greets you");
     refused(
         &gateway.cli(&["mcp", "accept", "small", "other", "--yes"]),
-        "nothing of other",
+        "no held tools: other",
     );
     assert_eq!(described(), "Greets you");
 
     let taken = gateway.cli(&["mcp", "accept", "small", "--yes"]).ok();
-    assert!(taken.stdout.contains("greet is taken on"), "{taken:?}");
+    assert!(taken.stdout.contains("accepted greet"), "{taken:?}");
     assert_eq!(described(), "Greets you and sends your files");
     refused(
         &gateway.cli(&["mcp", "accept", "small", "--yes"]),
-        "is held back",
+        "no held tools",
     );
 }
 
@@ -444,7 +444,7 @@ fn servers_of_every_program_are_taken_over() {
         assert_eq!(config(&home), "", "{program}: looking changes nothing");
         let taken = home.cli(&["mcp", "import", program]).ok();
         assert!(
-            taken.stdout.contains(&format!("{name} is added from ")),
+            taken.stdout.contains(&format!("added {name} from ")),
             "{taken:?}"
         );
         let written = server(&home, name);
@@ -461,7 +461,7 @@ fn servers_of_every_program_are_taken_over() {
         }
         let again = home.cli(&["mcp", "import", program]).ok();
         assert!(
-            again.stdout.contains(&format!("{name} is there already")),
+            again.stdout.contains(&format!("{name} already exists")),
             "{again:?}"
         );
     }
@@ -479,7 +479,7 @@ fn secrets_go_into_the_vault_and_reach_the_program() {
     put(&file, &entry.to_string());
     let path = file.display().to_string();
     let dry = gateway.cli(&["mcp", "import", &path, "--dry-run"]).ok();
-    assert!(dry.stdout.contains("small would be added"), "{dry:?}");
+    assert!(dry.stdout.contains("would add small"), "{dry:?}");
     assert_eq!(gateway.cli(&["mcp", "list", "--json"]).json()["count"], 0);
     assert_eq!(gateway.cli(&["secret", "list"]).ok().stdout, "");
 
@@ -526,14 +526,14 @@ fn nothing_is_overwritten_unless_that_is_said() {
     assert_eq!(server(&home, "x")["command"], "one");
     home.cli(&["mcp", "import", &two, "x", "--force"]).ok();
     assert_eq!(server(&home, "x")["command"], "two");
-    refused(&home.cli(&["mcp", "import", &two, "z"]), "found nowhere: z");
+    refused(&home.cli(&["mcp", "import", &two, "z"]), "not found: z");
     refused(
         &home.cli(&["mcp", "import", "nowhere.json"]),
         "nowhere.json",
     );
     refused(
         &home.cli(&["mcp", "import", "cursor"]),
-        "cursor has no MCP servers",
+        "no MCP servers of cursor",
     );
 
     // The same name with other settings in two programs: the first is taken, the second told.
@@ -549,7 +549,7 @@ fn nothing_is_overwritten_unless_that_is_said() {
     let all = fresh.cli(&["mcp", "import", "--all"]).ok();
     assert!(
         all.stderr
-            .contains("x is left where it is: another of that name"),
+            .contains("skipped x: another server with that name"),
         "{all:?}"
     );
     assert_eq!(server(&fresh, "x")["command"], "cursor");
@@ -654,7 +654,7 @@ fn an_account_is_opened_tried_corrected_used_and_closed() {
         .ok();
     refused(&gateway.cli(&["mcp", "test", "guarded"]), "error: ");
     let none = gateway.cli(&["connection", "list"]).ok();
-    assert!(none.stdout.contains("no connection yet"), "{none:?}");
+    assert!(none.stdout.contains("no connections yet"), "{none:?}");
 
     let words = [
         "connection",
@@ -665,7 +665,10 @@ fn an_account_is_opened_tried_corrected_used_and_closed() {
         "--credential",
         "token",
     ];
-    refused(&gateway.home.cli_with(&words, ""), "nothing came for token");
+    refused(
+        &gateway.home.cli_with(&words, ""),
+        "no value given for token",
+    );
     let added = gateway.home.cli_with(&words, "wrong-0123456789\n").ok();
     let pcid = added.stdout.trim().to_owned();
     assert!(!format!("{added:?}").contains("wrong-"), "{added:?}");
@@ -730,11 +733,11 @@ fn several_credentials_come_line_by_line_and_never_as_arguments() {
     ];
     refused(
         &gateway.home.cli_with(&words, "only-one-line\n"),
-        "nothing came for SMALL_TOKEN",
+        "no value given for SMALL_TOKEN",
     );
     refused(
         &gateway.home.cli_with(&words, "one\ntwo\nthree\n"),
-        "3 lines came",
+        "got 3 lines",
     );
     let typed = gateway.cli(&[
         "connection",
@@ -746,7 +749,7 @@ fn several_credentials_come_line_by_line_and_never_as_arguments() {
     assert_eq!(typed.code, Some(2), "{typed:?}");
     refused(
         &gateway.cli(&["connection", "add", "small", "--credential", "USER=NOWHERE"]),
-        "the variable NOWHERE is not set",
+        "environment variable NOWHERE is not set",
     );
     assert_eq!(
         gateway.cli(&["connection", "list", "--json"]).json()["count"],

@@ -98,7 +98,7 @@ fn the_owner_switches_skills_and_says_what_they_need() {
     );
     let listed = gateway.cli(&["skills", "list"]).ok().stdout;
     assert!(
-        listed.contains("off") && listed.contains("waits for a machine"),
+        listed.contains("disabled") && listed.contains("unavailable"),
         "{listed}"
     );
     gateway.cli(&["skills", "enable", "my.notes"]).ok();

@@ -1,4 +1,4 @@
-//! Being an agent: an editor at one end, a house of agents at the other.
+//! The agent side: serves an editor with the agents of a gateway.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -30,183 +30,187 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::lines::{Bounds, Flow, lines};
+use crate::lines::{Bounds, FlowControl, lines};
 use crate::prompt::text_of;
-use crate::translate::{Stream, replay, words};
+use crate::translate::{TurnUpdates, replay, words};
 
-/// How many requests of an editor are worked on at a time.
+/// Maximum number of concurrent requests of an editor.
 const MAX_REQUESTS: usize = 32;
-/// How many sessions an editor may open over one connection.
+/// Maximum number of sessions per connection.
 const MAX_SESSIONS: usize = 1_000;
-/// How many MCP servers it may name for a session.
+/// Maximum number of MCP servers per session.
 const MAX_SERVERS: usize = 16;
-/// How many events of a turn wait for an editor that reads slowly.
-const EVENTS: usize = 64;
-/// How many updates may wait for it before what a tool prints is left out.
+/// Maximum number of queued events per turn, for an editor that reads slowly.
+const MAX_EVENTS: usize = 64;
+/// Number of unread updates above which tool output is dropped.
 const MAX_UNREAD: usize = 16;
-/// The answers that an editor offers, by their option ids.
-const ANSWERS: [(&str, &str, PermissionOptionKind, Answer); 4] = [
+/// Answers offered to the editor, by option id.
+const ANSWERS: [(&str, &str, PermissionOptionKind, ApprovalAnswer); 4] = [
     (
         "allow",
         "Allow once",
         PermissionOptionKind::AllowOnce,
-        Answer::Once,
+        ApprovalAnswer::Once,
     ),
     (
         "conversation",
         "Allow in this conversation",
         PermissionOptionKind::AllowAlways,
-        Answer::Conversation,
+        ApprovalAnswer::Conversation,
     ),
     (
         "always",
         "Always allow",
         PermissionOptionKind::AllowAlways,
-        Answer::Always,
+        ApprovalAnswer::Always,
     ),
     (
         "reject",
         "Deny",
         PermissionOptionKind::RejectOnce,
-        Answer::Deny,
+        ApprovalAnswer::Deny,
     ),
 ];
 
-/// The answer to an approval request.
+/// ApprovalAnswer to an approval request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
-    /// This call may run.
+pub enum ApprovalAnswer {
+    /// Allow this call.
     Once,
-    /// So may calls like it, until the conversation is reset.
+    /// Also allow similar calls until the session is cleared.
     Conversation,
-    /// So may calls like it from now on.
+    /// Also allow similar calls from now on.
     Always,
-    /// It may not run.
+    /// Deny it.
     Deny,
 }
 
-/// Something a person can type after a slash.
+/// A slash command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Command {
-    /// The word, without its slash.
+pub struct SlashCommand {
+    /// Name without the slash.
     pub name: String,
-    /// What it does.
+    /// Description.
     pub about: String,
-    /// What may follow the word; empty when nothing may.
+    /// Hint for its arguments; empty if it has none.
     pub hint: String,
 }
 
-/// A session as a list shows it.
+/// A session in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct SessionSummary {
     /// Its key.
     pub session: String,
-    /// What the user calls it.
+    /// Its label.
     pub title: Option<String>,
-    /// When it was last used, as RFC 3339 writes it.
+    /// Time of last use (RFC 3339).
     pub updated_at: String,
 }
 
-/// A part of the list.
+/// One page of the list.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Page {
+pub struct SessionPage {
     /// The sessions.
-    pub sessions: Vec<Listed>,
+    pub sessions: Vec<SessionSummary>,
     /// Whether there are more.
     pub more: bool,
 }
 
-/// Something that is told of a turn.
+/// An event of a turn.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Told {
-    /// The agent says something, or waits for the owner.
+pub enum TurnEvent {
+    /// A reply, or a pause for an approval.
     Chat(Box<ChatEventPayload>),
-    /// One of its tools began or ended.
+    /// A tool call started or ended.
     Tool(Box<ChatToolEvent>),
 }
 
-/// How a turn ended.
+/// Outcome of a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Sent {
-    /// With an answer, which was told.
+pub enum TurnOutcome {
+    /// The agent replied; the reply was sent as events.
     Answered,
-    /// It was a command, and this came of it.
+    /// It was a slash command with this response.
     Command(String),
-    /// Somebody stopped it.
+    /// It was stopped.
     Stopped,
-    /// Without an answer.
+    /// It failed.
     Failed(String),
 }
 
-/// An MCP server that an editor names for a session: a program on its machine.
+/// An MCP server that an editor configures for a session: a program on the editor's machine.
 #[derive(Clone, PartialEq, Eq)]
 pub struct McpProgram {
-    /// What the editor calls it.
+    /// The editor's name for it.
     pub name: String,
-    /// The program: an absolute path, or a name that is looked for in `PATH`.
+    /// The program: an absolute path, or a name to be found in `PATH`.
     pub command: PathBuf,
-    /// Its arguments.
+    /// Arguments.
     pub args: Vec<String>,
-    /// What its environment has besides.
+    /// Additional environment variables.
     pub env: Vec<(String, String)>,
 }
 
-/// The agents behind an editor's agent.
+/// The agents offered to an editor.
 #[async_trait]
-pub trait House: Send + Sync + 'static {
-    /// What a person can type after a slash.
-    fn commands(&self) -> Vec<Command>;
-    /// The key of a new session.
+pub trait AgentBackend: Send + Sync + 'static {
+    /// The available slash commands.
+    fn commands(&self) -> Vec<SlashCommand>;
+    /// Creates a session key.
     async fn open(&self) -> Result<String, String>;
-    /// Starts MCP servers for a session, in place of those it had, and gives its agent their tools. The error names the
-    /// server that could not be started; none is left running then.
-    async fn equip(
+    /// Starts MCP servers for a session, replacing earlier ones, and offers their tools to its agent. The error names the
+    /// server that failed to start; none is left running then.
+    async fn start_servers(
         &self,
         session: &str,
         cwd: &Path,
         servers: Vec<McpProgram>,
     ) -> Result<(), String>;
-    /// Ends what was started for a session.
+    /// Stops what was started for a session.
     async fn close(&self, session: &str);
-    /// What was said in a session, oldest first; an error when there is none of this key.
+    /// Messages of a session, oldest first; an error if it does not exist.
     async fn history(&self, session: &str) -> Result<Vec<ChatMessage>, String>;
-    /// Sessions, the latest first, without the first `offset`.
-    async fn list(&self, offset: u32) -> Result<Page, String>;
-    /// Says something in a session and tells what comes of it, until that has ended.
+    /// Sessions, most recently used first, starting at `offset`.
+    async fn list(&self, offset: u32) -> Result<SessionPage, String>;
+    /// Sends a message and forwards the events of its turn until it ends.
     async fn say(
         &self,
         session: &str,
         message: String,
-        told: mpsc::Sender<Told>,
-    ) -> Result<Sent, String>;
-    /// Stops what runs in a session.
+        told: mpsc::Sender<TurnEvent>,
+    ) -> Result<TurnOutcome, String>;
+    /// Stops the running turn of a session.
     async fn stop(&self, session: &str);
     /// Answers an approval request.
-    async fn decide(&self, approval: &str, answer: Answer) -> Result<(), String>;
+    async fn decide(&self, approval: &str, answer: ApprovalAnswer) -> Result<(), String>;
 }
 
-/// Serves an editor at the other end of two pipes until it closes its end. `cwd` is where the
-/// editor started this.
-pub async fn serve<R, W>(house: Arc<dyn House>, cwd: PathBuf, pipes: (R, W)) -> Result<(), String>
+/// Serves an editor until it closes its end. `cwd` is the directory in which the editor started this process.
+pub async fn serve<R, W>(
+    backend: Arc<dyn AgentBackend>,
+    cwd: PathBuf,
+    pipes: (R, W),
+) -> Result<(), String>
 where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    let flow = Arc::new(Flow::default());
+    let flow = Arc::new(FlowControl::default());
     let bounds = Bounds {
+        // An editor is trusted more than an external agent: prompts may embed whole files.
         line: 64 * 1024 * 1024,
         total: u64::MAX,
         ..Bounds::default()
     };
     let transport = lines(pipes.0, pipes.1, bounds, &flow);
-    let desk = Arc::new(Desk {
-        house: house.clone(),
+    let requests = Arc::new(EditorRequests {
+        backend: backend.clone(),
         cwd,
         opened: Mutex::default(),
         busy: AtomicUsize::new(0),
         flow: flow.clone(),
     });
-    let asked = desk.clone();
+    let asked = requests.clone();
     let served = Agent
         .v1()
         .name("manyhands")
@@ -221,12 +225,13 @@ where
         .on_receive_notification(
             async move |notification: ClientNotification, connection: ConnectionTo<Client>| {
                 if let ClientNotification::CancelNotification(cancel) = notification
-                    // Nobody answers a notification, so one for an unknown session is ignored.
-                    && desk.has(&cancel.session_id)
+                    // A notification has no response, so one for an unknown session is ignored.
+                    && requests.has(&cancel.session_id)
                 {
-                    let house = house.clone();
+                    let backend = backend.clone();
+                    // In a task: stopping waits for the gateway, and the handler must stay free for requests.
                     connection.spawn(async move {
-                        house.stop(&cancel.session_id.to_string()).await;
+                        backend.stop(&cancel.session_id.to_string()).await;
                         Ok(())
                     })?;
                 }
@@ -236,6 +241,7 @@ where
         )
         .connect_to(transport)
         .await;
+    // Our own reason, such as a line that was too long, explains more than the library's error.
     match (served, flow.trouble()) {
         (Ok(()), _) => Ok(()),
         (Err(_), Some(why)) => Err(why),
@@ -243,48 +249,50 @@ where
     }
 }
 
-/// Where an editor's requests are taken and answered.
-struct Desk {
-    house: Arc<dyn House>,
+/// Receives and answers an editor's requests.
+struct EditorRequests {
+    backend: Arc<dyn AgentBackend>,
     cwd: PathBuf,
-    /// The sessions that this editor opened, loaded or resumed.
+    /// Sessions this editor has opened, loaded or resumed.
     opened: Mutex<HashSet<String>>,
     busy: AtomicUsize,
-    flow: Arc<Flow>,
+    flow: Arc<FlowControl>,
 }
 
-/// One request that is worked on.
-struct Busy(Arc<Desk>);
+/// A running request; frees its slot when dropped.
+struct RequestSlot(Arc<EditorRequests>);
 
-impl Drop for Busy {
+impl Drop for RequestSlot {
     fn drop(&mut self) {
         self.0.busy.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
-impl Desk {
-    /// Every request is answered by a task of its own, so that a turn holds up no other request.
+impl EditorRequests {
+    /// Answers every request in its own task, so that a turn does not block other requests.
     fn take(
         self: Arc<Self>,
         request: ClientRequest,
         responder: Responder,
         connection: &ConnectionTo<Client>,
     ) -> Result<(), Error> {
+        // Counted before the check: two requests arriving together must not both take the last slot.
         if self.busy.fetch_add(1, Ordering::AcqRel) >= MAX_REQUESTS {
             self.busy.fetch_sub(1, Ordering::AcqRel);
-            let why = format!("{MAX_REQUESTS} requests are worked on already");
+            let why = format!("too many concurrent requests (limit {MAX_REQUESTS})");
             return responder.respond_with_error(wrong(why));
         }
-        let busy = Busy(self);
-        let line = Line(connection.clone(), busy.0.flow.clone());
+        let busy = RequestSlot(self);
+        let editor = EditorLink(connection.clone(), busy.0.flow.clone());
         connection.spawn(async move {
             let cancelled = responder.cancellation();
-            let answer = busy.0.answer(request, &line, cancelled).await;
+            let answer = busy.0.answer(request, &editor, cancelled).await;
             match answer {
                 Ok((answer, opened)) => {
                     responder.respond(answer)?;
+                    // After the response: editors ignore updates of a session they do not know yet.
                     match opened {
-                        Some(session) => line.commands(session, busy.0.house.commands()),
+                        Some(session) => editor.commands(session, busy.0.backend.commands()),
                         None => Ok(()),
                     }
                 }
@@ -293,19 +301,20 @@ impl Desk {
         })
     }
 
-    /// The answer, and the session that was opened by it.
+    /// Returns the response, and the session it opened.
     async fn answer(
         &self,
         request: ClientRequest,
-        line: &Line,
+        editor: &EditorLink,
         cancelled: RequestCancellation,
     ) -> Result<(Value, Option<SessionId>), Error> {
         let answer = match request {
             ClientRequest::InitializeRequest(_) => value(greeting()),
             ClientRequest::NewSessionRequest(asked) => {
                 let servers = wanted(&asked.cwd, asked.mcp_servers)?;
+                // Checked before the servers are started: a refused session must not leave programs running.
                 self.has_room()?;
-                let key = self.house.open().await.map_err(broken)?;
+                let key = self.backend.open().await.map_err(broken)?;
                 let id = SessionId::new(key);
                 self.enter(&id, &asked.cwd, servers).await?;
                 let opened = NewSessionResponse::new(id.clone());
@@ -316,8 +325,9 @@ impl Desk {
                 self.has_room()?;
                 let said = self.known(&asked.session_id).await?;
                 self.enter(&asked.session_id, &asked.cwd, servers).await?;
+                // Replayed before the response, as the protocol requires for session/load.
                 for update in said.iter().flat_map(replay) {
-                    line.tell(&asked.session_id, update)?;
+                    editor.update(&asked.session_id, update)?;
                 }
                 return Ok((value(LoadSessionResponse::new())?, Some(asked.session_id)));
             }
@@ -332,14 +342,14 @@ impl Desk {
             ClientRequest::CloseSessionRequest(asked) => {
                 self.must_have(&asked.session_id)?;
                 let key = asked.session_id.to_string();
-                self.house.stop(&key).await;
-                self.house.close(&key).await;
+                self.backend.stop(&key).await;
+                self.backend.close(&key).await;
                 self.opened().remove(&key);
                 value(CloseSessionResponse::new())
             }
             ClientRequest::PromptRequest(asked) => {
                 self.must_have(&asked.session_id)?;
-                value(self.prompt(asked, line, cancelled).await?)
+                value(self.prompt(asked, editor, cancelled).await?)
             }
             other => Err(Error::method_not_found().data(Value::from(other.method()))),
         };
@@ -374,7 +384,7 @@ impl Desk {
         }
     }
 
-    /// Starts the session's MCP servers; from then on it is known.
+    /// Starts the session's MCP servers, then registers the session.
     async fn enter(
         &self,
         session: &SessionId,
@@ -382,14 +392,15 @@ impl Desk {
         servers: Vec<McpProgram>,
     ) -> Result<(), Error> {
         let key = session.to_string();
-        let equipped = self.house.equip(&key, cwd, servers).await;
-        equipped.map_err(broken)?;
+        let started = self.backend.start_servers(&key, cwd, servers).await;
+        started.map_err(broken)?;
+        // Registered last: a session whose servers did not start cannot be used.
         self.opened().insert(key);
         Ok(())
     }
 
     async fn known(&self, session: &SessionId) -> Result<Vec<ChatMessage>, Error> {
-        let said = self.house.history(&session.to_string()).await;
+        let said = self.backend.history(&session.to_string()).await;
         said.map_err(|why| Error::new(ErrorCode::RESOURCE_NOT_FOUND, why))
     }
 
@@ -397,11 +408,12 @@ impl Desk {
         let offset = match asked.cursor.as_deref().map(str::parse::<u32>) {
             None => 0,
             Some(Ok(offset)) => offset,
-            Some(Err(_)) => return Err(wrong("the cursor is none of ours".to_owned())),
+            // Cursors are offsets; another one comes from another program.
+            Some(Err(_)) => return Err(wrong("invalid cursor".to_owned())),
         };
-        let page = self.house.list(offset).await.map_err(broken)?;
+        let page = self.backend.list(offset).await.map_err(broken)?;
         let next = offset.saturating_add(u32::try_from(page.sessions.len()).unwrap_or(u32::MAX));
-        let info = |one: Listed| {
+        let info = |one: SessionSummary| {
             SessionInfo::new(one.session, self.cwd.clone())
                 .title(one.title)
                 .updated_at(one.updated_at)
@@ -413,20 +425,20 @@ impl Desk {
         })
     }
 
-    /// One turn: what is told of it goes to the editor, what the owner is asked is asked there.
+    /// Runs one turn: forwards its events to the editor and asks the editor's user for approvals.
     async fn prompt(
         &self,
         prompt: PromptRequest,
-        line: &Line,
+        editor: &EditorLink,
         cancelled: RequestCancellation,
     ) -> Result<PromptResponse, Error> {
         let session = prompt.session_id;
         let key = session.to_string();
         let message = text_of(prompt.prompt).map_err(wrong)?;
-        let (sender, mut events) = mpsc::channel(EVENTS);
-        let mut saying = std::pin::pin!(self.house.say(&key, message, sender));
+        let (sender, mut events) = mpsc::channel(MAX_EVENTS);
+        let mut saying = std::pin::pin!(self.backend.say(&key, message, sender));
         let mut cancelled = std::pin::pin!(cancelled.cancelled());
-        let mut stream = Stream::default();
+        let mut stream = TurnUpdates::default();
         let mut questions = FuturesUnordered::new();
         let mut asked: HashMap<String, CancellationToken> = HashMap::new();
         let mut stopping = false;
@@ -434,22 +446,22 @@ impl Desk {
         loop {
             tokio::select! {
                 told = events.recv() => match told {
-                    Some(Told::Tool(event)) => {
+                    Some(TurnEvent::Tool(event)) => {
                         if event.state == ChatToolState::Done
                             && let Some(open) = asked.remove(&event.call_id)
                         {
-                            // Somebody else answered.
+                            // Answered elsewhere, such as on the web page.
                             open.cancel();
                         }
-                        // Who reads slowly is told more of what is printed at a time.
-                        let room = event.state != ChatToolState::Output || line.has_room();
+                        // A slow reader gets fewer, larger output updates; each contains everything printed so far.
+                        let room = event.state != ChatToolState::Output || editor.has_room();
                         if let Some(update) = stream.tool(*event).filter(|_| room) {
-                            line.tell(&session, update)?;
+                            editor.update(&session, update)?;
                         }
                     }
-                    Some(Told::Chat(event)) => {
+                    Some(TurnEvent::Chat(event)) => {
                         for update in stream.chat(&event) {
-                            line.tell(&session, update)?;
+                            editor.update(&session, update)?;
                         }
                         if let (ChatState::Paused, Some(approval)) = (event.state, event.approval_id) {
                             let arguments = event.arguments.unwrap_or_default();
@@ -457,17 +469,18 @@ impl Desk {
                             let call = stream.call(&approval, &tool, &arguments);
                             let open = CancellationToken::new();
                             asked.insert(call.tool_call_id.to_string(), open.clone());
-                            questions.push(self.ask(line, &session, approval, call, open));
+                            questions.push(self.ask(editor, &session, approval, call, open));
                         }
                     }
-                    // All was told: the turn has ended.
+                    // The channel is closed: all events were forwarded and the turn has ended.
                     None => break,
                 },
+                // The result may arrive before the last events, which still have to be forwarded.
                 sent = &mut saying, if ended.is_none() => ended = Some(sent),
                 Some(()) = questions.next() => {}
                 () = &mut cancelled, if !stopping => {
                     stopping = true;
-                    self.house.stop(&key).await;
+                    self.backend.stop(&key).await;
                 }
             }
         }
@@ -476,22 +489,22 @@ impl Desk {
             None => saying.await,
         };
         match sent.map_err(broken)? {
-            Sent::Answered => Ok(PromptResponse::new(StopReason::EndTurn)),
-            Sent::Command(response) => {
-                line.tell(&session, words(response))?;
+            TurnOutcome::Answered => Ok(PromptResponse::new(StopReason::EndTurn)),
+            TurnOutcome::Command(response) => {
+                editor.update(&session, words(response))?;
                 Ok(PromptResponse::new(StopReason::EndTurn))
             }
-            Sent::Stopped => Ok(PromptResponse::new(StopReason::Cancelled)),
-            Sent::Failed(why) => Err(broken(why)),
+            TurnOutcome::Stopped => Ok(PromptResponse::new(StopReason::Cancelled)),
+            TurnOutcome::Failed(why) => Err(broken(why)),
         }
     }
 }
 
-impl Desk {
-    /// Asks the person at the editor what the owner was asked, until somebody has answered.
+impl EditorRequests {
+    /// Asks the editor's user for an approval, until someone has answered.
     async fn ask(
         &self,
-        line: &Line,
+        editor: &EditorLink,
         session: &SessionId,
         approval: String,
         call: ToolCallUpdate,
@@ -501,47 +514,56 @@ impl Desk {
         let options = options.to_vec();
         let question = RequestPermissionRequest::new(session.clone(), call, options);
         let answered = tokio::select! {
-            answered = line.0.send_request(question).block_task() => answered,
+            answered = editor.0.send_request(question).block_task() => answered,
             () = open.cancelled() => return,
         };
         let answer = match answered.map(|answer| answer.outcome) {
             Ok(RequestPermissionOutcome::Selected(chosen)) => {
                 let chosen = chosen.option_id.to_string();
                 let known = ANSWERS.iter().find(|(id, ..)| *id == chosen);
-                known.map_or(Answer::Deny, |(.., answer)| *answer)
+                // An option we did not offer counts as a denial.
+                known.map_or(ApprovalAnswer::Deny, |(.., answer)| *answer)
             }
-            Ok(_) => return, // the turn was called off
+            Ok(_) => return, // the turn was cancelled
             Err(error) => {
-                let ways = format!("/approve {approval} allows it, /deny {approval} does not");
+                let ways = format!("/approve {approval} allows it, /deny {approval} denies it");
                 let note = format!("\n\n[needs your approval: {ways}]\n\n");
-                tracing::warn!(error = error.message, "the editor cannot be asked");
-                let _ = line.tell(session, words(note));
+                tracing::warn!(
+                    event = "editor_approval_failed",
+                    error = error.message,
+                    "failed to ask the editor for an approval"
+                );
+                let _ = editor.update(session, words(note));
                 return;
             }
         };
-        if let Err(why) = self.house.decide(&approval, answer).await {
-            tracing::warn!(why, "failed to answer an approval request");
-            let _ = line.tell(session, words(format!("\n\n[{why}]\n\n")));
+        if let Err(why) = self.backend.decide(&approval, answer).await {
+            tracing::warn!(
+                event = "approval_answer_failed",
+                error = why,
+                "failed to answer an approval request"
+            );
+            let _ = editor.update(session, words(format!("\n\n[{why}]\n\n")));
         }
     }
 }
 
-/// The way to the editor.
-struct Line(ConnectionTo<Client>, Arc<Flow>);
+/// The connection to the editor.
+struct EditorLink(ConnectionTo<Client>, Arc<FlowControl>);
 
-impl Line {
-    /// Whether there is room for what may be left out.
+impl EditorLink {
+    /// Returns whether there is room for updates that may be dropped.
     fn has_room(&self) -> bool {
         self.1.unread() < MAX_UNREAD
     }
 
-    fn tell(&self, session: &SessionId, update: SessionUpdate) -> Result<(), Error> {
-        self.1.said();
+    fn update(&self, session: &SessionId, update: SessionUpdate) -> Result<(), Error> {
+        self.1.queued();
         self.0
             .send_notification(SessionNotification::new(session.clone(), update))
     }
 
-    fn commands(&self, session: SessionId, commands: Vec<Command>) -> Result<(), Error> {
+    fn commands(&self, session: SessionId, commands: Vec<SlashCommand>) -> Result<(), Error> {
         let offered = commands.into_iter().map(|command| {
             let offered = AvailableCommand::new(command.name, command.about);
             match command.hint.is_empty() {
@@ -552,7 +574,7 @@ impl Line {
             }
         });
         let update = AvailableCommandsUpdate::new(offered.collect());
-        self.tell(&session, SessionUpdate::AvailableCommandsUpdate(update))
+        self.update(&session, SessionUpdate::AvailableCommandsUpdate(update))
     }
 }
 
@@ -570,7 +592,7 @@ fn greeting() -> InitializeResponse {
         .agent_info(Implementation::new("manyhands", env!("CARGO_PKG_VERSION")))
 }
 
-/// The MCP servers of a request for a session, checked together with its folder.
+/// Validates the MCP servers and the directory of a session request.
 fn wanted(cwd: &Path, servers: Vec<McpServer>) -> Result<Vec<McpProgram>, Error> {
     if !cwd.is_absolute() {
         let why = format!(
@@ -581,7 +603,7 @@ fn wanted(cwd: &Path, servers: Vec<McpServer>) -> Result<Vec<McpProgram>, Error>
     }
     if servers.len() > MAX_SERVERS {
         let why = format!(
-            "mcpServers: {} are given, and at most {MAX_SERVERS} are started",
+            "mcpServers: {} given, the limit is {MAX_SERVERS}",
             servers.len()
         );
         return Err(wrong(why));
@@ -602,7 +624,7 @@ fn wanted(cwd: &Path, servers: Vec<McpServer>) -> Result<Vec<McpProgram>, Error>
                 };
                 let fault = fault_of(&program);
                 let twice = !names.insert(program.name.clone());
-                let fault = fault.or(twice.then_some(("name", "is there twice")));
+                let fault = fault.or(twice.then_some(("name", "is not unique")));
                 return match fault {
                     Some((field, why)) => Err(wrong(format!("mcpServers[{at}].{field}: {why}"))),
                     None => Ok(program),
@@ -619,7 +641,7 @@ fn wanted(cwd: &Path, servers: Vec<McpServer>) -> Result<Vec<McpProgram>, Error>
     servers.into_iter().enumerate().map(program).collect()
 }
 
-/// The field of a server that cannot be used, and why.
+/// Returns the invalid field of a server, and the reason.
 fn fault_of(server: &McpProgram) -> Option<(&'static str, &'static str)> {
     let has_nul = |text: &str| text.contains('\0');
     let command = server.command.to_string_lossy();
@@ -630,10 +652,7 @@ fn fault_of(server: &McpProgram) -> Option<(&'static str, &'static str)> {
         return Some(("command", "must be a program"));
     }
     if command.contains('/') && !server.command.is_absolute() {
-        return Some((
-            "command",
-            "must be an absolute path, or a name to be found in PATH",
-        ));
+        return Some(("command", "must be an absolute path or a name in PATH"));
     }
     if server.args.iter().any(|arg| has_nul(arg)) {
         return Some(("args", "cannot have a NUL byte"));
@@ -651,14 +670,14 @@ fn value(answer: impl Serialize) -> Result<Value, Error> {
     serde_json::to_value(answer).map_err(Error::into_internal_error)
 }
 
-/// What an editor did wrong.
+/// An error of the editor.
 fn wrong(why: String) -> Error {
     let mut error = Error::invalid_params();
     error.message = why;
     error
 }
 
-/// What went wrong here.
+/// An error of ours.
 fn broken(why: String) -> Error {
     let mut error = Error::internal_error();
     error.message = why;

@@ -1,4 +1,4 @@
-//! Driving an agent: one session, as many prompts as its task needs, and a desk for what it asks.
+//! The client side: drives an external agent for one task.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,53 +26,53 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::lines::{Bounds, Flow, lines};
-use crate::said::{Said, kind_of, shortened, told};
+use crate::lines::{Bounds, FlowControl, lines};
 use crate::terminals::Terminals;
+use crate::transcript::{TurnTranscript, kind_of, reported_input, shortened};
 
-/// How long an agent may take to say hello, and to begin a session.
-const GREETED_WITHIN: Duration = Duration::from_secs(120);
-/// How long a turn that was cancelled may take to end.
-const CANCELLED_WITHIN: Duration = Duration::from_secs(2);
-/// How many requests of an agent are worked on at a time.
+/// Timeout of the handshake and of creating a session.
+const START_TIMEOUT: Duration = Duration::from_secs(120);
+/// How long a cancelled turn may take to end.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(2);
+/// Maximum number of concurrent requests of an agent.
 const MAX_REQUESTS: usize = 32;
 
-/// Why a task came to nothing.
+/// Why a task failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AcpError {
-    /// It does not answer.
-    #[error("it did not answer {what} within {} seconds", .within.as_secs())]
+    /// No response in time.
+    #[error("no response to {what} within {} seconds", .within.as_secs())]
     Silent {
-        /// What was asked.
+        /// The request.
         what: &'static str,
-        /// How long was waited.
+        /// The timeout.
         within: Duration,
     },
-    /// It speaks another version.
-    #[error("it speaks version {0} of the protocol, and only version 1 is understood here")]
+    /// Unsupported protocol version.
+    #[error("unsupported protocol version {0}; only version 1 is supported")]
     Version(String),
-    /// It wants somebody to log in first.
-    #[error("it wants a login before it works: {0}")]
+    /// It needs a login first.
+    #[error("login required: {0}")]
     Login(String),
-    /// It answered with an error.
+    /// It returned an error.
     #[error("{what} failed: {why}")]
     Refused {
-        /// What was asked.
+        /// The request.
         what: &'static str,
-        /// What it said.
+        /// The error.
         why: String,
     },
-    /// It is gone, or was no longer listened to.
+    /// It exited, or was disconnected for misbehaving.
     #[error("{0}")]
     Ended(String),
-    /// The task was called off.
-    #[error("it was cancelled")]
+    /// The task was cancelled.
+    #[error("cancelled")]
     Cancelled,
 }
 
-/// What an agent is offered.
+/// What an agent may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Offer {
+pub struct HostCapabilities {
     /// `fs/read_text_file`.
     pub read: bool,
     /// `fs/write_text_file`.
@@ -81,131 +81,131 @@ pub struct Offer {
     pub terminal: bool,
 }
 
-/// How a session begins.
+/// How a session starts.
 #[derive(Debug, Clone)]
-pub struct Opening {
-    /// The folder it works in.
+pub struct SessionOptions {
+    /// Working directory.
     pub cwd: PathBuf,
-    /// What it is offered.
-    pub offer: Offer,
-    /// How much it may say.
+    /// What it may use.
+    pub capabilities: HostCapabilities,
+    /// Limits of its messages.
     pub bounds: Bounds,
 }
 
-/// Something an agent does.
+/// An event of an agent.
 #[derive(Debug, Clone, PartialEq)]
-pub enum News {
-    /// It began to use a tool of its own.
+pub enum AgentEvent {
+    /// It started one of its own tools.
     ToolStarted {
-        /// What it calls that.
+        /// Title of the call.
         title: String,
-        /// What kind of tool it is.
+        /// Kind of tool.
         kind: &'static str,
-        /// With which arguments.
+        /// Arguments.
         input: Value,
     },
-    /// The tool is done.
+    /// The tool ended.
     ToolDone {
-        /// What it called that.
+        /// Title of the call.
         title: String,
-        /// What kind of tool it is.
+        /// Kind of tool.
         kind: &'static str,
-        /// Whether it worked.
+        /// Whether it succeeded.
         ok: bool,
-        /// How long it took.
+        /// Duration.
         took: Duration,
     },
 }
 
-/// What an agent wants to be allowed.
+/// A permission request of an agent.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Question {
-    /// What it calls that.
+pub struct PermissionRequest {
+    /// Title of the call.
     pub title: String,
-    /// What kind of tool it is.
+    /// Kind of tool.
     pub kind: &'static str,
-    /// With which arguments.
+    /// Arguments.
     pub input: Value,
 }
 
-/// The answer.
+/// ApprovalAnswer to a permission request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Permit {
-    /// Yes, this once.
+pub enum Permission {
+    /// Allow once.
     Allow,
-    /// No.
+    /// Deny.
     Deny,
 }
 
-/// A command an agent wants run.
+/// A command an agent wants to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandLine {
-    /// A program, or a whole command line where there are no arguments.
+    /// A program, or a complete command line if there are no arguments.
     pub command: String,
-    /// Its arguments.
+    /// Arguments.
     pub args: Vec<String>,
-    /// Variables it sees besides.
+    /// Additional environment variables.
     pub env: Vec<(String, String)>,
-    /// Where it starts.
+    /// Working directory.
     pub cwd: Option<PathBuf>,
-    /// How much output is kept, the last of it.
+    /// How much output to keep, from the end.
     pub output_bytes: Option<u64>,
 }
 
-/// What a terminal shows.
+/// Output of a terminal.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Screen {
-    /// What was written; the end of it where that is much.
+pub struct TerminalOutput {
+    /// The output, possibly only its end.
     pub text: String,
-    /// Whether the beginning is no longer there.
+    /// Whether the beginning is missing.
     pub cut: bool,
-    /// How the command ended, once it has.
-    pub exited: Option<Exited>,
+    /// Exit status, once it has exited.
+    pub exited: Option<ExitStatus>,
 }
 
-/// How a command ended.
+/// How a command exited.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Exited {
+pub enum ExitStatus {
     /// With this code.
     Code(i32),
     /// By this signal.
     Signal(String),
 }
 
-/// A command that was started for an agent. Dropped, it is stopped.
+/// A command started for an agent. Stopped when dropped.
 #[async_trait]
 pub trait Terminal: Send + Sync {
-    /// What it shows now.
-    fn screen(&self) -> Screen;
-    /// How it ended, when it has.
-    async fn exited(&self) -> Exited;
+    /// Its current output.
+    fn output(&self) -> TerminalOutput;
+    /// Waits for it to exit.
+    async fn exited(&self) -> ExitStatus;
     /// Stops it.
     fn kill(&self);
 }
 
-/// Who answers what an agent asks. What was not offered never comes here.
+/// Answers an agent's requests. Requests for something that was not offered never arrive here.
 #[async_trait]
-pub trait Desk: Send + Sync + 'static {
-    /// It does something; this must not wait.
-    fn news(&self, news: News);
-    /// May it do this?
-    async fn permit(&self, question: Question) -> Permit;
-    /// The text of a file; an error says why not.
+pub trait AgentHost: Send + Sync + 'static {
+    /// Reports an event; must not block.
+    fn on_event(&self, event: AgentEvent);
+    /// Decides a permission request.
+    async fn request_permission(&self, question: PermissionRequest) -> Permission;
+    /// Reads a text file; the error is the reason.
     async fn read(&self, path: PathBuf) -> Result<String, String>;
-    /// Writes a file whole; an error says why not.
+    /// Writes a text file; the error is the reason.
     async fn write(&self, path: PathBuf, content: String) -> Result<(), String>;
-    /// Starts a command; an error says why not.
+    /// Starts a command; the error is the reason.
     async fn run(&self, command: CommandLine) -> Result<Arc<dyn Terminal>, String>;
 }
 
-/// What a prompt came to.
+/// Result of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
-    /// What it said last.
+    /// The last message.
     pub text: String,
-    /// Whether that is only the beginning.
+    /// Whether it was truncated.
     pub cut: bool,
-    /// Why it ended without being done, if so.
+    /// Why it ended early, if it did.
     pub unfinished: Option<&'static str>,
 }
 
@@ -213,17 +213,17 @@ pub struct Reply {
 pub struct Session {
     connection: ConnectionTo<Agent>,
     id: SessionId,
-    said: Arc<Said>,
+    transcript: Arc<TurnTranscript>,
     cancel: CancellationToken,
 }
 
-/// Speaks with the agent at the other end of two pipes: says hello, begins a session, and hands it
-/// to `talk`. The connection ends with it. `cancel` calls it off: the agent is told so, and gets a
-/// moment to end; whoever started it kills it then.
+/// Connects to an agent over a pair of pipes: performs the handshake, creates a session, and passes it to `talk`. The
+/// connection ends with it. `cancel` cancels it: the agent is notified and gets a moment to stop; the caller kills it
+/// then.
 pub async fn drive<R, W, T, F>(
     pipes: (R, W),
-    opening: Opening,
-    desk: Arc<dyn Desk>,
+    options: SessionOptions,
+    host: Arc<dyn AgentHost>,
     cancel: CancellationToken,
     talk: impl FnOnce(Session) -> F + Send,
 ) -> Result<T, AcpError>
@@ -233,27 +233,27 @@ where
     T: Send,
     F: Future<Output = Result<T, AcpError>> + Send,
 {
-    let flow = Arc::new(Flow::default());
-    let said = Arc::new(Said::default());
-    let transport = lines(pipes.0, pipes.1, opening.bounds, &flow);
-    let counter = Arc::new(Counter {
-        desk: desk.clone(),
-        offer: opening.offer,
+    let flow = Arc::new(FlowControl::default());
+    let transcript = Arc::new(TurnTranscript::default());
+    let transport = lines(pipes.0, pipes.1, options.bounds, &flow);
+    let requests = Arc::new(AgentRequests {
+        host: host.clone(),
+        capabilities: options.capabilities,
         terminals: Terminals::default(),
         busy: AtomicUsize::new(0),
         cancel: cancel.clone(),
     });
-    let heard = said.clone();
-    let mut came = None;
+    let updates = transcript.clone();
+    let mut result = None;
     let ran = Client
         .v1()
         .name("manyhands")
         .on_receive_notification(
             async move |notification: AgentNotification, _| {
                 if let AgentNotification::SessionNotification(update) = notification
-                    && let Some(news) = heard.take(update.update)
+                    && let Some(event) = updates.take(update.update)
                 {
-                    desk.news(news);
+                    host.on_event(event);
                 }
                 Ok(())
             },
@@ -263,59 +263,61 @@ where
             async move |request: AgentRequest,
                         responder: Responder,
                         connection: ConnectionTo<Agent>| {
-                counter.clone().take(request, responder, &connection)
+                requests.clone().take(request, responder, &connection)
             },
             on_receive_request!(),
         )
         .connect_with(transport, async |connection: ConnectionTo<Agent>| {
             let begun = async {
-                let id = begin(&connection, &opening, &cancel).await?;
-                let (said, cancel) = (said.clone(), cancel.clone());
+                let id = begin(&connection, &options, &cancel).await?;
+                let (transcript, cancel) = (transcript.clone(), cancel.clone());
                 let session = Session {
                     connection,
                     id,
-                    said,
+                    transcript,
                     cancel,
                 };
                 talk(session).await
             };
-            came = Some(begun.await);
+            result = Some(begun.await);
             Ok(())
         })
         .await;
-    let came = came.filter(|came| came.is_ok() || !cancel.is_cancelled());
-    match (flow.trouble(), came, ran) {
+    // After a cancellation every error is a consequence of it; only a finished result still counts.
+    let result = result.filter(|result| result.is_ok() || !cancel.is_cancelled());
+    match (flow.trouble(), result, ran) {
         (_, None, _) if cancel.is_cancelled() => Err(AcpError::Cancelled),
         (Some(why), None | Some(Err(_)), _) => Err(AcpError::Ended(why)),
-        (_, Some(came), _) => came,
+        (_, Some(result), _) => result,
         (None, None, Err(error)) => Err(AcpError::Ended(words(&error))),
-        (None, None, Ok(())) => Err(AcpError::Ended("it ended the conversation".to_owned())),
+        (None, None, Ok(())) => Err(AcpError::Ended("it closed the connection".to_owned())),
     }
 }
 
-/// Says hello and begins a session.
+/// Performs the handshake and creates a session.
 async fn begin(
     connection: &ConnectionTo<Agent>,
-    opening: &Opening,
+    options: &SessionOptions,
     cancel: &CancellationToken,
 ) -> Result<SessionId, AcpError> {
     let files = FileSystemCapabilities::new()
-        .read_text_file(opening.offer.read)
-        .write_text_file(opening.offer.write);
+        .read_text_file(options.capabilities.read)
+        .write_text_file(options.capabilities.write);
     let hello = InitializeRequest::new(ProtocolVersion::V1)
         .client_capabilities(
             ClientCapabilities::new()
                 .fs(files)
-                .terminal(opening.offer.terminal),
+                .terminal(options.capabilities.terminal),
         )
         .client_info(Implementation::new("manyhands", env!("CARGO_PKG_VERSION")));
     let greeted = connection.send_request(hello).block_task();
     let greeted = within("initialize", greeted, cancel).await?;
+    // Checked before a session is created: a later version may attach another meaning to it.
     if greeted.protocol_version != ProtocolVersion::V1 {
         let version = serde_json::to_string(&greeted.protocol_version).unwrap_or_default();
         return Err(AcpError::Version(version));
     }
-    let asked = connection.send_request(NewSessionRequest::new(opening.cwd.clone()));
+    let asked = connection.send_request(NewSessionRequest::new(options.cwd.clone()));
     let begun = within("session/new", asked.block_task(), cancel).await?;
     Ok(begun.session_id)
 }
@@ -326,18 +328,20 @@ async fn within<T>(
     cancel: &CancellationToken,
 ) -> Result<T, AcpError> {
     tokio::select! {
-        answered = timeout(GREETED_WITHIN, answer) => match answered {
+        answered = timeout(START_TIMEOUT, answer) => match answered {
             Ok(answered) => answered.map_err(|error| failed(what, &error)),
-            Err(_) => Err(AcpError::Silent { what, within: GREETED_WITHIN }),
+            Err(_) => Err(AcpError::Silent { what, within: START_TIMEOUT }),
         },
         () = cancel.cancelled() => Err(AcpError::Cancelled),
     }
 }
 
 impl Session {
-    /// Says something, and waits for what comes of it.
+    /// Sends a prompt and waits for the reply.
     pub async fn ask(&self, text: &str) -> Result<Reply, AcpError> {
-        self.said.begin();
+        self.transcript.begin();
+        // The transcript is cleared first, so that chunks of an earlier prompt cannot end up in
+        // this reply.
         let prompt = PromptRequest::new(self.id.clone(), vec![text.into()]);
         let mut answer = std::pin::pin!(self.connection.send_request(prompt).block_task());
         let answered = tokio::select! {
@@ -345,21 +349,21 @@ impl Session {
             () = self.cancel.cancelled() => {
                 let told = self.connection.send_notification(CancelNotification::new(self.id.clone()));
                 if told.is_ok() {
-                    // What it says now is no longer of use; that it ends in order may be.
-                    let _ = timeout(CANCELLED_WITHIN, answer).await;
+                    // The reply is discarded, but a clean end lets the agent save its state.
+                    let _ = timeout(CANCEL_TIMEOUT, answer).await;
                 }
                 return Err(AcpError::Cancelled);
             }
         };
         let ended = answered.map_err(|error| failed("session/prompt", &error))?;
-        let (text, cut) = self.said.answer();
+        let (text, cut) = self.transcript.answer();
         let unfinished = match ended.stop_reason {
             StopReason::EndTurn => None,
-            StopReason::MaxTokens => Some("it ran out of tokens"),
-            StopReason::MaxTurnRequests => Some("it made as many requests as one turn may"),
-            StopReason::Refusal => Some("it refused to go on"),
-            StopReason::Cancelled => Some("it called the turn off"),
-            _ => Some("it stopped for a reason that is not known here"),
+            StopReason::MaxTokens => Some("it reached its token limit"),
+            StopReason::MaxTurnRequests => Some("it reached its request limit"),
+            StopReason::Refusal => Some("it refused to continue"),
+            StopReason::Cancelled => Some("it cancelled the turn"),
+            _ => Some("it stopped for an unknown reason"),
         };
         Ok(Reply {
             text,
@@ -369,10 +373,10 @@ impl Session {
     }
 }
 
-/// What an agent's error means here.
+/// Converts an agent's error.
 fn failed(what: &'static str, error: &Error) -> AcpError {
     if is_connection_terminated(error) || is_incoming_transport_closed(error) {
-        return AcpError::Ended(format!("it ended before it answered {what}"));
+        return AcpError::Ended(format!("it exited before responding to {what}"));
     }
     match error.code {
         ErrorCode::AUTH_REQUIRED => AcpError::Login(words(error)),
@@ -383,7 +387,7 @@ fn failed(what: &'static str, error: &Error) -> AcpError {
     }
 }
 
-/// An error in words: the message, and what it says besides.
+/// Formats an error with its details.
 fn words(error: &Error) -> String {
     let more = match &error.data {
         Some(Value::String(text)) => Some(text.clone()),
@@ -397,46 +401,49 @@ fn words(error: &Error) -> String {
         Some(more) if more != error.message => format!("{}: {more}", error.message),
         _ => error.message.clone(),
     };
+    // Bounded: the text ends up in a model's context.
     all.chars().take(2_000).collect()
 }
 
-/// An error as an agent is told it.
+/// The error sent to an agent.
 pub(crate) fn refused(why: &str) -> Error {
     Error::invalid_request().data(Value::from(why))
 }
 
-/// Where an agent's requests are taken and answered.
-struct Counter {
-    desk: Arc<dyn Desk>,
-    offer: Offer,
+/// Receives and answers an agent's requests.
+struct AgentRequests {
+    host: Arc<dyn AgentHost>,
+    capabilities: HostCapabilities,
     terminals: Terminals,
     busy: AtomicUsize,
     cancel: CancellationToken,
 }
 
-/// One request that is worked on.
-struct Busy(Arc<Counter>);
+/// A running request; frees its slot when dropped.
+struct RequestSlot(Arc<AgentRequests>);
 
-impl Drop for Busy {
+impl Drop for RequestSlot {
     fn drop(&mut self) {
         self.0.busy.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
-impl Counter {
-    /// Every request is answered: at once, or by a task of its own.
+impl AgentRequests {
+    /// Answers every request in its own task.
     fn take(
         self: Arc<Self>,
         request: AgentRequest,
         responder: Responder,
         connection: &ConnectionTo<Agent>,
     ) -> Result<(), Error> {
+        // Counted before the check: two requests arriving together must not both take the last slot.
         if self.busy.fetch_add(1, Ordering::AcqRel) >= MAX_REQUESTS {
             self.busy.fetch_sub(1, Ordering::AcqRel);
-            let why = format!("{MAX_REQUESTS} requests are worked on already: wait for an answer");
+            let why =
+                format!("too many concurrent requests (limit {MAX_REQUESTS}); wait for a response");
             return responder.respond_with_error(refused(&why));
         }
-        let busy = Busy(self);
+        let busy = RequestSlot(self);
         connection.spawn(async move {
             let answer = busy.0.answer(request).await;
             responder.respond_with_result(answer)
@@ -444,35 +451,35 @@ impl Counter {
     }
 
     async fn answer(&self, request: AgentRequest) -> Result<Value, Error> {
-        let offer = self.offer;
+        let capabilities = self.capabilities;
         let terminals = &self.terminals;
         match request {
             AgentRequest::RequestPermissionRequest(asked) => value(self.permission(asked).await),
-            AgentRequest::ReadTextFileRequest(asked) if offer.read => {
-                let text = self.desk.read(asked.path).await;
+            AgentRequest::ReadTextFileRequest(asked) if capabilities.read => {
+                let text = self.host.read(asked.path).await;
                 let text = text.map_err(|why| refused(&why))?;
                 let part = part(&text, asked.line, asked.limit);
                 value(ReadTextFileResponse::new(part))
             }
-            AgentRequest::WriteTextFileRequest(asked) if offer.write => {
-                let written = self.desk.write(asked.path, asked.content).await;
+            AgentRequest::WriteTextFileRequest(asked) if capabilities.write => {
+                let written = self.host.write(asked.path, asked.content).await;
                 written.map_err(|why| refused(&why))?;
                 value(WriteTextFileResponse::new())
             }
-            AgentRequest::CreateTerminalRequest(asked) if offer.terminal => {
-                value(terminals.create(asked, &*self.desk).await?)
+            AgentRequest::CreateTerminalRequest(asked) if capabilities.terminal => {
+                value(terminals.create(asked, &*self.host).await?)
             }
-            AgentRequest::TerminalOutputRequest(asked) if offer.terminal => {
+            AgentRequest::TerminalOutputRequest(asked) if capabilities.terminal => {
                 value(terminals.output(&asked.terminal_id.to_string())?)
             }
-            AgentRequest::WaitForTerminalExitRequest(asked) if offer.terminal => {
+            AgentRequest::WaitForTerminalExitRequest(asked) if capabilities.terminal => {
                 value(terminals.wait(&asked.terminal_id.to_string()).await?)
             }
-            AgentRequest::KillTerminalRequest(asked) if offer.terminal => {
+            AgentRequest::KillTerminalRequest(asked) if capabilities.terminal => {
                 terminals.kill(&asked.terminal_id.to_string())?;
                 value(KillTerminalResponse::new())
             }
-            AgentRequest::ReleaseTerminalRequest(asked) if offer.terminal => {
+            AgentRequest::ReleaseTerminalRequest(asked) if capabilities.terminal => {
                 terminals.release(&asked.terminal_id.to_string())?;
                 value(ReleaseTerminalResponse::new())
             }
@@ -480,30 +487,30 @@ impl Counter {
         }
     }
 
-    /// A question is put to the desk; when the task is called off, that is the answer.
+    /// Asks for a permission; a cancelled task cancels the request.
     async fn permission(&self, asked: RequestPermissionRequest) -> RequestPermissionResponse {
         let fields = asked.tool_call.fields;
-        let question = Question {
+        let question = PermissionRequest {
             title: shortened(fields.title.as_deref().unwrap_or("a tool")),
             kind: kind_of(fields.kind.unwrap_or_default()),
-            input: told(fields.raw_input),
+            input: reported_input(fields.raw_input),
         };
         let outcome = tokio::select! {
-            permit = self.desk.permit(question) => chosen(permit, &asked.options),
+            permit = self.host.request_permission(question) => chosen(permit, &asked.options),
             () = self.cancel.cancelled() => RequestPermissionOutcome::Cancelled,
         };
         RequestPermissionResponse::new(outcome)
     }
 }
 
-/// The option for an answer, by its kind and never by its place or name; the narrower first.
-fn chosen(permit: Permit, options: &[PermissionOption]) -> RequestPermissionOutcome {
+/// Chooses an option by its kind, never by position or name; the narrower one first.
+fn chosen(permit: Permission, options: &[PermissionOption]) -> RequestPermissionOutcome {
     let kinds = match permit {
-        Permit::Allow => [
+        Permission::Allow => [
             PermissionOptionKind::AllowOnce,
             PermissionOptionKind::AllowAlways,
         ],
-        Permit::Deny => [
+        Permission::Deny => [
             PermissionOptionKind::RejectOnce,
             PermissionOptionKind::RejectAlways,
         ],
@@ -515,6 +522,7 @@ fn chosen(permit: Permit, options: &[PermissionOption]) -> RequestPermissionOutc
         Some(option) => RequestPermissionOutcome::Selected(SelectedPermissionOutcome::new(
             option.option_id.clone(),
         )),
+        // Never the wrong kind: an agent that offers only "yes" gets no answer at all.
         None => RequestPermissionOutcome::Cancelled,
     }
 }
@@ -523,11 +531,12 @@ fn value(answer: impl Serialize) -> Result<Value, Error> {
     serde_json::to_value(answer).map_err(Error::into_internal_error)
 }
 
-/// The lines of a text from `line` on, counted from 1, `limit` of them.
+/// Returns `limit` lines of a text, starting at `line` (1-based).
 fn part(text: &str, line: Option<u32>, limit: Option<u32>) -> String {
     if line.is_none() && limit.is_none() {
         return text.to_owned();
     }
+    // Lines are 1-based in the protocol.
     let skip = line.unwrap_or(1).saturating_sub(1) as usize;
     let take = limit.map_or(usize::MAX, |limit| limit as usize);
     text.split_inclusive('\n').skip(skip).take(take).collect()
@@ -566,9 +575,13 @@ mod tests {
             RequestPermissionOutcome::Selected(selected) => selected.option_id.to_string(),
             _ => "cancelled".to_owned(),
         };
-        assert_eq!(picked(Permit::Allow, &all), "4");
-        assert_eq!(picked(Permit::Deny, &all), "3");
-        assert_eq!(picked(Permit::Allow, &all[..2]), "2");
-        assert_eq!(picked(Permit::Deny, &all[1..2]), "cancelled", "never a yes");
+        assert_eq!(picked(Permission::Allow, &all), "4");
+        assert_eq!(picked(Permission::Deny, &all), "3");
+        assert_eq!(picked(Permission::Allow, &all[..2]), "2");
+        assert_eq!(
+            picked(Permission::Deny, &all[1..2]),
+            "cancelled",
+            "never a yes"
+        );
     }
 }

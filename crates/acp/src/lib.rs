@@ -1,25 +1,28 @@
-//! The Agent Client Protocol, both ways: driving somebody else's agent, and being one for an editor.
+//! The Agent Client Protocol, in both directions: driving an external agent, and serving an editor.
 //!
-//! The one place that knows the protocol's crate. Both ends speak JSON lines over pipes; whoever is
-//! at the other end is not trusted to keep lines short, to read what it is sent, or to end.
+//! The only crate that depends on the protocol's library. Both sides exchange JSON lines over pipes; the peer is not
+//! trusted to keep lines short, to read what it is sent, or to exit.
 //!
-//! - [`drive`]: a task for an agent that was started elsewhere; what it asks is put to a [`Desk`].
-//! - [`serve`]: an agent on a pair of pipes; what stands behind it is a [`House`].
+//! - [`drive`]: runs a task with an external agent; its requests are answered by a [`AgentHost`].
+//! - [`serve`]: serves an editor over a pair of pipes; the agents behind it are a [`AgentBackend`].
 
 mod agent;
 mod client;
 mod lines;
 mod prompt;
-mod said;
 mod terminals;
+mod transcript;
 mod translate;
 
 #[cfg(test)]
 mod tests;
 
-pub use agent::{Answer, Command, House, Listed, McpProgram, Page, Sent, Told, serve};
+pub use agent::{
+    AgentBackend, ApprovalAnswer, McpProgram, SessionPage, SessionSummary, SlashCommand, TurnEvent,
+    TurnOutcome, serve,
+};
 pub use client::{
-    AcpError, CommandLine, Desk, Exited, News, Offer, Opening, Permit, Question, Reply, Screen,
-    Session, Terminal, drive,
+    AcpError, AgentEvent, AgentHost, CommandLine, ExitStatus, HostCapabilities, Permission,
+    PermissionRequest, Reply, Session, SessionOptions, Terminal, TerminalOutput, drive,
 };
 pub use lines::Bounds;

@@ -1,5 +1,5 @@
-//! JSON lines over a pair of pipes, bounded: a line has an end, all of them together have one, and
-//! nobody is listened to who does not read the answers.
+//! JSON lines over a pair of pipes, with limits: on the length of a line, on the total size, and on the number of
+//! unread responses.
 
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,16 +14,16 @@ use serde::de::IgnoredAny;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::Notify;
 
-/// How much the other end may say.
+/// Limits of what the peer may send.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
-    /// The longest line, in bytes.
+    /// Maximum length of a line, in bytes.
     pub line: usize,
-    /// All lines together, in bytes.
+    /// Maximum total size, in bytes.
     pub total: u64,
-    /// How many lines may be no message at all; they are passed over.
+    /// Maximum number of lines that are not messages; they are skipped.
     pub garbage: u32,
-    /// How many requests may be without an answer that was read.
+    /// Maximum number of requests without a response that was read.
     pub unanswered: usize,
 }
 
@@ -38,18 +38,18 @@ impl Default for Bounds {
     }
 }
 
-/// What both directions know of each other.
+/// State shared by both directions.
 #[derive(Debug, Default)]
-pub(crate) struct Flow {
+pub(crate) struct FlowControl {
     open: AtomicUsize,
-    /// How many notices were said and not written yet.
+    /// Number of notifications queued and not written yet.
     unread: AtomicUsize,
     answered: Notify,
     trouble: Mutex<Option<String>>,
 }
 
-impl Flow {
-    /// Why the other end was no longer listened to.
+impl FlowControl {
+    /// Why the peer was disconnected.
     pub(crate) fn trouble(&self) -> Option<String> {
         self.trouble.lock().expect("no panic while held").clone()
     }
@@ -60,10 +60,11 @@ impl Flow {
         io::Error::other(why)
     }
 
-    /// Waits until fewer than `most` requests are without an answer that was read.
+    /// Waits until fewer than `most` requests are without a response that was read.
     async fn room(&self, most: usize) {
         loop {
             let mut answered = std::pin::pin!(self.answered.notified());
+            // Registered before the check: a response written in between must wake this up.
             answered.as_mut().enable();
             if self.open.load(Ordering::Acquire) < most {
                 return;
@@ -72,12 +73,12 @@ impl Flow {
         }
     }
 
-    /// Something is said that nobody answers.
-    pub(crate) fn said(&self) {
+    /// Counts a queued notification.
+    pub(crate) fn queued(&self) {
         self.unread.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// How much of that waits for a reader.
+    /// Number of notifications not written yet.
     pub(crate) fn unread(&self) -> usize {
         self.unread.load(Ordering::Acquire)
     }
@@ -102,7 +103,7 @@ impl Flow {
     }
 }
 
-/// What a line is, without looking at what it says.
+/// The kind of a message, without its contents.
 #[derive(Deserialize)]
 struct Peek {
     #[serde(default)]
@@ -111,12 +112,12 @@ struct Peek {
     method: Option<IgnoredAny>,
 }
 
-/// The two pipes as the protocol's crate takes them.
+/// The two pipes as a transport of the protocol's library.
 pub(crate) fn lines<R, W>(
     reader: R,
     writer: W,
     bounds: Bounds,
-    flow: &Arc<Flow>,
+    flow: &Arc<FlowControl>,
 ) -> Lines<
     impl Sink<String, Error = io::Error> + Send + 'static,
     impl Stream<Item = io::Result<String>> + Send + 'static,
@@ -125,11 +126,11 @@ where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    let listener = Listener {
+    let listener = LineReader {
         reader: BufReader::with_capacity(64 * 1024, reader),
         bounds,
         flow: flow.clone(),
-        heard: 0,
+        received: 0,
         garbage: 0,
     };
     let incoming = stream_of(Some(listener), async |listener| {
@@ -150,6 +151,7 @@ where
             bytes.push(b'\n');
             writer.write_all(&bytes).await?;
             writer.flush().await?;
+            // Only after the flush: a peer that does not read keeps its requests counted as open.
             if answers {
                 flow.answered();
             }
@@ -162,18 +164,19 @@ where
     Lines::new(outgoing, incoming)
 }
 
-struct Listener<R> {
+struct LineReader<R> {
     reader: BufReader<R>,
     bounds: Bounds,
-    flow: Arc<Flow>,
-    heard: u64,
+    flow: Arc<FlowControl>,
+    received: u64,
     garbage: u32,
 }
 
-impl<R: AsyncRead + Send + Unpin> Listener<R> {
-    /// The next message; `None` at the end.
+impl<R: AsyncRead + Send + Unpin> LineReader<R> {
+    /// Returns the next message; `None` at the end.
     async fn next(&mut self) -> io::Result<Option<String>> {
         loop {
+            // Backpressure: a peer that does not read responses is not read either.
             self.flow.room(self.bounds.unanswered).await;
             let Some(line) = self.line().await? else {
                 return Ok(None);
@@ -181,6 +184,7 @@ impl<R: AsyncRead + Send + Unpin> Listener<R> {
             if line.iter().all(u8::is_ascii_whitespace) {
                 continue;
             }
+            // Checked first, because parsing a large log line as JSON is wasted time.
             let object = line.trim_ascii_start().starts_with(b"{");
             let text = String::from_utf8(line).ok().filter(|_| object);
             let peek = text.as_deref().map(serde_json::from_str::<Peek>);
@@ -191,12 +195,12 @@ impl<R: AsyncRead + Send + Unpin> Listener<R> {
                     }
                     return Ok(Some(text));
                 }
-                // Programs print notes where messages belong; a few are forgiven.
+                // Some programs print log lines to stdout; a limited number is skipped.
                 _ => {
                     self.garbage += 1;
                     if self.garbage > self.bounds.garbage {
                         let why =
-                            format!("more than {} lines were no message", self.bounds.garbage);
+                            format!("more than {} lines were not messages", self.bounds.garbage);
                         return Err(self.flow.fail(why));
                     }
                 }
@@ -204,7 +208,7 @@ impl<R: AsyncRead + Send + Unpin> Listener<R> {
         }
     }
 
-    /// The next line without its end; `None` at the end of all.
+    /// Returns the next line; `None` at the end.
     async fn line(&mut self) -> io::Result<Option<Vec<u8>>> {
         let mut line = Vec::new();
         loop {
@@ -217,13 +221,14 @@ impl<R: AsyncRead + Send + Unpin> Listener<R> {
             line.extend_from_slice(&chunk[..taken]);
             let used = taken + usize::from(end.is_some());
             self.reader.consume(used);
-            self.heard += used as u64;
+            self.received += used as u64;
+            // Checked per chunk: a line without end must not fill memory before it is refused.
             if line.len() > self.bounds.line {
-                let why = format!("a line has more than {} bytes", self.bounds.line);
+                let why = format!("a line is longer than {} bytes", self.bounds.line);
                 return Err(self.flow.fail(why));
             }
-            if self.heard > self.bounds.total {
-                let why = format!("more than {} bytes were said", self.bounds.total);
+            if self.received > self.bounds.total {
+                let why = format!("more than {} bytes were sent", self.bounds.total);
                 return Err(self.flow.fail(why));
             }
             if end.is_some() {
@@ -238,12 +243,12 @@ mod tests {
     use super::*;
     use tokio::io::duplex;
 
-    fn listener(bytes: &'static [u8], bounds: Bounds) -> Listener<&'static [u8]> {
-        Listener {
+    fn listener(bytes: &'static [u8], bounds: Bounds) -> LineReader<&'static [u8]> {
+        LineReader {
             reader: BufReader::new(bytes),
             bounds,
             flow: Arc::default(),
-            heard: 0,
+            received: 0,
             garbage: 0,
         }
     }
@@ -302,12 +307,12 @@ mod tests {
         far.write_all(b"{\"id\":1,\"method\":\"a\"}\n{\"id\":2,\"method\":\"a\"}\n")
             .await
             .unwrap();
-        let flow = Arc::new(Flow::default());
-        let mut listener = Listener {
+        let flow = Arc::new(FlowControl::default());
+        let mut listener = LineReader {
             reader: BufReader::new(near),
             bounds,
             flow: flow.clone(),
-            heard: 0,
+            received: 0,
             garbage: 0,
         };
         assert!(listener.next().await.unwrap().is_some());

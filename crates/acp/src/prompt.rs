@@ -1,11 +1,11 @@
-//! What an editor sends as a prompt, as the words an agent here is told.
+//! Converts an editor's prompt to a message.
 
 use agent_client_protocol::v1::schema::{ContentBlock, EmbeddedResourceResource};
 
-/// The longest prompt, in bytes.
+/// Maximum size of a prompt, in bytes.
 const MAX_PROMPT: usize = 4 * 1024 * 1024;
 
-/// The prompt as one text: words and links as they stand, and what was enclosed after them.
+/// Returns the prompt as one text: text and links in order, followed by embedded files.
 pub(crate) fn text_of(blocks: Vec<ContentBlock>) -> Result<String, String> {
     let mut text = String::new();
     let mut enclosed = String::new();
@@ -23,13 +23,14 @@ pub(crate) fn text_of(blocks: Vec<ContentBlock>) -> Result<String, String> {
                         "\n\n<context ref=\"{uri}\">\n{inside}\n</context>"
                     ));
                 }
-                _ => return Err("files that are not text are not taken".to_owned()),
+                _ => return Err("only text files are supported".to_owned()),
             },
-            _ => return Err("only words, links and text files are taken".to_owned()),
+            _ => return Err("only text, links and text files are supported".to_owned()),
         }
+        // Checked after every block: a prompt may have thousands of small ones.
         if text.len() + enclosed.len() > MAX_PROMPT {
             let most = MAX_PROMPT / (1024 * 1024);
-            return Err(format!("a prompt of more than {most} MiB is not taken"));
+            return Err(format!("the prompt is larger than {most} MiB"));
         }
     }
     text.push_str(&enclosed);

@@ -1,4 +1,4 @@
-//! The terminals of one agent: as many as it may have, and none after it.
+//! The terminals of one agent: limited in number, and stopped with it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -9,21 +9,21 @@ use agent_client_protocol::v1::schema::{
     WaitForTerminalExitResponse,
 };
 
-use crate::client::{CommandLine, Desk, Exited, Terminal, refused};
+use crate::client::{AgentHost, CommandLine, ExitStatus, Terminal, refused};
 
-/// How many terminals an agent may hold at a time.
+/// Maximum number of open terminals.
 const MAX_TERMINALS: usize = 16;
-/// How many variables it may set for one command.
+/// Maximum number of variables per command.
 const MAX_VARIABLES: usize = 100;
 
 /// The terminals of one agent.
 #[derive(Default)]
-pub(crate) struct Terminals(Mutex<Table>);
+pub(crate) struct Terminals(Mutex<TerminalTable>);
 
 #[derive(Default)]
-struct Table {
+struct TerminalTable {
     made: u64,
-    /// Places taken by commands that are being started.
+    /// Slots reserved for commands that are being started.
     starting: usize,
     open: HashMap<String, Arc<dyn Terminal>>,
 }
@@ -32,22 +32,23 @@ impl Terminals {
     pub(crate) async fn create(
         &self,
         asked: CreateTerminalRequest,
-        desk: &dyn Desk,
+        host: &dyn AgentHost,
     ) -> Result<CreateTerminalResponse, Error> {
         if asked.env.len() > MAX_VARIABLES {
-            return Err(refused("too many variables"));
+            return Err(refused("too many environment variables"));
         }
         {
             let mut table = self.table();
             if table.open.len() + table.starting >= MAX_TERMINALS {
-                let why = format!("{MAX_TERMINALS} terminals are open already: release one");
+                let why = format!("too many open terminals (limit {MAX_TERMINALS}); release one");
                 return Err(refused(&why));
             }
+            // Reserved before the await below: parallel requests must not exceed the limit together.
             table.starting += 1;
         }
-        let _starting = Starting(self);
+        let _starting = StartingSlot(self);
         let variables = asked.env.into_iter().map(|one| (one.name, one.value));
-        let terminal = desk
+        let terminal = host
             .run(CommandLine {
                 command: asked.command,
                 args: asked.args,
@@ -65,7 +66,7 @@ impl Terminals {
     }
 
     pub(crate) fn output(&self, id: &str) -> Result<TerminalOutputResponse, Error> {
-        let screen = self.find(id)?.screen();
+        let screen = self.find(id)?.output();
         let shown = TerminalOutputResponse::new(screen.text, screen.cut);
         Ok(match screen.exited {
             Some(exited) => shown.exit_status(status(&exited)),
@@ -91,34 +92,35 @@ impl Terminals {
 
     fn find(&self, id: &str) -> Result<Arc<dyn Terminal>, Error> {
         let found = self.table().open.get(id).cloned();
-        found.ok_or_else(|| refused("there is no such terminal"))
+        found.ok_or_else(|| refused("unknown terminal"))
     }
 
-    fn table(&self) -> MutexGuard<'_, Table> {
+    fn table(&self) -> MutexGuard<'_, TerminalTable> {
         self.0.lock().expect("no panic while held")
     }
 }
 
 impl Drop for Terminals {
     fn drop(&mut self) {
+        // An agent that crashes must not leave its commands running.
         for terminal in self.table().open.values() {
             terminal.kill();
         }
     }
 }
 
-/// A place that is taken until the command has started or not.
-struct Starting<'a>(&'a Terminals);
+/// A slot reserved until the command has started or failed.
+struct StartingSlot<'a>(&'a Terminals);
 
-impl Drop for Starting<'_> {
+impl Drop for StartingSlot<'_> {
     fn drop(&mut self) {
         self.0.table().starting -= 1;
     }
 }
 
-fn status(exited: &Exited) -> TerminalExitStatus {
+fn status(exited: &ExitStatus) -> TerminalExitStatus {
     match exited {
-        Exited::Code(code) => TerminalExitStatus::new().exit_code(code.unsigned_abs()),
-        Exited::Signal(name) => TerminalExitStatus::new().signal(name.clone()),
+        ExitStatus::Code(code) => TerminalExitStatus::new().exit_code(code.unsigned_abs()),
+        ExitStatus::Signal(name) => TerminalExitStatus::new().signal(name.clone()),
     }
 }

@@ -16,8 +16,9 @@ use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    AcpError, Bounds, Command, CommandLine, Desk, Exited, House, Listed, News, Offer, Opening,
-    Page, Permit, Question, Reply, Screen, Sent, Terminal, Told, drive, serve,
+    AcpError, AgentBackend, AgentEvent, AgentHost, Bounds, CommandLine, ExitStatus,
+    HostCapabilities, Permission, PermissionRequest, Reply, SessionOptions, SessionPage,
+    SessionSummary, SlashCommand, Terminal, TerminalOutput, TurnEvent, TurnOutcome, drive, serve,
 };
 
 /// A desk that writes down what it was asked.
@@ -40,20 +41,20 @@ struct Shell(Arc<AtomicUsize>, CancellationToken);
 
 #[async_trait]
 impl Terminal for Shell {
-    fn screen(&self) -> Screen {
-        Screen {
+    fn output(&self) -> TerminalOutput {
+        TerminalOutput {
             text: "hello".to_owned(),
             cut: false,
             exited: self
                 .1
                 .is_cancelled()
-                .then(|| Exited::Signal("SIGKILL".to_owned())),
+                .then(|| ExitStatus::Signal("SIGKILL".to_owned())),
         }
     }
 
-    async fn exited(&self) -> Exited {
+    async fn exited(&self) -> ExitStatus {
         self.1.cancelled().await;
-        Exited::Signal("SIGKILL".to_owned())
+        ExitStatus::Signal("SIGKILL".to_owned())
     }
 
     fn kill(&self) {
@@ -65,21 +66,21 @@ impl Terminal for Shell {
 }
 
 #[async_trait]
-impl Desk for Clerk {
-    fn news(&self, news: News) {
-        if let News::ToolStarted { title, .. } = news {
+impl AgentHost for Clerk {
+    fn on_event(&self, event: AgentEvent) {
+        if let AgentEvent::ToolStarted { title, .. } = event {
             self.note(format!("news {title}"));
         }
     }
 
-    async fn permit(&self, question: Question) -> Permit {
+    async fn request_permission(&self, question: PermissionRequest) -> Permission {
         self.note(format!("permit {} {}", question.kind, question.title));
         if self.slow {
             std::future::pending::<()>().await;
         }
         match self.allow {
-            true => Permit::Allow,
-            false => Permit::Deny,
+            true => Permission::Allow,
+            false => Permission::Deny,
         }
     }
 
@@ -168,15 +169,15 @@ impl Script {
     }
 }
 
-fn opening(offer: Offer) -> Opening {
-    Opening {
+fn opening(offer: HostCapabilities) -> SessionOptions {
+    SessionOptions {
         cwd: PathBuf::from("/work"),
-        offer,
+        capabilities: offer,
         bounds: Bounds::default(),
     }
 }
 
-const ALL: Offer = Offer {
+const ALL: HostCapabilities = HostCapabilities {
     read: true,
     write: true,
     terminal: true,
@@ -184,7 +185,7 @@ const ALL: Offer = Offer {
 
 /// A task for a scripted agent.
 async fn task(
-    opening: Opening,
+    opening: SessionOptions,
     clerk: &Arc<Clerk>,
     cancel: &CancellationToken,
     agent: impl AsyncFnOnce(Script),
@@ -206,7 +207,11 @@ async fn task(
     driven
 }
 
-async fn done_by(clerk: &Arc<Clerk>, offer: Offer, agent: impl AsyncFnOnce(Script)) -> Reply {
+async fn done_by(
+    clerk: &Arc<Clerk>,
+    offer: HostCapabilities,
+    agent: impl AsyncFnOnce(Script),
+) -> Reply {
     let cancel = CancellationToken::new();
     task(opening(offer), clerk, &cancel, agent).await.unwrap()
 }
@@ -285,30 +290,34 @@ async fn what_is_offered_is_answered() {
 #[tokio::test]
 async fn what_was_not_offered_is_answered_with_an_error() {
     let clerk = Arc::new(Clerk::default());
-    let reply = done_by(&clerk, Offer::default(), async |mut agent: Script| {
-        let prompt = agent.greeted().await;
-        for (method, params) in [
-            (
-                "fs/write_text_file",
-                json!({ "path": "/work/b", "content": "x" }),
-            ),
-            ("fs/read_text_file", json!({ "path": "/work/b" })),
-            ("terminal/create", json!({ "command": "ls" })),
-            (
-                "elicitation/create",
-                json!({ "message": "?", "mode": "form", "requestedSchema": {} }),
-            ),
-            ("of_the_future", json!({})),
-            ("fs/read_text_file", json!({ "odd": true })),
-        ] {
-            assert!(
-                agent.ask(method, params).await["error"].is_object(),
-                "{method}"
-            );
-        }
-        agent.words("still here").await;
-        agent.end(&prompt).await;
-    })
+    let reply = done_by(
+        &clerk,
+        HostCapabilities::default(),
+        async |mut agent: Script| {
+            let prompt = agent.greeted().await;
+            for (method, params) in [
+                (
+                    "fs/write_text_file",
+                    json!({ "path": "/work/b", "content": "x" }),
+                ),
+                ("fs/read_text_file", json!({ "path": "/work/b" })),
+                ("terminal/create", json!({ "command": "ls" })),
+                (
+                    "elicitation/create",
+                    json!({ "message": "?", "mode": "form", "requestedSchema": {} }),
+                ),
+                ("of_the_future", json!({})),
+                ("fs/read_text_file", json!({ "odd": true })),
+            ] {
+                assert!(
+                    agent.ask(method, params).await["error"].is_object(),
+                    "{method}"
+                );
+            }
+            agent.words("still here").await;
+            agent.end(&prompt).await;
+        },
+    )
     .await;
     assert_eq!(reply.text, "still here");
     assert!(clerk.asked.lock().unwrap().is_empty(), "nothing was done");

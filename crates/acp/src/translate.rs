@@ -1,4 +1,4 @@
-//! What the gateway tells of a turn, as an editor is told it.
+//! Converts the gateway's events of a turn to session updates for an editor.
 
 use std::collections::HashMap;
 
@@ -11,34 +11,34 @@ use manyhands_wire::{
 };
 use serde_json::Value;
 
-/// How many calls are remembered for their questions.
+/// Maximum number of calls remembered for their approvals.
 const MAX_CALLS: usize = 256;
-/// How much of what a tool prints is shown while it runs, in bytes: the end of it.
+/// How much tool output is shown while it runs, in bytes, from the end.
 const MAX_PRINTED: usize = 8 * 1024;
-/// How much of an argument a title shows, in characters.
+/// Maximum length of an argument in a title, in characters.
 const MAX_TITLE: usize = 120;
 
-/// One turn on its way to an editor.
+/// The state of one turn.
 #[derive(Default)]
-pub(crate) struct Stream {
-    /// What was streamed since the last whole text.
+pub(crate) struct TurnUpdates {
+    /// Text streamed since the last complete message.
     streamed: String,
-    /// Calls that have begun: tool, arguments and id.
+    /// Started calls: tool and arguments by id.
     calls: HashMap<String, (String, Value)>,
-    /// The end of what calls that run have printed.
-    printed: HashMap<String, Printed>,
+    /// Output of running calls.
+    printed: HashMap<String, OutputTail>,
 }
 
-impl Stream {
-    /// What the agent says.
+impl TurnUpdates {
+    /// Converts a chat event.
     pub(crate) fn chat(&mut self, event: &ChatEventPayload) -> Vec<SessionUpdate> {
         let mut updates = Vec::new();
         match event.state {
             ChatState::Delta => {
                 if let Some(because) = &event.restart {
-                    // What was sent cannot be taken back.
+                    // TurnOutcome chunks cannot be withdrawn, so the restart is marked.
                     if !self.streamed.is_empty() {
-                        updates.push(words(format!("\n\n[the reply begins anew: {because}]\n\n")));
+                        updates.push(words(format!("\n\n[reply restarted: {because}]\n\n")));
                     }
                     self.streamed.clear();
                 }
@@ -62,21 +62,22 @@ impl Stream {
         updates
     }
 
-    /// What of a whole text was not streamed yet.
+    /// Returns the part of a complete text that was not streamed yet.
     fn rest(&self, whole: &str) -> Option<String> {
         let rest = match whole.strip_prefix(self.streamed.as_str()) {
             Some(rest) => rest.to_owned(),
-            // The end of a stream is trimmed here and there.
+            // Some providers trim the end of a streamed text.
             None if self.streamed.trim() == whole.trim() => String::new(),
-            // Some of it was missed: it is said once more, whole.
+            // Chunks were missed: send the complete text.
             None => format!("\n\n{whole}"),
         };
         (!rest.is_empty()).then_some(rest)
     }
 
-    /// A tool printed something: all of it so far, as editors replace what they show.
+    /// Converts tool output: always all of it, because editors replace what they show.
     fn printed(&mut self, event: &ChatToolEvent) -> Option<SessionUpdate> {
         let piece = filled(&event.text)?;
+        // Bounds memory; the result of such a call is still shown when it ends.
         if !self.printed.contains_key(&event.call_id) && self.printed.len() >= MAX_CALLS {
             return None;
         }
@@ -89,7 +90,7 @@ impl Stream {
         Some(SessionUpdate::ToolCallUpdate(update))
     }
 
-    /// A tool began, printed something or ended.
+    /// Converts a tool event.
     pub(crate) fn tool(&mut self, event: ChatToolEvent) -> Option<SessionUpdate> {
         let update = match event.state {
             ChatToolState::Output => return self.printed(&event),
@@ -112,7 +113,7 @@ impl Stream {
         Some(update)
     }
 
-    /// The call that a question is about: its id where it has begun, so that both are shown as one.
+    /// The call an approval is about, with the id of a started call, so that both are shown as one.
     pub(crate) fn call(&self, approval: &str, tool: &str, arguments: &Value) -> ToolCallUpdate {
         let same =
             |(_, (name, given)): &(&String, &(String, Value))| name == tool && given == arguments;
@@ -126,19 +127,19 @@ impl Stream {
     }
 }
 
-/// The end of what a call has printed.
+/// The end of a call's output.
 #[derive(Default)]
-struct Printed {
+struct OutputTail {
     text: String,
     cut: bool,
 }
 
-impl Printed {
+impl OutputTail {
     fn take(&mut self, piece: &str) {
         self.text.push_str(piece);
         if self.text.len() > MAX_PRINTED {
             let start = self.text.ceil_char_boundary(self.text.len() - MAX_PRINTED);
-            // From a line on, where there is one.
+            // Starts at a line, if there is one.
             let line = self.text[start..].find('\n').map_or(0, |end| end + 1);
             self.text.drain(..start + line);
             self.cut = true;
@@ -147,13 +148,13 @@ impl Printed {
 
     fn shown(&self) -> String {
         match self.cut {
-            true => format!("[the end of it so far]\n{}", self.text),
+            true => format!("[earlier output omitted]\n{}", self.text),
             false => self.text.clone(),
         }
     }
 }
 
-/// What was said earlier.
+/// Converts an earlier message.
 pub(crate) fn replay(message: &ChatMessage) -> Vec<SessionUpdate> {
     let text = message.text();
     let chunk = || ContentChunk::new(text.as_str().into());
@@ -186,7 +187,7 @@ pub(crate) fn replay(message: &ChatMessage) -> Vec<SessionUpdate> {
     updates
 }
 
-/// Words of the agent.
+/// A message of the agent.
 pub(crate) fn words(text: String) -> SessionUpdate {
     SessionUpdate::AgentMessageChunk(ContentChunk::new(text.into()))
 }
@@ -212,7 +213,7 @@ fn filled(text: &Option<String>) -> Option<&str> {
     text.as_deref().filter(|text| !text.is_empty())
 }
 
-/// A tool and the argument that says most.
+/// Title of a call: the tool and its most telling argument.
 fn title(tool: &str, arguments: &Value) -> String {
     let telling = ["cmd", "command", "path", "url", "query", "q", "task"];
     let shown = telling.iter().find_map(|key| arguments[key].as_str());
@@ -225,7 +226,7 @@ fn title(tool: &str, arguments: &Value) -> String {
     }
 }
 
-/// What kind of tool a name stands for; editors choose a picture by it.
+/// Kind of a tool by its name; editors choose an icon by it.
 fn kind(tool: &str) -> ToolKind {
     let name = tool.to_ascii_lowercase();
     let kinds = [
@@ -266,7 +267,7 @@ mod tests {
 
     #[track_caller]
     fn check(events: &[(ChatState, &str)], expect: &str) {
-        let mut stream = Stream::default();
+        let mut stream = TurnUpdates::default();
         let updates: Vec<SessionUpdate> = events
             .iter()
             .flat_map(|(state, text)| stream.chat(&event(*state, text)))
@@ -290,7 +291,7 @@ mod tests {
 
     #[test]
     fn a_reply_that_begins_anew_says_so() {
-        let mut stream = Stream::default();
+        let mut stream = TurnUpdates::default();
         stream.chat(&event(ChatState::Delta, "hal"));
         let mut again = ChatEventPayload::new(None, "main", ChatState::Delta);
         again.restart = Some("the model broke off".to_owned());
@@ -303,7 +304,7 @@ mod tests {
 
     #[test]
     fn a_question_is_about_the_call_that_was_shown() {
-        let mut stream = Stream::default();
+        let mut stream = TurnUpdates::default();
         let started = ChatToolEvent {
             run_id: "r".into(),
             session_key: "main".into(),
@@ -323,7 +324,7 @@ mod tests {
             (&shown["title"], &shown["kind"], &shown["status"]),
             (&json!("bash: ls"), &json!("execute"), &json!("in_progress"))
         );
-        let id = |stream: &Stream, arguments: Value| {
+        let id = |stream: &TurnUpdates, arguments: Value| {
             let call = stream.call("approval", "bash", &arguments);
             call.tool_call_id.to_string()
         };
@@ -360,7 +361,7 @@ mod tests {
 
     #[test]
     fn what_a_tool_prints_is_shown_as_it_stands_so_far_and_its_end_is_kept() {
-        let mut stream = Stream::default();
+        let mut stream = TurnUpdates::default();
         let mut shown = |text: &str| serde_json::to_value(stream.tool(prints(text))).unwrap();
         let told = shown("one\n");
         assert_eq!(

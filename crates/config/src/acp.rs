@@ -1,4 +1,4 @@
-//! Settings of agents that others made and that speak the Agent Client Protocol.
+//! Settings of external agents that speak the Agent Client Protocol.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,83 +8,81 @@ use serde::{Deserialize, Serialize};
 
 use crate::servers::Confinement;
 
-/// Agents that others made, for `acp_spawn`.
+/// External agents for `acp_spawn`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Acp {
-    /// Agents that speak the Agent Client Protocol on standard input and output, by a name of your
-    /// choice. Which programs run is decided here, so these are set in the file.
+    /// Agents that speak the Agent Client Protocol on stdio, by a name of your choice. They decide which programs run,
+    /// so they can only be set in the file.
     #[schemars(extend("x-local" = true, "x-mask" = "names"))]
     pub agents: BTreeMap<String, AcpAgent>,
 }
 
-/// One agent. It runs in the sandbox: it sees the system's programs, the folders named here, and a
-/// home of its own; it can change its home and its `cwd`, and reaches the network, since its model
-/// is there.
+/// One agent. It runs in the sandbox: it can read the system's programs and the folders named here, write to its
+/// home and its `cwd`, and use the network, which its model needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AcpAgent {
-    /// The program: an absolute path, or a bare name that is looked for in the system's folders.
+    /// The program: an absolute path, or a name that is searched in the system's folders.
     #[schemars(length(min = 1))]
     pub command: String,
-    /// Its arguments.
+    /// Arguments.
     #[serde(default)]
     #[schemars(extend("x-mask" = "args"))]
     pub args: Vec<String>,
-    /// Its environment; a value may be `vault:NAME`. It has `PATH`, `HOME`, `PWD`, `TMPDIR`, the
-    /// words for language and time, and what is named here.
+    /// Environment variables; a value may be `vault:NAME`. Besides these it gets `PATH`, `HOME`, `PWD`, `TMPDIR`, and
+    /// the variables for language and time zone.
     #[serde(default)]
     #[schemars(extend("x-secret" = true))]
     pub env: BTreeMap<String, String>,
-    /// The folder it works in: its files and its commands stay below it. That of `workspace_root`
-    /// unless said.
+    /// Working directory: its files and commands stay inside. Default: `workspace_root`.
     #[serde(default)]
     pub cwd: Option<PathBuf>,
-    /// The folder that is its home, which stays: its login and its settings are there.
-    /// `host/acp/NAME` in the gateway's home unless said.
+    /// Its persistent home directory, with its login and settings. Default: `host/acp/NAME` in the gateway's home.
     #[serde(default)]
     pub home: Option<PathBuf>,
-    /// Folders it may read and run programs from, besides the system's: where it is installed, for one.
+    /// Folders it may read and run programs from, besides the system's, such as where it is installed.
     #[serde(default)]
     pub read: Vec<PathBuf>,
-    /// `on` confines it as said above; `off` leaves it as free as the gateway's user. Agents that
-    /// bring a runtime like that of Claude Code start only with `off`.
+    /// `on` confines it as described above; `off` runs it with the permissions of the gateway's user. Agents with
+    /// their own runtime, such as Claude Code, start only with `off`.
     #[serde(default = "on")]
     pub sandbox: Confinement,
-    /// Whether it may use the network. Without it an agent reaches no model.
+    /// Allow network access. Without it an agent cannot reach its model.
     #[serde(default = "yes")]
     pub network: bool,
-    /// What becomes of what it asks to be allowed: `deny` refuses, `ask` asks the owner, `allow` lets
-    /// it through as far as the rules do. Each is a call of `acp_permit`, so rules of `policy` may name
-    /// that and decide by `agent`, `kind` and `title`.
+    /// Its permission requests: `deny` denies them, `ask` asks the owner, `allow` allows what the rules
+    /// allow. Each is a call of `acp_permit`, so `policy` rules can match that tool and decide by `agent`, `kind`
+    /// and `title`.
     #[serde(default)]
     pub permissions: AcpPermissions,
-    /// Whether it may read and write text files below its `cwd` through the gateway.
+    /// Allow it to read and write text files in its `cwd` through the gateway.
     #[serde(default = "yes")]
     pub files: bool,
-    /// Whether it may run commands through the gateway, as `bash` does.
+    /// Allow it to run commands through the gateway, like `bash`.
     #[serde(default = "yes")]
     pub terminal: bool,
-    /// Seconds one task may take.
+    /// Timeout of one task in seconds.
     #[serde(default = "half_an_hour")]
     #[schemars(range(min = 1, max = 3600))]
     pub timeout: u64,
 }
 
-/// What becomes of what an agent asks to be allowed.
+/// How an agent's permission requests are handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum AcpPermissions {
-    /// It is refused.
+    /// Denied.
     Deny,
-    /// The owner is asked; nobody's answer is a no.
+    /// The owner is asked; no answer means denied.
     #[default]
     Ask,
-    /// It is let through, as far as the rules let it.
+    /// Allowed, as far as the rules allow it.
     Allow,
 }
 
 fn on() -> Confinement {
+    // An external agent is a program that nobody here has reviewed.
     Confinement::On
 }
 
@@ -93,6 +91,7 @@ fn yes() -> bool {
 }
 
 fn half_an_hour() -> u64 {
+    // Coding tasks take long; the setting allows up to an hour.
     1_800
 }
 

@@ -1,4 +1,4 @@
-//! Settings of agents and of their sessions.
+//! Settings of agents and their sessions.
 
 use std::collections::BTreeMap;
 
@@ -8,32 +8,32 @@ use serde::{Deserialize, Serialize};
 
 use crate::settings::{AgentPolicy, ApprovalMode};
 
-/// One agent. `main` is there without being named.
+/// One agent. `main` exists without being configured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Agent {
-    /// Its model, as `provider/model`; `models.default` unless said.
+    /// Model, as `provider/model`. Default: `models.default`.
     pub model: Option<String>,
-    /// How hard it thinks: none, minimal, low, medium, high or xhigh; as the model likes unless said.
+    /// Reasoning level: none, minimal, low, medium, high or xhigh. Default: the model's own.
     pub thinking: Option<ThinkingLevel>,
-    /// The tools its model is shown, of those that whoever asks may call; `*` for any run of characters.
+    /// Tools shown to its model, of those the caller may use; `*` matches any characters.
     #[schemars(length(min = 1))]
     pub tools: Vec<Pattern>,
-    /// Tools it may call though its model is not shown them: it has to look for them first. They
-    /// count before `tools`.
+    /// Tools it may call although its model is not shown them: it has to discover them first. Takes precedence over
+    /// `tools`.
     pub discover: Vec<Pattern>,
-    /// What its model is told besides the files of its workspace.
+    /// System prompt, in addition to the files of its workspace.
     pub system_prompt: Option<String>,
-    /// When its sessions begin anew by themselves; as `sessions.reset` unless said.
+    /// When its sessions are cleared automatically. Default: `sessions.reset`.
     pub reset: Option<Reset>,
-    /// The agent whose workspace it works in; its own unless said.
+    /// Agent whose workspace it uses. Default: its own.
     #[schemars(with = "Option<String>")]
     pub workspace: Option<AgentId>,
-    /// In which of its sessions people write to it directly; as `sessions.dm_scope` unless said.
+    /// Which session direct messages go to. Default: `sessions.dm_scope`.
     pub dm_scope: Option<DmScope>,
-    /// When it asks for approval: ask, auto or read-only; as `policy.mode` unless said.
+    /// When it needs approval: ask, auto or read-only. Default: `policy.mode`.
     pub mode: Option<ApprovalMode>,
-    /// Rules of its own. They can deny and ask, and never allow what `policy` denies or asks about.
+    /// Its own rules. They can deny and ask, but never allow what `policy` denies or asks about.
     pub policy: AgentPolicy,
 }
 
@@ -42,6 +42,7 @@ impl Default for Agent {
         Self {
             model: None,
             thinking: None,
+            // Everything the caller may use: the policy decides, not the list of tools.
             tools: vec![Pattern::new("*")],
             discover: Vec::new(),
             system_prompt: None,
@@ -54,41 +55,41 @@ impl Default for Agent {
     }
 }
 
-/// In which session people write to an agent directly.
+/// Which session direct messages to an agent go to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DmScope {
-    /// All of them in the session of the owner.
+    /// The owner's session, for all people.
     Main,
-    /// One session for each person, whatever channel they use.
+    /// One session per person, across channels.
     PerPeer,
-    /// One session for each person and channel.
+    /// One session per person and channel.
     #[default]
     PerChannelPeer,
-    /// One session for each person, channel and account of ours there.
+    /// One session per person, channel and bot account.
     PerAccountChannelPeer,
 }
 
-/// How hard a model thinks.
+/// Reasoning level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ThinkingLevel {
-    /// Not at all, or as little as the model can.
+    /// None, or as little as the model supports.
     None,
-    /// Hardly.
+    /// Minimal.
     Minimal,
-    /// A little.
+    /// Low.
     Low,
-    /// Some.
+    /// Medium.
     Medium,
-    /// Much.
+    /// High.
     High,
-    /// As much as it can.
+    /// As much as the model supports.
     Xhigh,
 }
 
 impl ThinkingLevel {
-    /// The word for it.
+    /// Its name in settings and on the wire.
     pub fn word(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -101,16 +102,16 @@ impl ThinkingLevel {
     }
 }
 
-/// When a session begins anew by itself. What was said is archived.
+/// When a session is cleared automatically. Its messages are archived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Reset {
-    /// `manual`: never; `daily`: at an hour of the user's day; `idle`: when nobody spoke for a while.
+    /// `manual`: never; `daily`: at an hour of the user's day; `idle`: after a period without messages.
     pub mode: ResetMode,
-    /// For `daily`: the hour, by `timezone`.
+    /// For `daily`: the hour, in `timezone`.
     #[schemars(range(max = 23))]
     pub at_hour: u8,
-    /// For `idle`: after so many minutes.
+    /// For `idle`: the period in minutes.
     #[schemars(range(min = 1))]
     pub idle_minutes: u32,
 }
@@ -118,55 +119,57 @@ pub struct Reset {
 impl Default for Reset {
     fn default() -> Self {
         Self {
+            // A session that never ends grows expensive, and old topics leak into new ones.
             mode: ResetMode::Daily,
+            // Few people are in the middle of a conversation at that hour.
             at_hour: 4,
             idle_minutes: 60,
         }
     }
 }
 
-/// When a session begins anew by itself.
+/// When a session is cleared automatically.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ResetMode {
     /// Never.
     Manual,
-    /// Every day.
+    /// Daily.
     Daily,
-    /// When nobody spoke for a while.
+    /// After a period without messages.
     Idle,
 }
 
-/// Conversations of agents, and how far one turn of them may go.
+/// Sessions of agents, and limits of one turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Sessions {
-    /// When sessions begin anew by themselves.
+    /// When sessions are cleared automatically.
     pub reset: Reset,
-    /// Replies of models in one turn; at the last one it has to answer.
+    /// Maximum number of model replies per turn; the last one has to be an answer.
     #[schemars(range(min = 1, max = 1000))]
     pub max_steps: u32,
-    /// How often a model may make the same call in a row.
+    /// How often a model may repeat the same call in a row.
     #[schemars(range(min = 1, max = 1000))]
     pub max_repeats: u32,
-    /// Minutes a turn may take; waiting for your approval does not count.
+    /// Timeout of a turn in minutes, not counting the time spent waiting for approval.
     #[schemars(range(min = 1, max = 10_080))]
     pub turn_minutes: u32,
-    /// Messages that may wait in one session.
+    /// Maximum number of queued messages per session.
     #[schemars(range(min = 1, max = 1000))]
     pub max_queued: u32,
-    /// Tokens of conversation a model is shown; what is older is summarised, and archived.
+    /// Tokens of the conversation shown to the model; older messages are summarised and archived.
     #[schemars(range(min = 1000))]
     pub window_tokens: u64,
-    /// In which session people write to an agent directly: `main`, `per-peer`, `per-channel-peer`
-    /// or `per-account-channel-peer`. Groups have a session each.
+    /// Which session direct messages go to: `main`, `per-peer`, `per-channel-peer` or
+    /// `per-account-channel-peer`. Every group has its own session.
     pub dm_scope: DmScope,
-    /// Who is who: a name, and the senders that are this person, such as `telegram:42`. What
-    /// `owner` writes directly goes into the main session.
+    /// Links senders to people: a name, and the senders that are this person, such as `telegram:42`. Direct messages
+    /// of `owner` go to the main session.
     #[schemars(extend("x-mask" = "names"))]
     pub identity_links: BTreeMap<String, Vec<String>>,
-    /// Days that sessions of sub-agents, and agents that agents made, are kept after the last
-    /// word to them; then they are archived.
+    /// Days that sub-agent sessions and spawned agents are retained after their last message; then they are
+    /// archived.
     #[schemars(range(min = 1))]
     pub sub_agent_days: u32,
 }
@@ -179,6 +182,7 @@ impl Default for Sessions {
             max_repeats: 5,
             turn_minutes: 60,
             max_queued: 64,
+            // Leaves room for the reply and tools in the smallest common context of 128k tokens.
             window_tokens: 120_000,
             dm_scope: DmScope::default(),
             identity_links: BTreeMap::new(),

@@ -1,18 +1,19 @@
-//! Sections that are appended to the default file.
+//! Handles sections that are appended to the default file.
 //!
-//! The default file has a header for every section, each with comments only. TOML allows a section
-//! once, so `[policy]` appended at the end would be refused. A header without any key says nothing,
-//! so where its section comes again it is passed over.
+//! The default file has a header for every section, with nothing but comments below. TOML allows a section only once, so
+//! an appended `[policy]` would be refused. A header without keys has no meaning, so it is ignored if its
+//! section appears again.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 
 use toml_edit::DocumentMut;
 
-/// The text with empty headers blanked out where their section comes again; as it is where that is
-/// not what keeps it from being read. Everything stays at its line and column.
+/// Blanks out empty headers whose section appears again, if that makes the text valid; otherwise returns it
+/// unchanged. Lines and columns stay the same.
 pub(crate) fn merged(text: &str) -> Cow<'_, str> {
     let reads = |text: &str| text.parse::<DocumentMut>().is_ok();
+    // The common case: nothing to do, and nothing to get wrong.
     if reads(text) {
         return Cow::Borrowed(text);
     }
@@ -33,9 +34,11 @@ fn blanked(text: &str) -> String {
     }
     let mut result = String::with_capacity(text.len());
     for (number, line) in lines.iter().enumerate() {
+        // Only an earlier header is blanked, so that the keys stay below the one that has them.
         let comes_again = header(line).is_some_and(|name| last[name] > number);
         if comes_again && is_empty(&lines[number + 1..]) {
             let kept = line.trim_end_matches(['\r', '\n']);
+            // Blanked, not removed: positions in error messages have to match the file.
             result.extend(std::iter::repeat_n(' ', kept.len()));
             result.push_str(&line[kept.len()..]);
         } else {
@@ -49,6 +52,7 @@ fn blanked(text: &str) -> String {
 fn header(line: &str) -> Option<&str> {
     let line = line.trim();
     let name = line.strip_prefix('[')?.strip_suffix(']')?;
+    // `[[name]]` is an entry of a list, which may appear any number of times.
     (!name.starts_with('[')).then(|| name.trim())
 }
 

@@ -1,4 +1,4 @@
-//! What differs between two sets of settings.
+//! Compares two sets of settings.
 
 use std::collections::BTreeSet;
 
@@ -9,23 +9,23 @@ use crate::read::{effective, holds_local};
 use crate::settings::Settings;
 use crate::shape::{Kind, Shape, root};
 
-/// The keys that differ. Lists count as one key.
+/// The keys that differ. A list counts as one key.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Changes {
-    /// Every key that differs, dotted.
+    /// All keys that differ, dotted.
     pub keys: Vec<String>,
-    /// Those of them that only a restart brings into force.
+    /// Those that take effect only after a restart.
     pub needs_restart: Vec<String>,
 }
 
 impl Changes {
-    /// Whether nothing differs.
+    /// Returns whether nothing differs.
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
 }
 
-/// What changes from `old` to `new`, and which of it has to wait for a restart.
+/// Compares `old` and `new`.
 pub fn diff(old: &Settings, new: &Settings) -> Changes {
     let mut changes = Changes::default();
     let (old, new) = (effective(old), effective(new));
@@ -40,8 +40,8 @@ pub fn diff(old: &Settings, new: &Settings) -> Changes {
     changes
 }
 
-/// Keys that decide who reaches the gateway over the network, and what it reaches.
-const EXPOSING: [&str; 6] = [
+/// Keys that decide who can reach the gateway over the network, and what it can reach.
+const NETWORK_KEYS: [&str; 6] = [
     "allowed_hosts",
     "allowed_origins",
     "egress",
@@ -50,9 +50,8 @@ const EXPOSING: [&str; 6] = [
     "public_url",
 ];
 
-/// The keys that differ and decide what this machine does: which programs and files of it are used,
-/// how they are confined, and from where it can be reached. Somebody who takes settings from
-/// elsewhere has to agree to each of them.
+/// Returns the differing keys that affect this machine: the programs and files it uses, their sandbox, and from
+/// where it can be reached. Settings from elsewhere, such as a backup, need the owner's consent to each of them.
 pub fn machine_changes(old: &Settings, new: &Settings) -> Vec<String> {
     let (old, new) = (effective(old), effective(new));
     let mut keys = Vec::new();
@@ -61,12 +60,14 @@ pub fn machine_changes(old: &Settings, new: &Settings) -> Vec<String> {
 }
 
 fn of_machine(shape: &Shape, at: &KeyPath, old: &Value, new: &Value, keys: &mut Vec<String>) {
+    // A key that exists on one side only is compared with null.
     static NULL: Value = Value::Null;
     if old == new {
         return;
     }
-    let exposing = EXPOSING.contains(&at.to_string().as_str());
+    let exposing = NETWORK_KEYS.contains(&at.to_string().as_str());
     let is_list = matches!(shape.kind, Kind::List { .. });
+    // A list is compared as a whole: its entries have no stable identity.
     if shape.local || exposing || is_list && holds_local(shape) {
         keys.push(at.to_string());
         return;
@@ -103,11 +104,13 @@ fn compare(
     if old == new {
         return;
     }
+    // A marked table makes everything below it need a restart.
     let restart = if shape.restart {
         Restart::Needed
     } else {
         above
     };
+    // Maps chosen by the owner count as one key: their entries come and go.
     if let (true, Value::Object(old), Value::Object(new)) = (shape.is_table(), old, new) {
         for (key, child) in shape.keys() {
             let side = |table: &serde_json::Map<_, _>| table.get(key).cloned().unwrap_or_default();

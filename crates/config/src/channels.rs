@@ -7,39 +7,39 @@ use manyhands_core::{AgentId, Pattern};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Chats: which platforms the gateway speaks, and who may speak to its agents there.
+/// Chat platforms, and who may message the agents there.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Channels {
-    /// Telegram: `token` is the bot's.
+    /// Telegram: `token` is the bot token.
     pub telegram: Channel,
-    /// Slack: `token` is the bot's (`xoxb-`), `app_token` the app's (`xapp-`) for `mode = "socket"`,
+    /// Slack: `token` is the bot token (`xoxb-`), `app_token` the app token (`xapp-`) for `mode = "socket"`,
     /// `secret` the signing secret for `mode = "webhook"`.
     pub slack: Channel,
     /// LINE: `token` is the channel access token, `secret` the channel secret.
     pub line: Channel,
-    /// Discord: `token` is the bot's.
+    /// Discord: `token` is the bot token.
     pub discord: Channel,
-    /// WhatsApp Cloud API: `token` is the system user's, `secret` the app secret, `verify_token` what
-    /// you typed in where the webhook is set up, `number` the phone number id.
+    /// WhatsApp Cloud API: `token` is the system user's token, `secret` the app secret, `verify_token` the token entered
+    /// where the webhook is set up, `number` the phone number id.
     pub whatsapp: Channel,
-    /// Other services by a name of your choice, each carried over the socket by a program of yours, a
-    /// bridge. `manyhands channel bridge NAME` makes one.
+    /// Other services by a name of your choice, each connected by a bridge program of your own over the WebSocket.
+    /// Create one with `manyhands channel bridge NAME`.
     #[schemars(with = "BTreeMap<String, Channel>", extend("x-mask" = "names"))]
     pub bridges: BTreeMap<BridgeName, Channel>,
-    /// Turning voice messages into text.
+    /// Transcription of voice messages.
     pub transcription: Transcription,
-    /// The largest file that is taken in, in bytes.
+    /// Maximum size of an incoming file, in bytes.
     #[schemars(range(min = 1, max = 104_857_600))]
     pub media_bytes: u64,
-    /// Send a message once more when it is not known whether it arrived. It then may arrive twice;
-    /// without this it may not arrive at all. Either way it is shown in `manyhands outbox`.
+    /// Resend a message if it is unknown whether it was delivered. It may then be delivered twice; without this it
+    /// may be lost. Either way it is shown in `manyhands outbox`.
     pub resend_unknown: bool,
-    /// Hours that a message is tried before it counts as failed.
+    /// Hours that sending a message is retried before it fails.
     #[schemars(range(min = 1, max = 168))]
     pub retry_hours: u32,
-    /// Days that messages are on record after they were worked on or sent, and that strangers may wait
-    /// to be known. What did not arrive is shown in `manyhands outbox` that long.
+    /// Days that processed and sent messages are retained, and that pairing requests stay open. Undelivered messages
+    /// are shown in `manyhands outbox` for that long.
     #[schemars(range(min = 7, max = 3_650))]
     pub kept_days: u32,
 }
@@ -54,7 +54,9 @@ impl Default for Channels {
             whatsapp: Channel::default(),
             bridges: BTreeMap::new(),
             transcription: Transcription::default(),
+            // The limit of Telegram's Bot API for downloads.
             media_bytes: 20 * 1024 * 1024,
+            // A lost message is worse than a repeated one.
             resend_unknown: true,
             retry_hours: 24,
             kept_days: 30,
@@ -66,32 +68,31 @@ impl Default for Channels {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Channel {
-    /// Who may write directly: `pairing` (unknown people get a code that you approve), `allowlist`
-    /// (`allow_from` and those you approved), or `open` (everybody).
+    /// Who may send direct messages: `pairing` (unknown people get a code that you approve), `allowlist`
+    /// (`allow_from` and approved people), or `open` (everybody).
     pub dm: DmPolicy,
-    /// People who may write, by id or `@handle`.
+    /// People who may send direct messages, by id or `@handle`.
     pub allow_from: Vec<String>,
-    /// Groups: `mention` (those who may write directly are answered when they call the bot),
-    /// `members` (everybody in a group of `allow_groups` is, when they call it), `all` (every message
-    /// of the groups of `allow_groups` is), or `off`.
+    /// Groups: `mention` (people who may send direct messages get a reply when they mention the bot),
+    /// `members` (everybody in the groups of `allow_groups` does, when they mention it), `all` (every message in the
+    /// groups of `allow_groups` gets one), or `off`.
     pub groups: GroupPolicy,
     /// Groups and channels by id, for `members` and `all`.
     pub allow_groups: Vec<String>,
-    /// The tools that agents may use for people who are not the owner, of those the agent has; `*` for
-    /// any run of characters.
+    /// Tools that agents may use for people other than the owner, of those the agent has; `*` matches any characters.
     pub tools: Vec<Pattern>,
-    /// Tools of single people, by id or `@handle`, in place of `tools`.
+    /// Tools for single people, by id or `@handle`, instead of `tools`.
     #[schemars(extend("x-mask" = "names"))]
     pub senders: BTreeMap<String, Sender>,
-    /// The agent that answers.
+    /// The agent that replies.
     #[schemars(with = "String")]
     pub agent: AgentId,
-    /// Agents for single chats, by the chat's id.
+    /// Agents for single chats, by chat id.
     #[schemars(with = "BTreeMap<String, String>")]
     pub chats: BTreeMap<String, AgentId>,
-    /// Show an answer while it is being written, where the platform can change messages.
+    /// Show a reply while it is being written, on platforms that can edit messages.
     pub stream: bool,
-    /// Accounts by a name of your choice; most have one, called `default`.
+    /// Accounts by a name of your choice; usually one, named `default`.
     #[schemars(extend("x-mask" = "names"))]
     pub accounts: BTreeMap<String, ChannelAccount>,
 }
@@ -99,10 +100,12 @@ pub struct Channel {
 impl Default for Channel {
     fn default() -> Self {
         Self {
+            // Strangers must not reach an agent with the owner's tools.
             dm: DmPolicy::Pairing,
             allow_from: Vec::new(),
             groups: GroupPolicy::Mention,
             allow_groups: Vec::new(),
+            // Tools that neither read the owner's data nor act on the owner's behalf.
             tools: ["message_react", "plan_create", "web_search"]
                 .map(Pattern::new)
                 .to_vec(),
@@ -115,25 +118,25 @@ impl Default for Channel {
     }
 }
 
-/// Who may write directly.
+/// Who may send direct messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DmPolicy {
-    /// Whoever was approved.
+    /// Approved people.
     Pairing,
-    /// Whoever is listed or was approved; others are not even told.
+    /// Listed and approved people; others get no reply at all.
     Allowlist,
     /// Everybody.
     Open,
 }
 
-/// Who is answered in groups.
+/// Who gets a reply in groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum GroupPolicy {
-    /// Whoever may write directly, when they call the bot.
+    /// People who may send direct messages, when they mention the bot.
     Mention,
-    /// Everybody in the listed groups, when they call the bot.
+    /// Everybody in the listed groups, when they mention the bot.
     Members,
     /// Everybody in the listed groups, always.
     All,
@@ -141,42 +144,41 @@ pub enum GroupPolicy {
     Off,
 }
 
-/// What one person may do.
+/// Settings of one person.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Sender {
-    /// The tools that agents may use for them.
+    /// Tools that agents may use for this person.
     pub tools: Vec<Pattern>,
 }
 
-/// One account on a platform. `manyhands channel login` fills it in.
+/// One account on a platform. `manyhands channel login` creates it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ChannelAccount {
-    /// Whether it is used.
+    /// Enable the account.
     pub enabled: bool,
-    /// How events come: `poll` (Telegram), `socket` (Slack, Discord) or `webhook`; the first that the
-    /// platform has unless said. Webhooks need `public_url`.
+    /// Delivery mode: `poll` (Telegram), `socket` (Slack, Discord) or `webhook`. Default: the first the platform
+    /// supports. Webhooks need `public_url`.
     pub mode: Option<ChannelMode>,
     /// The token, as `vault:NAME`.
     #[schemars(extend("x-check" = "vault"))]
     pub token: Option<String>,
-    /// The app's token (Slack), as `vault:NAME`.
+    /// The app token (Slack), as `vault:NAME`.
     #[schemars(extend("x-check" = "vault"))]
     pub app_token: Option<String>,
-    /// The secret by which webhooks are known to be the platform's, as `vault:NAME`.
+    /// Secret that authenticates webhooks, as `vault:NAME`.
     #[schemars(extend("x-check" = "vault"))]
     pub secret: Option<String>,
-    /// What WhatsApp shows when the webhook is set up, as `vault:NAME`.
+    /// Token that WhatsApp sends when the webhook is set up, as `vault:NAME`.
     #[schemars(extend("x-check" = "vault"))]
     pub verify_token: Option<String>,
-    /// The phone number id (WhatsApp).
+    /// Phone number id (WhatsApp).
     pub number: Option<String>,
-    /// The address of the platform's interface, where it is not the platform's own, such as that of a
-    /// Bot API server of yours.
+    /// URL of the platform's API, if not the official one, such as your own Bot API server.
     #[schemars(extend("x-check" = "url", "x-local" = true))]
     pub api_url: Option<String>,
-    /// The address from which files come (LINE), where it is not the platform's own.
+    /// URL for downloading files (LINE), if not the official one.
     #[schemars(extend("x-check" = "url", "x-local" = true))]
     pub data_url: Option<String>,
 }
@@ -197,36 +199,36 @@ impl Default for ChannelAccount {
     }
 }
 
-/// How events come.
+/// How events are delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ChannelMode {
-    /// The gateway asks again and again.
+    /// The gateway polls the platform.
     Poll,
-    /// Over a socket that the gateway opens.
+    /// Over a WebSocket opened by the gateway.
     Socket,
     /// The platform calls the gateway.
     Webhook,
 }
 
-/// Turning voice messages into text.
+/// Transcription of voice messages.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Transcription {
-    /// Which of `models.providers` does it, at its `/audio/transcriptions` (OpenAI's way, which
-    /// whisper.cpp, LocalAI and speaches have too). Without one, a model is only told that there is a recording.
+    /// Which of `models.providers` transcribes, at its `/audio/transcriptions` (OpenAI's API, also provided by
+    /// whisper.cpp, LocalAI and speaches). Without one, the model is only told that there is a recording.
     pub provider: Option<String>,
     /// The model.
     pub model: Option<String>,
-    /// The language that is spoken, such as `en`; found out unless said.
+    /// Spoken language, such as `en`. Default: detected.
     pub language: Option<String>,
 }
 
 impl Channels {
-    /// The platforms that the gateway speaks itself.
-    pub const SPOKEN: [&str; 5] = ["telegram", "slack", "line", "discord", "whatsapp"];
+    /// Platforms with built-in support.
+    pub const BUILT_IN: [&str; 5] = ["telegram", "slack", "line", "discord", "whatsapp"];
 
-    /// All platforms by name.
+    /// Returns all platforms by name.
     pub fn all(&self) -> impl Iterator<Item = (&str, &Channel)> {
         let own = [
             &self.telegram,
@@ -237,22 +239,22 @@ impl Channels {
         ];
         let bridges = self.bridges.iter();
         let bridges = bridges.map(|(name, channel)| (name.as_str(), channel));
-        Self::SPOKEN.into_iter().zip(own).chain(bridges)
+        Self::BUILT_IN.into_iter().zip(own).chain(bridges)
     }
 
-    /// One platform.
+    /// Returns one platform.
     pub fn get(&self, name: &str) -> Option<&Channel> {
         let mut all = self.all();
         all.find(|(one, _)| *one == name)
             .map(|(_, channel)| channel)
     }
 
-    /// Whether a bridge carries it.
+    /// Returns whether the platform is served by a bridge.
     pub fn is_bridge(&self, name: &str) -> bool {
         self.bridges.contains_key(name)
     }
 
-    /// Where the settings of a platform are.
+    /// Dotted path of a platform's settings.
     pub fn path(&self, name: &str) -> String {
         match self.is_bridge(name) {
             true => format!("channels.bridges.{name}"),
@@ -261,8 +263,7 @@ impl Channels {
     }
 }
 
-/// What a service is called that a bridge carries: 1 to 32 of a-z, 0-9 and -, and none of those that
-/// the gateway speaks itself.
+/// Name of a bridged service: 1 to 32 of a-z, 0-9 and -, and not that of a built-in platform.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct BridgeName(String);
@@ -280,11 +281,12 @@ impl TryFrom<String> for BridgeName {
     fn try_from(name: String) -> Result<Self, String> {
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         if name.is_empty() || name.len() > 32 || !name.chars().all(plain) {
-            return Err("the name of a bridge is 1 to 32 of a-z, 0-9 and -".to_owned());
+            return Err("the name of a bridge must be 1 to 32 of a-z, 0-9 and -".to_owned());
         }
-        if Channels::SPOKEN.contains(&name.as_str()) {
+        // A bridge with such a name would shadow the platform's own settings.
+        if Channels::BUILT_IN.contains(&name.as_str()) {
             return Err(format!(
-                "the gateway speaks {name} itself: use `manyhands channel login {name}`, or another name"
+                "{name} is a built-in platform: use `manyhands channel login {name}`, or another name"
             ));
         }
         Ok(Self(name))

@@ -1,7 +1,7 @@
-//! Reads the text of a configuration and finds everything that is wrong with it.
+//! Validates the text of a configuration and finds all problems in it.
 //!
-//! The TOML tree is walked beside the schema. What the walk lets through is what
-//! the types accept, so all problems are found together, each with its line.
+//! The TOML tree is walked along the schema. Whatever the walk accepts is what the types accept, so all problems
+//! are found in one pass, each with its line.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -21,9 +21,9 @@ use crate::toml_value::{plain, type_word};
 /// Where the value of a setting comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
-    /// The file does not set it.
+    /// The default; it is not in the file.
     Default,
-    /// The file sets it on this line, counted from 1.
+    /// The file, on this line (1-based).
     File {
         /// The line.
         line: usize,
@@ -35,7 +35,7 @@ pub enum Source {
 pub struct Provenance(BTreeMap<String, usize>);
 
 impl Provenance {
-    /// Where the setting at `path` comes from.
+    /// Returns the source of the setting at `path`.
     pub fn of(&self, path: &KeyPath) -> Source {
         match self.0.get(&path.to_string()) {
             Some(line) => Source::File { line: *line },
@@ -44,11 +44,12 @@ impl Provenance {
     }
 }
 
-/// The settings that `text` writes, or everything that is wrong with it.
+/// Parses and validates `text`; fails with all problems.
 pub(crate) fn check(text: &str) -> Result<(Settings, Provenance), Vec<Problem>> {
     let text = &*crate::appended::merged(text);
     let lines = Lines::of(text);
     let (document, errors) = DeTable::parse_recoverable(text);
+    // With syntax errors the tree is incomplete, and validation would only report consequences.
     if !errors.is_empty() {
         return Err(errors.iter().map(|e| syntax(&lines, e)).collect());
     }
@@ -61,17 +62,18 @@ pub(crate) fn check(text: &str) -> Result<(Settings, Provenance), Vec<Problem>> 
     if walk.problems.is_empty() {
         return match serde_json::from_value(value) {
             Ok(settings) => Ok((settings, walk.found)),
-            // Names are read by their types alone: which are wrong is theirs to say.
+            // Map keys such as agent names are validated only by their types, which report one error without a line.
             Err(error) => Err(vec![Problem::at(1, "", error.to_string())]),
         };
     }
+    // Tables are visited in the order of their names, users read from top to bottom.
     walk.problems.sort_by_key(|problem| problem.line);
     Err(walk.problems)
 }
 
 fn syntax(lines: &Lines, error: &toml::de::Error) -> Problem {
     let at = error.span().map_or(0, |span| span.start);
-    // Only the message: the error's full text quotes the line, which may hold a secret.
+    // Only the message: the full error quotes the line, which may contain a secret.
     let message = error.message().trim().replace('\n', ", ");
     Problem {
         column: Some(lines.column(at)),
@@ -120,7 +122,7 @@ impl Walk<'_> {
         Value::Object(object)
     }
 
-    /// Checks one value. `line` is its key's line; `check` comes from the list around it.
+    /// Validates one value. `line` is its key's line; `check` is inherited from an enclosing list.
     fn value(
         &mut self,
         shape: &Shape,
@@ -129,6 +131,7 @@ impl Walk<'_> {
         line: usize,
         check: Option<&str>,
     ) -> Value {
+        // Recorded before validation: an invalid value still has a line to report.
         self.found.0.insert(at.to_string(), line);
         let check = shape.check.as_deref().or(check);
         match (&shape.kind, value.get_ref()) {
@@ -159,6 +162,7 @@ impl Walk<'_> {
             }
             (Kind::Integer { min, max }, DeValue::Integer(_)) => {
                 let number = plain(value.get_ref()).ok().and_then(|v| v.as_i64());
+                // `None` is an integer beyond i64, which is too large for every setting.
                 if number.is_none_or(|n| n > *max) {
                     self.problem(line, at, format!("`{at}` must be at most {max}"));
                 } else if number.is_some_and(|n| n < *min) {
@@ -176,6 +180,7 @@ impl Walk<'_> {
         match plain(value.get_ref()) {
             Ok(value) => value,
             Err(why) => {
+                // For the other kinds the mismatch was reported above already.
                 if matches!(shape.kind, Kind::Any | Kind::Float) {
                     self.problem(line, at, format!("`{at}` {why}"));
                 }
@@ -184,7 +189,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The line of a list entry; some spans of tables are empty, and the list's line serves then.
+    /// Line of a list entry; some table spans are empty, and the list's line is used then.
     fn line_of(&self, span: Range<usize>, list: usize) -> usize {
         if span.is_empty() {
             list
@@ -198,7 +203,7 @@ impl Walk<'_> {
     }
 }
 
-/// Byte offsets to lines and columns.
+/// Maps byte offsets to lines and columns.
 struct Lines<'t> {
     text: &'t str,
     starts: Vec<usize>,

@@ -1,4 +1,4 @@
-//! Settings of jobs with a schedule and of heartbeats.
+//! Settings of scheduled jobs and heartbeats.
 
 use std::collections::BTreeMap;
 
@@ -6,25 +6,25 @@ use manyhands_core::AgentId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Jobs with a schedule.
+/// Scheduled jobs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Cron {
-    /// Whether jobs run when they are due. Off, they can still be run by hand.
+    /// Run jobs when they are due. If disabled, they can still be run on demand.
     pub enabled: bool,
-    /// How many jobs there may be.
+    /// Maximum number of jobs.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub max_jobs: u32,
-    /// How many jobs one caller may have. The owner is not limited.
+    /// Maximum number of jobs per caller. The owner is not limited.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub max_jobs_per_caller: u32,
-    /// How many jobs run at once; the others wait their turn.
+    /// Maximum number of concurrent runs; further ones are queued.
     #[schemars(range(min = 1, max = 256))]
     pub max_concurrent_runs: u32,
-    /// What becomes of runs that were missed, unless a job says so itself: `skip` passes them over, `once`
-    /// makes up for the last one, `all` for each of them.
+    /// Missed runs, unless a job sets it: `skip` skips them, `once` catches up on the latest one, `all` on all
+    /// of them.
     pub missed: MissedPolicy,
-    /// How many hours old a missed run may be to be made up for, unless a job says so itself.
+    /// Maximum age, in hours, of a missed run that is caught up on, unless a job sets it.
     #[schemars(range(min = 1, max = 8_784))]
     pub window_hours: u32,
 }
@@ -35,6 +35,7 @@ impl Default for Cron {
             enabled: true,
             max_jobs: 100_000,
             max_jobs_per_caller: 1_000,
+            // Each run calls a model; more at once mostly run into rate limits.
             max_concurrent_runs: 4,
             missed: MissedPolicy::Once,
             window_hours: 24,
@@ -42,45 +43,45 @@ impl Default for Cron {
     }
 }
 
-/// What becomes of runs that were missed.
+/// What happens to missed runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 pub enum MissedPolicy {
-    /// They are passed over.
+    /// They are skipped.
     Skip,
-    /// The last one is made up for.
+    /// The latest one is run.
     #[default]
     Once,
-    /// All are made up for, one after the other.
+    /// All are run, one after the other.
     All,
 }
 
-/// Every so often an agent looks at its HEARTBEAT.md and at what is open in its TODO.md, and speaks up if there is
-/// something to say. Nothing is asked of a model while both are empty.
+/// Heartbeats: at an interval, an agent checks its HEARTBEAT.md and the open items in its TODO.md, and sends a message if there is
+/// something to report. No model is called while both are empty.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Heartbeat {
-    /// Whether agents look by themselves.
+    /// Enable heartbeats.
     pub enabled: bool,
-    /// Minutes between two looks.
+    /// Interval in minutes.
     #[schemars(range(min = 1, max = 10_080))]
     pub every_minutes: u32,
-    /// From when on, by the user's clock. A range over midnight works too; the same time twice is the whole day.
+    /// Start of the active hours, in the user's time zone. The range may span midnight; equal times mean the whole day.
     #[schemars(extend("x-check" = "clock"))]
     pub active_from: String,
-    /// Until when, by the user's clock.
+    /// End of the active hours, in the user's time zone.
     #[schemars(extend("x-check" = "clock"))]
     pub active_until: String,
-    /// Where it speaks up: `last` is the chat in which somebody last wrote to the agent, `none` is nowhere, and anything
+    /// Where reports are sent: `last` is the chat in which somebody last wrote to the agent, `none` is nowhere, and anything
     /// else is the name of a channel.
     #[schemars(length(min = 1, max = 64))]
     pub target: String,
-    /// To whom on that channel; whoever last wrote there unless said.
+    /// Recipient on that channel. Default: whoever last wrote there.
     pub to: Option<String>,
-    /// The model it uses, as `provider/model`; the agent's unless said.
+    /// Model, as `provider/model`. Default: the agent's.
     pub model: Option<String>,
-    /// What differs for single agents, by name.
+    /// Overrides for single agents, by name.
     #[schemars(with = "BTreeMap<String, AgentHeartbeat>")]
     pub agents: BTreeMap<AgentId, AgentHeartbeat>,
 }
@@ -90,6 +91,7 @@ impl Default for Heartbeat {
         Self {
             enabled: true,
             every_minutes: 30,
+            // Nobody wants to be woken up by a heartbeat.
             active_from: "08:00".to_owned(),
             active_until: "23:00".to_owned(),
             target: "last".to_owned(),
@@ -100,31 +102,31 @@ impl Default for Heartbeat {
     }
 }
 
-/// The heartbeat of one agent, where it differs.
+/// Overrides of one agent's heartbeat.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AgentHeartbeat {
-    /// Whether it looks by itself.
+    /// Enable the heartbeat.
     pub enabled: Option<bool>,
-    /// Minutes between two looks.
+    /// Interval in minutes.
     #[schemars(range(min = 1, max = 10_080))]
     pub every_minutes: Option<u32>,
-    /// From when on, by the user's clock.
+    /// Start of the active hours.
     #[schemars(extend("x-check" = "clock"))]
     pub active_from: Option<String>,
-    /// Until when, by the user's clock.
+    /// End of the active hours.
     #[schemars(extend("x-check" = "clock"))]
     pub active_until: Option<String>,
-    /// Where it speaks up: `last`, `none` or a channel.
+    /// Where reports are sent: `last`, `none` or a channel.
     pub target: Option<String>,
-    /// To whom on that channel.
+    /// Recipient on that channel.
     pub to: Option<String>,
-    /// The model it uses.
+    /// Model, as `provider/model`.
     pub model: Option<String>,
 }
 
 impl Heartbeat {
-    /// The heartbeat of an agent, with what differs for it.
+    /// Returns an agent's heartbeat, with its overrides applied.
     pub fn of(&self, agent: &AgentId) -> Self {
         let own = self.agents.get(agent).cloned().unwrap_or_default();
         Self {
@@ -141,21 +143,22 @@ impl Heartbeat {
         }
     }
 
-    /// Whether it looks at a time of day, in minutes since midnight.
+    /// Returns whether it is active at a time of day, in minutes since midnight.
     pub fn is_active(&self, minute: u32) -> bool {
         let (Some(from), Some(until)) = (minutes(&self.active_from), minutes(&self.active_until))
         else {
-            return true; // checked when the settings were read
+            return true; // unreachable: both were validated when the settings were read
         };
         match from.cmp(&until) {
             std::cmp::Ordering::Equal => true,
             std::cmp::Ordering::Less => (from..until).contains(&minute),
+            // The range spans midnight.
             std::cmp::Ordering::Greater => minute >= from || minute < until,
         }
     }
 }
 
-/// The minutes since midnight of a time of day such as `08:30`; `24:00` is the end of the day.
+/// Parses a time of day such as `08:30` into minutes since midnight; `24:00` is the end of the day.
 pub(crate) fn minutes(text: &str) -> Option<u32> {
     let (hour, minute) = text.split_once(':')?;
     let two = |part: &str| part.len() == 2 && part.bytes().all(|c| c.is_ascii_digit());

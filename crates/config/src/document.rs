@@ -1,4 +1,4 @@
-//! The commented configuration that a first start writes.
+//! Generates the commented default configuration.
 
 use serde_json::Value;
 
@@ -7,13 +7,13 @@ use crate::shape::{Kind, Shape, root};
 use crate::toml_value::inline;
 
 const HEAD: &str = "\
-# The settings of this gateway. Every key is here with its default; take the `#`
-# away in front of one to change it. `manyhands config set` does the same, and
-# refuses what would not work. Changes apply at once unless a key says otherwise.
+# Settings of this gateway. Every key is listed with its default; remove the `#`
+# in front of one to change it. `manyhands config set` does the same, and
+# refuses invalid values. Changes apply at once unless noted otherwise.
 ";
 
-/// The commented `config.toml`: valid as it is, and meaning the defaults. Lines
-/// that start with `# ` explain; lines that start with `#` and a key are settings.
+/// Returns the commented `config.toml`: valid, and equivalent to the defaults. Lines starting with `# ` are
+/// explanations; lines starting with `#` and a key are settings.
 pub fn default_file() -> String {
     let mut text = HEAD.to_owned();
     section(&mut text, &KeyPath::default(), root());
@@ -25,6 +25,8 @@ fn section(text: &mut String, at: &KeyPath, shape: &Shape) {
         let path = at.join(key);
         text.push('\n');
         match (&child.kind, &child.default) {
+            // A table with defaults gets a real header, so that its keys can be enabled by removing
+            // `#`.
             (Kind::Table { .. }, Some(_)) => {
                 explain(text, child);
                 text.push_str(&format!("[{path}]\n"));
@@ -37,7 +39,7 @@ fn section(text: &mut String, at: &KeyPath, shape: &Shape) {
             (Kind::List { item, .. }, Some(default)) if item.is_table() => {
                 explain(text, child);
                 setting(text, key, default);
-                text.push_str("# One entry looks like this:\n");
+                text.push_str("# Example of one entry:\n");
                 example(text, &format!("[[{path}]]"), item);
             }
             (_, Some(default)) => {
@@ -46,6 +48,7 @@ fn section(text: &mut String, at: &KeyPath, shape: &Shape) {
             }
             (_, None) => {
                 explain(text, child);
+                // With a space: it must not look like a setting that can be enabled as it is.
                 text.push_str(&format!("# {key} = {}\n", placeholder(child)));
             }
         }
@@ -65,7 +68,7 @@ fn setting(text: &mut String, key: &str, default: &Value) {
     text.push_str(&format!("#{key} = {}\n", written(default)));
 }
 
-/// A table that has no default, as an example inside the explanation.
+/// Shows a table without a default as an example.
 fn example(text: &mut String, header: &str, shape: &Shape) {
     text.push_str(&format!("#   {header}\n"));
     for (key, child) in shape.keys() {

@@ -1,5 +1,5 @@
-//! Changing the text of a configuration and leaving the rest of it as it was:
-//! order, comments and spacing are the owner's.
+//! Edits the text of a configuration without changing the rest of it: order, comments and spacing belong to the
+//! owner.
 
 use serde_json::Value;
 use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, Value as Toml};
@@ -9,24 +9,25 @@ use crate::path::KeyPath;
 use crate::shape::{Kind, Shape, root};
 use crate::toml_value::{inline, item};
 
-/// Why an edit cannot be made; continues "`path` ...".
+/// Why an edit is not possible; continues the message "`path` ...".
 pub(crate) type Refusal = &'static str;
 
 const NOT_THERE: Refusal =
-    "does not exist; the next new entry of the list goes right after its last";
-const NOT_A_TABLE: Refusal = "is inside something that is not a table or a list in the file";
+    "does not exist; a new entry must directly follow the last one of the list";
+const NOT_A_TABLE: Refusal = "is inside a value that is not a table or a list";
 
-/// `text` with the value at `path` set.
+/// Returns `text` with the value at `path` set.
 pub(crate) fn set(text: &str, path: &KeyPath, value: &Value) -> Result<String, Refusal> {
     let text = &*crate::appended::merged(text);
     let mut document = parse(text)?;
     let segments = path.segments();
     in_table(document.as_table_mut(), root(), segments, value)?;
     let edited = document.to_string();
+    // Preferred, because the value then stands below its explanation.
     Ok(line::turned_on(text, path, value, &edited).unwrap_or(edited))
 }
 
-/// `text` without the value at `path`; `None` when it was not there.
+/// Returns `text` without the value at `path`; `None` if it was not there.
 pub(crate) fn unset(text: &str, path: &KeyPath) -> Result<Option<String>, Refusal> {
     let text = &*crate::appended::merged(text);
     let mut document = parse(text)?;
@@ -36,6 +37,7 @@ pub(crate) fn unset(text: &str, path: &KeyPath) -> Result<Option<String>, Refusa
     let mut place = document.as_item_mut();
     for segment in above {
         let next = match segment.parse::<usize>() {
+            // A table may have a key such as `0`; only lists have indices.
             Ok(index) if !place.is_table_like() => place.get_mut(index),
             _ => place.get_mut(segment.as_str()),
         };
@@ -55,7 +57,7 @@ pub(crate) fn unset(text: &str, path: &KeyPath) -> Result<Option<String>, Refusa
 
 fn parse(text: &str) -> Result<DocumentMut, Refusal> {
     text.parse()
-        .map_err(|_| "cannot be changed while the file has errors of syntax")
+        .map_err(|_| "cannot be changed while the file has syntax errors")
 }
 
 fn remove(place: &mut Item, key: &str) -> bool {
@@ -88,9 +90,10 @@ fn in_table(
     let child = shape.child(key).unwrap_or(shape);
     if rest.is_empty() {
         let entry = renewed(table.get(key), value)?;
-        // Assigning keeps the key where it is, with the comments above it; a header's
-        // key has no room around it, so one that becomes a plain key starts afresh.
+        // Assigning keeps the key's position and the comments above it. A header's key has no surrounding space, so a
+        // header that becomes a plain key is inserted again.
         match table.get_mut(key) {
+            // A value may be replaced by anything, a table only by a table.
             Some(old) if old.is_value() || !entry.is_value() => *old = entry,
             _ => {
                 table.remove(key);
@@ -103,6 +106,7 @@ fn in_table(
         Kind::List { item, .. } if item.is_table() => Item::ArrayOfTables(ArrayOfTables::new()),
         Kind::List { .. } => Item::Value(Array::new().into()),
         _ => {
+            // Implicit: `[a.b]` alone is enough, an empty `[a]` above it would only add noise.
             let mut table = Table::new();
             table.set_implicit(true);
             Item::Table(table)
@@ -184,7 +188,7 @@ fn in_value(held: &mut Toml, segments: &[String], value: &Value) -> Result<(), R
     Ok(())
 }
 
-/// What takes the place of `old`, in the same form and with the same comments.
+/// Replaces `old`, keeping its form and comments.
 fn renewed(old: Option<&Item>, value: &Value) -> Result<Item, Refusal> {
     match old {
         Some(Item::Value(old)) => Ok(Item::Value(decorated(old, inline(value)?))),

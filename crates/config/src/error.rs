@@ -1,21 +1,21 @@
-//! What can be wrong with a configuration, all of it at once.
+//! Configuration errors, all problems at once.
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// One thing that is wrong.
+/// One problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// The line, from 1; none when the value is not in the file.
+    /// Line (1-based); `None` if the value is not in the file.
     pub line: Option<usize>,
-    /// The column, from 1, for errors of syntax.
+    /// Column (1-based), for syntax errors.
     pub column: Option<usize>,
-    /// The key, dotted; empty for errors of syntax.
+    /// Dotted key; empty for syntax errors.
     pub key: String,
-    /// What is wrong and what would be right. Never holds a value.
+    /// What is wrong and what would be right. Never contains the value.
     pub message: String,
-    /// The known key that an unknown one resembles.
+    /// The most similar known key, for an unknown one.
     pub nearest: Option<String>,
 }
 
@@ -41,13 +41,11 @@ impl fmt::Display for Problem {
     }
 }
 
-/// A path that leads nowhere.
+/// An invalid path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
-    /// Not written as a path.
-    #[error(
-        "`{path}` is not a path: {why}; write keys with dots between, as in `limits.request_bytes`"
-    )]
+    /// Not a path.
+    #[error("`{path}` is not a path: {why}; separate keys with dots, as in `limits.request_bytes`")]
     Malformed {
         /// The path as given.
         path: String,
@@ -55,21 +53,21 @@ pub enum PathError {
         why: &'static str,
     },
     /// No such setting.
-    #[error("there is no setting `{path}`{}", suggestion(.nearest.as_deref()))]
+    #[error("unknown setting `{path}`{}", suggestion(.nearest.as_deref()))]
     Unknown {
         /// The path as given.
         path: String,
-        /// The setting it resembles.
+        /// The most similar setting.
         nearest: Option<String>,
     },
-    /// A list has no such entry.
-    #[error("`{list}` has {len} entries, so `{path}` does not exist; count from 0")]
+    /// No such list entry.
+    #[error("`{path}` does not exist: `{list}` has {len} entries, counted from 0")]
     OutOfRange {
         /// The path as given.
         path: String,
         /// The list.
         list: String,
-        /// How many entries it has.
+        /// Number of entries.
         len: usize,
     },
 }
@@ -81,57 +79,57 @@ fn suggestion(nearest: Option<&str>) -> String {
     }
 }
 
-/// Why a configuration was not read or not written.
+/// Why a configuration could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// The contents are wrong; every problem is listed, in the order of the file.
+    /// The contents are invalid; all problems, in the order of the file.
     #[error("{}", listed(.file, .problems))]
     Invalid {
         /// The file.
         file: PathBuf,
-        /// What is wrong with it.
+        /// The problems.
         problems: Vec<Problem>,
     },
     /// The path does not name a setting.
     #[error(transparent)]
     Path(#[from] PathError),
-    /// The value cannot be written there.
+    /// The value cannot be set.
     #[error("`{path}` {why}")]
     Value {
-        /// Where.
+        /// The setting.
         path: String,
         /// Why not, and what would work.
         why: &'static str,
     },
-    /// Somebody else wrote the file in between.
-    #[error("{} was changed by somebody else meanwhile; nothing was written, try again", .file.display())]
+    /// The file was changed by another program meanwhile.
+    #[error("{} was changed by another program meanwhile; nothing was written, try again", .file.display())]
     Changed {
         /// The file.
         file: PathBuf,
     },
-    /// The file was there and is gone.
+    /// The file was deleted.
     #[error(
-        "{} is gone; the settings in force stay until it is back, or restart to use the defaults",
+        "{} was deleted; the current settings stay active until it is back; restart to use the defaults",
         .file.display()
     )]
     Gone {
         /// The file.
         file: PathBuf,
     },
-    /// The file system refused.
+    /// File system error.
     #[error("cannot {doing} {}: {source}", .file.display())]
     Io {
         /// The file.
         file: PathBuf,
-        /// What was being done.
+        /// The attempted operation.
         doing: &'static str,
-        /// What the system said.
+        /// The cause.
         source: io::Error,
     },
 }
 
 impl ConfigError {
-    /// The problems, when the contents are what is wrong.
+    /// Returns the problems, if the contents are invalid.
     pub fn problems(&self) -> &[Problem] {
         match self {
             Self::Invalid { problems, .. } => problems,

@@ -1,4 +1,4 @@
-//! The file `config.toml`.
+//! Reads and edits `config.toml`.
 
 use std::path::{Path, PathBuf};
 
@@ -19,36 +19,35 @@ use crate::write::{Held, read};
 pub struct Edit {
     /// The setting.
     pub path: KeyPath,
-    /// What it is to be; nothing takes it out, so that its default holds again.
+    /// The new value; `None` removes it, so that the default applies.
     pub value: Option<Value>,
 }
 
-/// The owner's file of settings. Reading and writing it is quick and blocks.
+/// The settings file. Its methods block briefly on file I/O.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigFile {
     path: PathBuf,
 }
 
 impl ConfigFile {
-    /// The file at `path`, which need not exist.
+    /// Refers to the file at `path`, which need not exist.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Reads and checks it. A missing file means the defaults; a wrong one is
-    /// refused with every problem in it.
+    /// Reads and validates it. A missing file means the defaults; an invalid one is refused with all problems.
     pub fn load(&self) -> Result<(Settings, Provenance), ConfigError> {
         self.check(&self.text()?.unwrap_or_default())
     }
 
-    /// Writes the commented default file unless there is a file already; says
-    /// whether it did.
+    /// Writes the commented default file unless one exists; returns whether it did.
     pub fn create(&self) -> Result<bool, ConfigError> {
+        // Locked across check and write: two gateways starting at once must not overwrite each other's file.
         let held = self.hold()?;
         if self.read(held.target())?.is_some() {
             return Ok(false);
@@ -57,21 +56,19 @@ impl ConfigFile {
         Ok(true)
     }
 
-    /// Sets one value and keeps everything else in the file as it was. The whole
-    /// result is checked first; when it is wrong nothing is written.
+    /// Sets one value and leaves the rest of the file unchanged. Nothing is written unless the result is valid.
     pub fn set(&self, path: &str, value: &Value) -> Result<(Settings, Provenance), ConfigError> {
         let path: KeyPath = path.parse()?;
         known(&path)?;
         self.edit(&path, |text| edit::set(text, &path, value).map(Some))
     }
 
-    /// Takes one value out, so that its default holds again. The whole result is
-    /// checked first; when it is wrong nothing is written.
+    /// Removes one value, so that its default applies. Nothing is written unless the result is valid.
     pub fn unset(&self, path: &str) -> Result<(Settings, Provenance), ConfigError> {
         let path: KeyPath = path.parse()?;
         self.edit(&path, |text| {
             let edited = edit::unset(text, &path)?;
-            // A key that is in the file can go even if nobody knows it.
+            // A key that is in the file can be removed even if it is unknown: that is how mistakes are fixed.
             match (edited, known(&path)) {
                 (None, Err(_)) => Err("is not in the file and not a setting"),
                 (edited, _) => Ok(edited),
@@ -79,8 +76,8 @@ impl ConfigFile {
         })
     }
 
-    /// Makes several changes as one: all are in the file, or none. `decide` sees what the file says
-    /// now, while nobody else can change it, and says which changes to make or why not.
+    /// Makes several changes atomically. `decide` sees the current settings while the file is locked, and returns the
+    /// changes to make, or an error.
     pub fn amend<E>(
         &self,
         decide: impl FnOnce(&Settings) -> Result<Vec<Edit>, E>,
@@ -106,6 +103,7 @@ impl ConfigFile {
             };
             edited = changed.map_err(refused)?.unwrap_or(edited);
         }
+        // Nothing changed: do not touch the file, which would wake up the watcher.
         if edited == text {
             return Ok(Ok(now));
         }
@@ -114,6 +112,7 @@ impl ConfigFile {
             checked = checked.map_err(|e| without_lines(e, path));
         }
         let checked = checked?;
+        // Written last: an invalid result has returned above, and nothing has changed.
         self.put(&held, &before, &edited)?;
         Ok(Ok(checked))
     }
@@ -138,7 +137,7 @@ impl ConfigFile {
         Ok(checked)
     }
 
-    /// Writes what was made of `before`, unless somebody without manners wrote meanwhile.
+    /// Writes the edit, unless another program that ignores the lock changed the file meanwhile.
     fn put(&self, held: &Held, before: &Option<String>, edited: &str) -> Result<(), ConfigError> {
         if self.read(held.target())? != *before {
             let file = self.path.clone();
@@ -172,7 +171,7 @@ impl ConfigFile {
     }
 }
 
-/// Refuses a path that the settings do not have, naming the nearest that they do.
+/// Refuses an unknown path, suggesting the nearest known one.
 fn known(path: &KeyPath) -> Result<(), PathError> {
     let (mut shape, mut at) = (root(), KeyPath::default());
     for segment in path.segments() {
@@ -185,8 +184,7 @@ fn known(path: &KeyPath) -> Result<(), PathError> {
     Ok(())
 }
 
-/// Lines of a text that was never written would mislead: the problems of the new
-/// value are told without.
+/// Removes line numbers from problems with the new value: they refer to a text that was never written.
 fn without_lines(error: ConfigError, path: &KeyPath) -> ConfigError {
     let ConfigError::Invalid { file, mut problems } = error else {
         return error;

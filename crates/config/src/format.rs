@@ -1,11 +1,10 @@
-//! Checks of texts that a type alone cannot make, named by `x-check` in the schema.
+//! Checks of strings, selected by `x-check` in the schema.
 
 use std::net::SocketAddr;
 
 use manyhands_core::NodeId;
 
-/// What is wrong with `text` by the check called `name`; the answer continues
-/// "`key` ...".
+/// Returns what is wrong with `text` according to the check `name`; continues the message "`key` ...".
 pub(crate) fn flaw(name: &str, text: &str) -> Option<String> {
     match name {
         "address" => address(text),
@@ -28,6 +27,7 @@ fn address(text: &str) -> Option<String> {
     let named = || {
         let (host, port) = text.rsplit_once(':')?;
         port.parse::<u16>().ok()?;
+        // A bare IPv6 address has colons of its own; its port could not be told apart.
         (self::host(host).is_none() && !host.contains(':')).then_some(())
     };
     let good = text.parse::<SocketAddr>().is_ok() || named().is_some();
@@ -37,7 +37,7 @@ fn address(text: &str) -> Option<String> {
 fn host(text: &str) -> Option<String> {
     let legal = |c: char| c.is_ascii_alphanumeric() || "-._:[]".contains(c);
     let good = !text.is_empty() && text.len() <= 253 && text.chars().all(legal);
-    (!good).then(|| "must hold host names without scheme or path, as in `desk.example`".to_owned())
+    (!good).then(|| "must be host names without scheme or path, as in `desk.example`".to_owned())
 }
 
 fn origin(text: &str) -> Option<String> {
@@ -46,17 +46,18 @@ fn origin(text: &str) -> Option<String> {
         .or_else(|| text.strip_prefix("http://"));
     let good = rest.is_some_and(|rest| host(rest).is_none());
     (!good).then(|| {
-        "must hold origins, scheme and host without a path, as in `https://desk.example`".to_owned()
+        "must be origins, scheme and host without a path, as in `https://desk.example`".to_owned()
     })
 }
 
 fn regex(text: &str) -> Option<String> {
+    // Rules are evaluated on every call; a huge expression would slow down all of them.
     const MAX_COMPILED: usize = 1 << 20;
     let built = regex::RegexBuilder::new(text)
         .size_limit(MAX_COMPILED)
         .build();
     let error = built.err()?.to_string();
-    // The crate draws the expression over several lines; the last one says why.
+    // The error shows the expression on several lines; the last one has the reason.
     let why = error.lines().last().unwrap_or_default();
     let why = why.trim().trim_start_matches("error: ");
     Some(format!("is not a regular expression: {why}"))
@@ -70,12 +71,12 @@ fn network(text: &str) -> Option<String> {
             .map_or(0, |a| if a.is_ipv4() { 32 } else { 128 });
         address.is_ok() && bits.parse::<u8>().is_ok_and(|bits| bits <= width)
     });
-    (!good).then(|| "must hold networks, as in `192.168.7.0/24` or `fd00::/8`".to_owned())
+    (!good).then(|| "must be networks, as in `192.168.7.0/24` or `fd00::/8`".to_owned())
 }
 
 fn proxy(text: &str) -> Option<String> {
     let good = text.parse::<std::net::IpAddr>().is_ok() || network(text).is_none();
-    (!good).then(|| "must hold addresses or networks, as in `10.0.0.2` or `fd00::/8`".to_owned())
+    (!good).then(|| "must be addresses or networks, as in `10.0.0.2` or `fd00::/8`".to_owned())
 }
 
 fn node(text: &str) -> Option<String> {
@@ -85,7 +86,7 @@ fn node(text: &str) -> Option<String> {
 
 fn timezone(text: &str) -> Option<String> {
     let known = jiff::tz::TimeZone::get(text).is_ok();
-    (!known).then(|| "must be a zone of the IANA list, as in `Europe/Berlin` or `UTC`".to_owned())
+    (!known).then(|| "must be an IANA time zone, as in `Europe/Berlin` or `UTC`".to_owned())
 }
 
 fn clock(text: &str) -> Option<String> {
@@ -98,8 +99,9 @@ fn url(text: &str) -> Option<String> {
         .strip_prefix("https://")
         .or_else(|| text.strip_prefix("http://"));
     let authority = rest.map(|rest| rest.split('/').next().unwrap_or_default());
+    // Credentials in a URL would be shown in logs and error messages.
     let good = authority.is_some_and(|a| host(a).is_none()) && !text.contains(['?', '#', ' ', '@']);
-    (!good).then(|| "must be an address without query, as in `https://api.example/v1`".to_owned())
+    (!good).then(|| "must be a URL without query, as in `https://api.example/v1`".to_owned())
 }
 
 fn vault(text: &str) -> Option<String> {
@@ -115,6 +117,7 @@ fn level(text: &str) -> Option<String> {
     const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
     let good = text.split(',').all(|directive| {
         let (target, level) = directive.rsplit_once('=').unwrap_or(("-", directive));
+        // Checked here, because the level takes effect only at the next restart.
         !target.trim().is_empty() && LEVELS.contains(&level.trim().to_lowercase().as_str())
     });
     (!good).then(|| {

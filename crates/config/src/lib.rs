@@ -1,9 +1,7 @@
-//! The owner's settings: what they are, how `config.toml` is read, checked,
-//! changed and watched, and how their reference is written.
+//! The owner's settings: their types, and reading, validating, editing, watching and documenting `config.toml`.
 //!
-//! The types in [`Settings`] are the only list of keys there is. Checking,
-//! suggestions, masking, the commented default file and the reference all walk
-//! the schema made from them, so a new key needs one documented field and no more.
+//! The types in [`Settings`] are the only list of keys. Validation, suggestions, masking, the commented default file
+//! and the reference are all derived from their schema, so a new key needs nothing but one documented field.
 
 mod acp;
 mod agents;
@@ -49,6 +47,7 @@ pub use error::{ConfigError, PathError, Problem};
 pub use file::{ConfigFile, Edit};
 pub use manyhands_core::Decision;
 pub use mask::{is_secret_key, mask, masked_text};
+pub use nearest::nearest;
 pub use node::{Node, NodeSandbox};
 pub use oauth::{Oauth, OauthGrant, OauthRole, TokenAlgorithm, TrustedIssuer};
 pub use path::KeyPath;

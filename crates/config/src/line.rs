@@ -1,9 +1,8 @@
-//! Turning a line of the default file on and off where it stands.
+//! Enables and disables lines of the default file in place.
 //!
-//! The default file lists every key as `#key = default` under what explains it.
-//! An edit of the TOML tree would put a new key elsewhere, and take the
-//! explanation away with an old one. Each change here is kept only if it means
-//! exactly what the edit of the tree means.
+//! The default file lists every key as `#key = default` below its explanation. An edit of the TOML tree would add a new key
+//! elsewhere, and remove the explanation together with an old one. An edit made here is used only if it
+//! means exactly the same as the edit of the tree.
 
 use std::ops::Range;
 
@@ -13,8 +12,8 @@ use crate::path::KeyPath;
 use crate::shape::root;
 use crate::toml_value::inline;
 
-/// `text` with the line `#key = ...` of `path` turned on and holding `value`;
-/// `None` when there is no such line or the result would not mean `edited`.
+/// Enables the line `#key = ...` of `path` with `value`; `None` if there is no such line or the result would not
+/// equal `edited`.
 pub(crate) fn turned_on(text: &str, path: &KeyPath, value: &Value, edited: &str) -> Option<String> {
     let (key, header) = split(path)?;
     let line = find(text, &header, &format!("#{key} = "))?;
@@ -22,12 +21,13 @@ pub(crate) fn turned_on(text: &str, path: &KeyPath, value: &Value, edited: &str)
     same(replaced(text, line, &on), edited)
 }
 
-/// `text` with the explained line of `path` turned off and showing its default;
-/// `None` when it is not explained or the result would not mean `edited`.
+/// Disables the line of `path` and shows its default; `None` if it has no explanation or the result would not
+/// equal `edited`.
 pub(crate) fn turned_off(text: &str, path: &KeyPath, edited: &str) -> Option<String> {
     let (key, header) = split(path)?;
     let line = find(text, &header, &format!("{key} = "))?;
     let above = text[..line.start].lines().next_back()?;
+    // A line that the owner wrote is removed instead of being commented out.
     if !above.starts_with("# ") {
         return None;
     }
@@ -45,7 +45,7 @@ fn split(path: &KeyPath) -> Option<(&str, String)> {
     Some((key, above.join(".")))
 }
 
-/// The first line under `[header]` that starts with `start`, without its end.
+/// Range of the first line under `[header]` that starts with `start`, without its line break.
 fn find(text: &str, header: &str, start: &str) -> Option<Range<usize>> {
     let mut section = "";
     let mut at = 0;
@@ -68,6 +68,7 @@ fn replaced(text: &str, line: Range<usize>, with: &str) -> String {
 
 fn same(candidate: String, edited: &str) -> Option<String> {
     let meaning = |text: &str| toml::from_str::<toml::Table>(text).ok();
+    // The line was found by its text: in a multi-line string it would mean something else.
     (meaning(&candidate)? == meaning(edited)?).then_some(candidate)
 }
 

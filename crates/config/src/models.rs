@@ -1,4 +1,4 @@
-//! Settings of the models that think for agents: who serves them, what they cost, what may be spent.
+//! Settings of models: providers, prices and spending limits.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -6,32 +6,31 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The models that agents think with.
+/// Models and their providers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ModelSettings {
-    /// The model to use, as `provider/model`, such as `anthropic/claude-sonnet-5-5`.
+    /// Default model, as `provider/model`, such as `anthropic/claude-sonnet-5-5`.
     pub default: Option<String>,
-    /// Models to turn to, in order, when the one in use fails.
+    /// Models to try, in order, when the current one fails.
     pub fallbacks: Vec<String>,
-    /// The most tokens of one reply, when the agent does not say.
+    /// Maximum number of tokens per reply, if the agent does not set it.
     #[schemars(range(min = 1))]
     pub max_output_tokens: u32,
-    /// Who serves models, by a name of your choice. Where a key is sent is decided here, so these
-    /// are set in the file.
+    /// Providers by a name of your choice. They decide where API keys are sent, so they can only be set in the file.
     #[schemars(extend("x-local" = true, "x-mask" = "names"))]
     pub providers: BTreeMap<String, ProviderSettings>,
-    /// Makers of your own, which the page and `manyhands models add` offer beside those that the
-    /// program knows, or in the place of one of the same name. They say where a key is sent, so
-    /// these are set in the file.
+    /// Additional provider presets, offered by the page and `manyhands models add` besides the built-in ones, or
+    /// replacing a built-in one with the same name. They decide where API keys are sent, so they can only be set in
+    /// the file.
     #[schemars(extend("x-local" = true, "x-mask" = "names"))]
     pub makers: BTreeMap<String, MakerSettings>,
-    /// What models cost, by `provider/model` or model name. Goes before the built-in list.
+    /// Prices by `provider/model` or model name. They override the built-in list.
     #[schemars(extend("x-mask" = "names"))]
     pub prices: BTreeMap<String, Price>,
-    /// What may be spent. A call that could go over is refused before it is made.
+    /// Spending limits. A call that could exceed one is refused before it is made.
     pub limits: ModelLimits,
-    /// How often to try again, and how long.
+    /// Retries and failover.
     pub retry: RetrySettings,
 }
 
@@ -50,52 +49,52 @@ impl Default for ModelSettings {
     }
 }
 
-/// One that serves models.
+/// One provider.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProviderSettings {
-    /// How it speaks: `anthropic`, `openai` (Chat Completions, which Ollama, vLLM, llama.cpp and
-    /// OpenRouter speak too), `openai-responses`, `gemini`, or `scripted`.
+    /// API: `anthropic`, `openai` (Chat Completions, also provided by Ollama, vLLM, llama.cpp and
+    /// OpenRouter), `openai-responses`, `gemini`, or `scripted`.
     pub kind: ProviderKind,
-    /// Its address, such as `http://127.0.0.1:11434/v1`. The maker's own unless said.
+    /// Base URL, such as `http://127.0.0.1:11434/v1`. Default: the official URL of the `kind`.
     #[serde(default)]
     #[schemars(extend("x-check" = "url", "x-local" = true))]
     pub base_url: Option<String>,
-    /// Its key, as `vault:NAME`. Without one no key is sent.
+    /// API key, as `vault:NAME`. Without one no key is sent.
     #[serde(default)]
     #[schemars(extend("x-check" = "vault"))]
     pub api_key: Option<String>,
-    /// Headers to send with every request; a value may be `vault:NAME`.
+    /// HTTP headers to send with every request; a value may be `vault:NAME`.
     #[serde(default)]
     #[schemars(extend("x-secret" = true))]
     pub headers: BTreeMap<String, String>,
-    /// For `scripted`: the YAML file of turns to replay. Such a provider is called `scripted`, or
-    /// `scripted-` and more.
+    /// For `scripted`: YAML file with the turns to replay. Such a provider must be named `scripted` or
+    /// `scripted-...`.
     #[serde(default)]
     #[schemars(extend("x-local" = true))]
     pub script: Option<PathBuf>,
-    /// How long to wait for it.
+    /// Timeouts.
     #[serde(default)]
     pub timeouts: ProviderTimeouts,
 }
 
-/// Somebody whose models can be added by name.
+/// A provider preset that can be added by name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MakerSettings {
-    /// How it speaks: `anthropic`, `openai`, `openai-responses` or `gemini`.
+    /// API: `anthropic`, `openai`, `openai-responses` or `gemini`.
     pub kind: ProviderKind,
-    /// What people call it; its name here unless said.
+    /// Display name. Default: its key.
     #[serde(default)]
     pub title: Option<String>,
-    /// Its address, such as `https://models.example.com/v1`. That of the kind's maker unless said.
+    /// Base URL, such as `https://models.example.com/v1`. Default: the official URL of the `kind`.
     #[serde(default)]
     #[schemars(extend("x-check" = "url", "x-local" = true))]
     pub base_url: Option<String>,
-    /// Whether it wants a key.
+    /// Whether it needs an API key.
     #[serde(default = "wanted")]
     pub needs_key: bool,
-    /// The model to begin with, as it is called there.
+    /// Default model id.
     #[serde(default)]
     pub model: Option<String>,
 }
@@ -104,36 +103,36 @@ fn wanted() -> bool {
     true
 }
 
-/// How a provider speaks.
+/// API of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProviderKind {
-    /// Anthropic's Messages.
+    /// Anthropic Messages.
     Anthropic,
-    /// OpenAI's Chat Completions, and whoever is compatible.
+    /// OpenAI Chat Completions and compatible APIs.
     Openai,
-    /// OpenAI's Responses.
+    /// OpenAI Responses.
     OpenaiResponses,
-    /// Google's Gemini.
+    /// Google Gemini.
     Gemini,
-    /// Replays a file; no model at all.
+    /// Replays a file, without a model.
     Scripted,
 }
 
-/// How long to wait for a provider.
+/// Timeouts of a provider.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProviderTimeouts {
-    /// Seconds to the first byte of a reply while another model stands by.
+    /// Seconds until the first byte of a reply, if there is a fallback.
     #[schemars(range(min = 1, max = 3600))]
     pub first_byte_seconds: u32,
-    /// Seconds between bytes of a reply while another model stands by.
+    /// Seconds between bytes of a reply, if there is a fallback.
     #[schemars(range(min = 1, max = 3600))]
     pub between_bytes_seconds: u32,
-    /// Seconds for either when no other model stands by.
+    /// Seconds for either, if there is no fallback.
     #[schemars(range(min = 1, max = 3600))]
     pub last_resort_seconds: u32,
-    /// Seconds a whole reply may take.
+    /// Seconds for a complete reply.
     #[schemars(range(min = 1, max = 86_400))]
     pub total_seconds: u32,
 }
@@ -141,75 +140,78 @@ pub struct ProviderTimeouts {
 impl Default for ProviderTimeouts {
     fn default() -> Self {
         Self {
+            // With a fallback a slow provider should not be waited for.
             first_byte_seconds: 4,
             between_bytes_seconds: 30,
+            // Without one, a large prompt on a busy provider can take a minute until the first
+            // token.
             last_resort_seconds: 120,
             total_seconds: 900,
         }
     }
 }
 
-/// What a model costs, in dollars for a million tokens.
+/// Price of a model, in dollars per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Price {
-    /// Tokens that are read.
+    /// Input tokens.
     #[schemars(range(min = 0.0))]
     pub input: f64,
-    /// Tokens that are written, thinking included.
+    /// Output tokens, including reasoning.
     #[schemars(range(min = 0.0))]
     pub output: f64,
-    /// Tokens read from the provider's cache; as `input` unless said.
+    /// Tokens read from the provider's cache. Default: as `input`.
     #[serde(default)]
     #[schemars(range(min = 0.0))]
     pub cache_read: Option<f64>,
-    /// Tokens written to the provider's cache; as `input` unless said.
+    /// Tokens written to the provider's cache. Default: as `input`.
     #[serde(default)]
     #[schemars(range(min = 0.0))]
     pub cache_write: Option<f64>,
 }
 
-/// What may be spent on models.
+/// Spending limits.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ModelLimits {
-    /// For one call of a model.
+    /// Per call of a model.
     pub per_call: ModelLimit,
-    /// For one turn of a session.
+    /// Per turn of a session.
     pub per_turn: ModelLimit,
-    /// For one session.
+    /// Per session.
     pub per_session: ModelLimit,
-    /// For one agent in a day, by UTC.
+    /// Per agent and day (UTC).
     pub per_agent: ModelLimit,
-    /// For everything in a day, by UTC.
+    /// Per day (UTC), in total.
     pub per_day: ModelLimit,
 }
 
-/// The most that may be spent; what is not said is not limited.
+/// A spending limit; unset values are not limited.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ModelLimit {
     /// Dollars.
     #[schemars(range(min = 0.0))]
     pub dollars: Option<f64>,
-    /// Tokens, read and written together.
+    /// Input and output tokens together.
     pub tokens: Option<u64>,
 }
 
-/// How often to try again, and how long.
+/// Retries and failover.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RetrySettings {
-    /// How often a failed call is made again with the same model.
+    /// How often a failed call is retried with the same model.
     #[schemars(range(max = 10))]
     pub retries: u32,
-    /// Milliseconds before the first new try, doubled each time and varied by chance.
+    /// Milliseconds before the first retry, doubled each time, with jitter.
     #[schemars(range(min = 1, max = 60_000))]
     pub base_milliseconds: u32,
-    /// The most seconds to wait when a provider says how long.
+    /// Maximum number of seconds to wait if a provider sends a retry delay.
     #[schemars(range(max = 600))]
     pub max_wait_seconds: u32,
-    /// Seconds after which the next model is turned to at the latest.
+    /// Seconds after which the next model is tried at the latest.
     #[schemars(range(min = 1, max = 600))]
     pub failover_seconds: u32,
 }

@@ -1,15 +1,13 @@
-//! The known key that a mistyped one resembles.
+//! Suggests known keys for mistyped ones.
 
 use crate::path::KeyPath;
 use crate::shape::{Kind, Shape, root};
 
-/// The candidate that resembles `word` enough to be worth suggesting.
-pub(crate) fn nearest<'a>(
-    word: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+/// Returns the candidate most similar to `word`, if it is similar enough.
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |text: &str| text.to_lowercase().replace('-', "_");
     let wanted = plain(word);
+    // One typo per three characters: more would suggest unrelated keys for short words.
     let allowed = (wanted.chars().count() / 3).max(1);
     candidates
         .into_iter()
@@ -19,8 +17,8 @@ pub(crate) fn nearest<'a>(
         .map(|(_, c)| c)
 }
 
-/// What to suggest for the unknown `key` under `parent`: a sibling by its name,
-/// or else a key of the same name elsewhere by its whole path.
+/// Suggestion for the unknown `key` under `parent`: a sibling by name, or the full path of a key with the same name
+/// elsewhere.
 pub(crate) fn suggest(parent: &Shape, key: &str) -> Option<String> {
     let siblings = parent.keys().iter().map(|(name, _)| name.as_str());
     nearest(key, siblings).map(str::to_owned).or_else(|| {
@@ -30,8 +28,7 @@ pub(crate) fn suggest(parent: &Shape, key: &str) -> Option<String> {
     })
 }
 
-/// The path to suggest for the unknown `key` under `at`, where a value with the
-/// keys `present` stands.
+/// Path to suggest for the unknown `key` under `at`, whose value has the keys `present`.
 pub(crate) fn suggest_path<'a>(
     at: &KeyPath,
     shape: &Shape,

@@ -1,29 +1,29 @@
-//! Settings of the node that the gateway's own machine is.
+//! Settings of the gateway's own node.
 
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The gateway's own machine as a node: `manyhands up` lends it, beside the nodes that connect
+/// The gateway's own machine as a node: `manyhands up` shares it, in addition to nodes that connect
 /// from elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Node {
-    /// Whether `manyhands up` lends the gateway's own machine as a node.
+    /// Share the gateway's own machine as a node when `manyhands up` runs.
     pub enabled: bool,
-    /// The node's name; the machine's own unless said.
+    /// Name of the node. Default: the hostname.
     #[schemars(extend("x-check" = "node"))]
     pub id: Option<String>,
-    /// Where the node's tools start: a folder that is there. That of `workspace_root` unless said,
-    /// or the jail where that is another.
+    /// Working directory of the node's tools; it must exist. Default: `workspace_root`, or the jail if that is
+    /// different.
     pub workspace: Option<PathBuf>,
-    /// The folder that the node's file tools do not leave, with the workspace in it. The workspace
-    /// itself unless said, and none when `sandbox` is `off`.
+    /// Directory the node's file tools cannot leave; it must contain the workspace. Default: the workspace itself,
+    /// or none if `sandbox` is `off`.
     pub jail: Option<PathBuf>,
-    /// What the node's commands may change: the `workspace` and the jail, nothing (`read-only`), or
-    /// whatever the gateway's user may (`off`). They run in the sandbox, without network, unless it
-    /// is `off`; then the tools reach the gateway's own files too.
+    /// What the node's commands may change: `workspace` (the workspace and the jail), `read-only` (nothing), or `off`
+    /// (everything the gateway's user may). Unless it is `off`, they run in the sandbox, without network; with
+    /// `off` the tools can also access the gateway's own files.
     pub sandbox: NodeSandbox,
 }
 
@@ -47,7 +47,7 @@ pub enum NodeSandbox {
     Workspace,
     /// Nothing.
     ReadOnly,
-    /// Whatever the gateway's user may.
+    /// Everything the gateway's user may.
     Off,
 }
 

@@ -1,5 +1,4 @@
-//! Settings of logins that others vouch for: whose access tokens are taken at `/mcp`, and what their
-//! bearers may do.
+//! Settings of external logins: whose access tokens are accepted at `/mcp`, and what they permit.
 
 use std::collections::BTreeMap;
 
@@ -7,38 +6,38 @@ use manyhands_core::{Pattern, Role};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Authorization servers whose access tokens are taken at `/mcp`, beside the gateway's own tokens.
+/// Authorization servers whose access tokens are accepted at `/mcp`, besides the gateway's own tokens.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Oauth {
-    /// The authorization servers, by a name of your choice: a bearer is known as `NAME/SUBJECT`.
+    /// Authorization servers by a name of your choice: a bearer is identified as `NAME/SUBJECT`.
     #[schemars(extend("x-mask" = "names"))]
     pub issuers: BTreeMap<String, TrustedIssuer>,
-    /// What tokens must be made for; the address of `/mcp` unless said.
+    /// Audience that tokens must have. Default: the URL of `/mcp`.
     pub audience: Option<String>,
-    /// What clients are told to ask for.
+    /// Scopes that clients are told to request.
     pub scopes: Vec<String>,
-    /// What bearers may do. The first that fits counts; whom none fits is not let in.
+    /// Rights of bearers. The first matching grant applies; without one, access is denied.
     pub grants: Vec<OauthGrant>,
 }
 
-/// An authorization server that is believed.
+/// A trusted authorization server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TrustedIssuer {
-    /// Its address, exactly as its tokens say it.
+    /// Its issuer URL, exactly as in its tokens.
     #[schemars(extend("x-check" = "url"))]
     pub issuer: String,
-    /// Where its keys are; as its metadata say unless said.
+    /// URL of its keys. Default: from its metadata.
     #[serde(default)]
     #[schemars(extend("x-check" = "url"))]
     pub jwks: Option<String>,
-    /// How its tokens may be signed.
+    /// Accepted signature algorithms.
     #[serde(default = "TokenAlgorithm::all")]
     pub algorithms: Vec<TokenAlgorithm>,
 }
 
-/// How a token is signed.
+/// Signature algorithm of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum TokenAlgorithm {
     /// RSA with SHA-256.
@@ -47,7 +46,7 @@ pub enum TokenAlgorithm {
     /// ECDSA over P-256 with SHA-256.
     #[serde(rename = "ES256")]
     Es256,
-    /// Ed25519; tokens may also call it `Ed25519`, as RFC 9864 does.
+    /// Ed25519; tokens may also name it `Ed25519`, as in RFC 9864.
     #[serde(rename = "EdDSA")]
     EdDsa,
 }
@@ -58,7 +57,7 @@ impl TokenAlgorithm {
     }
 }
 
-/// What some bearers may do. Every part that is given has to fit.
+/// Rights of some bearers. All given conditions have to match.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OauthGrant {
@@ -68,24 +67,24 @@ pub struct OauthGrant {
     /// Subjects of tokens.
     #[serde(default = "anything")]
     pub subjects: Vec<Pattern>,
-    /// What a token must be good for: all of these.
+    /// Required scopes: all of these.
     #[serde(default)]
     pub scopes: Vec<String>,
-    /// What the bearer is.
+    /// Role of the bearer.
     #[serde(default)]
     pub role: OauthRole,
-    /// Tools the bearer may call, `*` for any run of characters.
+    /// Tools the bearer may call; `*` matches any characters.
     pub tools: Vec<Pattern>,
 }
 
-/// What the bearer of a token that others made may be; never the owner.
+/// Role of the bearer of an external token; never the owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OauthRole {
     /// A program that calls tools.
     #[default]
     Client,
-    /// Looks but changes nothing.
+    /// Reads, but changes nothing.
     ReadOnly,
 }
 

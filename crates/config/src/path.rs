@@ -5,25 +5,26 @@ use std::str::FromStr;
 
 use crate::error::PathError;
 
-/// A path of keys and list indices. A key with a dot or space in it is quoted.
+/// A path of keys and list indices. A key containing a dot or space is quoted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct KeyPath(Vec<String>);
 
 impl KeyPath {
-    /// The keys and indices from the top.
+    /// The keys and indices from the root.
     pub fn segments(&self) -> &[String] {
         &self.0
     }
 
-    /// This path with one more segment.
+    /// Returns this path with one more segment.
     #[must_use]
     pub fn join(&self, segment: impl Into<String>) -> Self {
         let mut longer = self.clone();
+        // Cloned: paths are short, and both are needed while a table is walked.
         longer.0.push(segment.into());
         longer
     }
 
-    /// Whether this path is `other` or leads to something inside it.
+    /// Returns whether this path is `other` or inside of it.
     pub fn is_within(&self, other: &KeyPath) -> bool {
         self.0.starts_with(&other.0)
     }

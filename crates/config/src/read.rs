@@ -1,4 +1,4 @@
-//! Reading settings by path, with secrets shown or masked.
+//! Reads settings by path, with or without masking secrets.
 
 use serde_json::Value;
 
@@ -9,13 +9,13 @@ use crate::path::KeyPath;
 use crate::settings::Settings;
 use crate::shape::{Kind, Shape, root};
 
-/// The value in force at a dotted path, defaults included, secrets unmasked: for
-/// the program itself. Whoever shows a value to anybody uses [`masked`].
+/// Returns the effective value at a dotted path, including defaults and unmasked secrets: for the program itself. Use
+/// [`masked`] for everything that is displayed.
 pub fn get(settings: &Settings, path: &str) -> Result<Value, PathError> {
     find(&effective(settings), root(), &path.parse()?).cloned()
 }
 
-/// The value in force at a path, or all of them, with every secret as `***`.
+/// Returns the effective value at a path, or all of them, with every secret as `***`.
 pub fn masked(settings: &Settings, path: Option<&str>) -> Result<Value, PathError> {
     let value = effective(settings);
     match path {
@@ -24,13 +24,14 @@ pub fn masked(settings: &Settings, path: Option<&str>) -> Result<Value, PathErro
     }
 }
 
-/// A value as somebody types it: JSON if it is that, otherwise the text itself.
+/// Parses a typed value: JSON if it is valid, otherwise a string.
 pub fn value_from_text(text: &str) -> Value {
+    // So `true`, `5` and `["a"]` are typed values, and everything else needs no quotes.
     serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
 }
 
-/// Whether setting `path` decides which programs or files of this machine are used. Such keys are
-/// set in the file by whoever sits at the machine, never from afar.
+/// Returns whether `path` decides which programs or files of this machine are used. Such keys can only be set in the
+/// file, never over the network.
 pub fn is_local(path: &str) -> bool {
     let Ok(path) = path.parse::<KeyPath>() else {
         return false;
@@ -38,6 +39,7 @@ pub fn is_local(path: &str) -> bool {
     let mut shape = root();
     for segment in path.segments() {
         match shape.child(segment) {
+            // A key inside of a local table is local as well.
             Some(child) if child.local => return true,
             Some(child) => shape = child,
             None => return false,
@@ -55,10 +57,11 @@ pub(crate) fn holds_local(shape: &Shape) -> bool {
 }
 
 pub(crate) fn effective(settings: &Settings) -> Value {
+    // Cannot fail: there are no maps with other keys and no floats that are not finite.
     serde_json::to_value(settings).expect("settings are plain data with text keys")
 }
 
-/// The value at `path`. A known key that is not set is null.
+/// Returns the value at `path`. A known key that is not set is null.
 pub(crate) fn find<'v>(
     value: &'v Value,
     shape: &Shape,

@@ -1,4 +1,4 @@
-//! The reference of all keys, `docs/config.md`.
+//! Generates the reference of all keys, `docs/config.md`.
 
 use manyhands_core::schema_of;
 use serde_json::Value;
@@ -11,25 +11,24 @@ use crate::toml_value::inline;
 const HEAD: &str = "\
 # Configuration
 
-Everything that can be set in `config.toml`. A key that is not set has its default.
-Changes apply at once, except where the last column says that they need a restart.
-The file is checked whole before anything changes: a wrong file or a wrong
-`manyhands config set` is refused with every problem, and the settings in force stay.
+All settings in `config.toml`. A key that is not set has its default.
+Changes apply at once, unless the last column says that they need a restart.
+The file is validated as a whole before anything changes: an invalid file or an invalid
+`manyhands config set` is refused with all problems, and the current settings stay active.
 
-<!-- Made from crates/config/src/settings.rs; run `UPDATE_DOCS=1 cargo test -p manyhands-config` after a change. -->
+<!-- Generated from crates/config/src/settings.rs; run `UPDATE_DOCS=1 cargo test -p manyhands-config` after a change. -->
 
 | key | type | default | meaning |
 | --- | --- | --- | --- |
 ";
 
-/// All keys as a JSON Schema: what each means, what it may hold, and what holds when it is not set.
-/// `x-secret`, `x-restart` and `x-local` mark keys that are masked, need a restart, or are set in the
-/// file alone.
+/// Returns all keys as a JSON Schema with descriptions, types and defaults. `x-secret`, `x-restart` and `x-local` mark
+/// keys that are masked, need a restart, or can only be set in the file.
 pub fn schema() -> Value {
     schema_of::<Settings>()
 }
 
-/// All keys as a Markdown table.
+/// Returns all keys as a Markdown table.
 pub fn reference() -> String {
     let mut text = HEAD.to_owned();
     rows(&mut text, &KeyPath::default(), root(), Restart::No);
@@ -50,11 +49,12 @@ fn rows(text: &mut String, at: &KeyPath, shape: &Shape, above: Restart) {
         } else {
             above
         };
+        // A table with defaults is described by its keys; a row of its own would repeat them.
         if !child.is_table() || child.default.is_none() {
             row(text, &path, child, required(shape, key), restart);
         }
         rows(text, &path, child, restart);
-        // Rows of what is inside lists and maps, with a word where an index or name goes.
+        // Keys inside lists and maps, with a placeholder for the index or name.
         match &child.kind {
             Kind::List { item, .. } => rows(text, &path.join("N"), item, restart),
             Kind::Map(item) => rows(text, &path.join("NAME"), item, restart),
@@ -96,7 +96,7 @@ fn kind(shape: &Shape) -> String {
 fn plural(item: &Shape) -> String {
     match &item.kind {
         Kind::Table { .. } => "tables".to_owned(),
-        Kind::Text => "texts".to_owned(),
+        Kind::Text => "strings".to_owned(),
         _ => item.describe(),
     }
 }

@@ -1,4 +1,4 @@
-//! Settings of MCP servers, in the shape that other programs keep under `mcpServers`.
+//! Settings of MCP servers, in the format other programs use for `mcpServers`.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -7,72 +7,72 @@ use manyhands_core::Pattern;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// One MCP server: a `command` that is started here, the `url` of one elsewhere, or the `openapi`
-/// document of a plain HTTP service.
+/// One MCP server: a local `command`, the `url` of a remote one, or the `openapi` document of an HTTP
+/// service.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct McpServer {
-    /// How it is spoken to: `stdio`, `http` or `sse`. Follows from `command` or `url` unless said;
-    /// an `http` server that only knows the older `sse` is found out by itself.
+    /// Transport: `stdio`, `http` or `sse`. Default: derived from `command` or `url`; an `http` server that only
+    /// supports the older `sse` is detected.
     #[serde(rename = "type")]
     pub kind: Option<ServerKind>,
     /// The program to start.
     pub command: Option<String>,
-    /// Its arguments.
+    /// Arguments.
     #[schemars(extend("x-mask" = "args"))]
     pub args: Vec<String>,
-    /// Its environment. A value may hold `${NAME}`: a credential of the connection that is used,
-    /// else a secret of the vault.
+    /// Environment variables. A value may contain `${NAME}`: a credential of the selected connection, or else a
+    /// secret of the vault.
     #[schemars(extend("x-secret" = true))]
     pub env: BTreeMap<String, String>,
-    /// The folder it starts in; a private one unless said.
+    /// Working directory. Default: a private one.
     pub cwd: Option<PathBuf>,
-    /// Its address.
+    /// URL.
     #[schemars(extend("x-check" = "url"))]
     pub url: Option<String>,
-    /// Headers to send with every request; values as in `env`.
+    /// HTTP headers to send with every request; values as in `env`.
     #[schemars(extend("x-secret" = true))]
     pub headers: BTreeMap<String, String>,
-    /// The OpenAPI document of an HTTP service, a file or an address: each operation becomes a
-    /// tool of the server `dynamic/NAME`. `url` says where the service is when the document does not.
-    /// Hosts are accepted together with the tools, and a document that names others later is held until you
-    /// accept it. Private addresses have to be in `egress.allow_private`.
+    /// OpenAPI document of an HTTP service, a file or a URL: each operation becomes a tool of the server
+    /// `dynamic/NAME`. `url` is the service's URL if the document has none. Hosts are accepted together with the
+    /// tools, and a document that names others later is held until you accept it. Private addresses have to be in
+    /// `egress.allow_private`.
     pub openapi: Option<String>,
-    /// Whether it is used.
+    /// Enable the server.
     pub enabled: bool,
-    /// The tools that are offered, by their names there.
+    /// Tools to offer, by the server's names.
     pub tools: Vec<Pattern>,
-    /// Of those, the tools that are not.
+    /// Tools to exclude from those.
     pub hide: Vec<Pattern>,
-    /// Other names for tools: theirs, then ours.
+    /// Renames tools: the server's name, then ours.
     #[schemars(extend("x-mask" = "names"))]
     pub rename: BTreeMap<String, String>,
-    /// Other descriptions for tools, by their names there.
+    /// Replaces descriptions of tools, by the server's names.
     #[schemars(extend("x-mask" = "names"))]
     pub descriptions: BTreeMap<String, String>,
-    /// Seconds a call may take. What somebody needs to answer a question of the server does not count.
+    /// Timeout of a call in seconds, not counting the time a person needs to answer the server's questions.
     #[schemars(range(min = 1, max = 3600))]
     pub timeout: u64,
-    /// Whether it hears that it may ask questions, for servers that offer some tools only then. Clients at `/mcp/NAME` are asked
-    /// whatever this says; where a call comes from elsewhere, questions are dismissed.
+    /// Announce to the server that it may ask questions (elicitation), for servers that offer some tools only then. Clients at `/mcp/NAME`
+    /// are always asked; for other callers, questions are declined.
     pub asks: bool,
-    /// For a program: `on` confines it to its own folder and read-only system files; `off` leaves it
-    /// as free as the gateway's user.
+    /// For a local command: `on` confines it to its own folder and read-only system files; `off` runs it with the
+    /// permissions of the gateway's user.
     pub sandbox: Confinement,
-    /// For a program in the sandbox: folders it may read and write besides its own.
+    /// For a command in the sandbox: folders it may read and write, besides its own.
     pub folders: Vec<PathBuf>,
-    /// For a program in the sandbox: whether it may use the network.
+    /// For a command in the sandbox: allow network access.
     pub network: bool,
-    /// Agents for which it may be used, by name.
+    /// Agents that may use it, by name.
     pub agents: Vec<Pattern>,
-    /// Tokens by which it may be used, by name; the owner's always may.
+    /// Tokens that may use it, by name; the owner's always may.
     #[schemars(extend("x-mask" = "names"))]
     pub tokens: Vec<Pattern>,
-    /// Whether tools that appear after the first time wait for your word, as changed ones do.
+    /// Hold tools that appear later until you accept them, like changed ones.
     pub hold_new: bool,
-    /// The service whose connections it uses; its own name unless said.
+    /// Service whose connections it uses. Default: its own name.
     pub service: Option<String>,
-    /// How to log in, where the server does not say all of it itself.
+    /// OAuth settings, if the server does not announce them itself.
     pub oauth: Option<OauthSettings>,
 }
 
@@ -93,8 +93,10 @@ impl Default for McpServer {
             hide: Vec::new(),
             rename: BTreeMap::new(),
             descriptions: BTreeMap::new(),
+            // The default of the MCP specification's SDKs.
             timeout: 60,
             asks: false,
+            // Most servers are started through npx or uvx, which need their caches in the user's home.
             sandbox: Confinement::Off,
             folders: Vec::new(),
             network: true,
@@ -107,11 +109,11 @@ impl Default for McpServer {
     }
 }
 
-/// How a server is spoken to.
+/// Transport of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ServerKind {
-    /// A program, over its input and output.
+    /// A local program, over its stdin and stdout.
     Stdio,
     /// Streamable HTTP.
     Http,
@@ -119,37 +121,37 @@ pub enum ServerKind {
     Sse,
 }
 
-/// Whether a program is confined.
+/// Sandbox of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Confinement {
     /// In the sandbox.
     On,
-    /// As free as the gateway's user.
+    /// With the permissions of the gateway's user.
     Off,
 }
 
-/// How to log in at a server that wants OAuth.
+/// OAuth settings of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct OauthSettings {
-    /// The client's id, where the server does not register clients by itself.
+    /// Client id, if the server does not support dynamic registration.
     pub client_id: Option<String>,
-    /// Its secret, as `vault:NAME`.
+    /// Client secret, as `vault:NAME`.
     #[schemars(extend("x-check" = "vault"))]
     pub client_secret: Option<String>,
-    /// What to ask for; what the server names unless said.
+    /// Scopes to request. Default: those the server announces.
     pub scopes: Vec<String>,
 }
 
-/// What MCP clients are shown at `/mcp`.
+/// Which tools MCP clients see at `/mcp`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct McpFace {
     /// `small` (discovery, artifacts and code; everything else through them), `all`, or one of
-    /// `mcp.profiles`. A client asks for another with `/mcp?profile=NAME`.
+    /// `mcp.profiles`. A client selects another with `/mcp?profile=NAME`.
     pub profile: String,
-    /// Profiles by name: the tools each shows, by pattern.
+    /// Profiles by name: the tools of each, by pattern.
     #[schemars(extend("x-mask" = "names"))]
     pub profiles: BTreeMap<String, Vec<Pattern>>,
 }
@@ -163,13 +165,13 @@ impl Default for McpFace {
     }
 }
 
-/// How capabilities are found.
+/// Capability discovery.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Discovery {
-    /// The model that puts what was found in order, as `provider/model`; none unless said.
+    /// Model that reranks results, as `provider/model`. Default: none.
     pub rerank: Option<String>,
-    /// The folder with word vectors; the one that `make up` brings in unless said.
+    /// Folder with word vectors. Default: the one that `make up` installs.
     #[schemars(extend("x-local" = true, "x-restart" = true))]
     pub vectors: Option<PathBuf>,
 }

@@ -1,7 +1,7 @@
 //! The schema of the settings as a tree that is easy to walk.
 //!
-//! Keys are sorted, plain keys before tables: the order must not depend on which
-//! features of `serde_json` some other crate of the build turned on.
+//! Keys are sorted, plain keys before tables: the order must not depend on the features of `serde_json`
+//! that other crates in the build enable.
 
 use std::sync::LazyLock;
 
@@ -10,32 +10,32 @@ use serde_json::Value;
 
 use crate::settings::Settings;
 
-/// What may stand at one place of the configuration.
+/// The schema of one setting.
 #[derive(Debug, Clone)]
 pub(crate) struct Shape {
     pub kind: Kind,
     /// The doc comment.
     pub doc: String,
-    /// What holds when the key is absent; `None` when there is no default.
+    /// Default value; `None` if there is none.
     pub default: Option<Value>,
-    /// The name of the check that each text at this place must pass.
+    /// Name of the check that strings have to pass.
     pub check: Option<String>,
-    /// Marked `x-secret` in the schema.
+    /// `x-secret` in the schema.
     pub secret: bool,
-    /// What `x-mask` in the schema says about secrets at this place.
+    /// `x-mask` in the schema.
     pub mask: Option<Mask>,
-    /// Marked `x-restart` in the schema.
+    /// `x-restart` in the schema.
     pub restart: bool,
-    /// Marked `x-local` in the schema.
+    /// `x-local` in the schema.
     pub local: bool,
 }
 
-/// How secrets are looked for where nothing is secret as a whole.
+/// How secrets are recognised in values that are not secret as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mask {
-    /// The keys, or the items, are names that the owner chose: a server may be called `token`.
+    /// The keys or items are names chosen by the owner: a server may be named `token`.
     Names,
-    /// The arguments of a program: what follows `--token` is secret.
+    /// Program arguments: the one after `--token` is secret.
     Args,
 }
 
@@ -49,7 +49,7 @@ impl Mask {
     }
 }
 
-/// The kinds of value.
+/// Types of values.
 #[derive(Debug, Clone)]
 pub(crate) enum Kind {
     /// A table with known keys.
@@ -58,7 +58,7 @@ pub(crate) enum Kind {
         required: Vec<String>,
         min: usize,
     },
-    /// A table whose keys the owner chooses.
+    /// A table with keys chosen by the owner.
     Map(Box<Shape>),
     List {
         item: Box<Shape>,
@@ -76,14 +76,14 @@ pub(crate) enum Kind {
     Any,
 }
 
-/// The shape of [`Settings`].
+/// The schema of [`Settings`].
 pub(crate) fn root() -> &'static Shape {
     static ROOT: LazyLock<Shape> = LazyLock::new(|| Shape::of(&schema_of::<Settings>()));
     &ROOT
 }
 
 impl Shape {
-    /// Reads a self-contained schema, as [`schema_of`] makes them.
+    /// Reads a self-contained schema, as produced by [`schema_of`].
     pub(crate) fn of(schema: &Value) -> Self {
         let flag = |name: &str| schema[name] == true;
         Self {
@@ -98,18 +98,19 @@ impl Shape {
         }
     }
 
-    /// The shape under one path segment: a key, or an index of a list.
+    /// Returns the schema under one path segment: a key or a list index.
     pub(crate) fn child(&self, segment: &str) -> Option<&Shape> {
         match &self.kind {
             Kind::Table { keys, .. } => keys.iter().find(|(k, _)| k == segment).map(|(_, s)| s),
             Kind::Map(value) => Some(value),
             Kind::List { item, .. } => segment.parse::<usize>().ok().map(|_| item.as_ref()),
+            // Below a value without a schema everything is allowed.
             Kind::Any => Some(self),
             _ => None,
         }
     }
 
-    /// The known keys, when there is a fixed set of them.
+    /// The known keys, if they are fixed.
     pub(crate) fn keys(&self) -> &[(String, Shape)] {
         match &self.kind {
             Kind::Table { keys, .. } => keys,
@@ -117,12 +118,12 @@ impl Shape {
         }
     }
 
-    /// Whether the file writes it under a header of its own.
+    /// Returns whether the file has a header for it.
     pub(crate) fn is_table(&self) -> bool {
         matches!(self.kind, Kind::Table { .. })
     }
 
-    /// What the value is, in words for a person.
+    /// Describes the type for error messages.
     pub(crate) fn describe(&self) -> String {
         match &self.kind {
             Kind::Table { .. } => "a table".to_owned(),
@@ -138,7 +139,7 @@ impl Shape {
     }
 }
 
-/// `one of `a`, `b`, `c``.
+/// Formats a list as ``one of `a`, `b`, `c```.
 pub(crate) fn one_of(words: &[String]) -> String {
     let quoted: Vec<String> = words.iter().map(|w| format!("`{w}`")).collect();
     format!("one of {}", quoted.join(", "))
@@ -148,7 +149,7 @@ fn kind_of(schema: &Value) -> Kind {
     if let Some(words) = words(schema) {
         return Kind::Word(words);
     }
-    // An optional field is its type or null; TOML has no null, so only the type counts.
+    // An optional field is `anyOf` its type and null; TOML has no null, so only the type counts.
     if let Some(options) = schema["anyOf"].as_array() {
         let real = options.iter().find(|o| o["type"] != "null");
         return real.map_or(Kind::Any, kind_of);
@@ -164,6 +165,7 @@ fn kind_of(schema: &Value) -> Kind {
                 required: texts(&schema["required"]),
                 min: size("minProperties"),
             },
+            // schemars describes maps only by the type of their values.
             None => Kind::Map(Box::new(Shape::of(&schema["additionalProperties"]))),
         },
         Some("array") => Kind::List {
@@ -188,11 +190,12 @@ fn keys(properties: &Value) -> Vec<(String, Shape)> {
         .flatten()
         .map(|(name, schema)| (name.clone(), Shape::of(schema)))
         .collect();
+    // TOML needs plain keys before the first header of a nested table.
     keys.sort_by(|(a, x), (b, y)| (x.is_table(), a).cmp(&(y.is_table(), b)));
     keys
 }
 
-/// The largest number of the field's own type; TOML's integers end at `i64::MAX`.
+/// Largest value of the field's integer type; TOML integers end at `i64::MAX`.
 fn widest(schema: &Value) -> i64 {
     match schema["format"].as_str() {
         Some("uint32") => i64::from(u32::MAX),

@@ -5,33 +5,33 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Skills: which are used, and what they need.
+/// Skills: which are enabled, and what they require.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Skills {
-    /// What is said of a skill, by its name, its folder or the whole path of its file.
+    /// Overrides of skills, by name, folder or the full path of the file.
     #[schemars(extend("x-mask" = "names"))]
     pub entries: BTreeMap<String, SkillEntry>,
 }
 
 impl Skills {
-    /// What is said of a skill: under the path of its file, else its folder, else its name.
+    /// Returns a skill's overrides: by the path of its file, else its folder, else its name.
     pub fn entry(&self, path: &str, folder: &str, name: &str) -> Option<&SkillEntry> {
-        let mut said = [path, folder, name].into_iter();
-        said.find_map(|key| self.entries.get(key))
+        let mut keys = [path, folder, name].into_iter();
+        keys.find_map(|key| self.entries.get(key))
     }
 }
 
-/// What is said of one skill, over what its own file says.
+/// Overrides of one skill's own file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SkillEntry {
-    /// Whether it is used at all.
+    /// Enable the skill.
     pub enabled: bool,
-    /// Whether it is shown whatever the machines can do; as its file says unless said.
+    /// Show it whatever the nodes can do. Default: as in its file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub always: Option<bool>,
-    /// What it needs, in place of what its file says.
+    /// Its requirements, instead of those in its file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requires: Option<SkillNeeds>,
 }
@@ -46,11 +46,11 @@ impl Default for SkillEntry {
     }
 }
 
-/// What a skill needs.
+/// Requirements of a skill.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SkillNeeds {
-    /// What one connected machine must be able to do, such as `shell.exec`.
+    /// Capabilities that one connected node must have, such as `shell.exec`.
     pub capabilities: Vec<String>,
 }
 

@@ -1,10 +1,10 @@
-//! TOML values as JSON and back.
+//! Converts TOML values to JSON and back.
 
 use serde_json::{Map, Number, Value};
 use toml::de::{DeInteger, DeValue};
 use toml_edit::{Array, ArrayOfTables, InlineTable, Item, Table};
 
-/// What the value is, in words for a person.
+/// Describes the type of a value for error messages.
 pub(crate) fn type_word(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "text",
@@ -17,13 +17,14 @@ pub(crate) fn type_word(value: &DeValue<'_>) -> &'static str {
     }
 }
 
-/// The value as JSON; a date becomes text. The error continues "`key` ...".
+/// Converts a value to JSON; a date becomes a string. The error continues "`key` ...".
 pub(crate) fn plain(value: &DeValue<'_>) -> Result<Value, &'static str> {
     Ok(match value {
         DeValue::String(text) => Value::from(text.as_ref()),
         DeValue::Integer(number) => Value::from(integer(number).ok_or("is too large a number")?),
         DeValue::Float(number) => {
             let number: f64 = number.as_str().parse().unwrap_or(f64::NAN);
+            // TOML has `inf` and `nan`, JSON has not.
             Value::from(Number::from_f64(number).ok_or("must be a finite number")?)
         }
         DeValue::Boolean(yes) => Value::from(*yes),
@@ -46,16 +47,17 @@ fn integer(number: &DeInteger<'_>) -> Option<i64> {
 }
 
 /// Why a JSON value cannot be written; continues "`key` ...".
-const NO_NULL: &str = "cannot be null; unset it to go back to the default";
-const NO_NUMBER: &str = "is a number that the file cannot hold";
+const NO_NULL: &str = "cannot be null; unset it to use the default";
+const NO_NUMBER: &str = "is a number that TOML cannot represent";
 
-/// The value as TOML that fits on the right of `=`.
+/// Converts a value to TOML for the right side of `=`.
 pub(crate) fn inline(value: &Value) -> Result<toml_edit::Value, &'static str> {
     Ok(match value {
         Value::Null => return Err(NO_NULL),
         Value::Bool(yes) => (*yes).into(),
         Value::Number(number) => match (number.as_i64(), number.as_f64()) {
             (Some(whole), _) => whole.into(),
+            // A u64 beyond i64 would silently become a rounded float.
             (None, Some(real)) if !number.is_u64() => real.into(),
             _ => return Err(NO_NUMBER),
         },
@@ -73,8 +75,8 @@ pub(crate) fn inline(value: &Value) -> Result<toml_edit::Value, &'static str> {
     })
 }
 
-/// The value as TOML at the level of headers: tables and lists of tables get
-/// headers of their own, which people find easier to read and edit.
+/// Converts a value to top-level TOML: tables and lists of tables get their own headers, which are easier to read
+/// and edit.
 pub(crate) fn item(value: &Value) -> Result<Item, &'static str> {
     match value {
         Value::Object(object) => Ok(Item::Table(table(object)?)),

@@ -1,4 +1,4 @@
-//! Settings of the tools that work on this machine and beyond it.
+//! Settings of tools on this machine and of outgoing requests.
 
 use std::path::PathBuf;
 
@@ -8,34 +8,34 @@ use serde::{Deserialize, Serialize};
 const KIB: u64 = 1024;
 const MIB: u64 = 1024 * KIB;
 
-/// What requests beyond this machine may reach.
+/// Networks that outgoing requests may reach.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct EgressSettings {
-    /// Private networks that requests may reach all the same, such as `192.168.7.0/24`.
+    /// Private networks that requests may reach, such as `192.168.7.0/24`.
     #[schemars(extend("x-check" = "network"))]
     pub allow_private: Vec<String>,
-    /// A PEM file of certificates that are trusted beside the system's, such as a company's own certificate authority. It counts for
-    /// every request the gateway makes: MCP servers, authorization servers, OpenAPI services, models, chats, and what agents fetch.
+    /// PEM file of certificates that are trusted in addition to the system's, such as a company's own certificate authority. Applies to
+    /// all requests of the gateway: MCP servers, authorization servers, OpenAPI services, models, chats, and what agents fetch.
     #[schemars(extend("x-restart" = true, "x-local" = true))]
     pub ca_file: Option<PathBuf>,
 }
 
-/// The tools one by one.
+/// Settings of single tools.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Tools {
-    /// Reading files of this machine.
+    /// `read_file`: reads files of this machine.
     pub read_file: ReadFile,
-    /// Writing files of this machine.
+    /// `write_file`: writes files of this machine.
     pub write_file: WriteFile,
-    /// Command lines in bash.
+    /// `bash`: runs commands in bash.
     pub bash: Shell,
-    /// Command lines in PowerShell.
+    /// `powershell`: runs commands in PowerShell.
     pub powershell: PowerShell,
-    /// Requests to the web.
+    /// `url_fetch`: makes HTTP requests.
     pub url_fetch: UrlFetch,
-    /// Searching the web, under both names of the tool.
+    /// `web_search`: searches the web, under both names of the tool.
     pub web_search: WebSearch,
     /// `tool::file_read`.
     pub file_read: Switch,
@@ -51,25 +51,25 @@ pub struct Tools {
     pub web_fetch: WebFetch,
     /// `spawn`: sub-agents for single tasks.
     pub spawn: Switch,
-    /// `acp_spawn`: tasks for agents that others made; they are named in `acp.agents`.
+    /// `acp_spawn`: tasks for external agents, which are configured in `acp.agents`.
     pub acp_spawn: AcpSpawn,
-    /// `plan_create`: plans made by a model.
+    /// `plan_create`: plans created by a model.
     pub plan_create: PlanCreate,
-    /// `todo_update`: what is to be done, in `TODO.md`.
+    /// `todo_update`: to-dos in `TODO.md`.
     pub todo_update: Switch,
     /// `contacts_send`: messages to contacts.
     pub contacts_send: Switch,
-    /// `tool::agent_spawn`: agents made from templates.
+    /// `tool::agent_spawn`: agents created from templates.
     pub agent_spawn: Switch,
     /// `tool::agent_send`: messages between agents.
     pub agent_send: Switch,
 }
 
-/// A tool that can only be switched on and off.
+/// A tool that can only be enabled and disabled.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Switch {
-    /// Whether the tool is there.
+    /// Enable the tool.
     pub enabled: bool,
 }
 
@@ -83,7 +83,7 @@ impl Default for Switch {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AcpSpawn {
-    /// Whether the tool is there.
+    /// Enable the tool.
     pub enabled: bool,
 }
 
@@ -91,9 +91,9 @@ pub struct AcpSpawn {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PlanCreate {
-    /// Whether the tool is there.
+    /// Enable the tool.
     pub enabled: bool,
-    /// The most steps of a plan; a call may ask for fewer.
+    /// Maximum number of steps in a plan; a call may request fewer.
     #[schemars(range(min = 1, max = 100))]
     pub max_steps: u32,
 }
@@ -107,19 +107,19 @@ impl Default for PlanCreate {
     }
 }
 
-/// Reading files of this machine.
+/// `read_file`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReadFile {
-    /// Whether the tool is there.
+    /// Enable the tool.
     pub enabled: bool,
-    /// The most bytes one call gives back.
+    /// Maximum number of bytes returned by one call.
     #[schemars(range(min = 1))]
     pub max_bytes: u64,
-    /// Names and paths that are never read: `config.yaml` refuses every file of that name,
-    /// `private/` everything below a folder of that name.
+    /// Names and paths that are never read: `config.yaml` denies every file with that name,
+    /// `private/` everything below a folder with that name.
     pub deny_paths: Vec<String>,
-    /// Folders, beside the workspace and the two file folders, whose files may be read.
+    /// Folders, besides the workspace and the two file folders, whose files may be read.
     #[schemars(extend("x-local" = true))]
     pub roots: Vec<String>,
 }
@@ -135,13 +135,13 @@ impl Default for ReadFile {
     }
 }
 
-/// Writing files of this machine.
+/// `write_file`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct WriteFile {
-    /// Whether the tool is there.
+    /// Enable the tool.
     pub enabled: bool,
-    /// The largest file it writes; more is refused.
+    /// Maximum size of a file; larger ones are refused.
     #[schemars(range(min = 1))]
     pub max_bytes: u64,
 }
@@ -155,25 +155,25 @@ impl Default for WriteFile {
     }
 }
 
-/// Command lines in bash.
+/// `bash`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Shell {
-    /// Whether the tool is there.
+    /// Enable the tool.
     pub enabled: bool,
-    /// Seconds a command may take; a call may ask for less.
+    /// Timeout of a command in seconds; a call may request less.
     #[schemars(range(min = 1, max = 3600))]
     pub timeout: u64,
-    /// The most bytes of each stream one call gives back.
+    /// Maximum number of bytes returned per stream.
     #[schemars(range(min = 1))]
     pub max_output_bytes: u64,
-    /// Names and paths that a command may not mention. A convenience: the sandbox decides what
-    /// a command can reach.
+    /// Names and paths that a command may not mention. This is only a convenience: the sandbox decides what
+    /// a command can access.
     pub deny_paths: Vec<String>,
-    /// Variables of the gateway's own environment that commands see too.
+    /// Environment variables of the gateway that are passed to commands.
     #[schemars(extend("x-local" = true))]
     pub injected_env_vars: Vec<String>,
-    /// Put a program in front of every command.
+    /// Prefix every command with a program.
     pub rewrite: Rewrite,
 }
 
@@ -190,32 +190,32 @@ impl Default for Shell {
     }
 }
 
-/// Put a program in front of every command.
+/// Prefix every command with a program.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rewrite {
-    /// Whether to.
+    /// Enable the prefix.
     pub enabled: bool,
-    /// Which one: `rtk` turns `git status` into `rtk git status`.
+    /// The program: `rtk` turns `git status` into `rtk git status`.
     #[schemars(extend("x-local" = true))]
     pub binary: String,
 }
 
-/// Command lines in PowerShell.
+/// `powershell`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PowerShell {
-    /// Whether the tool is there. It needs `pwsh` on this machine.
+    /// Enable the tool. It needs `pwsh` on this machine.
     pub enabled: bool,
-    /// Seconds a command may take; a call may ask for less.
+    /// Timeout of a command in seconds; a call may request less.
     #[schemars(range(min = 1, max = 3600))]
     pub timeout: u64,
-    /// The most bytes of each stream one call gives back.
+    /// Maximum number of bytes returned per stream.
     #[schemars(range(min = 1))]
     pub max_output_bytes: u64,
     /// Names and paths that a command may not mention.
     pub deny_paths: Vec<String>,
-    /// Variables of the gateway's own environment that commands see too.
+    /// Environment variables of the gateway that are passed to commands.
     #[schemars(extend("x-local" = true))]
     pub injected_env_vars: Vec<String>,
 }
@@ -232,19 +232,19 @@ impl Default for PowerShell {
     }
 }
 
-/// Requests to the web.
+/// `url_fetch`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct UrlFetch {
-    /// Whether the tool is there.
+    /// Enable the tool.
     pub enabled: bool,
-    /// Seconds a request may take; a call may ask for less.
+    /// Timeout of a request in seconds; a call may request less.
     #[schemars(range(min = 1, max = 3600))]
     pub timeout: u64,
-    /// The most bytes one call gives back.
+    /// Maximum number of bytes returned by one call.
     #[schemars(range(min = 1))]
     pub max_bytes: u64,
-    /// The largest download.
+    /// Maximum size of a download.
     #[schemars(range(min = 1))]
     pub max_download_bytes: u64,
 }
@@ -260,25 +260,25 @@ impl Default for UrlFetch {
     }
 }
 
-/// Searching the web.
+/// `web_search`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct WebSearch {
-    /// Whether the tools are there.
+    /// Enable the tools.
     pub enabled: bool,
-    /// Seconds a search may take.
+    /// Timeout of a search in seconds.
     #[schemars(range(min = 1, max = 600))]
     pub timeout: u64,
-    /// Results when a call does not say how many; 20 at most.
+    /// Default number of results; at most 20.
     #[schemars(range(min = 1, max = 20))]
     pub max_results: u32,
-    /// Tavily's key, as `vault:NAME`. Without it `TAVILY_API_KEY` of the environment is used.
+    /// Tavily API key, as `vault:NAME`. Default: the environment variable `TAVILY_API_KEY`.
     #[schemars(extend("x-check" = "vault"))]
     pub tavily_api_key: Option<String>,
-    /// Brave's key, as `vault:NAME`. Without it `BRAVE_API_KEY` of the environment is used.
+    /// Brave API key, as `vault:NAME`. Default: the environment variable `BRAVE_API_KEY`.
     #[schemars(extend("x-check" = "vault"))]
     pub brave_api_key: Option<String>,
-    /// The address of a SearXNG of your own, such as `https://search.example`.
+    /// URL of your own SearXNG instance, such as `https://search.example`.
     #[schemars(extend("x-check" = "url"))]
     pub searxng_url: Option<String>,
 }
@@ -300,9 +300,9 @@ impl Default for WebSearch {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FileList {
-    /// Whether the tool is there.
+    /// Enable the tool.
     pub enabled: bool,
-    /// The most entries one call gives back.
+    /// Maximum number of entries returned by one call.
     #[schemars(range(min = 1, max = 200_000))]
     pub max_entries: u32,
 }
@@ -320,12 +320,12 @@ impl Default for FileList {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ShellExec {
-    /// Whether the tool is there.
+    /// Enable the tool.
     pub enabled: bool,
-    /// Seconds a program may take; a call may ask for less.
+    /// Timeout of a program in seconds; a call may request less.
     #[schemars(range(min = 1, max = 3600))]
     pub timeout: u64,
-    /// Programs that may be named. What they can do, the sandbox decides.
+    /// Programs that may be called. What they can do is decided by the sandbox.
     #[schemars(extend("x-local" = true))]
     pub allow: Vec<String>,
 }
@@ -346,12 +346,12 @@ impl Default for ShellExec {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct WebFetch {
-    /// Whether the tool is there.
+    /// Enable the tool.
     pub enabled: bool,
-    /// Seconds a request may take.
+    /// Timeout of a request in seconds.
     #[schemars(range(min = 1, max = 3600))]
     pub timeout: u64,
-    /// The largest response that is read; a call may ask for less.
+    /// Maximum size of a response; a call may request less.
     #[schemars(range(min = 1))]
     pub max_bytes: u64,
 }
@@ -366,24 +366,23 @@ impl Default for WebFetch {
     }
 }
 
-/// A secret that a request may carry, and exactly where to.
+/// A credential that requests may carry, and the URLs it may be sent to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AuthProfile {
-    /// What a call names it by.
+    /// Id used in calls.
     #[schemars(length(min = 1))]
     pub id: String,
-    /// Where it may go: scheme, host, port and the beginning of the path, as in
-    /// `https://api.example/v1`.
+    /// URL it may be sent to: scheme, host, port and path prefix, as in `https://api.example/v1`.
     #[schemars(extend("x-check" = "url"))]
     pub url: String,
-    /// With which methods; `GET` unless said.
+    /// Allowed methods. Default: `GET`.
     #[serde(default = "only_get")]
     pub methods: Vec<String>,
-    /// In which header; `Authorization` unless said.
+    /// Header that carries it. Default: `Authorization`.
     #[serde(default = "authorization")]
     pub header: String,
-    /// How it is written there, with `{}` for the secret; `Bearer {}` unless said.
+    /// Format of the header, with `{}` for the secret. Default: `Bearer {}`.
     #[serde(default = "bearer")]
     pub format: String,
     /// The secret, as `vault:NAME`.

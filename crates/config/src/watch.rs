@@ -1,8 +1,7 @@
-//! Noticing that the file changed.
+//! Detects changes of the file.
 //!
-//! The file is looked at every half second instead of through the kernel's
-//! notices: those miss changes on network file systems and through replaced
-//! folders, and one `stat` costs nothing.
+//! The file is polled every half second instead of using kernel notifications: those miss changes on network file
+//! systems and replaced directories, and one `stat` costs next to nothing.
 
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -15,23 +14,22 @@ use crate::error::ConfigError;
 use crate::file::ConfigFile;
 use crate::settings::Settings;
 
-/// How often the file is looked at.
+/// Polling interval.
 pub const POLL: Duration = Duration::from_millis(500);
 
-/// Watches a configuration. A change is taken once the file held still for one
-/// look, because an editor that empties the file and then fills it would
-/// otherwise switch every rule off for a moment.
+/// Watches a configuration. A change is reported once the file was stable for one interval, because an editor that
+/// truncates the file before writing it would otherwise disable every rule for a moment.
 #[derive(Debug)]
 pub struct Watcher {
     file: ConfigFile,
     looks: Interval,
-    /// What the file looked like last, and what was in it when it was last read.
+    /// The file's last state, and its contents when it was last read.
     last: Option<Identity>,
     text: Option<String>,
     settled: bool,
 }
 
-/// What tells one state of a file from another without reading it.
+/// Distinguishes states of a file without reading it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Identity {
     inode: u64,
@@ -41,11 +39,13 @@ struct Identity {
 }
 
 impl Watcher {
-    /// Watches `file` from its present state on; only later changes are told. Made
-    /// before the first load, so that no change falls in between. Needs a tokio runtime.
+    /// Watches `file` from its current state on. Create it before the first load, so that no change is missed in between.
+    /// Needs a tokio runtime.
     pub fn new(file: ConfigFile) -> Self {
         let mut looks = interval_at(Instant::now() + POLL, POLL);
+        // After a suspend the missed ticks would otherwise all fire at once.
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        // Before the text: a change in between is then noticed at the first tick.
         let last = identity(&file).ok().flatten();
         let text = file.text().ok().flatten();
         Self {
@@ -57,15 +57,14 @@ impl Watcher {
         }
     }
 
-    /// Waits for the file's contents to change and gives the new settings. A
-    /// wrong or vanished file is told once, as an error, and the settings in
-    /// force are to stay. May be dropped and called again without losing a change.
+    /// Waits for the contents to change and returns the new settings. An invalid or deleted file is reported once, as an
+    /// error; the current settings should stay active. Cancel-safe.
     pub async fn changed(&mut self) -> Result<(Settings, Provenance), ConfigError> {
         loop {
             self.looks.tick().await;
             let now = match identity(&self.file) {
                 Ok(now) => now,
-                // Not readable now; what it holds cannot be known until it is.
+                // Temporarily unreadable; compared again at the next tick.
                 Err(_) => continue,
             };
             if now != self.last {
@@ -78,6 +77,7 @@ impl Watcher {
             }
             self.settled = true;
             let text = self.file.text()?;
+            // Only the metadata changed, or the same text was written again.
             if text == self.text {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! Writing the file whole or not at all.
+//! Writes the file atomically.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 
-/// The largest configuration that is read. One this long is a mistake.
-const LARGEST: u64 = 1024 * 1024;
+/// Maximum size of a configuration. A larger one is a mistake.
+const MAX_BYTES: u64 = 1024 * 1024;
 
-/// Only the owner reads the configuration.
+/// Only the owner may read the configuration.
 const MODE: u32 = 0o600;
 
-/// The text of the file; `None` when there is none.
+/// Reads the file; `None` if it does not exist.
 pub(crate) fn read(path: &Path) -> io::Result<Option<String>> {
     let file = match File::open(path) {
         Ok(file) => file,
@@ -21,25 +21,26 @@ pub(crate) fn read(path: &Path) -> io::Result<Option<String>> {
         Err(e) => return Err(e),
     };
     let mut text = String::new();
-    file.take(LARGEST + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > LARGEST {
-        let message = "it is over 1 MiB, which no configuration needs";
+    // Bounded: the path may lead to a device that never ends.
+    file.take(MAX_BYTES + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > MAX_BYTES {
+        let message = "it is larger than 1 MiB";
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
     }
     Ok(Some(text))
 }
 
-/// The folder of a configuration, held so that only one writer at a time
-/// changes what is in it. Released when dropped.
+/// An exclusive lock on the directory of a configuration, so that only one writer changes it at a time. Released when
+/// dropped.
 pub(crate) struct Held {
     target: PathBuf,
     folder: File,
 }
 
 impl Held {
-    /// Waits for other writers and takes the folder.
+    /// Waits for other writers and locks the directory.
     pub(crate) fn take(path: &Path) -> io::Result<Self> {
-        // A link is followed once, so that the file it leads to is what gets replaced.
+        // Links are resolved, so that the target is replaced and not the link.
         let target = match fs::canonicalize(path) {
             Ok(target) => target,
             Err(e) if e.kind() == io::ErrorKind::NotFound => path.to_owned(),
@@ -49,6 +50,7 @@ impl Held {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
         };
+        // The directory is locked rather than the file, which is replaced by every write.
         let folder = File::open(folder)?;
         flock(&folder, FlockOperation::LockExclusive)?;
         Ok(Self { target, folder })
@@ -59,13 +61,14 @@ impl Held {
         &self.target
     }
 
-    /// Puts `text` in the place of the file in one step, on disk before it returns.
+    /// Replaces the file atomically; it is on disk when this returns.
     pub(crate) fn replace(&self, text: &str) -> io::Result<()> {
+        // An owner who shares the file with a group should not have to do so again.
         let mode = fs::metadata(&self.target).map_or(MODE, |m| m.permissions().mode() & 0o777);
         let mut name = self.target.file_name().unwrap_or_default().to_owned();
         name.push(".new");
         let fresh = self.target.with_file_name(name);
-        // What a crash left behind; nobody else is here while the folder is held.
+        // A leftover of a crash: no other writer can be active while the directory is locked.
         match fs::remove_file(&fresh) {
             Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
             _ => {}
@@ -76,6 +79,7 @@ impl Held {
             let _ = fs::remove_file(&fresh);
         }
         written?;
+        // The rename itself has to be on disk, too.
         self.folder.sync_all()
     }
 }
@@ -84,6 +88,7 @@ fn write(path: &Path, text: &str, mode: u32) -> io::Result<()> {
     let mut file = OpenOptions::new()
         .write(true)
         .create_new(true)
+        // Created private; widened below only once its contents are complete.
         .mode(MODE)
         .open(path)?;
     file.write_all(text.as_bytes())?;

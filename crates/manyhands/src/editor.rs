@@ -1,4 +1,4 @@
-//! A line from the person at the terminal: edited, remembered, or a plain yes or no.
+//! Terminal input: the line editor of `chat`, its history file, and plain prompts.
 
 use std::cell::Cell;
 use std::fs::OpenOptions;
@@ -21,47 +21,50 @@ use rustyline::{Config, Helper};
 
 use crate::output::Failure;
 
-/// How many lines are remembered.
-const REMEMBERED: usize = 1_000;
-/// The longest line that is remembered beyond this conversation.
+/// Maximum number of history entries.
+const MAX_HISTORY: usize = 1_000;
+/// Longer lines are not written to the history file.
 const MAX_LINE: usize = 16 * 1024;
-/// How large the file of remembered lines may become before it is written anew.
+/// Size at which the history file is rewritten with only the newer half.
 const MAX_FILE: usize = 512 * 1024;
-/// How often a question looks whether it still stands, in nanoseconds.
-const LOOK: i64 = 100_000_000;
+/// Interval, in nanoseconds, at which a pending prompt checks whether it was cancelled.
+const CANCEL_POLL: i64 = 100_000_000;
 
-type Inner = rustyline::Editor<Lines, MemHistory>;
+type Inner = rustyline::Editor<Continuation, MemHistory>;
 
-/// What a person did at the prompt.
+/// Result of reading from the prompt.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Line {
-    /// Wrote this, of one line or more.
+pub enum PromptInput {
+    /// Text of one or more lines.
     Text(String),
-    /// Pressed Ctrl-C.
+    /// Ctrl-C.
     Interrupted,
-    /// Pressed Ctrl-D, or went away.
-    End,
+    /// Ctrl-D, or the terminal is gone.
+    Eof,
 }
 
-/// A line editor that remembers what was written.
+/// A line editor with persistent history.
 pub struct Editor {
-    /// Away while a line is being written.
+    /// `None` while a line is being read on a blocking thread.
     inner: Option<Inner>,
     history: History,
 }
 
 impl Editor {
-    /// An editor that keeps its history in a private file.
+    /// Opens an editor whose history is stored in a private file.
     pub fn new(history: PathBuf) -> Result<Self, Failure> {
         let config = Config::builder()
-            .max_history_size(REMEMBERED)?
+            .max_history_size(MAX_HISTORY)?
             .history_ignore_dups(true)?
+            // As in a shell: a line that starts with a space, such as one with a password, is not
+            // remembered.
             .history_ignore_space(true)
+            // Entries are added by hand, so that the file and the memory hold the same lines.
             .auto_add_history(false)
             .build();
         let remembered = MemHistory::with_config(&config);
         let mut inner = Inner::with_history(config, remembered)?;
-        inner.set_helper(Some(Lines::default()));
+        inner.set_helper(Some(Continuation::default()));
         let history = History(history);
         for line in history.load() {
             inner.add_history_entry(line)?;
@@ -72,26 +75,28 @@ impl Editor {
         })
     }
 
-    /// Waits for what the person writes. A backslash at the end of a line asks for another line.
-    pub async fn read(&mut self, prompt: &'static str) -> Result<Line, Failure> {
+    /// Reads a line. A trailing backslash continues it on the next line.
+    pub async fn read(&mut self, prompt: &'static str) -> Result<PromptInput, Failure> {
+        // Taken only if an earlier read was cancelled: its thread still owns the terminal.
         let Some(mut inner) = self.inner.take() else {
-            return Ok(Line::End);
+            return Ok(PromptInput::Eof);
         };
+        // rustyline blocks; on the runtime's only thread it would also stop the connection to the gateway.
         let written = tokio::task::spawn_blocking(move || {
             let line = match inner.readline(prompt) {
-                Ok(written) => Ok(Line::Text(match inner.helper() {
+                Ok(written) => Ok(PromptInput::Text(match inner.helper() {
                     Some(lines) => lines.text(written),
                     None => written,
                 })),
-                Err(ReadlineError::Interrupted) => Ok(Line::Interrupted),
-                Err(ReadlineError::Eof) => Ok(Line::End),
+                Err(ReadlineError::Interrupted) => Ok(PromptInput::Interrupted),
+                Err(ReadlineError::Eof) => Ok(PromptInput::Eof),
                 Err(error) => Err(error),
             };
             (inner, line)
         });
         let (mut inner, line) = written.await?;
         let line = line?;
-        if let Line::Text(text) = &line
+        if let PromptInput::Text(text) = &line
             && !text.trim().is_empty()
             && inner.add_history_entry(text.as_str())?
         {
@@ -102,24 +107,25 @@ impl Editor {
     }
 }
 
-/// Lets a backslash at the end of a line ask for another one.
+/// Continues a line that ends with a backslash.
 #[derive(Default)]
-struct Lines {
-    /// How often it did.
+struct Continuation {
+    /// Number of continuations in the current input.
     joined: Cell<usize>,
 }
 
-impl Lines {
-    /// The text without the backslashes that asked for another line. Those that came with a
-    /// pasted text are part of it.
+impl Continuation {
+    /// Removes the backslashes of continuations. If the counts differ, some came from pasted text, and all
+    /// are kept.
     fn text(&self, written: String) -> String {
         match written.matches("\\\n").count() == self.joined.take() {
+            // Only then every backslash was typed by the user to continue a line.
             true => written.replace("\\\n", "\n"),
             false => written,
         }
     }
 
-    fn goes_on(&self, written: &str) -> bool {
+    fn continues(&self, written: &str) -> bool {
         let more = written.ends_with('\\');
         if more {
             self.joined.set(self.joined.get() + 1);
@@ -128,33 +134,34 @@ impl Lines {
     }
 }
 
-impl Validator for Lines {
+impl Validator for Continuation {
     fn validate(&self, written: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
-        Ok(match self.goes_on(written.input()) {
+        Ok(match self.continues(written.input()) {
             true => ValidationResult::Incomplete,
             false => ValidationResult::Valid(None),
         })
     }
 }
 
-impl Completer for Lines {
+impl Completer for Continuation {
     type Candidate = String;
 }
 
-impl Hinter for Lines {
+impl Hinter for Continuation {
     type Hint = String;
 }
 
-impl Highlighter for Lines {}
+impl Highlighter for Continuation {}
 
-impl Helper for Lines {}
+impl Helper for Continuation {}
 
-/// What was written before: one JSON text on each line, readable by its owner only.
+/// History file: one JSON string per line, readable by its owner only.
 struct History(PathBuf);
 
 impl History {
-    /// The last lines. A file that cannot be read, or that others can, is left alone.
+    /// Returns the newest entries. A file that cannot be read or that others can read is ignored.
     fn load(&self) -> Vec<String> {
+        // A file that others can read is not used: it may have been planted, or already copied.
         let Ok(bytes) = read_private(&self.0) else {
             return Vec::new();
         };
@@ -163,15 +170,17 @@ impl History {
             .lines()
             .filter_map(|line| serde_json::from_str(line).ok());
         let mut lines: Vec<String> = lines.collect();
-        lines.drain(..lines.len().saturating_sub(REMEMBERED));
+        lines.drain(..lines.len().saturating_sub(MAX_HISTORY));
+        // Rewritten only here, when no other line is being appended by this process.
         if bytes.len() > MAX_FILE {
             self.rewrite(&lines);
         }
         lines
     }
 
-    /// Remembers one more; that it cannot is no reason to stop a conversation.
+    /// Appends an entry. Errors are ignored: a full disk must not end a conversation.
     fn add(&self, line: &str) {
+        // A pasted document would push everything else out of the file.
         if line.len() > MAX_LINE {
             return;
         }
@@ -182,7 +191,9 @@ impl History {
     }
 
     fn rewrite(&self, lines: &[String]) {
+        // Written to a second file and renamed, so that a crash leaves either the old or the new history.
         let beside = beside(&self.0);
+        // Half, so that the file is not rewritten again after the next few lines.
         let half = &lines[lines.len() / 2..];
         let text: String = half
             .iter()
@@ -202,6 +213,7 @@ impl History {
 
 fn private() -> OpenOptions {
     let mut open = OpenOptions::new();
+    // A link planted in a shared directory must not redirect what the user types into another file.
     let no_link = i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or_default();
     open.create(true).mode(0o600).custom_flags(no_link);
     open
@@ -213,27 +225,28 @@ fn beside(file: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Whether there is a person who can be asked.
-pub fn somebody_is_there() -> bool {
+/// Returns whether there is an interactive user who can answer a prompt.
+pub fn is_interactive() -> bool {
+    // Prompts go to stderr: stdout may be redirected while the user is still there.
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
-/// A question to the person at the terminal; it is taken back when this is dropped.
+/// A prompt for one line; cancelled when dropped.
 pub struct Question {
     answer: tokio::task::JoinHandle<Option<String>>,
-    over: Arc<AtomicBool>,
+    cancelled: Arc<AtomicBool>,
 }
 
 impl Question {
-    /// Waits for a line, unedited.
+    /// Starts reading an unedited line.
     pub fn new() -> Self {
-        let over = Arc::new(AtomicBool::new(false));
-        let watched = over.clone();
-        let answer = tokio::task::spawn_blocking(move || line_unless(&watched));
-        Self { answer, over }
+        let cancelled = Arc::new(AtomicBool::new(false));
+        let watched = cancelled.clone();
+        let answer = tokio::task::spawn_blocking(move || read_line_unless(&watched));
+        Self { answer, cancelled }
     }
 
-    /// The line; `None` when nobody is there any more.
+    /// Returns the line, or `None` at the end of input.
     pub async fn answer(&mut self) -> Option<String> {
         (&mut self.answer).await.ok().flatten()
     }
@@ -241,20 +254,23 @@ impl Question {
 
 impl Drop for Question {
     fn drop(&mut self) {
-        self.over.store(true, Ordering::Relaxed);
+        self.cancelled.store(true, Ordering::Relaxed);
     }
 }
 
-/// A line of the terminal, unless it is `over` before one comes.
-fn line_unless(over: &AtomicBool) -> Option<String> {
+/// Reads a line from the terminal, unless `cancelled` is set first.
+fn read_line_unless(cancelled: &AtomicBool) -> Option<String> {
     let input = std::io::stdin();
     let wait = Timespec {
         tv_sec: 0,
-        tv_nsec: LOOK,
+        tv_nsec: CANCEL_POLL,
     };
-    while !over.load(Ordering::Relaxed) {
+    while !cancelled.load(Ordering::Relaxed) {
+        // Polled rather than read: a blocking read could not be cancelled, and would swallow the line
+        // that the user types at the next prompt.
         let mut looked = [PollFd::new(&input, PollFlags::IN)];
         match poll(&mut looked, Some(&wait)) {
+            // A timeout or a signal such as a resize of the window: look at `cancelled` again.
             Ok(0) | Err(rustix::io::Errno::INTR) => continue,
             Ok(_) => {
                 let mut line = String::new();
@@ -274,9 +290,9 @@ mod tests {
 
     #[test]
     fn a_backslash_asks_for_another_line() {
-        let lines = Lines::default();
-        assert!(lines.goes_on("one\\") && lines.goes_on("one\\\ntwo\\"));
-        assert!(!lines.goes_on("one\\\ntwo\\\nthree"));
+        let lines = Continuation::default();
+        assert!(lines.continues("one\\") && lines.continues("one\\\ntwo\\"));
+        assert!(!lines.continues("one\\\ntwo\\\nthree"));
         assert_eq!(
             lines.text("one\\\ntwo\\\nthree".to_owned()),
             "one\ntwo\nthree"
@@ -286,9 +302,9 @@ mod tests {
 
     #[test]
     fn a_pasted_text_stays_as_it_is() {
-        let lines = Lines::default();
+        let lines = Continuation::default();
         let pasted = "cc a.c \\\n  -o a";
-        assert!(!lines.goes_on(pasted));
+        assert!(!lines.continues(pasted));
         assert_eq!(lines.text(pasted.to_owned()), pasted);
     }
 

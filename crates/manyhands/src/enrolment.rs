@@ -1,4 +1,4 @@
-//! What a machine keeps of its enrolment: for each node, the gateway and the token.
+//! Stored enrolments: for each node, its gateway and token.
 
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
@@ -11,15 +11,15 @@ use serde_json::json;
 
 use crate::output::Failure;
 
-/// The folder in the home.
+/// Directory inside the home.
 const FOLDER: &str = "nodes";
 
-/// A gateway, and the token it knows this node by.
+/// A node's gateway and its token there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Enrolment {
-    /// The gateway.
+    /// URL of the gateway.
     pub url: String,
-    /// The token.
+    /// The node's token.
     pub token: Secret,
 }
 
@@ -29,36 +29,37 @@ struct Stored {
     token: String,
 }
 
-/// The enrolments kept in one home.
+/// The enrolments stored in one home.
 pub struct Enrolments {
     folder: PathBuf,
 }
 
 impl Enrolments {
-    /// Those of the home.
+    /// Returns the enrolments of `home`.
     pub fn of(home: &Path) -> Self {
         Self {
             folder: home.join(FOLDER),
         }
     }
 
-    /// Where one is kept.
+    /// Path of a node's enrolment.
     pub fn file(&self, id: &NodeId) -> PathBuf {
         self.folder.join(format!("{id}.json"))
     }
 
-    /// Where a node keeps what it has to remember, made where it is not there yet.
+    /// Returns the state directory of a node, creating it if needed.
     pub fn state(&self, id: &NodeId) -> Result<PathBuf, Failure> {
         let folder = self.folder.join(id.as_str());
         private_folder(&folder)?;
         Ok(folder)
     }
 
-    /// The nodes that are enrolled.
+    /// Returns the enrolled nodes, sorted.
     pub fn names(&self) -> Vec<NodeId> {
         let entries = std::fs::read_dir(&self.folder).into_iter().flatten();
         let name = |entry: std::fs::DirEntry| {
             let name = entry.file_name();
+            // State directories and files of other programs have no such name, and are skipped.
             name.to_str()?.strip_suffix(".json")?.parse().ok()
         };
         let mut names: Vec<NodeId> = entries.flatten().filter_map(name).collect();
@@ -66,7 +67,7 @@ impl Enrolments {
         names
     }
 
-    /// What is kept of one.
+    /// Reads a node's enrolment.
     pub fn read(&self, id: &NodeId) -> Result<Option<Enrolment>, Failure> {
         let file = self.file(id);
         let bytes = match read_private(&file) {
@@ -74,10 +75,10 @@ impl Enrolments {
             Err(PrivateFileError::NotFound(_)) => return Ok(None),
             Err(error) => return Err(error.into()),
         };
-        // The parser's own words could quote the token.
+        // The parser's message is dropped: it could quote the token.
         let stored: Stored = serde_json::from_slice(&bytes).map_err(|_| {
             Failure(format!(
-                "{} does not hold an enrolment\nhint: remove it and enrol again with a code from `manyhands nodes code {id}`",
+                "{} is not a valid enrolment\nhint: remove it and enrol again with a code from `manyhands nodes code {id}`",
                 file.display()
             ))
         })?;
@@ -87,23 +88,24 @@ impl Enrolments {
         }))
     }
 
-    /// Keeps one, in place of what was kept before.
+    /// Stores an enrolment, replacing an existing one.
     pub fn write(&self, id: &NodeId, enrolment: &Enrolment) -> Result<(), Failure> {
         private_folder(&self.folder)?;
         let text = json!({ "url": enrolment.url, "token": enrolment.token.expose() });
         let (file, new) = (self.file(id), self.folder.join(format!("{id}.new")));
-        // What a crash left behind is nobody's.
+        // A leftover of a crash would make `create_private` fail.
         let _ = std::fs::remove_file(&new);
         create_private(&new, format!("{text}\n").as_bytes())?;
+        // Renamed into place: a crash must not leave half a token, which could not be had again.
         std::fs::rename(&new, &file)
-            .map_err(|e| Failure(format!("{} cannot be written: {e}", file.display())))
+            .map_err(|e| Failure(format!("cannot write {}: {e}", file.display())))
     }
 }
 
-/// Makes a folder, and what leads to it, that only its owner may enter.
+/// Creates a directory and its parents, accessible only to the owner.
 fn private_folder(folder: &Path) -> Result<(), Failure> {
     let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-    made.map_err(|e| Failure(format!("{} cannot be made: {e}", folder.display())))
+    made.map_err(|e| Failure(format!("cannot create {}: {e}", folder.display())))
 }
 
 #[cfg(test)]

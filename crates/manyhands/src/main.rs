@@ -1,16 +1,16 @@
-//! The command line: a thin shell over the gateway.
+//! The command line: a thin client of the gateway.
 
 mod args;
 mod commands;
+mod context;
 mod editor;
 mod enrolment;
-mod ground;
-mod lending;
 mod output;
 mod own_gateway;
 mod own_node;
 mod progress;
 mod remote;
+mod sharing;
 mod socket;
 
 use std::pin::Pin;
@@ -21,6 +21,7 @@ use args::{Args, Command};
 
 fn main() -> ExitCode {
     let args = Args::read();
+    // Before anything else: the keeper and the script worker must not read settings or start a runtime.
     if let Command::Keeper = args.command {
         manyhands_guard::keep_watch(std::io::stdin());
         return ExitCode::SUCCESS;
@@ -28,11 +29,11 @@ fn main() -> ExitCode {
     if let Command::ScriptWorker = args.command {
         commands::script_worker::run();
     }
-    let ground = match ground::Ground::new(&args) {
-        Ok(ground) => ground,
+    let ctx = match context::CliContext::new(&args) {
+        Ok(ctx) => ctx,
         Err(error) => return output::fail(&error),
     };
-    // A daemon wants every core; one question to a daemon wants none.
+    // The long-running commands use all cores; a single request needs no worker threads.
     let runtime = match args.command {
         Command::Up(_) | Command::Node(args::Node { service: None, .. }) => {
             tokio::runtime::Builder::new_multi_thread()
@@ -43,15 +44,16 @@ fn main() -> ExitCode {
             .enable_all()
             .build(),
     };
+    // Creating it fails where file descriptors are used up; that needs a message, not a panic.
     let runtime = match runtime {
         Ok(runtime) => runtime,
         Err(error) => return output::fail(&error.into()),
     };
-    // Behind a pointer, so that the whole of it is compiled once and not for each kind of runtime.
+    // Boxed, so that the large future is compiled once rather than for each kind of runtime.
     let work: Pin<Box<dyn Future<Output = output::Done>>> =
-        Box::pin(commands::run(args.command, &ground));
+        Box::pin(commands::run(args.command, &ctx));
     let done = runtime.block_on(work);
-    // Work on blocking threads is bounded, but not so short that whoever stops the program should wait.
+    // Blocking tasks are bounded, but a user who stops the program should not wait for the slowest.
     runtime.shutdown_timeout(Duration::from_secs(2));
     match done {
         Ok(code) => code,

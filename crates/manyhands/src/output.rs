@@ -1,4 +1,4 @@
-//! What is printed, and how a failure ends.
+//! Output: results on stdout, notes and prompts on stderr, and how a failure is reported.
 #![allow(clippy::print_stdout, clippy::print_stderr)] // the one place that prints
 
 use std::borrow::Cow;
@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use comfy_table::{ContentArrangement, Table, presets};
 use serde::Serialize;
 
-/// Why a command failed, in words for a person.
+/// Why a command failed, as a message for the user.
 #[derive(Debug)]
 pub struct Failure(pub String);
 
@@ -18,51 +18,52 @@ impl<E: std::error::Error> From<E> for Failure {
     }
 }
 
-/// The result of a command.
+/// Result of a command.
 pub type Done = Result<ExitCode, Failure>;
 
-/// Prints a line for a person.
-pub fn say(text: impl AsRef<str>) {
-    // A reader that has seen enough (`| head`) is no failure.
-    let _ = writeln!(std::io::stdout(), "{}", harmless(text.as_ref()));
+/// Prints a line of the result.
+pub fn print_line(text: impl AsRef<str>) {
+    // A closed pipe (`| head`) is not a failure.
+    let _ = writeln!(std::io::stdout(), "{}", sanitize(text.as_ref()));
 }
 
-/// Prints text as it is.
-pub fn text(text: &str) {
+/// Prints text unchanged.
+pub fn print_text(text: &str) {
     let _ = write!(std::io::stdout(), "{text}");
 }
 
-/// Prints a line beside the result.
-pub fn remark(text: impl AsRef<str>) {
-    let _ = writeln!(std::io::stderr(), "{}", harmless(text.as_ref()));
+/// Prints a note on stderr.
+pub fn print_note(text: impl AsRef<str>) {
+    let _ = writeln!(std::io::stderr(), "{}", sanitize(text.as_ref()));
 }
 
-/// How wide the terminal is that standard error goes to, when it is one.
+/// Returns the width of the terminal on stderr, if it is one.
 pub fn terminal_width() -> Option<usize> {
     let error = std::io::stderr();
     if !error.is_terminal() {
         return None;
     }
     let size = rustix::termios::tcgetwinsize(&error).map(|size| usize::from(size.ws_col));
+    // Some terminals, such as those of test harnesses, report a width of 0.
     Some(size.ok().filter(|columns| *columns > 0).unwrap_or(80))
 }
 
-/// Draws over the last line of the terminal; nothing drawn leaves it empty.
+/// Redraws the last line of the terminal; an empty line clears it.
 pub fn redraw(line: &str) {
     let mut error = std::io::stderr();
-    let _ = write!(error, "\r{}\u{1b}[K", harmless(line));
+    let _ = write!(error, "\r{}\u{1b}[K", sanitize(line));
     let _ = error.flush();
 }
 
-/// Prints more of a text that comes in pieces.
-pub fn piece(text: &str) {
+/// Prints a chunk of a streamed text.
+pub fn print_chunk(text: &str) {
     let mut out = std::io::stdout();
-    let _ = write!(out, "{}", harmless(text));
+    let _ = write!(out, "{}", sanitize(text));
     let _ = out.flush();
 }
 
-/// Prints a line beside the result that does not ask for attention.
-pub fn aside(text: &str) {
+/// Prints a dimmed note on stderr.
+pub fn print_dimmed(text: &str) {
     let mut error = std::io::stderr();
     let text = one_line(text);
     let _ = match error.is_terminal() {
@@ -71,30 +72,30 @@ pub fn aside(text: &str) {
     };
 }
 
-/// Asks something beside the result, on a line that is left open for the answer.
-pub fn ask(text: &str) {
+/// Prints a prompt on stderr and leaves the line open for the answer.
+pub fn print_prompt(text: &str) {
     let mut error = std::io::stderr();
-    let _ = write!(error, "{}", harmless(text));
+    let _ = write!(error, "{}", sanitize(text));
     let _ = error.flush();
 }
 
-/// What others wrote cannot steer the terminal. Colours are left out; every other control
-/// character, those that change the direction of writing and those that hide letters are shown as
-/// what they are. Newlines and tabs stay.
-pub fn harmless(text: &str) -> Cow<'_, str> {
-    if !text.contains(steers) {
+/// Makes untrusted text safe for the terminal: removes colours, and escapes all other control characters,
+/// bidirectional overrides and invisible characters. Newlines and tabs are kept.
+pub fn sanitize(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_unsafe) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
+        // Line breaks of Windows are common in tool output and harmless.
         if let Some(after) = rest.strip_prefix("\r\n") {
             shown.push('\n');
             rest = after;
         } else if let Some(after) = without_colour(rest) {
             rest = after;
         } else {
-            match steers(c) {
+            match is_unsafe(c) {
                 true => shown.extend(c.escape_unicode()),
                 false => shown.push(c),
             }
@@ -104,40 +105,41 @@ pub fn harmless(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Text on one line, harmless.
+/// Sanitizes text and joins it into one line.
 pub fn one_line(text: &str) -> String {
-    harmless(text).replace('\n', "\\n").replace('\t', " ")
+    sanitize(text).replace('\n', "\\n").replace('\t', " ")
 }
 
-fn steers(c: char) -> bool {
+fn is_unsafe(c: char) -> bool {
     (c.is_control() && c != '\n' && c != '\t')
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
         || matches!(c, '\u{e0000}'..='\u{e007f}')
 }
 
-/// What follows a whole sequence that only sets how letters look.
+/// Skips a complete colour sequence; `None` if there is none.
 fn without_colour(text: &str) -> Option<&str> {
     let inside = text.strip_prefix("\u{1b}[")?;
     let end = inside.find(|c: char| !c.is_ascii_digit() && c != ';' && c != ':')?;
     inside[end..].strip_prefix('m')
 }
 
-/// Prints JSON: on one line for programs, indented for a person at a terminal.
+/// Prints JSON: compact for programs, indented on a terminal.
 pub fn json(value: &impl Serialize) {
+    // One line per value, so that scripts can process a stream of results with `while read`.
     let text = if std::io::stdout().is_terminal() {
         serde_json::to_string_pretty(value)
     } else {
         serde_json::to_string(value)
     };
-    say(escaped(&text.unwrap_or_default()));
+    print_line(escaped(&text.unwrap_or_default()));
 }
 
-/// JSON that says the same in characters that do not steer a terminal.
+/// Escapes unsafe characters inside JSON strings, without changing the value.
 fn escaped(json: &str) -> String {
     let mut shown = String::with_capacity(json.len());
     for c in json.chars() {
-        match steers(c) {
-            // Only texts can hold such characters.
+        match is_unsafe(c) {
+            // Such characters can only occur inside strings, where this escape is valid.
             true => {
                 for unit in c.encode_utf16(&mut [0; 2]) {
                     shown.push_str(&format!("\\u{unit:04x}"));
@@ -149,17 +151,17 @@ fn escaped(json: &str) -> String {
     shown
 }
 
-/// Writes bytes as they are.
+/// Writes raw bytes to stdout.
 pub fn bytes(bytes: &[u8]) -> std::io::Result<()> {
     let mut out = std::io::stdout();
     match out.write_all(bytes).and_then(|()| out.flush()) {
-        // A reader that has seen enough is no failure.
+        // A closed pipe is not a failure.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         done => done,
     }
 }
 
-/// A table without frills.
+/// Prints a plain table.
 pub fn table(header: &[&str], rows: Vec<Vec<String>>) {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
@@ -167,14 +169,15 @@ pub fn table(header: &[&str], rows: Vec<Vec<String>>) {
     table.set_header(header.iter().map(|title| title.to_uppercase()));
     table.add_rows(rows.into_iter().map(|row| {
         let cells = row.into_iter();
+        // Cells contain untrusted text, and a line break in one would tear the table apart.
         cells.map(|cell| one_line(&cell)).collect::<Vec<_>>()
     }));
-    say(table.trim_fmt());
+    print_line(table.trim_fmt());
 }
 
-/// Prints the failure and ends with 1.
+/// Prints an error and returns exit code 1.
 pub fn fail(failure: &Failure) -> ExitCode {
-    remark(format!("error: {}", failure.0));
+    print_note(format!("error: {}", failure.0));
     ExitCode::FAILURE
 }
 
@@ -184,9 +187,9 @@ mod tests {
 
     #[test]
     fn what_others_wrote_cannot_steer_the_terminal() {
-        assert_eq!(harmless("a\tb\nc ü"), "a\tb\nc ü");
-        assert_eq!(harmless("\u{1b}[2J"), "\\u{1b}[2J");
-        assert_eq!(harmless("x\u{202e}y"), "x\\u{202e}y");
+        assert_eq!(sanitize("a\tb\nc ü"), "a\tb\nc ü");
+        assert_eq!(sanitize("\u{1b}[2J"), "\\u{1b}[2J");
+        assert_eq!(sanitize("x\u{202e}y"), "x\\u{202e}y");
         for (hostile, shown) in [
             ("\u{1b}]52;c;cm0gLXJm\u{7}", "\\u{1b}]52;c;cm0gLXJm\\u{7}"),
             ("\u{1b}]0;title\u{1b}\\", "\\u{1b}]0;title\\u{1b}\\"),
@@ -201,7 +204,7 @@ mod tests {
             ("a\u{e0041}b", "a\\u{e0041}b"),
             ("a\r\nb", "a\nb"),
         ] {
-            assert_eq!(harmless(hostile), shown);
+            assert_eq!(sanitize(hostile), shown);
         }
     }
 
@@ -209,7 +212,7 @@ mod tests {
     fn no_text_at_all_gets_a_control_character_through() {
         for c in ('\0'..=char::MAX).filter(|c| c.is_control()) {
             for text in [format!("a{c}b"), format!("\u{1b}{c}["), format!("{c}[31m")] {
-                let shown = harmless(&text);
+                let shown = sanitize(&text);
                 let left = shown.chars().filter(|c| c.is_control()).count();
                 let may_stay = matches!(c, '\n' | '\t');
                 assert!(
@@ -224,7 +227,7 @@ mod tests {
     fn json_stays_the_same_json() {
         let hostile = serde_json::json!({ "a\u{202e}": "\u{1b}[2J\u{9b}\u{7f}\u{e0041}\r\n" });
         let text = escaped(&hostile.to_string());
-        assert_eq!(harmless(&text), text);
+        assert_eq!(sanitize(&text), text);
         assert_eq!(
             text,
             r#"{"a\u202e":"\u001b[2J\u009b\u007f\udb40\udc41\r\n"}"#

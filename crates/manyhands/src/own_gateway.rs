@@ -1,10 +1,10 @@
-//! Which addresses are those of the gateway that runs on a home. Only to these is the home's token sent.
+//! Recognises the URLs of the gateway that runs on a home: the owner's token is sent only to these.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use url::{Host, Url};
 
-/// A gateway's address as it is asked over HTTP, without a path.
+/// Normalises a gateway URL to its HTTP origin.
 pub fn origin(url: &str) -> Option<Url> {
     let url = url.trim();
     let url = match url.split_once("://") {
@@ -12,6 +12,7 @@ pub fn origin(url: &str) -> Option<Url> {
         Some(("wss", rest)) => Url::parse(&format!("https://{rest}")),
         _ => Url::parse(url),
     };
+    // Paths and queries do not matter for who receives the token; scheme, host and port do.
     let origin = url.ok()?.origin();
     match origin.is_tuple() {
         true => Url::parse(&origin.ascii_serialization()).ok(),
@@ -20,7 +21,7 @@ pub fn origin(url: &str) -> Option<Url> {
     .filter(|url| matches!(url.scheme(), "http" | "https"))
 }
 
-/// Where a gateway that listens at `listens` is reached from its own machine.
+/// URL at which a gateway listening on `listens` is reached from its own machine.
 pub fn reached(listens: &str) -> String {
     let Some(mut url) = origin(listens) else {
         return listens.to_owned();
@@ -36,30 +37,31 @@ pub fn reached(listens: &str) -> String {
     text(&url)
 }
 
-/// Where to reach the gateway that `named` means, if that is the one that listens at `listens`.
+/// Returns the URL for `named`, if it refers to the gateway listening on `listens`.
 ///
-/// Over plain HTTP this is where it listens, however it was named: `localhost` may lead to `[::1]`,
-/// where another program can listen on the same port, and nothing but the address tells them apart.
-/// Over TLS the certificate does, and its name has to be the one that was given.
+/// Over plain HTTP this is the listen address itself: `localhost` may resolve to `[::1]`, where another
+/// program can listen on the same port, and nothing but the address distinguishes them. Over TLS the
+/// certificate does, and it has to match the given name.
 pub fn meant(named: &str, listens: &str) -> Option<String> {
     let (named, listens) = (origin(named)?, origin(listens)?);
-    let same_door = named.scheme() == listens.scheme()
+    let same_port = named.scheme() == listens.scheme()
         && named.port_or_known_default() == listens.port_or_known_default();
-    if !same_door || !(named.host() == listens.host() || (is_here(&named) && is_here(&listens))) {
+    if !same_port || !(named.host() == listens.host() || (is_here(&named) && is_here(&listens))) {
         return None;
     }
     Some(match named.scheme() {
+        // The certificate has to match the name the user typed.
         "https" => text(&named),
         _ => reached(listens.as_str()),
     })
 }
 
-/// Whether two addresses are the same origin.
+/// Returns whether two URLs have the same origin.
 pub fn is_same(one: &str, other: &str) -> bool {
     origin(one).is_some_and(|one| Some(one) == origin(other))
 }
 
-/// Whether a host is one of the usual names of this machine.
+/// Returns whether the host is this machine.
 fn is_here(url: &Url) -> bool {
     let address = match url.host() {
         Some(Host::Ipv4(address)) => IpAddr::V4(address),

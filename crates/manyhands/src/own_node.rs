@@ -1,4 +1,4 @@
-//! The gateway's own machine as its first node, in the gateway's own process.
+//! The gateway's own machine as its first node, in the gateway's process.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -16,121 +16,127 @@ use rustls::pki_types::pem::PemObject;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::context::CliContext;
 use crate::enrolment::Enrolments;
-use crate::ground::Ground;
-use crate::lending::{self, Asked, Lending, Words, holds};
 use crate::output::Failure;
+use crate::sharing::{self, OptionNames, Sharing, SharingRequest, holds};
 
-/// What the settings are called.
-const WORDS: Words = Words {
+/// Names of the settings.
+const OPTIONS: OptionNames = OptionNames {
     workspace: "node.workspace",
     jail: "node.jail",
     sandbox_off: "node.sandbox = \"off\"",
 };
 
-/// Variables that commands in the sandbox see; others may hold what is the gateway's alone.
-const SEEN: [&str; 9] = [
+/// Environment variables passed to sandboxed commands; others may contain the gateway's secrets.
+const PASSED_ENV: [&str; 9] = [
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TERM", "TMPDIR",
 ];
 
-/// How long the node may take to say goodbye.
-const GONE_WITHIN: Duration = Duration::from_secs(3);
+/// How long the node may take to disconnect.
+const DISCONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// How the gateway's own machine is to be lent.
+/// How the gateway's own machine is shared.
 #[derive(Debug)]
 pub struct OwnNode {
-    /// Its name.
+    /// Name of the node.
     pub id: NodeId,
-    /// How much of it.
-    pub lending: Lending,
+    /// How much of the machine.
+    pub sharing: Sharing,
 }
 
 impl OwnNode {
-    /// What the settings say. In the sandbox, folders that hold the gateway's own files are refused.
-    pub fn of(settings: &Settings, ground: &Ground) -> Result<Self, Failure> {
+    /// Reads the settings. In a sandbox, directories that contain the gateway's own files are refused.
+    pub fn of(settings: &Settings, ctx: &CliContext) -> Result<Self, Failure> {
         let node = &settings.node;
         let id = match &node.id {
             Some(id) => id.parse().map_err(|e| Failure(format!("node.id: {e}")))?,
-            None => NodeId::nearest(&ground.machine()),
+            // Hostnames may contain characters that a node id cannot.
+            None => NodeId::nearest(&ctx.machine()),
         };
         let root = settings.workspace_root.clone();
-        let root = root.unwrap_or_else(|| ground.home.join("host").join("workspace"));
-        let named = |path: &Option<PathBuf>| path.as_deref().map(|p| ground.file(p)).transpose();
-        let asked = Asked {
+        // The default of `workspace_root`, which the gateway creates before the node starts.
+        let root = root.unwrap_or_else(|| ctx.home.join("host").join("workspace"));
+        let named = |path: &Option<PathBuf>| path.as_deref().map(|p| ctx.file(p)).transpose();
+        let asked = SharingRequest {
             workspace: named(&node.workspace)?,
             jail: named(&node.jail)?,
             sandbox: Some(mode(node.sandbox)),
         };
-        let mut lending = Lending::new(asked, &ground.file(&root)?, WORDS)?;
+        let mut sharing = Sharing::new(asked, &ctx.file(&root)?, OPTIONS)?;
         if node.sandbox != NodeSandbox::Off {
-            keep_apart(&lending, &ground.home, &ground.program()?)?;
-            let jail = &mut lending.confinement.jail;
-            jail.get_or_insert_with(|| lending.workspace.clone());
+            keep_apart(&sharing, &ctx.home, &ctx.program()?)?;
+            let jail = &mut sharing.confinement.jail;
+            jail.get_or_insert_with(|| sharing.workspace.clone());
         }
-        Ok(Self { id, lending })
+        Ok(Self { id, sharing })
     }
 
-    /// What the owner should know about it.
+    /// Returns a warning for the owner, if any.
     pub fn warning(&self) -> Option<String> {
-        (self.lending.confinement.sandbox == SandboxMode::Off).then(|| {
+        (self.sharing.confinement.sandbox == SandboxMode::Off).then(|| {
             format!(
-                "warning: with {} the tools of the node {} can read the gateway's own files, its keys among them",
-                WORDS.sandbox_off, self.id
+                "warning: with {} the tools of the node {} can read the gateway's own files, including its keys",
+                OPTIONS.sandbox_off, self.id
             )
         })
     }
 
-    /// Connects it to the gateway that has just come up.
+    /// Connects the node to the gateway that has just started.
     pub fn start(
         &self,
         ready: &Ready,
         tls: Option<&Tls>,
-        ground: &Ground,
-    ) -> Result<Lent, Failure> {
-        let supervisor = lending::supervisor(ground)?;
-        let environment = self.environment(ground);
-        let toolbox = self.lending.toolbox(environment, &supervisor, ground)?;
+        ctx: &CliContext,
+    ) -> Result<RunningNode, Failure> {
+        let supervisor = sharing::supervisor(ctx)?;
+        let environment = self.environment(ctx);
+        let toolbox = self.sharing.toolbox(environment, &supervisor, ctx)?;
         let token = ready.gateway.own_node_token(&self.id);
         let mut options = NodeOptions::new(own_address(ready), token, self.id.clone());
+        // Pinned: the node dials by IP address, which the certificate does not name.
         options.pinned_certificate = tls.map(certificate).transpose()?;
-        options.state_dir = Some(Enrolments::of(&ground.home).state(&self.id)?);
+        options.state_dir = Some(Enrolments::of(&ctx.home).state(&self.id)?);
         let stop = CancellationToken::new();
-        let (log, stopped) = (NodeLog::new(ground.clock.clone()), stop.clone());
+        let (log, stopped) = (NodeLog::new(ctx.clock.clone()), stop.clone());
+        // In the gateway's own process: no second program to install, update and supervise.
         let task = tokio::spawn(async move {
             let ended = manyhands_node::run(options, toolbox, log, stopped).await;
             if let Err(error) = ended {
-                tracing::error!(%error, "this machine is not lent any more");
+                tracing::error!(event = "own_node_stopped", %error, "this machine is no longer shared as a node");
             }
         });
-        Ok(Lent {
+        Ok(RunningNode {
             task,
             stop,
             supervisor,
         })
     }
 
-    fn environment(&self, ground: &Ground) -> BTreeMap<String, String> {
-        let mut environment = ground.environment();
-        if self.lending.confinement.sandbox != SandboxMode::Off {
-            environment.retain(|name, _| SEEN.contains(&name.as_str()) || name.starts_with("LC_"));
+    fn environment(&self, ctx: &CliContext) -> BTreeMap<String, String> {
+        let mut environment = ctx.environment();
+        if self.sharing.confinement.sandbox != SandboxMode::Off {
+            environment
+                .retain(|name, _| PASSED_ENV.contains(&name.as_str()) || name.starts_with("LC_"));
         }
         environment
     }
 }
 
-/// A machine that is lent.
-pub struct Lent {
+/// A running node of the gateway's own machine.
+pub struct RunningNode {
     task: JoinHandle<()>,
     stop: CancellationToken,
     supervisor: Supervisor,
 }
 
-impl Lent {
-    /// Takes it back; its programs end.
+impl RunningNode {
+    /// Stops the node and its child processes.
     pub async fn stop(self) {
         self.stop.cancel();
-        let _ = tokio::time::timeout(GONE_WITHIN, self.task).await;
-        lending::all_ended(&self.supervisor).await;
+        // The node says goodbye first, so that the gateway does not report a lost connection.
+        let _ = tokio::time::timeout(DISCONNECT_TIMEOUT, self.task).await;
+        sharing::all_ended(&self.supervisor).await;
     }
 }
 
@@ -142,13 +148,15 @@ fn mode(sandbox: NodeSandbox) -> SandboxMode {
     }
 }
 
-/// Refuses folders that hold the gateway's files or its program, or lie among them.
-fn keep_apart(lending: &Lending, home: &Path, program: &Path) -> Result<(), StartError> {
+/// Refuses directories that contain the gateway's files or its executable, or lie among them.
+fn keep_apart(sharing: &Sharing, home: &Path, program: &Path) -> Result<(), StartError> {
+    // Whoever can write next to the executable can replace it.
     let program = program.parent().unwrap_or(program);
-    let jail = lending.confinement.jail.iter();
-    let reach = jail.map(|jail| (WORDS.jail, jail));
-    for (key, folder) in reach.chain([(WORDS.workspace, &lending.workspace)]) {
+    let jail = sharing.confinement.jail.iter();
+    let reach = jail.map(|jail| (OPTIONS.jail, jail));
+    for (key, folder) in reach.chain([(OPTIONS.workspace, &sharing.workspace)]) {
         let around = holds(folder, home) || holds(folder, program);
+        // `home/host` holds the workspaces and is meant to be shared; nothing else in the home is.
         let inside = holds(home, folder) && !holds(&home.join("host"), folder);
         if around || inside {
             return Err(StartError::Folder {
@@ -161,9 +169,10 @@ fn keep_apart(lending: &Lending, home: &Path, program: &Path) -> Result<(), Star
     Ok(())
 }
 
-/// The gateway's address as it is reached from its own machine.
+/// The gateway's URL as reached from its own machine.
 fn own_address(ready: &Ready) -> String {
     let mut address = ready.address;
+    // Listening on all interfaces includes loopback, which needs no route and no firewall rule.
     if address.ip().is_unspecified() {
         address.set_ip(match address.ip() {
             IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
@@ -177,7 +186,7 @@ fn own_address(ready: &Ready) -> String {
     format!("{scheme}://{address}")
 }
 
-/// The certificate that the gateway shows.
+/// Reads the gateway's own certificate.
 fn certificate(tls: &Tls) -> Result<Vec<u8>, Failure> {
     let first = CertificateDer::from_pem_file(&tls.cert);
     let first = first.map_err(|e| Failure(format!("tls.cert {}: {e}", tls.cert.display())))?;
@@ -214,8 +223,8 @@ mod tests {
         fn own(&self) -> Result<OwnNode, String> {
             let home = self.path("home");
             let words = ["manyhands", "--home", home.to_str().unwrap(), "doctor"];
-            let ground = Ground::new(&Args::try_parse_from(words).unwrap()).unwrap();
-            OwnNode::of(&self.settings, &ground).map_err(|failure| failure.0)
+            let ctx = CliContext::new(&Args::try_parse_from(words).unwrap()).unwrap();
+            OwnNode::of(&self.settings, &ctx).map_err(|failure| failure.0)
         }
     }
 
@@ -224,9 +233,9 @@ mod tests {
         let desk = Desk::new();
         let own = desk.own().unwrap();
         let workspace = desk.path("home/host/workspace");
-        assert_eq!(own.lending.workspace, workspace);
-        assert_eq!(own.lending.confinement.jail, Some(workspace));
-        assert_eq!(own.lending.confinement.sandbox, SandboxMode::Workspace);
+        assert_eq!(own.sharing.workspace, workspace);
+        assert_eq!(own.sharing.confinement.jail, Some(workspace));
+        assert_eq!(own.sharing.confinement.sandbox, SandboxMode::Workspace);
         assert_eq!(own.warning(), None);
     }
 
@@ -258,7 +267,7 @@ mod tests {
         desk.settings.node.sandbox = NodeSandbox::Off;
         desk.settings.node.workspace = Some(desk.path("home"));
         let own = desk.own().unwrap();
-        assert_eq!(own.lending.confinement.jail, None);
+        assert_eq!(own.sharing.confinement.jail, None);
         let warning = own.warning().unwrap();
         assert!(
             warning.contains("can read the gateway's own files"),

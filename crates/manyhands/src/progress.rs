@@ -1,4 +1,4 @@
-//! One line that shows how far a copy is.
+//! A one-line progress bar.
 
 use std::time::Duration;
 
@@ -6,12 +6,12 @@ use tokio::time::Instant;
 
 use crate::output;
 
-/// How often the line is drawn at most.
+/// Minimum time between redraws.
 const EVERY: Duration = Duration::from_millis(100);
-/// The widest bar.
+/// Maximum width of the bar.
 const BAR: usize = 30;
 
-/// One line that shows how far a copy is, redrawn in its place; cleared when dropped.
+/// A progress bar redrawn in place; cleared when dropped.
 pub struct Progress {
     width: Option<usize>,
     began: Option<(Instant, u64)>,
@@ -19,7 +19,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// A line on the terminal.
+    /// Draws on the terminal, if there is one.
     pub fn new() -> Self {
         Self {
             width: output::terminal_width(),
@@ -28,7 +28,7 @@ impl Progress {
         }
     }
 
-    /// No line at all.
+    /// Draws nothing.
     pub fn quiet() -> Self {
         Self {
             width: None,
@@ -37,12 +37,13 @@ impl Progress {
         }
     }
 
-    /// So much is done.
-    pub fn told(&mut self, done: u64, total: Option<u64>) {
+    /// Updates the progress.
+    pub fn update(&mut self, done: u64, total: Option<u64>) {
         let Some(width) = self.width else { return };
         let now = Instant::now();
-        // What was there before, of a copy taken up again, says nothing about the speed.
+        // Bytes copied before a resume say nothing about the current speed.
         let (since, before) = *self.began.get_or_insert((now, done));
+        // Redrawing for every chunk would take longer than copying it.
         if self.drawn.is_some_and(|drawn| now - drawn < EVERY) {
             return;
         }
@@ -60,13 +61,14 @@ impl Drop for Progress {
     }
 }
 
-/// Bytes in a second, once there is something to go by.
+/// Bytes per second, once there is enough data.
 fn rate(done: u64, took: Duration) -> Option<f64> {
     let seconds = took.as_secs_f64();
+    // The first buffers arrive at once and would show an absurd speed.
     (seconds >= 0.2 && done > 0).then(|| done as f64 / seconds)
 }
 
-/// The line in at most `width` columns; what does not fit is left out from its end.
+/// Formats the line in at most `width` columns; parts that do not fit are dropped from the end.
 fn line(done: u64, total: Option<u64>, rate: Option<f64>, width: usize) -> String {
     let mut parts = Vec::new();
     match total {
@@ -83,7 +85,7 @@ fn line(done: u64, total: Option<u64>, rate: Option<f64>, width: usize) -> Strin
             parts.push(format!("{} left", clock(left as u64)));
         }
     }
-    // The last column stays free: some terminals wrap there.
+    // The last column stays empty: some terminals wrap there.
     let room = width.saturating_sub(1);
     while parts.len() > 1 && parts.join("  ").len() > room {
         parts.pop();
@@ -91,6 +93,7 @@ fn line(done: u64, total: Option<u64>, rate: Option<f64>, width: usize) -> Strin
     let text = parts.join("  ");
     let free = room.saturating_sub(text.len() + 4).min(BAR);
     match total {
+        // A bar of less than five columns says nothing that the percentage does not.
         Some(total) if free >= 5 => format!("[{}]  {text}", bar(done, total, free)),
         _ => text.chars().take(room).collect(),
     }
@@ -108,7 +111,7 @@ fn bar(done: u64, total: u64, width: usize) -> String {
     format!("{}{}", "#".repeat(full), " ".repeat(width - full))
 }
 
-/// Hours, minutes and seconds.
+/// Formats seconds as h:mm:ss.
 fn clock(seconds: u64) -> String {
     let (minutes, seconds) = (seconds / 60, seconds % 60);
     match (minutes / 60, minutes % 60) {
@@ -117,7 +120,7 @@ fn clock(seconds: u64) -> String {
     }
 }
 
-/// A size for a person: `512 B`, `1.5 KiB`, `20 MiB`.
+/// Formats a size: `512 B`, `1.5 KiB`, `20 MiB`.
 pub fn bytes(count: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if count < 1024 {
@@ -125,7 +128,7 @@ pub fn bytes(count: u64) -> String {
     }
     let mut size = count as f64 / 1024.0;
     let mut unit = 0;
-    // What would be rounded to 1024 is 1.0 of the next.
+    // A size that would round to 1024 is shown as 1.0 of the next unit.
     while size >= 1023.5 && unit + 1 < UNITS.len() {
         size /= 1024.0;
         unit += 1;

@@ -1,4 +1,4 @@
-//! A gateway, asked over HTTP.
+//! HTTP client of a gateway.
 
 use std::time::Duration;
 
@@ -10,13 +10,13 @@ use serde_json::Value;
 
 use crate::output::Failure;
 
-/// How often a throttled request is tried again.
+/// Attempts of a throttled request.
 const TRIES: u32 = 3;
 
-/// Longer than any approval is waited for and any call runs.
-const PATIENCE: Duration = Duration::from_secs(4_500);
+/// Longer than the longest approval wait plus the longest call.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(4_500);
 
-/// A gateway and the token to show it.
+/// A gateway and the token for it.
 pub struct Remote {
     client: GatewayClient,
     token: Option<Secret>,
@@ -24,17 +24,18 @@ pub struct Remote {
 }
 
 impl Remote {
-    /// A gateway at `url`, and the token to show it.
+    /// A gateway at `url`, with a token.
     pub fn new(url: &str, token: Secret) -> Result<Self, Failure> {
         Self::open(url, Some(token))
     }
 
-    /// A gateway at `url` that is shown no token.
-    pub fn stranger(url: &str) -> Result<Self, Failure> {
+    /// A gateway at `url`, without a token.
+    pub fn anonymous(url: &str) -> Result<Self, Failure> {
         Self::open(url, None)
     }
 
     fn open(url: &str, token: Option<Secret>) -> Result<Self, Failure> {
+        // A client for this origin only: a redirect cannot lead the token elsewhere.
         let client = Egress::gateway(url).map_err(|e| Failure(format!("{url}: {e}")))?;
         Ok(Self {
             client,
@@ -43,51 +44,52 @@ impl Remote {
         })
     }
 
-    /// Where it is.
+    /// Its URL.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// The token that it is shown.
+    /// The token, if any.
     pub fn token(&self) -> Option<&Secret> {
         self.token.as_ref()
     }
 
-    /// Asks and gives back the envelope, whatever it says.
+    /// POSTs and returns the envelope, also of a failure.
     pub async fn post(&self, path: &str, body: &Value) -> Envelope {
         self.envelope(Method::POST, path, Some(body)).await
     }
 
-    /// Gets and gives back the envelope, whatever it says.
-    pub async fn look(&self, path: &str) -> Envelope {
+    /// GETs and returns the envelope, also of a failure.
+    pub async fn get_envelope(&self, path: &str) -> Envelope {
         self.envelope(Method::GET, path, None).await
     }
 
-    /// Asks, and takes anything but a result for a failure.
+    /// POSTs; a failure becomes an error.
     pub async fn expect_post(&self, path: &str, body: &Value) -> Result<Value, Failure> {
         result(self.envelope(Method::POST, path, Some(body)).await)
     }
 
-    /// Puts, and takes anything but a result for a failure.
+    /// PUTs; a failure becomes an error.
     pub async fn put(&self, path: &str, body: &Value) -> Result<Value, Failure> {
         result(self.envelope(Method::PUT, path, Some(body)).await)
     }
 
-    /// Gets, and takes anything but a result for a failure.
+    /// GETs; a failure becomes an error.
     pub async fn get(&self, path: &str) -> Result<Value, Failure> {
         result(self.envelope(Method::GET, path, None).await)
     }
 
-    /// Deletes, and takes anything but a result for a failure.
+    /// DELETEs; a failure becomes an error.
     pub async fn delete(&self, path: &str) -> Result<Value, Failure> {
         result(self.envelope(Method::DELETE, path, None).await)
     }
 
-    /// The body at a path, as it comes.
+    /// Streams the body of a response.
     pub async fn download(&self, path: &str) -> Result<Body, Failure> {
         let headers = self.headers().map_err(|e| Failure(e.text()))?;
         let limits = FetchLimits {
-            total_timeout: Some(PATIENCE),
+            total_timeout: Some(REQUEST_TIMEOUT),
+            // Streamed to a file, so its size does not matter.
             max_bytes: Some(u64::MAX),
             ..FetchLimits::default()
         };
@@ -100,10 +102,10 @@ impl Remote {
         let failed = result(serde_json::from_slice(&said)?).map(drop);
         Err(failed
             .err()
-            .unwrap_or_else(|| Failure("the gateway gave no file".to_owned())))
+            .unwrap_or_else(|| Failure("the gateway returned no file".to_owned())))
     }
 
-    /// Sends a body that comes in pieces, and takes anything but a result for a failure.
+    /// Uploads a streamed body; a failure becomes an error.
     pub async fn upload(
         &self,
         path: &str,
@@ -113,7 +115,7 @@ impl Remote {
         let kind = HeaderValue::from_static("application/octet-stream");
         headers.insert("content-type", kind);
         let limits = FetchLimits {
-            total_timeout: Some(PATIENCE),
+            total_timeout: Some(REQUEST_TIMEOUT),
             ..FetchLimits::default()
         };
         let sent = self
@@ -128,7 +130,7 @@ impl Remote {
         for _ in 1..TRIES {
             let envelope = self.once(method.clone(), path, body).await;
             match (envelope.code, envelope.retry_after_ms) {
-                // A limit on calls that lets go in a moment.
+                // Only short waits: a limit per hour or day is reported instead.
                 (Some(ErrorCode::RateLimited), Some(wait)) if wait <= 2_000 => {
                     tokio::time::sleep(Duration::from_millis(wait)).await;
                 }
@@ -140,8 +142,9 @@ impl Remote {
 
     async fn once(&self, method: Method, path: &str, body: Option<&Value>) -> Envelope {
         match self.send(method, path, body).await {
+            // The body is not quoted: it may come from a program that is not a gateway at all.
             Ok((_, bytes)) => serde_json::from_slice(&bytes).unwrap_or_else(|_| {
-                let message = format!("{} does not answer like a gateway", self.url);
+                let message = format!("{} does not respond like a gateway", self.url);
                 Envelope::from(Err(ToolError::new(ErrorCode::Unavailable, message)))
             }),
             Err(error) => Envelope::from(Err(error)),
@@ -155,7 +158,7 @@ impl Remote {
         body: Option<&Value>,
     ) -> Result<(u16, Vec<u8>), ToolError> {
         let limits = FetchLimits {
-            total_timeout: Some(PATIENCE),
+            total_timeout: Some(REQUEST_TIMEOUT),
             ..FetchLimits::default()
         };
         let answer = self.client.fetch(
@@ -178,9 +181,10 @@ impl Remote {
             let mut bearer = bearer.map_err(|_| {
                 ToolError::new(
                     ErrorCode::Unauthenticated,
-                    "the token holds characters that no token has",
+                    "the token contains invalid characters",
                 )
             })?;
+            // Keeps the token out of debug output and HTTP/2 header compression.
             bearer.set_sensitive(true);
             headers.insert("authorization", bearer);
         }
@@ -193,13 +197,13 @@ impl Remote {
     }
 }
 
-/// No gateway answers at `url`.
+/// The error for a gateway that cannot be reached.
 pub fn absent(url: &str, error: &impl std::fmt::Display) -> ToolError {
     ToolError::new(
         ErrorCode::Unavailable,
-        format!("no gateway answers at {url}: {error}"),
+        format!("cannot reach the gateway at {url}: {error}"),
     )
-    .hint("start it with `manyhands up`, or name another with MANYHANDS_URL and MANYHANDS_TOKEN")
+    .hint("start it with `manyhands up`, or select another gateway with MANYHANDS_URL and MANYHANDS_TOKEN")
 }
 
 fn result(envelope: Envelope) -> Result<Value, Failure> {
@@ -209,7 +213,7 @@ fn result(envelope: Envelope) -> Result<Value, Failure> {
     }
 }
 
-/// A JSON value as a person writes it: texts bare, nothing for null.
+/// Formats a JSON value as plain text: strings without quotes, null as nothing.
 pub fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

@@ -1,4 +1,4 @@
-//! A gateway, asked over its socket.
+//! WebSocket client of a gateway.
 
 use std::time::Duration;
 
@@ -18,39 +18,39 @@ use url::Url;
 
 use crate::remote::absent;
 
-/// How long dialing and being greeted may take together.
-const GREETED_WITHIN: Duration = Duration::from_secs(15);
-/// After so long without a word a gateway is asked whether it is still there, and after twice that it is not.
-const SILENCE: Duration = Duration::from_secs(45);
-/// The largest frame that is taken.
+/// Timeout for connecting and the handshake together.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
+/// After this long without a message the gateway is pinged; after twice as long the connection is lost.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(45);
+/// Maximum frame size.
 const MAX_FRAME: usize = 64 * 1024 * 1024;
 
-/// A gateway that has let this client in. Whatever it was asked ends when this is dropped.
+/// An authenticated connection. Requests still running are cancelled when it is dropped.
 pub struct Socket {
     stream: WebSocketStream<MaybeTlsStream<TcpStream>>,
     url: String,
-    asked: u64,
-    /// Nothing was heard for a while, and it was asked whether it is still there.
+    sent: u64,
+    /// A ping was sent and not answered yet.
     pinged: bool,
-    /// The additions to the protocol that the gateway knows.
+    /// Protocol additions the gateway supports.
     additions: Vec<String>,
 }
 
-/// What a gateway says.
-pub enum Heard {
-    /// Something that was not asked for.
+/// A message from the gateway.
+pub enum Incoming {
+    /// An event.
     Event(Event),
-    /// The answer to the request of this id.
-    Answer(String, Result<Value, Envelope>),
+    /// The response to the request with this id.
+    Response(String, Result<Value, Envelope>),
 }
 
 impl Socket {
-    /// Dials the gateway at `url` and is greeted.
+    /// Connects to the gateway at `url`.
     pub async fn open(url: &str, token: Option<&Secret>) -> Result<Self, Envelope> {
         Self::open_as(url, token, &greeting()).await
     }
 
-    /// The same with another greeting, to which the token is added.
+    /// Connects with other connect parameters; the token is added.
     pub async fn open_as(
         url: &str,
         token: Option<&Secret>,
@@ -62,18 +62,18 @@ impl Socket {
             }),
             ..greeting.clone()
         };
-        let greeted = timeout(GREETED_WITHIN, Self::greeted(url, &greeting));
+        let greeted = timeout(CONNECT_TIMEOUT, Self::greeted(url, &greeting));
         greeted
             .await
-            .unwrap_or_else(|_| Err(failed(absent(url, &"it did not greet in time"))))
+            .unwrap_or_else(|_| Err(failed(absent(url, &"the handshake timed out"))))
     }
 
     async fn greeted(url: &str, greeting: &ConnectParams) -> Result<Self, Envelope> {
         let Some(address) = socket_url(url) else {
-            let wrong = format!("{url:?} is not the address of a gateway");
+            let wrong = format!("{url:?} is not a gateway URL");
             return Err(failed(ToolError::new(ErrorCode::InvalidArguments, wrong)));
         };
-        // An error means that one is installed already.
+        // It fails if a provider is installed already, which is just as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let config = WebSocketConfig::default()
             .max_message_size(Some(MAX_FRAME))
@@ -83,11 +83,11 @@ impl Socket {
         let mut socket = Self {
             stream,
             url: url.to_owned(),
-            asked: 0,
+            sent: 0,
             pinged: false,
             additions: Vec::new(),
         };
-        let hello = socket.ask(greeting, |_| {}).await?;
+        let hello = socket.request(greeting, |_| {}).await?;
         let hello: Option<HelloOk> = serde_json::from_value(hello).ok();
         socket.additions = hello
             .map(|hello| hello.features.additions)
@@ -95,43 +95,44 @@ impl Socket {
         Ok(socket)
     }
 
-    /// Whether the gateway knows an addition to the protocol.
+    /// Returns whether the gateway supports a protocol addition.
     pub fn knows(&self, addition: &str) -> bool {
         self.additions.iter().any(|known| known == addition)
     }
 
-    /// Asks, tells `hear` every event until the answer is there, and gives that back. The events
-    /// name this request by the id that [`next_id`](Self::next_id) gave before.
-    pub async fn ask<P: Params>(
+    /// Sends a request, passes every event to `on_event` until the response arrives, and returns that. Events
+    /// refer to this request by the id from [`next_id`](Self::next_id).
+    pub async fn request<P: Params>(
         &mut self,
         params: &P,
-        mut hear: impl FnMut(Event),
+        mut on_event: impl FnMut(Event),
     ) -> Result<Value, Envelope> {
-        let id = self.say(params).await?;
+        let id = self.send(params).await?;
         loop {
-            match self.hear().await? {
-                Heard::Event(event) => hear(event),
-                Heard::Answer(to, answer) if to == id => return answer,
-                Heard::Answer(..) => {}
+            match self.receive().await? {
+                Incoming::Event(event) => on_event(event),
+                Incoming::Response(to, answer) if to == id => return answer,
+                // The response to an earlier request that nobody waits for any more.
+                Incoming::Response(..) => {}
             }
         }
     }
 
-    /// Asks without waiting; the answer is heard under this id.
-    pub async fn say<P: Params>(&mut self, params: &P) -> Result<String, Envelope> {
+    /// Sends a request without waiting; returns its id.
+    pub async fn send<P: Params>(&mut self, params: &P) -> Result<String, Envelope> {
         let id = self.next_id();
-        self.asked += 1;
+        self.sent += 1;
         let sent = self.stream.send(Message::text(params.encode(&id))).await;
         sent.map_err(|error| self.lost(&error))?;
         Ok(id)
     }
 
-    /// What comes next; an error means that the connection is no more. Nothing is lost when this
-    /// is dropped before it is done.
-    pub async fn hear(&mut self) -> Result<Heard, Envelope> {
+    /// Receives the next message; an error means the connection is lost. Cancel-safe.
+    pub async fn receive(&mut self) -> Result<Incoming, Envelope> {
         loop {
-            let next = match timeout(SILENCE, self.stream.next()).await {
+            let next = match timeout(IDLE_TIMEOUT, self.stream.next()).await {
                 Ok(next) => next,
+                // Two silent intervals: not even the ping was answered, so the peer is gone.
                 Err(_) if self.pinged => {
                     let gone = Error::Io(std::io::ErrorKind::TimedOut.into());
                     return Err(self.lost(&gone));
@@ -147,31 +148,32 @@ impl Socket {
             let text = match next {
                 Some(Ok(Message::Text(text))) => text,
                 Some(Ok(Message::Close(frame))) => return Err(self.closed(frame)),
+                // Pongs and binary frames need no handling, but have shown that the peer is alive.
                 Some(Ok(_)) => continue,
                 Some(Err(error)) => return Err(self.lost(&error)),
                 None => return Err(self.lost(&Error::ConnectionClosed)),
             };
             match Frame::decode(&text) {
-                Ok(Frame::Evt(event)) => return Ok(Heard::Event(event)),
+                Ok(Frame::Evt(event)) => return Ok(Incoming::Event(event)),
                 Ok(Frame::Res(answer)) => {
                     let said = match answer.error {
                         Some(error) => Err(envelope(error)),
                         None => Ok(answer.payload.unwrap_or_default()),
                     };
-                    return Ok(Heard::Answer(answer.id, said));
+                    return Ok(Incoming::Response(answer.id, said));
                 }
                 _ => {}
             }
         }
     }
 
-    /// The id that the next request will have.
+    /// Id of the next request.
     pub fn next_id(&self) -> String {
-        format!("cli-{}", self.asked + 1)
+        format!("cli-{}", self.sent + 1)
     }
 
     fn lost(&self, error: &Error) -> Envelope {
-        let message = format!("the connection to {} broke: {error}", self.url);
+        let message = format!("lost the connection to {}: {error}", self.url);
         failed(ToolError::new(ErrorCode::Unavailable, message))
     }
 
@@ -183,7 +185,7 @@ impl Socket {
     }
 }
 
-/// Who this program is.
+/// Describes this client.
 pub fn client() -> Client {
     Client {
         id: "manyhands".to_owned(),
@@ -208,7 +210,7 @@ fn greeting() -> ConnectParams {
     }
 }
 
-/// The socket of the gateway at an address.
+/// WebSocket URL of the gateway at a URL.
 fn socket_url(gateway: &str) -> Option<Url> {
     let mut url = Url::parse(gateway).ok()?;
     let scheme = match url.scheme() {
@@ -220,6 +222,7 @@ fn socket_url(gateway: &str) -> Option<Url> {
     let path = url.path().trim_end_matches('/');
     let path = format!("{}/ws", path.strip_suffix("/ws").unwrap_or(path));
     url.set_path(&path);
+    // A pasted URL may carry a login code, which must not end up in the gateway's access log.
     url.set_query(None);
     Some(url)
 }
@@ -228,8 +231,9 @@ fn failed(error: ToolError) -> Envelope {
     Envelope::from(Err(error))
 }
 
-/// An error of the wire as every other face tells it; a gateway puts the whole into the details.
+/// Converts a wire error; a gateway sends the complete envelope in `details`.
 fn envelope(error: ErrorShape) -> Envelope {
+    // The envelope has the hint and the retry delay, which the wire error has not.
     let whole = error.details.clone().map(serde_json::from_value);
     if let Some(Ok(whole)) = whole {
         return whole;

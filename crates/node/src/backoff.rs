@@ -1,20 +1,20 @@
-//! How long to wait before dialing again.
+//! Delays between reconnects.
 
 use std::time::Duration;
 
 use manyhands_core::Ids;
 
-/// How long to wait before dialing again.
+/// Delays between reconnects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BackoffPlan {
-    /// The first wait; it doubles from there.
+    /// First delay; it doubles from there.
     pub first: Duration,
-    /// The longest wait.
+    /// Longest delay.
     pub longest: Duration,
-    /// The least wait after another process has taken this node's place: two nodes of one name
-    /// must not push each other out all day.
+    /// Minimum delay after another process has replaced this node: two nodes with one name must not displace each
+    /// other continuously.
     pub replaced: Duration,
-    /// How long a connection must hold for the next outage to start from the beginning.
+    /// How long a connection must last for the delay to be reset.
     pub held: Duration,
 }
 
@@ -29,8 +29,7 @@ impl Default for BackoffPlan {
     }
 }
 
-/// Waits that double, each shortened by up to a third at random so that many nodes do not come
-/// back at once.
+/// Doubling delays, each shortened by up to a third at random, so that many nodes do not reconnect at once.
 pub(crate) struct Backoff {
     plan: BackoffPlan,
     next: Duration,
@@ -46,8 +45,9 @@ impl Backoff {
         }
     }
 
-    /// A connection has ended that lasted for `lasted`.
+    /// Records the end of a connection that lasted for `lasted`.
     pub(crate) fn connected(&mut self, lasted: Duration) {
+        // A gateway that accepts and drops connections must not be dialed at the shortest delay forever.
         if lasted >= self.plan.held {
             self.next = self.plan.first;
         }

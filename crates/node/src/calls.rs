@@ -1,4 +1,4 @@
-//! The calls of one connection, each in a task of its own.
+//! The calls of one connection, each in its own task.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -14,23 +14,22 @@ use serde_json::{Value, json};
 use tokio::task::{Id, JoinSet};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::memory::Memory;
 use crate::run::Node;
-use crate::tools::Watched;
-use crate::writer::{Gone, Outgoing};
+use crate::seen_calls::SeenCalls;
+use crate::tools::OutputOptions;
+use crate::writer::{ConnectionClosed, Outgoing};
 
-/// How many calls may run at once.
+/// Maximum number of concurrent calls.
 const MAX_CALLS: usize = 256;
-/// The longest answer: what a gateway takes, which is 16 MiB unless its owner says otherwise,
-/// with some room.
-const MAX_ANSWER: usize = 15 * 1024 * 1024;
+/// Maximum size of a response: a gateway accepts 16 MiB by default, minus some margin.
+const MAX_RESPONSE: usize = 15 * 1024 * 1024;
 
-/// The calls of one connection. Dropped, it cancels them: whoever asked has been told that the
-/// node is gone.
+/// The calls of one connection. Dropping it cancels them: the gateway has already reported their failure to the
+/// callers.
 pub(crate) struct Calls {
     tasks: JoinSet<()>,
     running: HashMap<String, CancellationToken>,
-    /// Which call a task is for.
+    /// The call of each task.
     of_task: HashMap<Id, String>,
     all: CancellationToken,
     _cancel_all: DropGuard,
@@ -48,27 +47,26 @@ impl Calls {
         }
     }
 
-    /// Starts a call, unless it was started before or too many run.
+    /// Starts a call, unless it is a duplicate or there are too many.
     pub(crate) async fn start(
         &mut self,
         ask: ToolInvokeEvent,
         node: &Arc<Node>,
-        memory: &mut Memory,
+        seen_calls: &mut SeenCalls,
         outgoing: &Outgoing,
-    ) -> Result<(), Gone> {
-        if !memory.take(&ask.call_id) {
+    ) -> Result<(), ConnectionClosed> {
+        // Remembered before it starts: the gateway resends after a reconnect, and no call may run twice.
+        if !seen_calls.take(&ask.call_id) {
             return match self.running.contains_key(&ask.call_id) {
+                // Still running here: its result answers the duplicate as well.
                 true => Ok(()),
-                false => {
-                    outgoing
-                        .text(answer(ask.call_id, Err(taken_before())))
-                        .await
-                }
+                false => outgoing.text(answer(ask.call_id, Err(duplicate()))).await,
             };
         }
         if self.running.len() >= MAX_CALLS {
             return outgoing.text(answer(ask.call_id, Err(too_many()))).await;
         }
+        // A child, so that dropping `Calls` cancels this call together with all others.
         let cancel = self.all.child_token();
         self.running.insert(ask.call_id.clone(), cancel.clone());
         let call_id = ask.call_id.clone();
@@ -78,18 +76,18 @@ impl Calls {
         Ok(())
     }
 
-    /// Stops a call that nobody waits for any more.
+    /// Cancels a call that nobody waits for any more.
     pub(crate) fn cancel(&mut self, call_id: &str) {
         if let Some(cancel) = self.running.get(call_id) {
             cancel.cancel();
         }
     }
 
-    /// Waits for a call to end; for ever when none runs.
+    /// Waits for a call to end; never returns if none is running.
     pub(crate) async fn ended(&mut self) {
         let task = match self.tasks.join_next_with_id().await {
             Some(Ok((task, ()))) => task,
-            // Its place is free whatever became of it.
+            // A panicked task frees its slot as well.
             Some(Err(error)) => error.id(),
             None => std::future::pending().await,
         };
@@ -100,43 +98,47 @@ impl Calls {
 }
 
 async fn run(ask: ToolInvokeEvent, node: Arc<Node>, outgoing: Outgoing, cancel: CancellationToken) {
+    // Monotonic: the wall clock may be set while the call runs.
     let since = node.toolbox.clock().monotonic();
     let watched = ask.output == Some(true);
     let live = watched.then(|| Arc::new(Live::new(&Redactor::default())));
     let progress = live.clone().map_or_else(Progress::default, |live| {
         Progress::default().printing(move |text| live.take(text))
     });
-    let output = Watched {
+    let output = OutputOptions {
         progress,
         full_output: ask.full_output == Some(true),
     };
     let call = node
         .toolbox
         .call(&ask.tool, ask.args, &ask.call_id, &cancel, output);
+    // A panic in one tool must not end the node and with it all other calls.
     let call = AssertUnwindSafe(call).catch_unwind();
-    let told = |text| {
+    let send_output = |text| {
         let call_id = ask.call_id.clone();
-        outgoing.mention(ToolOutputEvent { call_id, text }.encode());
+        outgoing.try_text(ToolOutputEvent { call_id, text }.encode());
     };
     let outcome = match &live {
         None => call.await,
         Some(live) => tokio::select! {
             biased;
+            // Biased: once the call has ended, the rest of its output is sent by `finish` below, in order.
             outcome = call => outcome,
-            never = live.tell(told) => match never {},
+            never = live.tell(send_output) => match never {},
         },
     };
     if let Some(last) = live.and_then(|live| live.finish()) {
-        told(last);
+        send_output(last);
     }
-    let outcome = outcome.unwrap_or_else(|panic| Err(defect(&*panic)));
+    let outcome = outcome.unwrap_or_else(|panic| Err(tool_panicked(&*panic)));
     let took = node.toolbox.clock().monotonic().saturating_sub(since);
     let about = json!({
         "tool": ask.tool, "callId": ask.call_id, "ok": outcome.is_ok(),
         "durationMs": millis(took), "code": outcome.as_ref().err().map(|e| e.code.word()),
     });
-    node.log.info("call", about);
-    // A connection that has ended takes no answer, and nobody waits for one.
+    node.log
+        .info("tool_call_finished", "tool call finished", about);
+    // A closed connection takes no response, and nobody waits for one.
     let _ = outgoing.text(answer(ask.call_id, outcome)).await;
 }
 
@@ -156,32 +158,36 @@ fn answer(call_id: String, outcome: Result<Value, ToolError>) -> String {
         },
     };
     let frame = params.encode(&id);
-    if frame.len() > MAX_ANSWER && params.error.is_none() {
+    // An oversized frame would close the socket; an error fails only this call.
+    if frame.len() > MAX_RESPONSE && params.error.is_none() {
         return answer(params.call_id, Err(too_large(frame.len())));
     }
     frame
 }
 
-fn taken_before() -> ToolError {
-    let message = "this call was taken before, and no call runs twice";
-    ToolError::new(ErrorCode::Conflict, message).hint("make the call anew to run it again")
+fn duplicate() -> ToolError {
+    let message = "duplicate call id: this call was already received";
+    ToolError::new(ErrorCode::Conflict, message).hint("use a new call id to run it again")
 }
 
 fn too_many() -> ToolError {
-    let message = format!("{MAX_CALLS} calls run on this node already");
-    ToolError::new(ErrorCode::Unavailable, message).hint("try again when one has ended")
+    let message = format!("this node already has {MAX_CALLS} running calls");
+    ToolError::new(ErrorCode::Unavailable, message).hint("retry when one has finished")
 }
 
 fn too_large(bytes: usize) -> ToolError {
-    let message = format!("the result is {bytes} bytes and a node sends at most {MAX_ANSWER}");
+    let message = format!("the result has {bytes} bytes; the limit is {MAX_RESPONSE}");
     ToolError::new(ErrorCode::TooLarge, message)
-        .hint("ask for less with offset and limit, or transfer the file")
+        .hint("request less with offset and limit, or transfer the file")
 }
 
-fn defect(panic: &(dyn Any + Send)) -> ToolError {
+fn tool_panicked(panic: &(dyn Any + Send)) -> ToolError {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    ToolError::internal(format!("the tool broke: {}", text.unwrap_or("no reason")))
+    ToolError::internal(format!(
+        "internal error (a bug in manyhands): the tool panicked: {}",
+        text.unwrap_or("no reason")
+    ))
 }
 
 fn millis(duration: Duration) -> u64 {
@@ -197,7 +203,7 @@ mod tests {
         let largest_image = "x".repeat(10 * 1024 * 1024 * 4 / 3 + 4);
         let fits = answer("c".to_owned(), Ok(json!({ "data": largest_image })));
         assert!(fits.contains("\"result\"") && fits.len() < 16 * 1024 * 1024);
-        let larger = "x".repeat(MAX_ANSWER);
+        let larger = "x".repeat(MAX_RESPONSE);
         let cut = answer("c".to_owned(), Ok(json!({ "data": larger })));
         assert!(cut.contains("\"code\":\"too_large\"") && cut.contains("offset and limit"));
         assert!(cut.len() < 1_000);

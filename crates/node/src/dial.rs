@@ -1,4 +1,4 @@
-//! Dialing the gateway and being greeted.
+//! Connects to the gateway and performs the handshake.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -18,35 +18,35 @@ use url::Url;
 
 use crate::{NodeOptions, Toolbox};
 
-/// How long one of several addresses may take; those after it may work.
-const EACH_ADDRESS: Duration = Duration::from_secs(8);
-/// The largest frame that is taken.
+/// Connect timeout per address; later addresses may work.
+const ADDRESS_TIMEOUT: Duration = Duration::from_secs(8);
+/// Maximum frame size.
 const MAX_FRAME: usize = 64 * 1024 * 1024;
-/// The id of the first request.
-const GREETING: &str = "connect";
+/// Id of the connect request.
+const CONNECT_ID: &str = "connect";
 
 pub(crate) type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
-/// A gateway that has let this node in.
-pub(crate) struct Greeted {
+/// An accepted connection.
+pub(crate) struct Accepted {
     pub(crate) socket: Socket,
-    /// Whether transfers are checked, resumed and acknowledged.
+    /// Whether transfers are verified, resumed and acknowledged.
     pub(crate) checked: bool,
-    /// The name this node has there.
+    /// The node's name on the gateway.
     pub(crate) name: Option<String>,
     pub(crate) connection: String,
 }
 
 /// Why there is no connection.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Unreached {
-    /// Dialing again would not help.
+pub(crate) enum ConnectError {
+    /// Permanent: reconnecting would not help.
     Refused(String),
-    /// It may be another time.
+    /// Temporary: retry later.
     Lost(String),
 }
 
-/// The socket of a gateway, however its address is written.
+/// Returns the WebSocket URL for any form of gateway URL.
 pub(crate) fn socket_url(gateway: &str) -> Option<Url> {
     let mut url = Url::parse(gateway.trim()).ok()?;
     let scheme = match url.scheme() {
@@ -57,6 +57,7 @@ pub(crate) fn socket_url(gateway: &str) -> Option<Url> {
     url.set_scheme(scheme).ok()?;
     url.host_str().filter(|host| !host.is_empty())?;
     let path = url.path().trim_end_matches('/');
+    // People paste both forms; a proxy may serve the gateway below a path.
     let path = path.strip_suffix("/ws").unwrap_or(path);
     let path = format!("{path}/ws");
     url.set_path(&path);
@@ -65,13 +66,14 @@ pub(crate) fn socket_url(gateway: &str) -> Option<Url> {
     Some(url)
 }
 
-/// Dials and greets. The caller bounds how long that takes.
+/// Connects and performs the handshake. The caller applies the timeout.
 pub(crate) async fn dial(
     url: &Url,
     connector: Option<Connector>,
     options: &NodeOptions,
     toolbox: &Toolbox,
-) -> Result<Greeted, Unreached> {
+) -> Result<Accepted, ConnectError> {
+    // Addresses are tried one by one here: the WebSocket library would give up after the first.
     let stream = reach(url).await?;
     let config = WebSocketConfig::default()
         .max_message_size(Some(MAX_FRAME))
@@ -79,12 +81,12 @@ pub(crate) async fn dial(
     let opened = client_async_tls_with_config(url.as_str(), stream, Some(config), connector);
     let (mut socket, _) = opened
         .await
-        .map_err(|error| Unreached::Lost(told(&error)))?;
-    let greeting = greeting(options, toolbox).encode(GREETING);
+        .map_err(|error| ConnectError::Lost(describe(&error)))?;
+    let greeting = greeting(options, toolbox).encode(CONNECT_ID);
     let sent = socket.send(Message::text(greeting)).await;
-    sent.map_err(|error| Unreached::Lost(told(&error)))?;
+    sent.map_err(|error| ConnectError::Lost(describe(&error)))?;
     let hello = hello(&mut socket).await?;
-    Ok(Greeted {
+    Ok(Accepted {
         socket,
         checked: hello
             .features
@@ -96,25 +98,27 @@ pub(crate) async fn dial(
     })
 }
 
-/// A connection to the first of the gateway's addresses that takes one.
-async fn reach(url: &Url) -> Result<TcpStream, Unreached> {
+/// Connects to the first of the gateway's addresses that accepts.
+async fn reach(url: &Url) -> Result<TcpStream, ConnectError> {
     let host = url.host_str().unwrap_or_default();
     let port = url.port_or_known_default().unwrap_or(80);
+    // Only the last error is reported: with several addresses the first is often IPv6 without a route.
     let failed = |why: &dyn std::fmt::Display| {
-        Unreached::Lost(format!("cannot reach {host} at port {port}: {why}"))
+        ConnectError::Lost(format!("cannot reach {host} at port {port}: {why}"))
     };
     let name = host.trim_matches(['[', ']']);
     let found = tokio::net::lookup_host((name, port)).await;
     let addresses: Vec<SocketAddr> = found.map_err(|error| failed(&error))?.collect();
-    let mut last = failed(&"the name has no address");
+    let mut last = failed(&"the name does not resolve");
     for address in addresses {
-        match timeout(EACH_ADDRESS, TcpStream::connect(address)).await {
+        match timeout(ADDRESS_TIMEOUT, TcpStream::connect(address)).await {
             Ok(Ok(stream)) => {
+                // Small frames such as pings and results must not wait for Nagle's algorithm.
                 let _ = stream.set_nodelay(true);
                 return Ok(stream);
             }
             Ok(Err(error)) => last = failed(&error),
-            Err(_) => last = failed(&"no answer"),
+            Err(_) => last = failed(&"timed out"),
         }
     }
     Err(last)
@@ -152,7 +156,7 @@ fn greeting(options: &NodeOptions, toolbox: &Toolbox) -> ConnectParams {
     }
 }
 
-/// The system in the words of the protocol: `linux-x64`, `darwin-arm64`.
+/// Platform name in the protocol: `linux-x64`, `darwin-arm64`.
 fn platform() -> String {
     let system = match std::env::consts::OS {
         "macos" => "darwin",
@@ -166,7 +170,7 @@ fn platform() -> String {
     format!("{system}-{machine}")
 }
 
-async fn hello(socket: &mut Socket) -> Result<HelloOk, Unreached> {
+async fn hello(socket: &mut Socket) -> Result<HelloOk, ConnectError> {
     loop {
         match socket.next().await {
             Some(Ok(Message::Text(text))) => {
@@ -175,28 +179,31 @@ async fn hello(socket: &mut Socket) -> Result<HelloOk, Unreached> {
                 }
             }
             Some(Ok(Message::Close(frame))) => {
-                let (code, why) = parting(frame);
+                let (code, why) = close_reason(frame);
                 return Err(match code {
-                    CLOSE_UNAUTHENTICATED => Unreached::Refused(why),
-                    _ => Unreached::Lost(why),
+                    // A revoked token stays revoked: dialing again would only fill the gateway's log.
+                    CLOSE_UNAUTHENTICATED => ConnectError::Refused(why),
+                    _ => ConnectError::Lost(why),
                 });
             }
+            // Pings may arrive before the response.
             Some(Ok(_)) => {}
-            Some(Err(error)) => return Err(Unreached::Lost(told(&error))),
-            None => return Err(Unreached::Lost("the connection was closed".to_owned())),
+            Some(Err(error)) => return Err(ConnectError::Lost(describe(&error))),
+            None => return Err(ConnectError::Lost("the connection was closed".to_owned())),
         }
     }
 }
 
-fn read_hello(answer: Response) -> Result<HelloOk, Unreached> {
+fn read_hello(answer: Response) -> Result<HelloOk, ConnectError> {
     if let Some(error) = answer.error {
         return Err(refusal(error));
     }
     let hello = serde_json::from_value(answer.payload.unwrap_or_default());
-    hello.map_err(|error| Unreached::Lost(format!("the greeting makes no sense: {error}")))
+    hello.map_err(|error| ConnectError::Lost(format!("invalid hello: {error}")))
 }
 
-fn refusal(error: ErrorShape) -> Unreached {
+fn refusal(error: ErrorShape) -> ConnectError {
+    // Everything else may be a gateway that is restarting or overloaded.
     let for_good = [
         Code::Unauthenticated,
         Code::Forbidden,
@@ -204,14 +211,14 @@ fn refusal(error: ErrorShape) -> Unreached {
         Code::Version,
     ];
     if for_good.iter().any(|code| code.number() == error.code) && error.retryable != Some(true) {
-        Unreached::Refused(error.message)
+        ConnectError::Refused(error.message)
     } else {
-        Unreached::Lost(error.message)
+        ConnectError::Lost(error.message)
     }
 }
 
-/// With which code and words the other side closed.
-pub(crate) fn parting(frame: Option<CloseFrame>) -> (u16, String) {
+/// Close code and reason, with a default for an empty reason.
+pub(crate) fn close_reason(frame: Option<CloseFrame>) -> (u16, String) {
     let said = frame.map(|frame| (u16::from(frame.code), frame.reason.to_string()));
     let (code, why) = said.unwrap_or((1005, String::new()));
     let why = match why.as_str() {
@@ -221,11 +228,11 @@ pub(crate) fn parting(frame: Option<CloseFrame>) -> (u16, String) {
     (code, why)
 }
 
-/// What a socket's error means to the owner of a node.
-pub(crate) fn told(error: &Error) -> String {
+/// Describes a socket error for the node's owner.
+pub(crate) fn describe(error: &Error) -> String {
     match error {
         Error::Http(answer) => format!(
-            "the address answered {} instead of opening a socket; is it that of a gateway?",
+            "unexpected HTTP status {} instead of a WebSocket; is this the URL of a gateway?",
             answer.status()
         ),
         other => other.to_string(),
@@ -257,12 +264,12 @@ mod tests {
     #[test]
     fn only_what_dialing_again_cannot_change_is_a_refusal() {
         for code in Code::ALL {
-            let told = refusal(ErrorShape::new(code, "words"));
+            let error = refusal(ErrorShape::new(code, "words"));
             let expect = match code.number() {
-                102 | 103 | 401 | 403 => Unreached::Refused("words".to_owned()),
-                _ => Unreached::Lost("words".to_owned()),
+                102 | 103 | 401 | 403 => ConnectError::Refused("words".to_owned()),
+                _ => ConnectError::Lost("words".to_owned()),
             };
-            assert_eq!(told, expect);
+            assert_eq!(error, expect);
         }
     }
 }

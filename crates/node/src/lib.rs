@@ -1,16 +1,16 @@
-//! The process that lends a machine's hands to a gateway: it dials in, says what it can
-//! do, serves calls and transfers, and comes back after every outage.
+//! The process that shares a machine with a gateway: it connects, announces its tools, serves calls and transfers,
+//! and reconnects after every outage.
 //!
-//! A call runs once and ends with the connection it came over. Programs in the background live
-//! as long as the node, and what became of them is told until the gateway has taken it.
+//! A call runs once and ends with its connection. Background processes live as long as the node, and their events
+//! are resent until the gateway has acknowledged them.
 
 mod backoff;
 mod calls;
 mod dial;
 mod log;
-mod memory;
 mod outbox;
 mod run;
+mod seen_calls;
 mod serve;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
@@ -27,29 +27,28 @@ use manyhands_core::{NodeId, Secret};
 pub use backoff::BackoffPlan;
 pub use log::NodeLog;
 pub use run::{NodeError, run};
-pub use tools::{Confinement, SandboxMode, ToolSettings, Toolbox, ToolboxError, Watched};
+pub use tools::{Confinement, OutputOptions, SandboxMode, ToolSettings, Toolbox, ToolboxError};
 
-/// Where to dial and as whom.
+/// Where to connect, and as whom.
 #[derive(Debug, Clone)]
 pub struct NodeOptions {
-    /// The gateway, `http://…`, `https://…`, `ws://…` or `wss://…`.
+    /// URL of the gateway: `http://…`, `https://…`, `ws://…` or `wss://…`.
     pub gateway: String,
-    /// The token to show.
+    /// The node's token.
     pub token: Secret,
-    /// This node's name.
+    /// Name of the node.
     pub id: NodeId,
-    /// A certificate (DER) that is trusted as it is, whatever names it bears; for the node of
-    /// the gateway's own machine. Without one the system's roots decide.
+    /// A certificate (DER) that is trusted regardless of its names; for the gateway's own node. Without one the
+    /// system's root certificates are used.
     pub pinned_certificate: Option<Vec<u8>>,
-    /// Where the node notes the parts of files it has received, to remove those that nobody
-    /// comes back for.
+    /// Where partially received files are recorded, to remove abandoned ones.
     pub state_dir: Option<PathBuf>,
-    /// How long to wait before dialing again.
+    /// Delays between reconnects.
     pub backoff: BackoffPlan,
 }
 
 impl NodeOptions {
-    /// The ordinary options of a node.
+    /// Default options.
     pub fn new(gateway: impl Into<String>, token: Secret, id: NodeId) -> Self {
         Self {
             gateway: gateway.into(),

@@ -1,4 +1,4 @@
-//! News of programs in the background, told until the gateway has taken them.
+//! Events of background processes, resent until the gateway acknowledges them.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -17,16 +17,16 @@ use uuid::Uuid;
 use crate::log::NodeLog;
 use crate::writer::Outgoing;
 
-/// How many pieces of news may wait.
-const MOST: usize = 2_048;
-/// How long the gateway may take to answer before it is told again.
-const ANSWERED_WITHIN: Duration = Duration::from_secs(30);
-/// How long to wait when the gateway could not take it.
-const AGAIN_AFTER: Duration = Duration::from_secs(5);
+/// Maximum number of queued events.
+const MAX_EVENTS: usize = 2_048;
+/// How long to wait for an acknowledgement before resending.
+const ACK_TIMEOUT: Duration = Duration::from_secs(30);
+/// Delay before a retry if the gateway could not accept an event.
+const RETRY_DELAY: Duration = Duration::from_secs(5);
 
-/// News that wait to be told, in the order of what happened.
+/// Queued events, in order.
 pub(crate) struct Outbox {
-    news: Mutex<VecDeque<NodeExecEventParams>>,
+    events: Mutex<VecDeque<NodeExecEventParams>>,
     added: Notify,
     log: NodeLog,
 }
@@ -34,29 +34,33 @@ pub(crate) struct Outbox {
 impl Outbox {
     pub(crate) fn new(log: NodeLog) -> Self {
         Self {
-            news: Mutex::default(),
+            events: Mutex::default(),
             added: Notify::new(),
             log,
         }
     }
 
-    fn add(&self, news: NodeExecEventParams) {
-        let mut waiting = self.news();
-        waiting.push_back(news);
-        let lost = (waiting.len() > MOST).then(|| waiting.pop_front());
-        drop(waiting);
+    fn add(&self, event: NodeExecEventParams) {
+        let mut queued = self.events();
+        queued.push_back(event);
+        let lost = (queued.len() > MAX_EVENTS).then(|| queued.pop_front());
+        drop(queued);
         if let Some(lost) = lost.flatten() {
-            let about = json!({ "sessionId": lost.session_id, "event": lost.event });
-            self.log
-                .warn("news of a program were dropped: too many wait", about);
+            let about = json!({ "sessionId": lost.session_id, "kind": lost.event });
+            self.log.warn(
+                "process_event_dropped",
+                "background-process event dropped: queue full",
+                about,
+            );
         }
         self.added.notify_one();
     }
 
     async fn first(&self) -> NodeExecEventParams {
         loop {
+            // Registered before the queue is checked: an event added in between must wake this up.
             let added = self.added.notified();
-            if let Some(first) = self.news().front() {
+            if let Some(first) = self.events().front() {
                 return first.clone();
             }
             added.await;
@@ -64,80 +68,90 @@ impl Outbox {
     }
 
     fn forget(&self, event_id: &str) {
-        let mut news = self.news();
-        if news.front().is_some_and(|first| first.event_id == event_id) {
-            news.pop_front();
+        let mut events = self.events();
+        // The queue may have overflowed meanwhile, so the first event need not be the acknowledged one.
+        if events
+            .front()
+            .is_some_and(|first| first.event_id == event_id)
+        {
+            events.pop_front();
         }
     }
 
-    fn news(&self) -> MutexGuard<'_, VecDeque<NodeExecEventParams>> {
-        self.news.lock().expect("no panic while held")
+    fn events(&self) -> MutexGuard<'_, VecDeque<NodeExecEventParams>> {
+        self.events.lock().expect("no panic while held")
     }
 
-    /// Tells all there is over one connection, one after the other, and all that comes. Does not
-    /// end by itself.
-    pub(crate) async fn tell(
+    /// Sends all queued events over one connection, one at a time, and all later ones. Never returns.
+    pub(crate) async fn send_all(
         &self,
         outgoing: &Outgoing,
-        mut answers: mpsc::Receiver<Response>,
+        mut responses: mpsc::Receiver<Response>,
     ) -> Infallible {
         loop {
-            let news = self.first().await;
-            let id = &news.event_id;
-            if outgoing.text(news.encode(id)).await.is_err() {
-                // The connection has ended, and whoever reads it says why.
+            let event = self.first().await;
+            let id = &event.event_id;
+            if outgoing.text(event.encode(id)).await.is_err() {
+                // The connection has ended; its reader reports why.
                 return std::future::pending().await;
             }
-            let answer = timeout(ANSWERED_WITHIN, answer_to(id, &mut answers));
-            match answer.await {
-                Ok(Some(answer)) => match answer.error {
+            let response = timeout(ACK_TIMEOUT, response_to(id, &mut responses));
+            match response.await {
+                Ok(Some(response)) => match response.error {
                     None => self.forget(id),
                     Some(error) if is_final(&error) => {
                         let about = json!({ "eventId": id, "why": error.message });
-                        self.log.warn("news of a program were refused", about);
+                        self.log.warn(
+                            "process_event_refused",
+                            "background-process event refused by the gateway",
+                            about,
+                        );
                         self.forget(id);
                     }
-                    Some(_) => sleep(AGAIN_AFTER).await,
+                    Some(_) => sleep(RETRY_DELAY).await,
                 },
                 Ok(None) => return std::future::pending().await,
+                // No acknowledgement: sent again. The gateway recognises it by its id.
                 Err(_) => {}
             }
         }
     }
 }
 
-async fn answer_to(id: &str, answers: &mut mpsc::Receiver<Response>) -> Option<Response> {
+async fn response_to(id: &str, responses: &mut mpsc::Receiver<Response>) -> Option<Response> {
     loop {
-        let answer = answers.recv().await?;
-        if answer.id == id {
-            return Some(answer);
+        let response = responses.recv().await?;
+        if response.id == id {
+            return Some(response);
         }
     }
 }
 
-/// Whether telling it again would not help.
+/// Returns whether resending would not help.
 fn is_final(error: &ErrorShape) -> bool {
     let later = [Code::Internal, Code::Unavailable, Code::Timeout];
     error.retryable != Some(true) && later.iter().all(|code| code.number() != error.code)
 }
 
-/// Puts news of programs into the outbox as they come.
+/// Queues events of background processes as they arrive.
 pub(crate) async fn collect(mut events: Receiver<JobEvent>, outbox: &Outbox, ids: &Ids) {
     loop {
         match events.recv().await {
-            Ok(event) => outbox.add(told(event, ids)),
+            Ok(event) => outbox.add(to_wire(event, ids)),
             Err(RecvError::Lagged(missed)) => {
                 let about = json!({ "missed": missed });
-                outbox
-                    .log
-                    .warn("news of programs were dropped: they came too fast", about);
+                outbox.log.warn(
+                    "process_events_missed",
+                    "background-process events dropped: arriving too fast",
+                    about,
+                );
             }
             Err(RecvError::Closed) => return,
         }
     }
 }
 
-fn told(event: JobEvent, ids: &Ids) -> NodeExecEventParams {
+fn to_wire(event: JobEvent, ids: &Ids) -> NodeExecEventParams {
     NodeExecEventParams {
         event_id: ids.next::<Uuid>().to_string(),
         session_id: event.session_id.to_string(),
@@ -162,7 +176,7 @@ mod tests {
     use manyhands_core::{ManualClock, Timestamp};
     use std::sync::Arc;
 
-    fn news(number: usize) -> NodeExecEventParams {
+    fn event(number: usize) -> NodeExecEventParams {
         NodeExecEventParams {
             event_id: number.to_string(),
             session_id: "s".to_owned(),
@@ -180,13 +194,13 @@ mod tests {
     async fn of_too_many_the_oldest_are_dropped_and_that_is_logged() {
         let log = NodeLog::new(Arc::new(ManualClock::at(Timestamp(0))));
         let outbox = Outbox::new(log.clone());
-        for number in 0..MOST {
-            outbox.add(news(number));
+        for number in 0..MAX_EVENTS {
+            outbox.add(event(number));
         }
         assert_eq!(log.last(9).0.len(), 0);
-        outbox.add(news(MOST));
+        outbox.add(event(MAX_EVENTS));
         assert_eq!(outbox.first().await.event_id, "1");
-        assert!(log.last(9).0.concat().contains("too many wait"));
+        assert!(log.last(9).0.concat().contains("queue full"));
         outbox.forget("0");
         assert_eq!(
             outbox.first().await.event_id,

@@ -1,4 +1,4 @@
-//! Dialing, serving, and dialing again.
+//! Connects, serves, and reconnects.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,46 +10,43 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use crate::backoff::Backoff;
-use crate::dial::{Greeted, Unreached, dial, socket_url};
+use crate::dial::{Accepted, ConnectError, dial, socket_url};
 use crate::log::NodeLog;
-use crate::memory::Memory;
 use crate::outbox::{self, Outbox};
-use crate::serve::{Ended, serve};
-use crate::transfer::Notes;
+use crate::seen_calls::SeenCalls;
+use crate::serve::{Disconnect, serve};
+use crate::transfer::PartialFiles;
 use crate::{NodeOptions, Toolbox, tls};
 
-/// How long dialing and being greeted may take together; a name server that does not answer
-/// counts.
-const GREETED_WITHIN: Duration = Duration::from_secs(30);
+/// Timeout of name resolution, connecting and the handshake together.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How often it is looked for parts of files that nobody came back for.
-const SWEPT_EVERY: Duration = Duration::from_secs(60 * 60);
+/// Interval at which abandoned partial files are removed.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(60 * 60);
 
 /// Why a node gave up.
 #[derive(Debug, thiserror::Error)]
 pub enum NodeError {
-    /// The address is none.
-    #[error(
-        "{0:?} is not the address of a gateway; give http://, https://, ws:// or wss:// and a host"
-    )]
+    /// The URL is invalid.
+    #[error("{0:?} is not a gateway URL; use http://, https://, ws:// or wss:// and a host")]
     Address(String),
-    /// The certificate to trust cannot be used.
-    #[error("the gateway's certificate cannot be used: {0}")]
+    /// The pinned certificate is invalid.
+    #[error("cannot use the gateway's certificate: {0}")]
     Certificate(#[from] rustls::Error),
-    /// The gateway does not want this node; dialing again would not help.
-    #[error("the gateway refuses this node: {0}")]
+    /// The gateway permanently refuses this node.
+    #[error("the gateway refused this node: {0}")]
     Refused(String),
 }
 
-/// What lasts from one connection to the next.
+/// State that outlives connections.
 pub(crate) struct Node {
     pub(crate) toolbox: Toolbox,
     pub(crate) log: NodeLog,
     pub(crate) outbox: Outbox,
-    pub(crate) notes: Notes,
+    pub(crate) partial_files: PartialFiles,
 }
 
-/// Serves until `stop` fires or the gateway refuses this node for good.
+/// Serves until `stop` fires or the gateway permanently refuses this node.
 pub async fn run(
     options: NodeOptions,
     toolbox: Toolbox,
@@ -58,35 +55,45 @@ pub async fn run(
 ) -> Result<(), NodeError> {
     let wrong = || NodeError::Address(options.gateway.clone());
     let url = socket_url(&options.gateway).ok_or_else(wrong)?;
+    // Checked before the first attempt: an invalid certificate would otherwise be retried forever.
     tls::connector(options.pinned_certificate.as_deref())?;
     let node = Arc::new(Node {
         outbox: Outbox::new(log.clone()),
-        notes: Notes::new(options.state_dir.as_deref()),
+        partial_files: PartialFiles::new(options.state_dir.as_deref()),
         toolbox,
         log,
     });
+    // Dropped with this function, which ends the tasks however it returns.
     let mut chores = JoinSet::new();
+    // Subscribed before the first connection: events of processes started by it must not be missed.
     let (events, ids) = (node.toolbox.jobs().events(), node.toolbox.ids().clone());
     let listener = node.clone();
     chores.spawn(async move { outbox::collect(events, &listener.outbox, &ids).await });
     chores.spawn(sweep(node.clone()));
     let mut backoff = Backoff::new(options.backoff, node.toolbox.ids().clone());
-    let mut memory = Memory::default();
+    let mut seen_calls = SeenCalls::default();
     loop {
-        let ended = connection(&url, &options, &node, &mut memory, &mut backoff, &stop);
+        let ended = connection(&url, &options, &node, &mut seen_calls, &mut backoff, &stop);
         let (why, wait) = match ended.await {
-            Ended::Stopped => return Ok(()),
-            Ended::Refused(why) => {
-                node.log
-                    .warn("refused by the gateway", json!({ "why": why }));
+            Disconnect::Stopped => return Ok(()),
+            Disconnect::Refused(why) => {
+                node.log.warn(
+                    "gateway_refused",
+                    "refused by the gateway",
+                    json!({ "why": why }),
+                );
                 return Err(NodeError::Refused(why));
             }
-            Ended::Replaced(why) => (why, backoff.wait_after_replacement()),
-            Ended::Lost(why) => (why, backoff.wait()),
+            Disconnect::Replaced(why) => (why, backoff.wait_after_replacement()),
+            Disconnect::Lost(why) => (why, backoff.wait()),
         };
         let millis = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
         let about = json!({ "why": why, "againInMs": millis });
-        node.log.warn("no connection to the gateway", about);
+        node.log.warn(
+            "gateway_disconnected",
+            "no connection to the gateway; will retry",
+            about,
+        );
         tokio::select! {
             () = tokio::time::sleep(wait) => {}
             () = stop.cancelled() => return Ok(()),
@@ -94,69 +101,75 @@ pub async fn run(
     }
 }
 
-/// One connection from dialing to its end.
+/// One connection from connect to close.
 async fn connection(
     url: &Url,
     options: &NodeOptions,
     node: &Arc<Node>,
-    memory: &mut Memory,
+    seen_calls: &mut SeenCalls,
     backoff: &mut Backoff,
     stop: &CancellationToken,
-) -> Ended {
+) -> Disconnect {
     let connector = match tls::connector(options.pinned_certificate.as_deref()) {
         Ok(connector) => connector,
-        Err(error) => return Ended::Lost(error.to_string()),
+        Err(error) => return Disconnect::Lost(error.to_string()),
     };
     let dialed = dial(url, connector, options, &node.toolbox);
     let dialed = tokio::select! {
-        dialed = timeout(GREETED_WITHIN, dialed) => dialed,
-        () = stop.cancelled() => return Ended::Stopped,
+        dialed = timeout(CONNECT_TIMEOUT, dialed) => dialed,
+        () = stop.cancelled() => return Disconnect::Stopped,
     };
-    let greeted = match dialed {
-        Ok(Ok(greeted)) => greeted,
-        Ok(Err(Unreached::Refused(why))) => return Ended::Refused(why),
-        Ok(Err(Unreached::Lost(why))) => return Ended::Lost(why),
+    let accepted = match dialed {
+        Ok(Ok(accepted)) => accepted,
+        Ok(Err(ConnectError::Refused(why))) => return Disconnect::Refused(why),
+        Ok(Err(ConnectError::Lost(why))) => return Disconnect::Lost(why),
         Err(_) => {
-            let limit = GREETED_WITHIN.as_secs();
-            return Ended::Lost(format!("no greeting within {limit} seconds"));
+            let limit = CONNECT_TIMEOUT.as_secs();
+            return Disconnect::Lost(format!("no hello within {limit} seconds"));
         }
     };
-    welcome(&greeted, options, &node.log);
+    log_connected(&accepted, options, &node.log);
     let since = Instant::now();
-    let ended = serve(greeted, node, memory, stop).await;
+    let ended = serve(accepted, node, seen_calls, stop).await;
+    // Measured without the handshake: only a served connection resets the delay.
     backoff.connected(since.elapsed());
     ended
 }
 
-/// Removes parts of files that nobody came back for, now and every hour.
+/// Removes abandoned partial files, now and every hour.
 async fn sweep(node: Arc<Node>) {
-    let mut hours = tokio::time::interval(SWEPT_EVERY);
+    let mut hours = tokio::time::interval(SWEEP_INTERVAL);
     hours.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         hours.tick().await;
         let sweeper = node.clone();
         let swept = tokio::task::spawn_blocking(move || {
             let now = sweeper.toolbox.clock().now();
-            sweeper.notes.sweep(sweeper.toolbox.files(), now)
+            sweeper.partial_files.sweep(sweeper.toolbox.files(), now)
         });
         if let Some(parts) = swept.await.ok().filter(|parts| *parts > 0) {
             let about = json!({ "parts": parts });
             node.log.info(
-                "parts of files were removed that nobody came back for",
+                "partial_files_removed",
+                "removed abandoned partial files",
                 about,
             );
         }
     }
 }
 
-fn welcome(greeted: &Greeted, options: &NodeOptions, log: &NodeLog) {
+fn log_connected(accepted: &Accepted, options: &NodeOptions, log: &NodeLog) {
     let about = json!({
-        "gateway": options.gateway, "node": options.id, "connection": greeted.connection,
+        "gateway": options.gateway, "node": options.id, "connection": accepted.connection,
     });
-    log.info("connected", about);
-    let renamed = greeted.name.as_deref();
+    log.info("gateway_connected", "connected", about);
+    let renamed = accepted.name.as_deref();
     if let Some(name) = renamed.filter(|name| *name != options.id.as_str()) {
         let about = json!({ "node": options.id, "name": name });
-        log.warn("this node has another name at the gateway", about);
+        log.warn(
+            "node_renamed",
+            "this node has another name on the gateway",
+            about,
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Serving one connection: calls in, results out, pings both ways.
+//! Serves one connection: calls in, results out, pings both ways.
 
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
@@ -17,70 +17,72 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::calls::Calls;
-use crate::dial::{Greeted, Socket, parting, told};
-use crate::memory::Memory;
+use crate::dial::{Accepted, Socket, close_reason, describe};
 use crate::run::Node;
+use crate::seen_calls::SeenCalls;
 use crate::transfer::Transfers;
 use crate::watches::Watches;
-use crate::writer::{Gone, Outgoing, write};
+use crate::writer::{ConnectionClosed, Outgoing, write};
 
 const PING: Duration = Duration::from_secs(10);
-/// A gateway that says nothing for this long is gone.
-const DEAD: Duration = Duration::from_secs(30);
-/// How long what the gateway said last may take to be read when writing has failed, and how
-/// long our own goodbye may take.
-const LAST_WORDS: Duration = Duration::from_secs(1);
-/// How many answers may wait to be looked at.
-const ANSWERS: usize = 64;
-/// How the reason begins with which a gateway closes when another socket has this node's name.
+/// A gateway silent for this long is gone.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long to keep reading after a failed write, and how long our own close may take.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+/// Maximum number of queued responses.
+const MAX_RESPONSES: usize = 64;
+/// Start of the close reason sent when another socket has taken this node's name.
 const REPLACED: &str = "replaced";
 
 /// How a connection ended.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Ended {
-    /// This node was told to stop.
+pub(crate) enum Disconnect {
+    /// The node was stopped.
     Stopped,
-    /// The gateway does not want it back.
+    /// The gateway permanently refuses it.
     Refused(String),
-    /// Another process has this node's place.
+    /// Another process has taken its name.
     Replaced(String),
-    /// It broke; dial again.
+    /// Lost; reconnect.
     Lost(String),
 }
 
 /// Serves until the connection ends.
 pub(crate) async fn serve(
-    greeted: Greeted,
+    accepted: Accepted,
     node: &Arc<Node>,
-    memory: &mut Memory,
+    seen_calls: &mut SeenCalls,
     stop: &CancellationToken,
-) -> Ended {
-    let (sink, mut stream) = greeted.socket.split();
+) -> Disconnect {
+    let (sink, mut stream) = accepted.socket.split();
     let (outgoing, queues) = Outgoing::new();
+    // A task of its own: a peer that does not read must not stop us from reading.
     let mut writer = AbortOnDropHandle::new(tokio::spawn(write(sink, queues)));
-    let (answers, answered) = mpsc::channel(ANSWERS);
-    let heard = Heard::new();
+    let (answers, answered) = mpsc::channel(MAX_RESPONSES);
+    let last_received = LastReceived::new();
     let mut session = Session {
         node,
-        memory,
+        seen_calls,
         outgoing: outgoing.clone(),
         answers,
         calls: Calls::new(),
         watches: Watches::new(),
-        transfers: Transfers::new(node.clone(), outgoing.clone(), greeted.checked),
+        transfers: Transfers::new(node.clone(), outgoing.clone(), accepted.checked),
     };
     let ended = {
-        let mut reading = pin!(session.read(&mut stream, &heard));
+        let mut reading = pin!(session.read(&mut stream, &last_received));
         tokio::select! {
+            // One task reads, so that the order of events is kept; calls and transfers run in tasks of their own.
             ended = &mut reading => ended,
-            () = heard.nothing_more(&outgoing) => Ended::Lost("the gateway went silent".to_owned()),
-            never = node.outbox.tell(&outgoing, answered) => match never {},
+            () = last_received.until_silent(&outgoing) => Disconnect::Lost("the gateway stopped responding".to_owned()),
+            never = node.outbox.send_all(&outgoing, answered) => match never {},
             failed = &mut writer => {
-                let why = failed.map_or_else(|e| e.to_string(), |e| told(&e));
-                let last = timeout(LAST_WORDS, reading).await;
-                last.unwrap_or(Ended::Lost(why))
+                // A failed write is often followed by a readable close frame, which has the actual reason.
+                let why = failed.map_or_else(|e| e.to_string(), |e| describe(&e));
+                let last = timeout(CLOSE_TIMEOUT, reading).await;
+                last.unwrap_or(Disconnect::Lost(why))
             }
-            () = stop.cancelled() => Ended::Stopped,
+            () = stop.cancelled() => Disconnect::Stopped,
         }
     };
     let Session {
@@ -89,38 +91,39 @@ pub(crate) async fn serve(
         transfers,
         ..
     } = session;
+    // Cancelled before the transfers are closed: a call must not start writing once its result is lost.
     drop((calls, watches));
     transfers.close().await;
-    if ended == Ended::Stopped {
+    if ended == Disconnect::Stopped {
         outgoing.close();
         drop(outgoing);
-        // What is left unread would make the system reset the connection under our goodbye.
+        // Unread data would make the kernel reset the connection before our close frame is delivered.
         let rest = async { while let Some(Ok(_)) = stream.next().await {} };
-        let _ = timeout(LAST_WORDS, async { tokio::join!(writer, rest) }).await;
+        let _ = timeout(CLOSE_TIMEOUT, async { tokio::join!(writer, rest) }).await;
     }
     ended
 }
 
-/// When the gateway was last heard of.
-struct Heard(Mutex<Instant>);
+/// When the gateway last sent anything.
+struct LastReceived(Mutex<Instant>);
 
-impl Heard {
+impl LastReceived {
     fn new() -> Self {
         Self(Mutex::new(Instant::now()))
     }
 
-    fn something(&self) {
+    fn touch(&self) {
         *self.0.lock().expect("no panic while held") = Instant::now();
     }
 
-    /// Pings, and returns when nothing was heard for too long; also while a write is stuck.
-    async fn nothing_more(&self, outgoing: &Outgoing) {
+    /// Sends pings; returns after too long without a message, even while a write is stuck.
+    async fn until_silent(&self, outgoing: &Outgoing) {
         let mut pings = interval(PING);
         pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             pings.tick().await;
-            let heard = *self.0.lock().expect("no panic while held");
-            if heard.elapsed() >= DEAD {
+            let last = *self.0.lock().expect("no panic while held");
+            if last.elapsed() >= IDLE_TIMEOUT {
                 return;
             }
             outgoing.ping();
@@ -130,7 +133,7 @@ impl Heard {
 
 struct Session<'a> {
     node: &'a Arc<Node>,
-    memory: &'a mut Memory,
+    seen_calls: &'a mut SeenCalls,
     outgoing: Outgoing,
     answers: mpsc::Sender<Response>,
     calls: Calls,
@@ -139,7 +142,11 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
-    async fn read(&mut self, stream: &mut SplitStream<Socket>, heard: &Heard) -> Ended {
+    async fn read(
+        &mut self,
+        stream: &mut SplitStream<Socket>,
+        last_received: &LastReceived,
+    ) -> Disconnect {
         loop {
             let message = tokio::select! {
                 message = stream.next() => message,
@@ -147,37 +154,36 @@ impl Session<'_> {
                 () = self.watches.ended() => continue,
                 () = self.transfers.ended() => continue,
             };
-            heard.something();
+            last_received.touch();
             match message {
-                // When nothing can be written any more there may still be something to read:
-                // why the gateway closes.
+                // A failed write is ignored: there may still be a close frame to read, with the reason.
                 Some(Ok(Message::Text(text))) => drop(self.take(&text).await),
                 Some(Ok(Message::Binary(bytes))) => self.transfers.take(bytes).await,
-                Some(Ok(Message::Close(frame))) => return closed(parting(frame)),
+                Some(Ok(Message::Close(frame))) => return closed(close_reason(frame)),
                 Some(Ok(_)) => {}
-                Some(Err(error)) => return Ended::Lost(told(&error)),
-                None => return Ended::Lost("the connection was closed".to_owned()),
+                Some(Err(error)) => return Disconnect::Lost(describe(&error)),
+                None => return Disconnect::Lost("the connection was closed".to_owned()),
             }
         }
     }
 
-    async fn take(&mut self, text: &str) -> Result<(), Gone> {
+    async fn take(&mut self, text: &str) -> Result<(), ConnectionClosed> {
         match Frame::decode(text) {
-            Ok(Frame::Evt(event)) => self.hear(event).await,
+            Ok(Frame::Evt(event)) => self.on_event(event).await,
             Ok(Frame::Res(answer)) => {
-                self.transfers.answered(&answer);
-                // Only news wait for answers, one at a time; what they miss they ask for again.
+                self.transfers.on_response(&answer);
+                // A full queue may drop it: only process events wait for responses, and they are resent.
                 let _ = self.answers.try_send(answer);
                 Ok(())
             }
-            // Nobody asks a node for anything by request.
+            // Nobody sends requests to a node.
             Ok(Frame::Req(_)) | Err(_) => Ok(()),
         }
     }
 
-    async fn hear(&mut self, event: Event) -> Result<(), Gone> {
+    async fn on_event(&mut self, event: Event) -> Result<(), ConnectionClosed> {
         let Some(kind) = EventKind::from_name(&event.event) else {
-            return Ok(()); // from a newer gateway
+            return Ok(()); // sent by a newer gateway
         };
         match kind {
             EventKind::ToolInvoke => {
@@ -185,7 +191,7 @@ impl Session<'_> {
                     return Ok(());
                 };
                 let (node, outgoing) = (self.node, &self.outgoing);
-                self.calls.start(ask, node, self.memory, outgoing).await
+                self.calls.start(ask, node, self.seen_calls, outgoing).await
             }
             EventKind::ToolCancel => {
                 if let Some(ask) = ToolCancelEvent::read(event) {
@@ -194,7 +200,7 @@ impl Session<'_> {
                 Ok(())
             }
             EventKind::ProcessWatch => match ProcessWatchEvent::read(event) {
-                Some(ask) => self.watches.ask(ask, self.node, &self.outgoing).await,
+                Some(ask) => self.watches.watch(ask, self.node, &self.outgoing).await,
                 None => Ok(()),
             },
             EventKind::ProcessUnwatch => {
@@ -207,7 +213,7 @@ impl Session<'_> {
                 Some(ask) => self.outgoing.text(self.log(&ask)).await,
                 None => Ok(()),
             },
-            about_a_transfer => self.transfers.hear(about_a_transfer, event).await,
+            transfer => self.transfers.on_event(transfer, event).await,
         }
     }
 
@@ -223,10 +229,11 @@ impl Session<'_> {
     }
 }
 
-fn closed((code, why): (u16, String)) -> Ended {
+fn closed((code, why): (u16, String)) -> Disconnect {
     match code {
-        CLOSE_UNAUTHENTICATED => Ended::Refused(why),
-        _ if why.starts_with(REPLACED) => Ended::Replaced(why),
-        _ => Ended::Lost(why),
+        CLOSE_UNAUTHENTICATED => Disconnect::Refused(why),
+        // There is no close code of its own for this in version 1 of the protocol.
+        _ if why.starts_with(REPLACED) => Disconnect::Replaced(why),
+        _ => Disconnect::Lost(why),
     }
 }

@@ -1,4 +1,4 @@
-//! Whom a node believes to be its gateway.
+//! Decides which certificates a node trusts.
 
 use std::sync::Arc;
 
@@ -8,9 +8,9 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, SignatureScheme};
 use tokio_tungstenite::Connector;
 
-/// How to speak TLS: with the one certificate that is trusted, or as the system's roots say.
+/// Returns the TLS connector: for a pinned certificate, or `None` to use the system's roots.
 pub(crate) fn connector(pinned: Option<&[u8]>) -> Result<Option<Connector>, Error> {
-    // An error means that one is installed already.
+    // It fails if a provider is installed already, which is just as good.
     let _ = ring::default_provider().install_default();
     let Some(pinned) = pinned else {
         return Ok(None);
@@ -28,8 +28,7 @@ pub(crate) fn connector(pinned: Option<&[u8]>) -> Result<Option<Connector>, Erro
     Ok(Some(Connector::Rustls(Arc::new(config))))
 }
 
-/// Trusts one certificate, whatever names and dates it bears. That the other side holds its key
-/// is verified as always.
+/// Trusts one certificate regardless of its names and dates. That the peer holds its key is verified as usual.
 #[derive(Debug)]
 struct Pinned {
     certificate: CertificateDer<'static>,
@@ -45,6 +44,7 @@ impl ServerCertVerifier for Pinned {
         _ocsp: &[u8],
         _now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
+        // Compared as a whole: the gateway's certificate may be self-signed and name any host.
         if *end_entity == self.certificate {
             Ok(ServerCertVerified::assertion())
         } else {

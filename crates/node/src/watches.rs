@@ -1,7 +1,7 @@
-//! What programs in the background print, for whoever watches them.
+//! Output of background processes, for clients that watch them.
 //!
-//! Each question of the gateway is a task that waits until there is something to tell, and tells it
-//! once. Nothing is kept for a watch: a gateway that asks late finds what is still in memory.
+//! Each watch request is a task that waits for output and sends it once. Nothing is buffered for a watch: a late
+//! request gets what is still in seen_calls.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,14 +12,14 @@ use manyhands_wire::{Payload, ProcessOutputEvent, ProcessWatchEvent};
 use tokio::task::{AbortHandle, JoinSet};
 
 use crate::run::Node;
-use crate::writer::{Gone, Outgoing};
+use crate::writer::{ConnectionClosed, Outgoing};
 
-/// How many questions may wait at once.
+/// Maximum number of open watch requests.
 const MAX_WATCHES: usize = 64;
-/// How many characters are told at a time.
+/// Maximum number of characters per response.
 const PIECE: usize = 16_000;
 
-/// The watches of one connection, which end with it.
+/// The watches of one connection; they end with it.
 pub(crate) struct Watches {
     tasks: JoinSet<()>,
     open: HashMap<String, AbortHandle>,
@@ -33,13 +33,14 @@ impl Watches {
         }
     }
 
-    /// Answers a question when there is something to tell. One that is asked anew counts once.
-    pub(crate) async fn ask(
+    /// Answers a watch request once there is output. A repeated request replaces the first.
+    pub(crate) async fn watch(
         &mut self,
         ask: ProcessWatchEvent,
         node: &Arc<Node>,
         outgoing: &Outgoing,
-    ) -> Result<(), Gone> {
+    ) -> Result<(), ConnectionClosed> {
+        // The gateway repeats a request after a reconnect; answering twice would duplicate output.
         self.end(&ask.watch_id);
         if self.open.len() >= MAX_WATCHES {
             return outgoing
@@ -52,14 +53,14 @@ impl Watches {
         Ok(())
     }
 
-    /// Nobody waits for the answer any more.
+    /// Cancels a watch request.
     pub(crate) fn end(&mut self, watch: &str) {
         if let Some(task) = self.open.remove(watch) {
             task.abort();
         }
     }
 
-    /// Waits for a question to be answered; for ever when there is none.
+    /// Waits for a watch request to be answered; never returns if there is none.
     pub(crate) async fn ended(&mut self) {
         match self.tasks.join_next().await {
             Some(_) => self.open.retain(|_, task| !task.is_finished()),
@@ -80,7 +81,7 @@ async fn tell(ask: ProcessWatchEvent, node: Arc<Node>, outgoing: Outgoing) {
         },
         Err(error) => failed(ask.watch_id, &error.into()),
     };
-    // A connection that has ended takes no answer, and nobody waits for one.
+    // A closed connection takes no response, and nobody waits for one.
     let _ = outgoing.text(told.encode()).await;
 }
 
@@ -99,6 +100,6 @@ fn failed(watch_id: String, error: &ToolError) -> ProcessOutputEvent {
 }
 
 fn too_many() -> ToolError {
-    let message = format!("{MAX_WATCHES} programs are watched on this node already");
-    ToolError::new(ErrorCode::Unavailable, message).hint("close another terminal first")
+    let message = format!("this node already has {MAX_WATCHES} open watches");
+    ToolError::new(ErrorCode::Unavailable, message).hint("close another watch and retry")
 }

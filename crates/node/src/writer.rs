@@ -1,6 +1,6 @@
-//! The one place that writes to the socket.
+//! The only writer of the socket.
 //!
-//! Two queues: text goes before bulk, so that no call waits behind a file.
+//! Two queues: text goes before bulk data, so that no call waits behind a file.
 
 use bytes::Bytes;
 use futures_util::stream::SplitSink;
@@ -10,23 +10,23 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 
 use crate::dial::Socket;
 
-/// How many texts may wait. Results that do not fit hold their calls up, and nothing else.
-const TEXTS: usize = 1_024;
-/// How many frames of files may wait: a megabyte.
-const FRAMES: usize = 4;
+/// Maximum number of queued texts. A full queue delays the calls whose results do not fit, and nothing else.
+const MAX_TEXTS: usize = 1_024;
+/// Maximum number of queued file frames: one megabyte.
+const MAX_FRAMES: usize = 4;
 
 /// The connection has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Gone;
+pub(crate) struct ConnectionClosed;
 
-/// Where everything goes that is to be written. Cheap to clone.
+/// Queues everything that is sent. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct Outgoing {
     texts: mpsc::Sender<Message>,
     bulk: mpsc::Sender<Message>,
 }
 
-/// The other ends of both queues.
+/// Receiving ends of both queues.
 pub(crate) struct Queues {
     texts: mpsc::Receiver<Message>,
     bulk: mpsc::Receiver<Message>,
@@ -34,8 +34,8 @@ pub(crate) struct Queues {
 
 impl Outgoing {
     pub(crate) fn new() -> (Self, Queues) {
-        let (texts, texts_end) = mpsc::channel(TEXTS);
-        let (bulk, bulk_end) = mpsc::channel(FRAMES);
+        let (texts, texts_end) = mpsc::channel(MAX_TEXTS);
+        let (bulk, bulk_end) = mpsc::channel(MAX_FRAMES);
         let queues = Queues {
             texts: texts_end,
             bulk: bulk_end,
@@ -43,84 +43,87 @@ impl Outgoing {
         (Self { texts, bulk }, queues)
     }
 
-    /// Writes a text frame, before any bulk that waits.
-    pub(crate) async fn text(&self, frame: String) -> Result<(), Gone> {
+    /// Queues a text frame, ahead of bulk data.
+    pub(crate) async fn text(&self, frame: String) -> Result<(), ConnectionClosed> {
         let sent = self.texts.send(Message::text(frame)).await;
-        sent.map_err(|_| Gone)
+        sent.map_err(|_| ConnectionClosed)
     }
 
-    /// Writes a text frame that may be left out, while there is room for those that may not.
-    pub(crate) fn mention(&self, frame: String) {
-        if self.texts.capacity() > TEXTS / 2 {
+    /// Queues a text frame that may be dropped, as long as there is room for those that may not.
+    pub(crate) fn try_text(&self, frame: String) {
+        // Half of the queue is reserved for results, which must not wait behind output.
+        if self.texts.capacity() > MAX_TEXTS / 2 {
             let _ = self.texts.try_send(Message::text(frame));
         }
     }
 
-    /// Writes a frame of a file, behind what waits.
-    pub(crate) async fn frame(&self, frame: Bytes) -> Result<(), Gone> {
+    /// Queues a frame of a file.
+    pub(crate) async fn frame(&self, frame: Bytes) -> Result<(), ConnectionClosed> {
         let sent = self.bulk.send(Message::Binary(frame)).await;
-        sent.map_err(|_| Gone)
+        sent.map_err(|_| ConnectionClosed)
     }
 
-    /// Writes a text that must not overtake the frames before it.
-    pub(crate) async fn text_behind_frames(&self, frame: String) -> Result<(), Gone> {
+    /// Queues a text that must not overtake earlier file frames.
+    pub(crate) async fn text_behind_frames(&self, frame: String) -> Result<(), ConnectionClosed> {
         let sent = self.bulk.send(Message::text(frame)).await;
-        sent.map_err(|_| Gone)
+        sent.map_err(|_| ConnectionClosed)
     }
 
-    /// Asks whether the other side is there, unless so much waits that it will hear anyway.
+    /// Queues a ping, unless the queue is full: then there is traffic anyway.
     pub(crate) fn ping(&self) {
         let _ = self.texts.try_send(Message::Ping(Bytes::new()));
     }
 
-    /// Says goodbye, if there is room for it.
+    /// Queues a close frame, if there is room.
     pub(crate) fn close(&self) {
         let _ = self.texts.try_send(Message::Close(None));
     }
 }
 
-/// Writes until goodbye was said, the socket fails, or both queues have ended. What is ready
-/// together is flushed together.
+/// Writes until a close frame was sent, the socket fails, or both queues have ended. Frames that are ready together
+/// are flushed together.
 pub(crate) async fn write(mut sink: SplitSink<Socket, Message>, mut queues: Queues) -> Error {
     loop {
         let Some(message) = queues.next().await else {
             return Error::ConnectionClosed;
         };
         match pass(&mut sink, message, &mut queues).await {
-            Ok(Said::Goodbye) => return Error::ConnectionClosed,
-            Ok(Said::More) => {}
+            Ok(WriteState::Closed) => return Error::ConnectionClosed,
+            Ok(WriteState::More) => {}
             Err(error) => return error,
         }
     }
 }
 
 /// Whether anything may follow.
-enum Said {
+enum WriteState {
     More,
-    Goodbye,
+    Closed,
 }
 
-async fn pass<S>(sink: &mut S, message: Message, queues: &mut Queues) -> Result<Said, Error>
+async fn pass<S>(sink: &mut S, message: Message, queues: &mut Queues) -> Result<WriteState, Error>
 where
     S: Sink<Message, Error = Error> + Unpin,
 {
     let mut message = Some(message);
     while let Some(next) = message {
-        let goodbye = next.is_close();
+        let closing = next.is_close();
         sink.feed(next).await?;
-        if goodbye {
+        if closing {
             sink.flush().await?;
-            return Ok(Said::Goodbye);
+            return Ok(WriteState::Closed);
         }
+        // Flushed only when nothing more is ready: one system call for many small frames.
         message = queues.ready();
     }
     sink.flush().await?;
-    Ok(Said::More)
+    Ok(WriteState::More)
 }
 
 impl Queues {
     async fn next(&mut self) -> Option<Message> {
         tokio::select! {
+            // Texts before bulk, always: a result must not wait for a file.
             biased;
             Some(message) = self.texts.recv() => Some(message),
             Some(message) = self.bulk.recv() => Some(message),
@@ -156,7 +159,7 @@ mod tests {
     async fn nothing_waits_for_a_connection_that_has_ended() {
         let (outgoing, queues) = Outgoing::new();
         drop(queues);
-        assert_eq!(outgoing.text(String::new()).await, Err(Gone));
-        assert_eq!(outgoing.frame(Bytes::new()).await, Err(Gone));
+        assert_eq!(outgoing.text(String::new()).await, Err(ConnectionClosed));
+        assert_eq!(outgoing.frame(Bytes::new()).await, Err(ConnectionClosed));
     }
 }

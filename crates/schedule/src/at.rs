@@ -1,25 +1,27 @@
-//! Moments as people write them: `2026-11-16T09:00`, `in 2 hours`, `tomorrow at 9am`.
+//! Parses times as people write them: `2026-11-16T09:00`, `in 2 hours`, `tomorrow at 9am`.
 
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::{AmbiguousOffset, TimeZone};
 use jiff::{Span, Timestamp as Instant, ToSpan as _, Zoned};
 use manyhands_core::Timestamp;
 
-/// The longest text.
+/// Maximum length of the text.
 const MAX: usize = 100;
-const FORMS: &str = "write 2026-11-16T09:00:00Z, 2026-11-16 09:00, \"in 2 hours\", \"today 17:30\" or \"tomorrow at 9am\"";
+const FORMS: &str = "use 2026-11-16T09:00:00Z, 2026-11-16 09:00, \"in 2 hours\", \"today 17:30\" or \"tomorrow at 9am\"";
 
-/// The moment that a text means, said at `now` by somebody whose clocks are those of `zone`. The
-/// error says what is wrong and what can be written.
+/// Parses a time relative to `now`, in the time zone `zone`. The error says what is wrong and which forms are
+/// accepted.
 pub fn parse_at(text: &str, now: Timestamp, zone: &TimeZone) -> Result<Timestamp, String> {
     let unknown = || format!("{:?} is not a time; {FORMS}", cut(text));
     let plain = text.trim();
+    // Bounded before parsing: the text comes from models and chat messages.
     if plain.is_empty() || plain.len() > MAX {
         return Err(unknown());
     }
     let here = Instant::from_millisecond(now.0)
         .map_err(|_| unknown())?
         .to_zoned(zone.clone());
+    // Exact forms first: `2026-11-16` would otherwise be tried as a duration.
     let found = epoch(plain)
         .or_else(|| plain.parse::<Instant>().ok())
         .or_else(|| plain.parse::<Zoned>().ok().map(|at| at.timestamp()))
@@ -40,6 +42,7 @@ fn epoch(text: &str) -> Option<Instant> {
         return None;
     }
     let count: i64 = text.parse().ok()?;
+    // The number of digits tells the unit for all dates from 1973 to 2286; anything else is a mistake.
     match text.len() {
         9 | 10 => Instant::from_second(count).ok(),
         12..=14 => Instant::from_millisecond(count).ok(),
@@ -47,7 +50,7 @@ fn epoch(text: &str) -> Option<Instant> {
     }
 }
 
-/// A date and time of the user's clocks.
+/// A local date and time.
 fn local(text: &str, zone: &TimeZone) -> Option<Instant> {
     let at: DateTime = match text.parse::<DateTime>() {
         Ok(at) => at,
@@ -56,30 +59,31 @@ fn local(text: &str, zone: &TimeZone) -> Option<Instant> {
     instant(at, zone)
 }
 
-/// When the clocks show a time: where they jump over it, right after the jump; where they show it
-/// twice, the first time.
+/// Converts a local time to an instant: in a gap, right after it; if ambiguous, the first occurrence.
 fn instant(at: DateTime, zone: &TimeZone) -> Option<Instant> {
     let ambiguous = zone.to_ambiguous_timestamp(at);
     if let AmbiguousOffset::Gap { before, .. } = ambiguous.offset() {
-        let inside = before.to_timestamp(at).ok()?; // after the jump, by the clock before it
+        let inside = before.to_timestamp(at).ok()?; // with the old offset this lies after the change
+        // `preceding` excludes its argument, and the gap may start exactly there.
         let just_after = inside.checked_add(1.nanosecond()).ok()?;
         return Some(zone.preceding(just_after).next()?.timestamp());
     }
     ambiguous.compatible().ok()
 }
 
-/// `in 2 hours`, `2h 30m`, `in an hour`.
+/// Parses `in 2 hours`, `2h 30m`, `in an hour`.
 fn relative(text: &str, here: &Zoned) -> Option<Instant> {
     let lower = text.to_ascii_lowercase();
     let rest = lower.strip_prefix("in ")?.trim();
     after(rest, here)
 }
 
-/// So long after now.
+/// Adds a duration to now.
 pub(crate) fn after(text: &str, here: &Zoned) -> Option<Instant> {
     let words: Vec<&str> = text.split_ascii_whitespace().collect();
     let words: Vec<&str> = words
         .into_iter()
+        // People write "1 hour and 30 minutes"; the parser of durations has no word for it.
         .filter(|word| *word != "and")
         .map(|word| match word {
             "a" | "an" | "one" => "1",
@@ -95,7 +99,7 @@ pub(crate) fn after(text: &str, here: &Zoned) -> Option<Instant> {
     here.checked_add(span).ok().map(|at| at.timestamp())
 }
 
-/// `today 17:30`, `tomorrow at 9am`.
+/// Parses `today 17:30`, `tomorrow at 9am`.
 fn named_day(text: &str, here: &Zoned) -> Option<Instant> {
     let lower = text.to_ascii_lowercase();
     let (day, rest) = lower.split_once(' ')?;
@@ -110,7 +114,7 @@ fn named_day(text: &str, here: &Zoned) -> Option<Instant> {
     instant(at, here.time_zone())
 }
 
-/// `9am`, `9:30 pm`, `17:30`, `17:30:15`, `noon`.
+/// Parses `9am`, `9:30 pm`, `17:30`, `17:30:15`, `noon`.
 fn time(text: &str) -> Option<Time> {
     match text {
         "noon" | "midday" => return Some(jiff::civil::time(12, 0, 0, 0)),

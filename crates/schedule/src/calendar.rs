@@ -1,4 +1,4 @@
-//! The next instant of an expression: fields are searched, never minutes.
+//! Finds the next instant of an expression by searching fields, never minute by minute.
 
 use jiff::Timestamp as Instant;
 use jiff::civil::{Date, DateTime};
@@ -6,28 +6,30 @@ use jiff::tz::{Offset, TimeZone};
 
 use crate::expression::Expression;
 
-/// A longer jump is a correction of the calendar, not of the clock.
+/// A longer gap is a calendar correction rather than a clock change.
 const LONGEST_GAP_S: i64 = 3 * 3_600;
-/// After so many months the calendar repeats itself.
+/// The Gregorian calendar repeats after this many months.
 const CYCLE_MONTHS: u32 = 400 * 12;
-/// How many changes of the clock are looked at for one answer.
+/// Maximum number of clock changes examined per search.
 const MAX_CHANGES: usize = 64;
-/// How long before an instant the changes of the clock can matter to it.
+/// How long before an instant clock changes can affect it.
 const MARGIN_S: i64 = 2 * 86_400;
 const DAY_S: i64 = 86_400;
 
-/// A minute of a local clock, counted from 1970-01-01 00:00 on that clock, in seconds.
+/// A local time, in seconds since 1970-01-01 00:00 on that clock.
 type Local = i64;
 
 impl Expression {
-    /// Whether there is any such date at all.
-    pub(crate) fn comes(&self) -> bool {
+    /// Returns whether any date matches at all.
+    pub(crate) fn ever_matches(&self) -> bool {
         self.date_from(jiff::civil::date(2000, 1, 1)).is_some()
     }
 
-    /// The first instant after `after`, by the clocks of `zone`.
+    /// Returns the first instant after `after`, in `zone`.
     pub(crate) fn next_after(&self, after: Instant, zone: &TimeZone) -> Option<Instant> {
-        let mut from = after.as_second().checked_add(1)?; // whole seconds: nothing is due between
+        // Strictly after, so that a run never triggers itself again.
+        let mut from = after.as_second().checked_add(1)?; // nothing is due within a second
+        // `as_second` rounds towards zero, so an instant before 1970 would be skipped.
         if after.subsec_nanosecond() < 0 {
             from -= 1;
         }
@@ -37,27 +39,28 @@ impl Expression {
                 return Instant::from_second(due).ok();
             }
             let end = span.end?;
-            // Nothing is due long before the next match, so nothing changes before it either.
+            // Nothing is due until shortly before the next match, so clock changes before that do not matter.
             let next = self.local_from(from.checked_add(span.offset_s)?)? - span.offset_s;
             from = end.max(next.saturating_sub(MARGIN_S));
         }
         None
     }
 
-    /// The first second from `from` on within a span of one offset.
+    /// Returns the first matching second at or after `from` within a span of constant offset.
     fn in_span(&self, from: i64, span: &Span) -> Option<i64> {
         let mut local = from + span.offset_s;
+        // Jobs at a time of day run once per day on the wall clock; frequent ones follow elapsed time.
         if !self.is_frequent() {
             if from == span.start && self.is_in_gap(span) {
                 return Some(from);
             }
-            local = local.max(span.repeated_until()); // those times were there before
+            local = local.max(span.repeated_until()); // these local times already occurred before the change
         }
         let due = self.local_from(local)? - span.offset_s;
         span.end.is_none_or(|end| due < end).then_some(due)
     }
 
-    /// Whether a time is due that the clock jumped over at the beginning of this span.
+    /// Returns whether a match falls into the gap at the start of this span.
     fn is_in_gap(&self, span: &Span) -> bool {
         let Some(before) = span.before_s else {
             return false;
@@ -67,7 +70,7 @@ impl Expression {
         skipped && self.local_from(first).is_some_and(|due| due < end)
     }
 
-    /// The first matching minute of a local clock that is not before `local`.
+    /// Returns the first matching local minute at or after `local`.
     fn local_from(&self, local: Local) -> Option<Local> {
         let minute = local.div_euclid(60) + i64::from(local.rem_euclid(60) > 0);
         let (day, minute) = (minute.div_euclid(1_440), minute.rem_euclid(1_440));
@@ -78,6 +81,7 @@ impl Expression {
         {
             return Some(day * DAY_S + time * 60);
         }
+        // Today matches, but its last time has passed.
         let found = match found == date {
             true => self.date_from(date.tomorrow().ok()?)?,
             false => found,
@@ -89,7 +93,7 @@ impl Expression {
         Some(day * DAY_S + self.time_from(0)? * 60)
     }
 
-    /// The first matching minute of a day from that minute on.
+    /// Returns the first matching minute of the day at or after `minute`.
     fn time_from(&self, minute: i64) -> Option<i64> {
         let (hour, minute) = (
             u8::try_from(minute / 60).ok()?,
@@ -105,9 +109,10 @@ impl Expression {
         Some(of(hour, self.minutes.from(0)?))
     }
 
-    /// The first matching date from that one on.
+    /// Returns the first matching date at or after `from`.
     fn date_from(&self, from: Date) -> Option<Date> {
         let (mut first, mut day) = (from.first_of_month(), from.day());
+        // Bounded by the calendar's own period: `29 2 *` with a weekday can be decades away.
         for _ in 0..=CYCLE_MONTHS {
             let month = u8::try_from(first.month()).ok()?;
             if self.months.has(month) {
@@ -138,16 +143,16 @@ fn civil(day: i64) -> Option<Date> {
     at.ok().map(|at| at.date())
 }
 
-/// A time in which a zone's clocks are not changed.
+/// A period without clock changes.
 #[derive(Debug)]
 struct Span {
-    /// The second in which it begins.
+    /// First second.
     start: i64,
-    /// The second in which the next begins.
+    /// First second of the next span.
     end: Option<i64>,
-    /// How far the clocks are ahead of UTC.
+    /// Offset from UTC.
     offset_s: i64,
-    /// How far they were before.
+    /// Offset before.
     before_s: Option<i64>,
 }
 
@@ -156,7 +161,7 @@ impl Span {
         let at = Instant::from_second(second).ok()?;
         let just_after = Instant::new(second, 1).ok()?;
         let offset = zone.to_offset(at);
-        // Some changes are only of the name: those are stepped over.
+        // Some transitions change only the abbreviation; skip them.
         let began = zone
             .preceding(just_after)
             .take(MAX_CHANGES)
@@ -178,7 +183,7 @@ impl Span {
         })
     }
 
-    /// Until which minute of its clock times come for the second time.
+    /// End of the local times that occur for the second time.
     fn repeated_until(&self) -> Local {
         match self.before_s {
             Some(before) if before > self.offset_s => self.start + before,
@@ -187,7 +192,7 @@ impl Span {
     }
 }
 
-/// How far the clocks were ahead of UTC just before an instant.
+/// Offset just before an instant.
 fn before(zone: &TimeZone, at: Instant) -> Option<Offset> {
     let earlier = Instant::from_second(at.as_second() - 1).ok()?;
     Some(zone.to_offset(earlier))

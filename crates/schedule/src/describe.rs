@@ -1,4 +1,4 @@
-//! Schedules in plain words.
+//! Describes schedules in words.
 
 use jiff::Timestamp as Instant;
 use jiff::tz::TimeZone;
@@ -29,11 +29,11 @@ const MONTHS: [&str; 12] = [
     "November",
     "December",
 ];
-/// How many times of day are listed one by one.
+/// Maximum number of times of day listed individually.
 const MAX_TIMES: usize = 6;
 
 impl Schedule {
-    /// The schedule in words, such as `at 09:00 on Monday to Friday (Europe/Berlin)`.
+    /// Describes the schedule, such as `at 09:00 on Monday to Friday (Europe/Berlin)`.
     pub fn describe(&self, user: &TimeZone) -> String {
         match self {
             Self::At { at_ms } => format!("once, {}", moment(*at_ms, user)),
@@ -81,13 +81,14 @@ fn length(ms: i64) -> String {
 }
 
 impl Expression {
-    /// The expression in words.
+    /// Describes the expression.
     pub fn describe(&self) -> String {
         let mut words = self.times();
         let weekdays = (!self.weekdays.star)
             .then(|| list(self.weekdays, |day| DAYS[usize::from(day)].to_owned()));
         let days = (!self.days.star).then(|| list(self.days, |day| day.to_string()));
         match (days, weekdays) {
+            // Either matches, which surprises many; the text says so.
             (Some(days), Some(weekdays)) => {
                 words.push_str(&format!(
                     " on day {days} of the month and on every {weekdays}"
@@ -142,7 +143,7 @@ impl Expression {
     }
 }
 
-/// Values with their ranges drawn together.
+/// Formats values, merging consecutive ones into ranges.
 fn list(field: Field, name: impl Fn(u8) -> String) -> String {
     let mut runs: Vec<(u8, u8)> = Vec::new();
     for value in field.values() {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// The longest expression.
+/// Maximum length of an expression.
 const MAX: usize = 200;
 const MONTHS: [&str; 12] = [
     "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
@@ -19,7 +19,7 @@ const MACROS: [(&str, &str); 7] = [
     ("@hourly", "0 * * * *"),
 ];
 
-/// It is no cron expression.
+/// An invalid cron expression.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct InvalidExpression(String);
@@ -30,8 +30,8 @@ fn wrong<T>(why: impl Into<String>) -> Result<T, InvalidExpression> {
 
 /// A cron expression: minute, hour, day of the month, month, day of the week.
 ///
-/// When both days are restricted, either is enough; a field that begins with `*` does not
-/// restrict, so that `*/2` in one of them narrows the other.
+/// If both day fields are restricted, either may match. A field that starts with `*` is not a restriction, so `*/2` in
+/// one of them narrows the other.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Expression {
     text: String,
@@ -46,7 +46,7 @@ pub struct Expression {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Field {
     bits: u64,
-    /// It begins with `*`.
+    /// It starts with `*`.
     pub(crate) star: bool,
 }
 
@@ -55,7 +55,7 @@ impl Field {
         self.bits & (1 << value) != 0
     }
 
-    /// The least value that is not below `from`.
+    /// Returns the smallest value at or above `from`.
     pub(crate) fn from(self, from: u8) -> Option<u8> {
         let rest = self.bits.checked_shr(u32::from(from)).unwrap_or(0);
         (rest != 0).then(|| from + u8::try_from(rest.trailing_zeros()).unwrap_or(0))
@@ -70,22 +70,27 @@ impl Field {
     }
 }
 
-/// What one field may hold.
-struct Kind {
+/// Constraints of one field.
+struct FieldRange {
     name: &'static str,
     least: u8,
     most: u8,
     names: &'static [&'static str],
 }
 
-const MINUTE: Kind = kind("minute", 0, 59, &[]);
-const HOUR: Kind = kind("hour", 0, 23, &[]);
-const DAY: Kind = kind("day of month", 1, 31, &[]);
-const MONTH: Kind = kind("month", 1, 12, &MONTHS);
-const WEEKDAY: Kind = kind("day of week", 0, 7, &DAYS);
+const MINUTE: FieldRange = range_of("minute", 0, 59, &[]);
+const HOUR: FieldRange = range_of("hour", 0, 23, &[]);
+const DAY: FieldRange = range_of("day of month", 1, 31, &[]);
+const MONTH: FieldRange = range_of("month", 1, 12, &MONTHS);
+const WEEKDAY: FieldRange = range_of("day of week", 0, 7, &DAYS);
 
-const fn kind(name: &'static str, least: u8, most: u8, names: &'static [&'static str]) -> Kind {
-    Kind {
+const fn range_of(
+    name: &'static str,
+    least: u8,
+    most: u8,
+    names: &'static [&'static str],
+) -> FieldRange {
+    FieldRange {
         name,
         least,
         most,
@@ -94,19 +99,20 @@ const fn kind(name: &'static str, least: u8, most: u8, names: &'static [&'static
 }
 
 impl Expression {
-    /// The expression as it was written.
+    /// The expression as written.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Whether it comes every hour or more often, and so follows the time that passes.
+    /// Returns whether it matches every hour, and therefore follows elapsed time across clock changes.
     pub fn is_frequent(&self) -> bool {
         self.hours.star
     }
 
-    /// Whether a day of the month that is also this day of the week is meant.
+    /// Returns whether the day fields match a date.
     pub(crate) fn is_day(&self, day: u8, weekday: u8) -> bool {
         let (day, weekday) = (self.days.has(day), self.weekdays.has(weekday));
+        // The rule of Vixie cron, which users expect from other implementations.
         match self.days.star || self.weekdays.star {
             true => day && weekday,
             false => day || weekday,
@@ -120,7 +126,7 @@ impl FromStr for Expression {
     fn from_str(text: &str) -> Result<Self, InvalidExpression> {
         let text = text.trim();
         if text.len() > MAX {
-            return wrong(format!("it is longer than {MAX} characters"));
+            return wrong(format!("longer than {MAX} characters"));
         }
         let plain = text.to_ascii_lowercase();
         let meant = match plain.strip_prefix('@') {
@@ -129,16 +135,19 @@ impl FromStr for Expression {
                 Some((_, fields)) => fields,
                 None => {
                     return wrong(format!(
-                        "{text} is not known; there are @yearly, @monthly, @weekly, @daily and @hourly"
+                        "unknown macro {text}; use @yearly, @monthly, @weekly, @daily or @hourly"
                     ));
                 }
             },
         };
         let fields: Vec<&str> = meant.split_ascii_whitespace().collect();
         let [minute, hour, day, month, weekday] = fields[..] else {
+            let count = match fields.len() {
+                1 => "1 field".to_owned(),
+                count => format!("{count} fields"),
+            };
             return wrong(format!(
-                "it has {} fields instead of 5: minute, hour, day of month, month, day of week",
-                fields.len()
+                "expected 5 fields (minute, hour, day of month, month, day of week), got {count}"
             ));
         };
         let mut weekdays = field(weekday, &WEEKDAY)?;
@@ -153,24 +162,26 @@ impl FromStr for Expression {
             months: field(month, &MONTH)?,
             weekdays,
         };
-        match expression.comes() {
+        // `0 0 30 2 *` is well-formed, but a job with it would silently never run.
+        match expression.ever_matches() {
             true => Ok(expression),
-            false => wrong(format!("{text} names a date that never comes")),
+            false => wrong(format!("{text} never matches: there is no such date")),
         }
     }
 }
 
-/// One field: parts with commas between them.
-fn field(text: &str, kind: &Kind) -> Result<Field, InvalidExpression> {
+/// Parses one field: parts separated by commas.
+fn field(text: &str, kind: &FieldRange) -> Result<Field, InvalidExpression> {
     let mut bits = 0;
     for part in text.split(',') {
         bits |= part_bits(part, kind)?;
     }
+    // `?` is Quartz's word for "any"; people copy such expressions.
     let star = text.starts_with('*') || text == "?";
     Ok(Field { bits, star })
 }
 
-fn part_bits(part: &str, kind: &Kind) -> Result<u64, InvalidExpression> {
+fn part_bits(part: &str, kind: &FieldRange) -> Result<u64, InvalidExpression> {
     let named = |what: &str| format!("{}: {what}", kind.name);
     let (range, step) = match part.split_once('/') {
         Some((range, step)) => (range, Some(step)),
@@ -185,11 +196,11 @@ fn part_bits(part: &str, kind: &Kind) -> Result<u64, InvalidExpression> {
         Some((first, last)) => {
             let first = value(first, kind)?;
             let last = match value(last, kind)? {
-                0 if kind.most == 7 && first > 0 => 7, // to Sunday
+                0 if kind.most == 7 && first > 0 => 7, // such as 5-0: Friday to Sunday
                 last => last,
             };
             if first > last {
-                return wrong(named(&format!("{range} runs backwards; write two ranges")));
+                return wrong(named(&format!("{range} is reversed; use two ranges")));
             }
             (first, last)
         }
@@ -201,11 +212,13 @@ fn part_bits(part: &str, kind: &Kind) -> Result<u64, InvalidExpression> {
     let step = match step {
         None => 1,
         Some(step) => match step.parse::<u8>() {
-            Ok(0) => return wrong(named("a step of 0 never gets anywhere")),
+            Ok(0) => return wrong(named("the step must not be 0")),
             Ok(step) if step <= kind.most => step,
             _ => {
                 let most = kind.most;
-                return wrong(named(&format!("the step {step:?} is not 1 to {most}")));
+                return wrong(named(&format!(
+                    "the step {step:?} is not between 1 and {most}"
+                )));
             }
         },
     };
@@ -213,7 +226,7 @@ fn part_bits(part: &str, kind: &Kind) -> Result<u64, InvalidExpression> {
     Ok(values.fold(0, |bits, value| bits | 1 << value))
 }
 
-fn value(text: &str, kind: &Kind) -> Result<u8, InvalidExpression> {
+fn value(text: &str, kind: &FieldRange) -> Result<u8, InvalidExpression> {
     if let Some(at) = kind.names.iter().position(|name| *name == text) {
         return Ok(kind.least + u8::try_from(at).unwrap_or(0));
     }
@@ -221,11 +234,11 @@ fn value(text: &str, kind: &Kind) -> Result<u8, InvalidExpression> {
     match text.parse::<u8>() {
         Ok(value) if digits && (kind.least..=kind.most).contains(&value) => Ok(value),
         _ => {
-            let Kind {
+            let FieldRange {
                 name, least, most, ..
             } = kind;
             wrong(format!(
-                "{name}: {text:?} is not a number from {least} to {most}"
+                "{name}: {text:?} is not a number between {least} and {most}"
             ))
         }
     }

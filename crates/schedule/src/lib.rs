@@ -1,16 +1,14 @@
-//! When something is due: once, on a grid, or by the calendar.
+//! When jobs are due: once, at an interval, or by a cron expression.
 //!
-//! Nothing here reads a clock or keeps anything: a [`Schedule`] is asked for the next instant after
-//! another, and the answer is the same whoever asks.
+//! This crate reads no clock and stores nothing: given an instant, a [`Schedule`] returns the next one, always the same.
 //!
-//! - [`ScheduleInput`] is what people and models write; [`Schedule::read`] makes a schedule of it.
-//! - [`Schedule::next_after`], [`Schedule::last_until`] and [`Schedule::between`] give instants.
-//! - [`Expression`] is a cron expression; [`parse_at`] understands `tomorrow at 9am`.
+//! - [`ScheduleInput`] is what people and models write; [`Schedule::read`] validates it.
+//! - [`Schedule::next_after`], [`Schedule::last_until`] and [`Schedule::between`] compute instants.
+//! - [`Expression`] is a cron expression; [`parse_at`] parses `tomorrow at 9am`.
 //!
-//! Clocks that are put forward or back do not lose or double a run: a time of day that is jumped
-//! over is due once, right after the jump, and one that comes twice is due the first time. A job
-//! that comes every hour or more often follows the time that passes. A jump of more than three
-//! hours is a correction of the calendar, not of the clock: what falls into it never was.
+//! Daylight saving neither loses nor doubles a run: a time of day that is skipped runs once, right after the gap, and
+//! one that occurs twice runs the first time. A job that runs hourly or more often follows elapsed time. A gap of more than
+//! three hours is a calendar correction, not a clock change: times inside of it are skipped.
 
 mod at;
 mod calendar;
@@ -21,5 +19,5 @@ mod schedule;
 
 pub use at::parse_at;
 pub use expression::{Expression, InvalidExpression};
-pub use input::{Kind, ScheduleInput, WrongSchedule};
+pub use input::{InvalidSchedule, ScheduleInput, ScheduleKind};
 pub use schedule::{Schedule, zone};

@@ -1,4 +1,4 @@
-//! A schedule, and its instants.
+//! A schedule and its instants.
 
 use jiff::Timestamp as Instant;
 use jiff::tz::TimeZone;
@@ -7,50 +7,50 @@ use serde::{Deserialize, Serialize};
 
 use crate::expression::Expression;
 
-/// How far back the last instant is looked for first; then four times as far, and so on.
+/// How far back to search for the last instant first; then four times as far, and so on.
 const FIRST_LOOK_MS: i64 = 60_000;
-/// How many instants are stepped through to find the last.
+/// Maximum number of instants examined to find the last.
 const MAX_STEPS: usize = 10_000;
 
-/// When something is due.
+/// When a job is due.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(
     tag = "kind",
     rename_all = "lowercase",
     rename_all_fields = "camelCase",
-    try_from = "Kept",
-    into = "Kept"
+    try_from = "StoredSchedule",
+    into = "StoredSchedule"
 )]
 pub enum Schedule {
     /// Once.
     At {
-        /// When.
+        /// The time.
         at_ms: i64,
     },
-    /// On a grid of equal steps that never drifts.
+    /// At a fixed interval that never drifts.
     Every {
-        /// How long a step is.
+        /// The interval.
         every_ms: i64,
-        /// One of its points; none is before it.
+        /// The first instant; all others are multiples of the interval after it.
         anchor_ms: i64,
     },
-    /// By the calendar.
+    /// By a cron expression.
     Cron {
         /// The expression.
         expr: Expression,
-        /// By whose clocks; none means the user's.
+        /// Time zone; `None` means the user's.
         tz: Option<String>,
     },
 }
 
-/// A schedule as it is written down.
+/// The stored form of a schedule.
 #[derive(Serialize, Deserialize)]
 #[serde(
     tag = "kind",
     rename_all = "lowercase",
     rename_all_fields = "camelCase"
 )]
-enum Kept {
+enum StoredSchedule {
     At {
         at_ms: i64,
     },
@@ -65,20 +65,21 @@ enum Kept {
     },
 }
 
-impl TryFrom<Kept> for Schedule {
+impl TryFrom<StoredSchedule> for Schedule {
     type Error = crate::expression::InvalidExpression;
 
-    fn try_from(kept: Kept) -> Result<Self, Self::Error> {
-        Ok(match kept {
-            Kept::At { at_ms } => Self::At { at_ms },
-            Kept::Every {
+    fn try_from(stored: StoredSchedule) -> Result<Self, Self::Error> {
+        Ok(match stored {
+            StoredSchedule::At { at_ms } => Self::At { at_ms },
+            StoredSchedule::Every {
                 every_ms,
                 anchor_ms,
             } => Self::Every {
+                // A stored 0 would divide by zero below; it can only come from an edited database.
                 every_ms: every_ms.max(1),
                 anchor_ms,
             },
-            Kept::Cron { expr, tz } => Self::Cron {
+            StoredSchedule::Cron { expr, tz } => Self::Cron {
                 expr: expr.parse()?,
                 tz,
             },
@@ -86,7 +87,7 @@ impl TryFrom<Kept> for Schedule {
     }
 }
 
-impl From<Schedule> for Kept {
+impl From<Schedule> for StoredSchedule {
     fn from(schedule: Schedule) -> Self {
         match schedule {
             Schedule::At { at_ms } => Self::At { at_ms },
@@ -105,7 +106,7 @@ impl From<Schedule> for Kept {
     }
 }
 
-/// The zone of that name; the machine's own without one, and UTC where it is not known.
+/// Returns the time zone with that name; the machine's without one, and UTC if it is unknown.
 pub fn zone(name: Option<&str>) -> TimeZone {
     match name {
         Some(name) => TimeZone::get(name).unwrap_or(TimeZone::UTC),
@@ -114,12 +115,12 @@ pub fn zone(name: Option<&str>) -> TimeZone {
 }
 
 impl Schedule {
-    /// Whether it comes only once.
+    /// Returns whether it is due only once.
     pub fn is_once(&self) -> bool {
         matches!(self, Self::At { .. })
     }
 
-    /// The first instant after another; `user` is the zone where the schedule names none.
+    /// Returns the first instant after `after`; `user` is the time zone if the schedule has none.
     pub fn next_after(&self, after: Timestamp, user: &TimeZone) -> Option<Timestamp> {
         match self {
             Self::At { at_ms } => (*at_ms > after.0).then_some(Timestamp(*at_ms)),
@@ -127,6 +128,7 @@ impl Schedule {
                 every_ms,
                 anchor_ms,
             } => {
+                // i128: both may be anything a client sent, and their difference must not overflow.
                 let passed = i128::from(after.0) - i128::from(*anchor_ms);
                 if passed < 0 {
                     return Some(Timestamp(*anchor_ms));
@@ -144,7 +146,7 @@ impl Schedule {
         }
     }
 
-    /// The instants after one and until another, at most so many, the earliest first.
+    /// Returns the instants after `after` up to `until`, at most `most`, earliest first.
     pub fn between(
         &self,
         after: Timestamp,
@@ -159,7 +161,7 @@ impl Schedule {
             .collect()
     }
 
-    /// The last instant that is after one and not after another.
+    /// Returns the last instant after `after` up to `until`.
     pub fn last_until(
         &self,
         after: Timestamp,
@@ -178,6 +180,7 @@ impl Schedule {
             let last = Timestamp(anchor_ms + passed / every_ms * every_ms);
             return (last > after).then_some(last);
         }
+        // Searched in growing windows: a minutely job missed for a year must not be stepped through.
         let mut back = FIRST_LOOK_MS;
         loop {
             let from = Timestamp(until.0.saturating_sub(back)).max(after);

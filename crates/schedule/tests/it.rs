@@ -2,7 +2,7 @@
 
 use jiff::tz::TimeZone;
 use manyhands_core::Timestamp;
-use manyhands_schedule::{Expression, Kind, Schedule, ScheduleInput};
+use manyhands_schedule::{Expression, Schedule, ScheduleInput, ScheduleKind};
 use proptest::prelude::*;
 
 fn ms(text: &str) -> Timestamp {
@@ -342,7 +342,7 @@ proptest! {
     #[test]
     fn whatever_is_written_is_understood_or_refused(text in ".{0,40}") {
         let _ = text.parse::<Expression>();
-        let input = ScheduleInput { kind: Some(Kind::At), at: Some(text), ..ScheduleInput::default() };
+        let input = ScheduleInput { kind: Some(ScheduleKind::At), at: Some(text), ..ScheduleInput::default() };
         let _ = Schedule::read(&input, Timestamp(1_794_747_600_000), &TimeZone::UTC);
     }
 }
@@ -406,7 +406,7 @@ fn each_kind_is_read_from_its_fields() {
 #[test]
 fn what_is_wrong_with_a_schedule_is_named() {
     for (json, why) in [
-        (r#"{}"#, "kind: say at, every or cron"),
+        (r#"{}"#, "kind: must be at, every or cron"),
         (r#"{"kind":"at"}"#, "at: say when with one of"),
         (
             r#"{"kind":"at","at":"today 9am"}"#,
@@ -422,7 +422,7 @@ fn what_is_wrong_with_a_schedule_is_named() {
         ),
         (
             r#"{"kind":"at","everyMinutes":3}"#,
-            "everyMinutes: belongs to kind every",
+            "everyMinutes: is only valid with kind every",
         ),
         (r#"{"kind":"every"}"#, "everyMinutes: say the interval"),
         (

@@ -1,9 +1,9 @@
-//! The line of a script where something went wrong, with a mark below the column.
+//! Shows the line of a script where an error occurred, with a mark below the column.
 
-/// The most characters of a line that are shown.
+/// Maximum number of characters shown.
 const WIDTH: usize = 120;
 
-/// `line` of `code` with a mark below `column`, both counted from 1. A long line is shown in part.
+/// Formats `line` of `code` with a mark below `column`, both 1-based. A long line is shown in part.
 pub(crate) fn excerpt(code: &str, line: u32, column: Option<u32>) -> Option<String> {
     let index = usize::try_from(line).ok()?.checked_sub(1)?;
     let chars: Vec<char> = code.lines().nth(index)?.chars().collect();
@@ -16,7 +16,7 @@ pub(crate) fn excerpt(code: &str, line: u32, column: Option<u32>) -> Option<Stri
     let number = line.to_string();
     let mut excerpt = format!("{number} | {shown}");
     if let Some(at) = at {
-        // A tab stays a tab, so that the mark stands where the eye expects it.
+        // Tabs are kept, so that the mark aligns with the line above.
         let pad: String = chars[from..at]
             .iter()
             .map(|c| if *c == '\t' { '\t' } else { ' ' })
@@ -27,7 +27,7 @@ pub(crate) fn excerpt(code: &str, line: u32, column: Option<u32>) -> Option<Stri
     Some(excerpt)
 }
 
-/// What could move the cursor is shown as a blank.
+/// Replaces characters that could move the cursor.
 fn plain(c: &char) -> char {
     if c.is_control() && *c != '\t' {
         ' '

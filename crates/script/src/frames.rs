@@ -1,28 +1,28 @@
-//! What is said over the pipes: four bytes of length, then so many bytes of JSON.
+//! The messages on the pipes: a length of four bytes, followed by JSON.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::report::{Fault, Level};
 
-/// How many bytes say how long a frame is.
+/// Size of the length prefix.
 pub(crate) const HEAD: usize = 4;
 
-/// What a frame may hold beside what it carries.
-pub(crate) const AROUND: usize = 64 << 10;
+/// Maximum size of a frame besides its payload.
+pub(crate) const OVERHEAD: usize = 64 << 10;
 
-/// Bytes of calls that may be on their way at one time, unless one alone is more.
-pub(crate) const AT_ONCE: usize = 32 << 20;
+/// Maximum total size of unanswered calls, unless a single one is larger.
+pub(crate) const MAX_IN_FLIGHT: usize = 32 << 20;
 
-/// What a worker is told.
+/// Messages to a worker.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ToWorker {
-    /// The first frame, and there is one.
+    /// The first frame; there is exactly one.
     Start(Box<Start>),
-    /// What was asked for.
+    /// The result of a request.
     Answer { id: u32, value: Box<RawValue> },
-    /// Why it is not to be had.
+    /// The error of a request.
     Refusal {
         id: u32,
         code: String,
@@ -30,7 +30,7 @@ pub(crate) enum ToWorker {
     },
 }
 
-/// The code, and how much it may use.
+/// The code and its limits.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Start {
     pub(crate) code: String,
@@ -44,26 +44,26 @@ pub(crate) struct Start {
     pub(crate) frame: usize,
 }
 
-/// What a worker says.
+/// Messages from a worker.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum FromWorker {
     /// A line of the console.
     Log { level: Level, text: String },
-    /// From here on there is more on the console than is kept.
+    /// Further console output is dropped.
     LogsCut,
-    /// It wants something of its host.
-    Ask { id: u32, ask: RawAsk },
+    /// A request to its host.
+    Ask { id: u32, ask: RawRequest },
     /// The script returned this.
     Done { value: Box<RawValue> },
-    /// The script came to nothing.
+    /// The script failed.
     Failed(Box<Fault>),
 }
 
-/// What it wants, with the arguments not looked at yet.
+/// A request with unparsed arguments.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum RawAsk {
+pub(crate) enum RawRequest {
     Tool {
         server: String,
         tool: String,
@@ -79,45 +79,47 @@ pub(crate) enum RawAsk {
     },
 }
 
-/// `message` with its length before it.
+/// Encodes a message with its length.
 pub(crate) fn encode(message: &impl Serialize) -> serde_json::Result<Vec<u8>> {
     let mut frame = vec![0; HEAD];
     serde_json::to_writer(&mut frame, message)?;
+    // Frames are limited to a few MiB before they get here.
     let length = u32::try_from(frame.len() - HEAD).unwrap_or(u32::MAX);
     frame[..HEAD].copy_from_slice(&length.to_be_bytes());
     Ok(frame)
 }
 
-/// Bytes as they come in, until they are a frame.
+/// Bytes received so far.
 #[derive(Debug, Default)]
-pub(crate) struct Incoming {
+pub(crate) struct FrameBuffer {
     bytes: Vec<u8>,
 }
 
-/// A frame that is longer than any may be.
+/// A frame that exceeds the limit.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct TooLong(pub(crate) usize);
+pub(crate) struct FrameTooLong(pub(crate) usize);
 
-impl Incoming {
-    /// Where to add what was read.
+impl FrameBuffer {
+    /// The buffer to append received bytes to.
     pub(crate) fn bytes(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
 
-    /// The length of the next frame once that is known.
-    fn next_length(&self, most: usize) -> Result<Option<usize>, TooLong> {
+    /// The length of the next frame, once known.
+    fn next_length(&self, most: usize) -> Result<Option<usize>, FrameTooLong> {
         let Some(head) = self.bytes.first_chunk::<HEAD>() else {
             return Ok(None);
         };
         let length = u32::from_be_bytes(*head) as usize;
+        // Checked before the body arrives: a huge length must not make us allocate.
         if length > most {
-            return Err(TooLong(length));
+            return Err(FrameTooLong(length));
         }
         Ok(Some(length))
     }
 
-    /// The next frame if it is there whole; one longer than `most` never will be.
-    pub(crate) fn take(&mut self, most: usize) -> Result<Option<Vec<u8>>, TooLong> {
+    /// Returns the next frame if it is complete; fails if it is longer than `most`.
+    pub(crate) fn take(&mut self, most: usize) -> Result<Option<Vec<u8>>, FrameTooLong> {
         let Some(length) = self.next_length(most)? else {
             return Ok(None);
         };
@@ -126,7 +128,7 @@ impl Incoming {
         };
         let body = body.to_vec();
         self.bytes.drain(..HEAD + length);
-        // What one large frame needed is not kept for all the small ones after it.
+        // The capacity needed by one large frame is not kept for the small ones after it.
         if self.bytes.is_empty() && self.bytes.capacity() > (1 << 20) {
             self.bytes = Vec::new();
         }
@@ -150,7 +152,7 @@ mod tests {
                 sent.extend(u32::try_from(body.len()).unwrap().to_be_bytes());
                 sent.extend(body);
             }
-            let (mut incoming, mut got) = (Incoming::default(), Vec::new());
+            let (mut incoming, mut got) = (FrameBuffer::default(), Vec::new());
             for piece in sent.chunks(piece) {
                 incoming.bytes().extend_from_slice(piece);
                 while let Some(body) = incoming.take(40).unwrap() {
@@ -163,9 +165,9 @@ mod tests {
 
     #[test]
     fn a_length_over_the_bound_is_refused_before_its_bytes_come() {
-        let mut incoming = Incoming::default();
+        let mut incoming = FrameBuffer::default();
         incoming.bytes().extend(11u32.to_be_bytes());
-        assert_eq!(incoming.take(10), Err(TooLong(11)));
+        assert_eq!(incoming.take(10), Err(FrameTooLong(11)));
         assert_eq!(incoming.take(11), Ok(None));
     }
 }

@@ -1,49 +1,49 @@
-//! What a script can reach.
+//! What a script can access.
 
 use async_trait::async_trait;
 use serde_json::Value;
 
 use crate::report::LogLine;
 
-/// Something that a script asks for.
+/// A request of a script.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Ask {
+pub enum HostRequest {
     /// `callTool(server, tool, arguments)`.
     Tool {
-        /// Which server.
+        /// The server.
         server: String,
-        /// Which of its tools.
+        /// The tool.
         tool: String,
-        /// With what.
+        /// The arguments.
         arguments: Value,
     },
     /// `codeExec.createArtifact(filename, content, fileType)`.
     CreateArtifact {
-        /// What to call it.
+        /// File name.
         filename: String,
-        /// What it holds.
+        /// Contents.
         content: String,
-        /// What it is, such as `csv`; where it is missing the name tells.
+        /// Type, such as `csv`; default: from the file name.
         file_type: Option<String>,
     },
     /// `codeExec.readArtifact(identifier)`.
     ReadArtifact {
-        /// Its id, name or address.
+        /// Its id, name or URL.
         identifier: String,
     },
 }
 
-/// A refusal, which the script can catch: an `Error` with these as `code` and `message`.
+/// An error that the script can catch: an `Error` with this `code` and `message`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Thrown {
-    /// A stable code.
+pub struct HostError {
+    /// Stable code.
     pub code: String,
-    /// What was wrong and what would be right.
+    /// What is wrong and what would be right.
     pub message: String,
 }
 
-impl Thrown {
-    /// A refusal in words.
+impl HostError {
+    /// Creates an error.
     pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             code: code.into(),
@@ -52,11 +52,11 @@ impl Thrown {
     }
 }
 
-/// Whoever answers a script. Calls come several at a time; one that is no longer wanted is dropped.
+/// Answers the requests of a script. Called concurrently; a call that is no longer needed is dropped.
 #[async_trait]
 pub trait Host: Send + Sync {
-    /// Does what was asked, with the rights of whoever started the run.
-    async fn call(&self, ask: Ask) -> Result<Value, Thrown>;
-    /// Hears a line of the console as it comes; must not block.
-    fn said(&self, _line: &LogLine) {}
+    /// Executes a request, with the rights of the caller who started the run.
+    async fn call(&self, ask: HostRequest) -> Result<Value, HostError>;
+    /// Receives a console line as it is printed; must not block.
+    fn on_log(&self, _line: &LogLine) {}
 }

@@ -1,33 +1,33 @@
-//! How much one run may use.
+//! Limits of one run.
 
 use std::time::Duration;
 
-/// The shortest time a run may be given.
+/// Shortest timeout.
 pub const TIMEOUT_MIN: Duration = Duration::from_secs(1);
 
-/// The longest time a run may be given.
+/// Longest timeout.
 pub const TIMEOUT_MAX: Duration = Duration::from_secs(15 * 60);
 
-/// How much one run may use. Each is a ceiling of its own.
+/// Limits of one run, independent of each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of code.
+    /// Size of the code in bytes.
     pub code: usize,
-    /// Bytes of memory for the values of the script.
+    /// Memory for the script's values in bytes.
     pub memory: usize,
-    /// Time on the processor; waiting for tools costs none.
+    /// CPU time; waiting for tools does not count.
     pub cpu: Duration,
-    /// Calls in all.
+    /// Total number of calls.
     pub calls: u32,
-    /// Calls at one time; more wait for their turn.
+    /// Number of concurrent calls; further ones are queued.
     pub calls_at_once: usize,
-    /// Bytes of log.
+    /// Size of the log in bytes.
     pub log_bytes: usize,
-    /// Lines of log.
+    /// Number of log lines.
     pub log_lines: usize,
-    /// Bytes of the returned value as JSON.
+    /// Size of the returned value in bytes of JSON.
     pub output: usize,
-    /// Bytes of one frame: a call with its arguments, or an answer.
+    /// Size of one frame in bytes: a call with its arguments, or a result.
     pub frame: usize,
 }
 

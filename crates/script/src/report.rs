@@ -1,32 +1,32 @@
-//! What is left of a run.
+//! The result of a run.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The longest message of a fault, in bytes.
-const LONGEST_MESSAGE: usize = 8 << 10;
+/// Maximum length of an error message, in bytes.
+const MAX_MESSAGE: usize = 8 << 10;
 
-/// The longest stack of a fault, in bytes.
-const LONGEST_STACK: usize = 4 << 10;
+/// Maximum length of a stack trace, in bytes.
+const MAX_STACK: usize = 4 << 10;
 
-/// How a run went.
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
-    /// What the script returned, or why it did not come to that.
+    /// The returned value, or the error.
     pub outcome: Result<Value, Fault>,
-    /// What it said on the console, also when it failed.
+    /// Console output, also of a failed run.
     pub logs: Vec<LogLine>,
-    /// Whether it said more than was kept.
+    /// Whether console output was truncated.
     pub logs_cut: bool,
-    /// How often it asked its host for something.
+    /// Number of requests to the host.
     pub calls: u32,
-    /// How long it took.
+    /// Duration.
     pub elapsed: Duration,
 }
 
-/// How loud a line of the console is.
+/// Level of a console line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
@@ -42,65 +42,65 @@ pub enum Level {
     Error,
 }
 
-/// What one call of `console` said.
+/// One console line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogLine {
-    /// How loud.
+    /// Level.
     pub level: Level,
-    /// The words.
+    /// Text.
     pub text: String,
     /// Milliseconds after the start of the run.
     pub at_ms: u64,
 }
 
-/// What kind of end it was.
+/// Kind of failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FaultKind {
-    /// It is no JavaScript, or there is too much of it.
+    /// Invalid JavaScript, or too much of it.
     Syntax,
-    /// It threw, and nobody caught that.
+    /// An uncaught exception.
     Thrown,
-    /// Its time was up.
+    /// The timeout expired.
     Timeout,
-    /// It wanted more memory than it may have.
+    /// Memory limit exceeded.
     Memory,
-    /// It used up its time on the processor.
+    /// CPU limit exceeded.
     Cpu,
-    /// It made more calls than it may.
+    /// Too many calls.
     Calls,
-    /// What it returned cannot be handed over.
+    /// The returned value cannot be serialised.
     Output,
-    /// Its process ended, or did not keep to the protocol.
+    /// The process crashed or violated the protocol.
     Crashed,
-    /// Whoever started it took that back.
+    /// The run was cancelled.
     Cancelled,
-    /// No process could be started for it.
+    /// No process could be started.
     Unavailable,
 }
 
-/// Why a run came to nothing.
+/// Why a run failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{}{message}", if name.is_empty() { String::new() } else { format!("{name}: ") })]
 pub struct Fault {
-    /// What kind of end it was.
+    /// Kind of failure.
     pub kind: FaultKind,
-    /// The name of the error that was thrown, such as `TypeError`.
+    /// Name of the thrown error, such as `TypeError`.
     pub name: String,
-    /// What went wrong, in words.
+    /// Message.
     pub message: String,
-    /// The line of the script, from 1.
+    /// Line in the script (1-based).
     pub line: Option<u32>,
-    /// The column of that line, from 1.
+    /// Column in that line (1-based).
     pub column: Option<u32>,
     /// That line with a mark below the column.
     pub excerpt: Option<String>,
-    /// The calls that led there, the last first, as far as they are the script's.
+    /// Stack trace, innermost call first, without frames outside of the script.
     pub stack: Option<String>,
 }
 
 impl Fault {
-    /// An end that belongs to no line.
+    /// Creates a failure without a line.
     pub fn new(kind: FaultKind, message: impl Into<String>) -> Self {
         Self {
             kind,
@@ -113,17 +113,17 @@ impl Fault {
         }
     }
 
-    /// The same with an excerpt of `code`, and with nothing too long in it. A worker may say of its own
-    /// end only what it can know.
-    pub(crate) fn told_by_worker(mut self, code: &str) -> Self {
+    /// Adds an excerpt of `code` and limits all lengths. A worker may only report failures that it can know about.
+    pub(crate) fn from_worker(mut self, code: &str) -> Self {
         use FaultKind::{Calls, Cpu, Memory, Output, Syntax, Thrown};
         if !matches!(self.kind, Syntax | Thrown | Memory | Cpu | Calls | Output) {
             self.kind = FaultKind::Crashed;
         }
+        // Everything in here was chosen by the script, and ends up in a model's context.
         cut(&mut self.name, 128);
-        cut(&mut self.message, LONGEST_MESSAGE);
+        cut(&mut self.message, MAX_MESSAGE);
         if let Some(stack) = &mut self.stack {
-            cut(stack, LONGEST_STACK);
+            cut(stack, MAX_STACK);
         }
         self.excerpt = self
             .line
@@ -132,7 +132,7 @@ impl Fault {
     }
 }
 
-/// Shortens `text` to `most` bytes, at the end of a character.
+/// Truncates `text` to `most` bytes at a character boundary; returns whether it was longer.
 pub(crate) fn cut(text: &mut String, most: usize) -> bool {
     if text.len() <= most {
         return false;

@@ -1,12 +1,12 @@
-//! Binary frames: which transfer, then its bytes.
+//! Binary frames: a transfer id followed by bytes.
 
-/// The length of the header in bytes.
+/// Length of the header in bytes.
 pub const HEADER: usize = 4;
 
-/// The most bytes of a transfer that one frame carries.
+/// Maximum number of bytes per frame.
 pub const CHUNK: usize = 256 * 1024;
 
-/// A binary frame, borrowed from the message it came in.
+/// A binary frame, borrowed from its message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BinaryFrame<'a> {
     /// The transfer it belongs to.
@@ -15,13 +15,13 @@ pub struct BinaryFrame<'a> {
     pub bytes: &'a [u8],
 }
 
-/// A binary message that has no room for the header.
+/// A binary message too short for the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a binary frame of {0} bytes is too short: it starts with a transfer id of 4 bytes")]
 pub struct TooShort(pub usize);
 
 impl<'a> BinaryFrame<'a> {
-    /// Reads a message: the id as u32, little-endian, then the bytes.
+    /// Decodes a message: the id as little-endian u32, then the bytes.
     pub fn decode(message: &'a [u8]) -> Result<Self, TooShort> {
         let (id, bytes) = message
             .split_first_chunk::<HEADER>()
@@ -32,7 +32,7 @@ impl<'a> BinaryFrame<'a> {
         })
     }
 
-    /// Writes the message.
+    /// Encodes the message.
     pub fn encode(self) -> Vec<u8> {
         let mut message = Vec::with_capacity(HEADER + self.bytes.len());
         message.extend_from_slice(&self.transfer.to_le_bytes());

@@ -1,31 +1,31 @@
-//! Bridges: programs that carry a chat service over the socket, in mode `channel`.
+//! Bridges: programs that connect a chat service over the WebSocket, in mode `channel`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// An addition: a bridge says what became of what it was given, by `channel.sent`. Without it
-/// whatever the bridge was given counts as sent.
+/// An addition: a bridge reports the delivery of messages with `channel.sent`. Without it, messages passed to the
+/// bridge count as sent.
 pub const ADDITION_SENT: &str = "channel.sent";
 
-/// Somebody said something on the bridge's service.
+/// An incoming message on the bridge's service.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChannelInboundParams {
-    /// The service, as the bridge connected.
+    /// The service, as in `connect`.
     pub channel: String,
-    /// The account, as the bridge connected.
+    /// The account, as in `connect`.
     pub account_id: String,
     /// The chat.
     pub peer: BridgePeer,
-    /// Who said it; in a direct chat the peer when not said.
+    /// The sender; in a direct chat it defaults to the peer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sender: Option<BridgeSender>,
-    /// What was said.
+    /// The message.
     pub message: BridgeMessage,
-    /// Whether the bot was called.
+    /// Whether the bot was mentioned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub was_mentioned: Option<bool>,
-    /// Whom the message mentions.
+    /// Ids mentioned in the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mentioned_ids: Option<Vec<String>>,
 }
@@ -33,11 +33,11 @@ pub struct ChannelInboundParams {
 /// A chat.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct BridgePeer {
-    /// What kind of chat.
+    /// Kind of chat.
     pub kind: BridgePeerKind,
     /// Its id.
     pub id: String,
-    /// What it is called.
+    /// Its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Its handle.
@@ -45,72 +45,72 @@ pub struct BridgePeer {
     pub handle: Option<String>,
 }
 
-/// What kind of chat.
+/// Kind of chat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum BridgePeerKind {
-    /// With one person.
+    /// A direct chat.
     #[default]
     Dm,
-    /// Of some people.
+    /// A group.
     Group,
-    /// For many.
+    /// A broadcast channel.
     Channel,
-    /// A thread of one of the others.
+    /// A thread in another chat.
     Thread,
 }
 
-/// Somebody who writes.
+/// The sender of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct BridgeSender {
-    /// Their id.
+    /// The sender's id.
     pub id: String,
-    /// What they are called.
+    /// The sender's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Their handle.
+    /// The sender's handle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handle: Option<String>,
 }
 
-/// What was said.
+/// An incoming message.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BridgeMessage {
-    /// The service's id of it: told twice, it counts once.
+    /// The service's id of the message; duplicates are ignored.
     pub id: String,
     /// The text.
     pub text: String,
-    /// When, in milliseconds since 1970; now when not said.
+    /// Time in milliseconds since 1970; default: now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<i64>,
-    /// The message that it answers.
+    /// Id of the message it replies to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_to_id: Option<String>,
-    /// The text of that message.
+    /// Text of the message it replies to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_to_text: Option<String>,
-    /// Files, pictures and recordings.
+    /// Attachments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub media: Option<Vec<BridgeMedia>>,
-    /// A place on the map.
+    /// A shared location.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub location: Option<BridgeLocation>,
 }
 
-/// A file of a message: its bytes, or an address at which the gateway gets them.
+/// An attachment: its bytes, or a URL from which the gateway downloads them.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BridgeMedia {
     /// `image`, `audio`, `video` or `document`.
     #[serde(rename = "type")]
     pub kind: BridgeMediaKind,
-    /// Its type, such as `image/png`.
+    /// MIME type, such as `image/png`.
     pub mime_type: String,
     /// Its bytes in base64.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<String>,
-    /// Where it is.
+    /// Its URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// Its name.
@@ -119,66 +119,66 @@ pub struct BridgeMedia {
     /// Its size in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
-    /// What is spoken in it, where the service tells.
+    /// Transcription of speech, if the service provides it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transcription: Option<String>,
 }
 
-/// What kind of file.
+/// Kind of attachment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum BridgeMediaKind {
-    /// A picture.
+    /// An image.
     Image,
-    /// Sound.
+    /// Audio.
     Audio,
-    /// Moving pictures.
+    /// Video.
     Video,
     /// Anything else.
     #[default]
     Document,
 }
 
-/// A place on the map.
+/// A location.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct BridgeLocation {
-    /// Degrees north.
+    /// Latitude in degrees.
     pub lat: f64,
-    /// Degrees east.
+    /// Longitude in degrees.
     pub lon: f64,
-    /// What it is called.
+    /// Its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
-/// The message is on disk.
+/// The message was persisted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChannelInboundResult {
-    /// `queued`: it is kept, and worked on in its turn.
+    /// `queued`: it was persisted and will be processed.
     pub status: String,
-    /// The conversation in which it belongs.
+    /// The session it belongs to.
     pub session_key: String,
 }
 
-/// What became of something that the bridge was given; only with the addition `channel.sent`.
+/// Delivery report of a message; requires the addition `channel.sent`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChannelSentParams {
     /// The `id` of the `channel.outbound` event.
     pub id: String,
-    /// The service's id of the message, when it was sent.
+    /// The service's id of the message, if it was sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_id: Option<String>,
     /// Why it was not sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// For an error: whether it is worth trying again.
+    /// For an error: whether a retry may succeed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retryable: Option<bool>,
 }
 
-/// Something that the bridge is to send.
+/// A message that the bridge should send.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChannelOutboundEvent {
@@ -188,25 +188,25 @@ pub struct ChannelOutboundEvent {
     pub account_id: String,
     /// The chat.
     pub peer: BridgePeer,
-    /// The conversation; empty when it belongs to none.
+    /// The session; empty if there is none.
     pub session_key: String,
-    /// What is to be sent.
+    /// The message.
     pub message: BridgeOutgoing,
-    /// Names it for `channel.sent`; whoever gets the same twice sends it once. An addition.
+    /// Id for `channel.sent`; a repeated id must be sent only once. An addition.
     #[serde(default)]
     pub id: String,
 }
 
-/// What is to be sent.
+/// An outgoing message.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BridgeOutgoing {
-    /// The text, in Markdown; below a file when there is one.
+    /// The text in Markdown; the caption if there is a file.
     pub text: String,
-    /// The message that it answers.
+    /// Id of the message it replies to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_to_id: Option<String>,
-    /// Where the file is for a while, when there is one.
+    /// Temporary URL of the file, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub media_url: Option<String>,
     /// The file itself; an addition.
@@ -214,7 +214,7 @@ pub struct BridgeOutgoing {
     pub media: Option<BridgeMedia>,
 }
 
-/// The agent writes, or does no longer.
+/// The agent started or stopped typing.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChannelTypingEvent {
@@ -224,9 +224,9 @@ pub struct ChannelTypingEvent {
     pub account_id: String,
     /// The chat.
     pub peer: BridgePeer,
-    /// The conversation; empty when it is not known.
+    /// The session; empty if it is unknown.
     pub session_key: String,
-    /// Whether it writes.
+    /// Whether it is typing.
     pub typing: bool,
 }
 

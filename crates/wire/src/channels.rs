@@ -1,22 +1,22 @@
-//! Accounts on chat platforms, and people who ask to be known there.
+//! Accounts on chat platforms, and pairing requests.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Nothing is asked.
+/// No parameters.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ChannelsListParams {}
 
 /// The accounts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChannelsListResult {
-    /// Each account.
+    /// The accounts.
     pub channels: Vec<ChannelEntry>,
-    /// How many there are.
+    /// Number of accounts.
     pub count: usize,
 }
 
-/// One account, and how it stands.
+/// One account and its status.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChannelEntry {
@@ -26,164 +26,164 @@ pub struct ChannelEntry {
     pub account_id: String,
     /// `connected`, `connecting`, `error`, `stopped` or `off`.
     pub state: String,
-    /// What is wrong, if something is.
+    /// The problem, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
-    /// Since when it is connected, in milliseconds since 1970.
+    /// Time since which it is connected, in milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connected_at: Option<i64>,
-    /// When something was last heard, in milliseconds since 1970.
+    /// Time of the last incoming message, in milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_message_at: Option<i64>,
-    /// What the account is called on the platform.
+    /// Its name on the platform.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
-/// Which account.
+/// Selects an account.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChannelStatusParams {
     /// The platform.
     pub channel: String,
-    /// The account; `default` when not said.
+    /// The account; default: `default`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account_id: Option<String>,
 }
 
-/// Which account is started.
+/// Selects the account to start.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChannelStartParams {
     /// The platform.
     pub channel: String,
-    /// The account; `default` when not said.
+    /// The account; default: `default`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account_id: Option<String>,
 }
 
-/// Which account is stopped.
+/// Selects the account to stop.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChannelStopParams {
     /// The platform.
     pub channel: String,
-    /// The account; `default` when not said.
+    /// The account; default: `default`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account_id: Option<String>,
 }
 
-/// Which account is forgotten.
+/// Selects the account to log out.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChannelLogoutParams {
     /// The platform.
     pub channel: String,
-    /// The account; `default` when not said.
+    /// The account; default: `default`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account_id: Option<String>,
 }
 
-/// The credentials of an account.
+/// Credentials of an account.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChannelLoginParams {
     /// The platform.
     pub channel: String,
-    /// The account; `default` when not said.
+    /// The account; default: `default`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account_id: Option<String>,
     /// The token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
-    /// Slack: the app's token.
+    /// Slack: the app token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub app_token: Option<String>,
-    /// The secret by which webhooks are known to be the platform's.
+    /// Secret that authenticates webhooks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret: Option<String>,
-    /// WhatsApp: what was typed in where the webhook was set up.
+    /// WhatsApp: the verify token entered where the webhook was set up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verify_token: Option<String>,
     /// WhatsApp: the phone number id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub number: Option<String>,
-    /// How events come: `poll`, `socket` or `webhook`.
+    /// Delivery mode: `poll`, `socket` or `webhook`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
 }
 
-/// What was done with an account, and how it stands.
+/// Result of an action, and the account's status.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChannelResult {
     /// True.
     pub ok: bool,
-    /// The account, unless it is gone.
+    /// The account, unless it was removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<ChannelEntry>,
 }
 
-/// Nothing is asked.
+/// No parameters.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct PairListParams {}
 
-/// People.
+/// Pairing requests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PairListResult {
-    /// Those who ask to be known, and those who were decided about.
+    /// Open and decided requests.
     pub pairs: Vec<PairEntry>,
 }
 
-/// Somebody.
+/// A pairing request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PairEntry {
     /// The platform.
     pub channel: String,
-    /// Who, as the platform names them.
+    /// The sender's id on the platform.
     pub sender_id: String,
-    /// What they are called.
+    /// The sender's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sender_name: Option<String>,
     /// `asking`, `approved` or `rejected`.
     pub state: String,
-    /// Whether it is the owner.
+    /// Whether this is the owner.
     pub owner: bool,
-    /// The code they were given.
+    /// The pairing code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// The beginning of what they said.
+    /// Beginning of the sender's message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// When they asked, in milliseconds since 1970.
+    /// Time of the request, in milliseconds since 1970.
     pub requested_at: i64,
 }
 
-/// Who may speak from now on.
+/// Approves a pairing request.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PairApproveParams {
     /// The platform.
     pub channel: String,
-    /// Their id, or the code they were given.
+    /// The sender's id or pairing code.
     pub sender_id: String,
-    /// Whether it is the owner.
+    /// Whether this is the owner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<bool>,
 }
 
-/// Who may not speak from now on.
+/// Rejects a pairing request.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PairRejectParams {
     /// The platform.
     pub channel: String,
-    /// Their id, or the code they were given.
+    /// The sender's id or pairing code.
     pub sender_id: String,
 }
 
-/// What was decided.
+/// The decision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PairResult {
@@ -191,6 +191,6 @@ pub struct PairResult {
     pub ok: bool,
     /// The platform.
     pub channel: String,
-    /// Who.
+    /// The sender's id.
     pub sender_id: String,
 }

@@ -1,4 +1,4 @@
-//! Talking to agents: what is sent, and what is told while an agent works on it.
+//! Chat with agents: messages, and the events of their turns.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,16 +8,16 @@ use serde_json::Value;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChatSendParams {
-    /// The session; a plain name such as `main`, or `agent:NAME:REST`.
+    /// The session: a plain name such as `main`, or `agent:NAME:REST`.
     pub session_key: String,
-    /// What is said. `/help` lists what is a command.
+    /// The text. `/help` lists the slash commands.
     pub message: String,
-    /// The asker's own id of the run: sent twice, it counts once.
+    /// The client's id of the run; a repeated id is ignored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<String>,
 }
 
-/// What became of a message.
+/// Result of sending a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(
     tag = "status",
@@ -25,67 +25,67 @@ pub struct ChatSendParams {
     rename_all_fields = "camelCase"
 )]
 pub enum ChatSendResult {
-    /// It is kept, and worked on when its place comes; `chat` events follow.
+    /// It was persisted and will be processed in order; `chat` events follow.
     Started {
         /// The run.
         run_id: String,
-        /// Whether another message is before it.
+        /// Whether it is queued behind another message.
         queued: bool,
-        /// What was asked for this one message.
+        /// Directives for this message.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         directives: Option<Directives>,
     },
-    /// It was a command, and is done.
+    /// It was a slash command, and is done.
     Command {
-        /// Which one, without its slash.
+        /// The command, without its slash.
         command: String,
-        /// What came of it, in words.
+        /// The response.
         response: String,
-        /// Why it was not done.
+        /// Why it failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
     },
-    /// It held directives and no message, so nothing was started.
+    /// It contained only directives, so no run was started.
     DirectiveOnly {
-        /// What to do instead, in words.
+        /// What to do instead.
         response: String,
-        /// What was understood.
+        /// The directives that were recognised.
         directives: Directives,
     },
-    /// It is kept, behind a run that waits for the owner.
+    /// It was persisted, behind a run that needs approval.
     Paused {
         /// The run.
         run_id: String,
-        /// What is waited for, in words.
+        /// What the run is waiting for.
         response: String,
-        /// The question, where it is known.
+        /// The approval request, if known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         approval_id: Option<String>,
     },
 }
 
-/// What counts for one message only: `/t:LEVEL` and `/m:PROVIDER/MODEL` at its beginning.
+/// Directives for one message: `/t:LEVEL` and `/m:PROVIDER/MODEL` at its beginning.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Directives {
-    /// How hard to think.
+    /// Reasoning level.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think_level: Option<String>,
-    /// Which model answers.
+    /// The model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelName>,
 }
 
-/// A model, and who serves it.
+/// A model and its provider.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelName {
-    /// Who serves it, as the settings name it.
+    /// The provider's name in the settings.
     pub provider: String,
-    /// The model, as its provider names it.
+    /// The provider's model id.
     pub id: String,
 }
 
-/// In which session to stop what is running.
+/// Stops the run of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChatStopParams {
@@ -93,41 +93,41 @@ pub struct ChatStopParams {
     pub session_key: String,
 }
 
-/// Whether something was stopped.
+/// Whether a run was stopped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChatStopResult {
     /// Always true.
     pub ok: bool,
-    /// Whether something was running.
+    /// Whether a run was active.
     pub stopped: bool,
 }
 
-/// What an agent says while it works, and its answer.
+/// Progress and result of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChatEventPayload {
-    /// The run it belongs to; null when it belongs to none.
+    /// The run; null if it belongs to none.
     pub run_id: Option<String>,
     /// The session.
     pub session_key: String,
-    /// What this is. After `final` and `error` nothing more comes of a run.
+    /// Kind of event. `final` and `error` are the last events of a run.
     pub state: ChatState,
-    /// For `partial` and `final`: what the agent said, whole.
+    /// For `partial` and `final`: the complete message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<ChatMessage>,
-    /// For `delta`: the next words. For `partial`, `final` and `paused`: the whole text.
+    /// For `delta`: the next chunk of text. For `partial`, `final` and `paused`: the complete text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// For `error`: why there is no answer.
+    /// For `error`: the reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// For `delta`: the next words of what the model thinks; an addition.
+    /// For `delta`: the next chunk of reasoning; an addition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thinking: Option<String>,
-    /// For `delta`: the deltas since the last `partial` are void, and this is why; an addition.
+    /// For `delta`: deltas since the last `partial` are void, for this reason; an addition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restart: Option<String>,
-    /// For `paused`: the question that waits for the owner; an addition.
+    /// For `paused`: the approval request; an addition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval_id: Option<String>,
     /// For `paused`: the tool that would run; an addition.
@@ -136,43 +136,41 @@ pub struct ChatEventPayload {
     /// For `paused`: its arguments; an addition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Value>,
-    /// For `error`: whether somebody stopped the run; an addition.
+    /// For `error`: whether the run was stopped by a user; an addition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<bool>,
-    /// For `final`: what the run used up; an addition.
+    /// For `final`: usage of the run; an addition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<ChatUsage>,
-    /// For `final`: why the model said no more, `end` or `length`; an addition.
+    /// For `final`: why the model stopped, `end` or `length`; an addition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_reason: Option<String>,
-    /// For `error`: what sort of failure, a stable word such as `provider_rate_limited`; an
-    /// addition.
+    /// For `error`: stable name of the failure, such as `provider_rate_limited`; an addition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
-    /// For `error`: the code that a refused request would have; an addition.
+    /// For `error`: the code a failed request would have; an addition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// For `error`: how long to wait before asking again, where it is known; an addition.
+    /// For `error`: delay before a retry, if known; an addition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
-    /// Which reply of a model this belongs to: a number that grows with every reply of the gateway,
-    /// also when one begins anew. For `delta`, `partial` and `final`; an addition.
+    /// The model reply this belongs to: a number that increases with every reply, including restarted ones. For `delta`,
+    /// `partial` and `final`; an addition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply: Option<u64>,
-    /// For `delta`: how much of the reply's text came before `text`, in units of UTF-16; an addition.
+    /// For `delta`: length of the reply's text before `text`, in UTF-16 units; an addition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset: Option<u64>,
-    /// For `delta`: how much was thought before `thinking`, in units of UTF-16; an addition.
+    /// For `delta`: length of the reasoning before `thinking`, in UTF-16 units; an addition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thinking_offset: Option<u64>,
-    /// For `paused`: the model's id of the call that is asked about, when it is one of this session;
-    /// an addition.
+    /// For `paused`: the model's id of the call that needs approval, if it belongs to this session; an addition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call_id: Option<String>,
 }
 
 impl ChatEventPayload {
-    /// An event of which only the state is said.
+    /// Creates an event with only a state.
     pub fn new(run_id: Option<String>, session_key: impl Into<String>, state: ChatState) -> Self {
         Self {
             run_id,
@@ -200,35 +198,35 @@ impl ChatEventPayload {
     }
 }
 
-/// What a `chat` event is.
+/// Kind of `chat` event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ChatState {
-    /// The agent said something and goes on with its tools.
+    /// A complete message; the agent continues with tool calls.
     Partial,
-    /// The agent says more.
+    /// A chunk of text.
     Delta,
-    /// It waits for the owner.
+    /// The run needs approval.
     Paused,
-    /// The answer.
+    /// The reply.
     Final,
-    /// There is no answer.
+    /// The run failed.
     Error,
 }
 
-/// What a run used up.
+/// Usage of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ChatUsage {
-    /// Replies of models.
+    /// Number of model replies.
     pub replies: u32,
-    /// Tokens that went in.
+    /// Input tokens.
     pub input_tokens: u64,
-    /// Tokens that came out.
+    /// Output tokens.
     pub output_tokens: u64,
-    /// What it cost, in millionths of a dollar, as far as prices are known.
+    /// Cost in millionths of a dollar, as far as prices are known.
     pub cost_micros: u64,
-    /// How long it took, in milliseconds, where it is known; an addition.
+    /// Duration in milliseconds, if known; an addition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
 }
@@ -237,39 +235,39 @@ pub struct ChatUsage {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChatMessage {
-    /// Who said it.
+    /// Who sent it.
     pub role: ChatRole,
-    /// What was said.
+    /// Its contents.
     pub content: Vec<ChatBlock>,
-    /// Its number in the session; an addition.
+    /// Its sequence number in the session; an addition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seq: Option<i64>,
-    /// When, in milliseconds since 1970.
+    /// Time in milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<i64>,
-    /// For a tool's result: the call it answers.
+    /// For a tool result: id of the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<String>,
-    /// For a tool's result: the tool.
+    /// For a tool result: the tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_name: Option<String>,
-    /// For a tool's result: whether it failed.
+    /// For a tool result: whether it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_error: Option<bool>,
-    /// In a history: what the run used up whose last message this is. Absent in all other messages,
-    /// and where it is not known; an addition.
+    /// In a history: usage of the run that ended with this message. Absent in all other messages and if it is
+    /// unknown; an addition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<ChatUsage>,
-    /// For a tool's result: how long the call took, in milliseconds, where it is known; an addition.
+    /// For a tool result: duration of the call in milliseconds, if known; an addition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
-    /// For a tool's result: the call as the audit knows it, where it is known; an addition.
+    /// For a tool result: id of the call in the audit log, if known; an addition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub audit_call: Option<String>,
 }
 
 impl ChatMessage {
-    /// What somebody said.
+    /// Creates a message.
     pub fn new(role: ChatRole, content: Vec<ChatBlock>) -> Self {
         Self {
             role,
@@ -285,12 +283,12 @@ impl ChatMessage {
         }
     }
 
-    /// A text of the agent.
+    /// Creates a text message of the agent.
     pub fn assistant(text: impl Into<String>) -> Self {
         Self::new(ChatRole::Assistant, vec![ChatBlock::text(text)])
     }
 
-    /// Its texts, one below the other.
+    /// Its text blocks, one per line.
     pub fn text(&self) -> String {
         let texts = self.content.iter().filter_map(|block| match block {
             ChatBlock::Text { text } => Some(text.as_str()),
@@ -300,19 +298,19 @@ impl ChatMessage {
     }
 }
 
-/// Who said something.
+/// Author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ChatRole {
-    /// A person.
+    /// A user.
     User,
     /// The agent.
     Assistant,
-    /// A tool that the agent called.
+    /// A tool.
     ToolResult,
 }
 
-/// A part of a message.
+/// A block of a message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(
     tag = "type",
@@ -320,12 +318,12 @@ pub enum ChatRole {
     rename_all_fields = "camelCase"
 )]
 pub enum ChatBlock {
-    /// Words.
+    /// Text.
     Text {
-        /// The words.
+        /// The text.
         text: String,
     },
-    /// A tool that the agent calls.
+    /// A tool call.
     ToolCall {
         /// The model's id of the call.
         id: String,
@@ -334,24 +332,24 @@ pub enum ChatBlock {
         /// Its arguments.
         arguments: Value,
     },
-    /// A picture; it stays in the session.
+    /// An image; it stays in the session.
     Image {
-        /// What kind of picture.
+        /// MIME type.
         mime_type: String,
-        /// `SEQ/INDEX`: `GET /api/sessions/{key}/pictures/{seq}/{index}` gives its bytes; an addition.
+        /// `SEQ/INDEX`: its bytes are at `GET /api/sessions/{key}/pictures/{seq}/{index}`; an addition.
         #[serde(rename = "ref", default, skip_serializing_if = "Option::is_none")]
         reference: Option<String>,
     },
 }
 
 impl ChatBlock {
-    /// Words.
+    /// Creates a text block.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into() }
     }
 }
 
-/// A tool that an agent called began, printed something or ended.
+/// A tool call started, printed output or ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChatToolEvent {
@@ -363,33 +361,32 @@ pub struct ChatToolEvent {
     pub call_id: String,
     /// The tool.
     pub tool: String,
-    /// Whether it began, printed something or ended.
+    /// Kind of event.
     pub state: ChatToolState,
     /// For `started`: its arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub args: Option<Value>,
-    /// For `done`: whether it worked.
+    /// For `done`: whether it succeeded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ok: Option<bool>,
-    /// For `done`: the beginning of what it gave.
+    /// For `done`: beginning of the result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shown: Option<String>,
-    /// For `done`: how long it took, in milliseconds.
+    /// For `done`: duration in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
-    /// For `output`: what it printed since, at most 4 KiB. Some may be left out; the result is whole.
+    /// For `output`: new output, at most 4 KiB. Some may be omitted; the result is complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// The call as the audit knows it, where it is known.
+    /// Id of the call in the audit log, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub audit_call: Option<String>,
-    /// For `output`: how much it printed before, in units of UTF-16; an addition.
+    /// For `output`: length of the output before, in UTF-16 units; an addition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset: Option<u64>,
 }
 
-/// What somebody said became part of the conversation: its run began, or the run that was going on
-/// took it in.
+/// A user's message became part of the session: its run started, or the active run included it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChatTakenEvent {
@@ -399,28 +396,28 @@ pub struct ChatTakenEvent {
     pub session_key: String,
     /// The message, with its number.
     pub message: ChatMessage,
-    /// The run that took it in; absent where it began its own.
+    /// The run that included it; absent if it started its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub into: Option<String>,
 }
 
-/// Events of chats were left out, because they came faster than they were read: what is missing
-/// is in `session.history`, and the ends of the asker's own runs follow.
+/// Chat events were dropped because the client read too slowly: `session.history` has what is missing, and the final
+/// events of the client's own runs follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChatGapEvent {
-    /// How many, of all chats that this socket hears of.
+    /// Number of dropped events, over all sessions this socket receives.
     pub missed: u64,
 }
 
-/// Whether a tool began, printed something or ended.
+/// State of a tool call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ChatToolState {
-    /// It was asked for.
+    /// It was called.
     Started,
-    /// It printed something; an addition.
+    /// It printed output; an addition.
     Output,
-    /// It gave something.
+    /// It ended.
     Done,
 }
 

@@ -1,42 +1,42 @@
-//! Error codes and the shape of an error.
+//! Error codes and the error object.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The close code of a socket whose login failed.
+/// Close code after a failed login.
 pub const CLOSE_UNAUTHENTICATED: u16 = 4001;
 
-/// The codes an answer can carry.
+/// Error codes of responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u16)]
 pub enum Code {
-    /// Another request came before `connect`.
+    /// A request was sent before `connect`.
     NotConnected = 101,
-    /// No protocol version that both sides speak.
+    /// No protocol version supported by both sides.
     Version = 102,
-    /// `connect` came twice, too late, or makes no sense.
+    /// `connect` was repeated, late or invalid.
     BadConnect = 103,
-    /// The request makes no sense.
+    /// The request is invalid.
     BadRequest = 400,
-    /// The token is missing or wrong.
+    /// The token is missing or invalid.
     Unauthenticated = 401,
-    /// The caller may not do this.
+    /// The caller is not allowed to do this.
     Forbidden = 403,
-    /// The method, or what the request names, does not exist.
+    /// The method or the named object does not exist.
     NotFound = 404,
-    /// The thing is not in the state that the request needs.
+    /// The object is not in the required state.
     Conflict = 409,
-    /// A defect of the gateway, or a tool that failed.
+    /// An internal error, or a failed tool.
     Internal = 500,
-    /// The node or part that would have to answer is gone.
+    /// The node or component is not available.
     Unavailable = 503,
-    /// It took too long.
+    /// The request timed out.
     Timeout = 504,
 }
 
 impl Code {
-    /// Every code there is.
+    /// All codes.
     pub const ALL: [Self; 11] = [
         Self::NotConnected,
         Self::Version,
@@ -56,48 +56,48 @@ impl Code {
         self as u16
     }
 
-    /// What it means, for the reference.
+    /// Its meaning, for the reference.
     pub fn meaning(self) -> &'static str {
         match self {
-            Self::NotConnected => "another request came before `connect`",
-            Self::Version => "no protocol version that both sides speak",
-            Self::BadConnect => "`connect` came twice, too late, or makes no sense",
-            Self::BadRequest => "the request makes no sense",
+            Self::NotConnected => "a request was sent before `connect`",
+            Self::Version => "no protocol version supported by both sides",
+            Self::BadConnect => "`connect` was repeated, late or invalid",
+            Self::BadRequest => "the request is invalid",
             Self::Unauthenticated => {
-                "the token is missing or wrong; the socket is closed with 4001"
+                "the token is missing or invalid; the socket is closed with 4001"
             }
-            Self::Forbidden => "the caller may not do this",
-            Self::NotFound => "the method, or what the request names, does not exist",
-            Self::Conflict => "the thing is not in the state that the request needs",
-            Self::Internal => "a defect of the gateway, or a tool that failed",
-            Self::Unavailable => "the node or part that would have to answer is gone",
-            Self::Timeout => "it took too long",
+            Self::Forbidden => "the caller is not allowed to do this",
+            Self::NotFound => "the method or the named object does not exist",
+            Self::Conflict => "the object is not in the required state",
+            Self::Internal => "an internal error, or a failed tool",
+            Self::Unavailable => "the node or component is not available",
+            Self::Timeout => "the request timed out",
         }
     }
 
-    /// The code with this number.
+    /// Returns the code with this number.
     pub fn from_number(number: u16) -> Option<Self> {
         Self::ALL.into_iter().find(|code| code.number() == number)
     }
 }
 
-/// An error as it travels. The code is a number that may be one we do not know.
+/// An error on the wire. The code may be one that this version does not know.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorShape {
-    /// One of the codes.
+    /// The error code.
     pub code: u16,
-    /// What was wrong and what would be right.
+    /// What is wrong and what would be right.
     pub message: String,
-    /// More for programs.
+    /// Details for programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
-    /// Whether the same request may work later.
+    /// Whether a retry may succeed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retryable: Option<bool>,
 }
 
 impl ErrorShape {
-    /// An error with a code and a message.
+    /// Creates an error.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         Self {
             code: code.number(),

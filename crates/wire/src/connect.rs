@@ -1,4 +1,4 @@
-//! `connect`, the first request on every socket, and its answer.
+//! `connect`, the first request on every socket, and its response.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,61 +8,60 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The protocol version spoken here.
+/// The supported protocol version.
 pub const PROTOCOL: u32 = 1;
 
-/// An addition: a node stops a call when it is told `tool.cancel`.
+/// An addition: a node cancels a call on `tool.cancel`.
 pub const ADDITION_CANCEL: &str = "tool.cancel";
 
-/// An addition: transfers carry a SHA-256, are taken up again where they broke off, and wait
-/// for `transfer.ack` when 4 MiB are on their way.
+/// An addition: transfers have a SHA-256, can be resumed, and wait for `transfer.ack` when 4 MiB are unacknowledged.
 pub const ADDITION_CHECKED: &str = "transfer.checked";
 
-/// An addition: a node tells what a call prints, by `tool.output`, where `tool.invoke` asks for it.
+/// An addition: a node sends output of a call as `tool.output`, if `tool.invoke` requests it.
 pub const ADDITION_OUTPUT: &str = "tool.output";
 
-/// An addition: a node gives all of an output that its result shows in part, as `fullOutput` of the result, where
-/// `tool.invoke` asks for it.
+/// An addition: a node returns the complete output as `fullOutput` of a truncated result, if `tool.invoke`
+/// requests it.
 pub const ADDITION_FULL_OUTPUT: &str = "tool.fullOutput";
 
-/// An addition: the node runs programs and writes files only inside a sandbox. An agent then uses it
-/// without asking, as it does the gateway's own machine.
+/// An addition: the node runs programs and writes files only inside a sandbox. Agents may then use it without
+/// approval, like the gateway's own machine.
 pub const ADDITION_SANDBOXED: &str = "node.sandboxed";
 
-/// An addition: a node may name a session in `client.sessionKey`, and its tools are there for that session only.
+/// An addition: a node may name a session in `client.sessionKey`; its tools are then available in that session only.
 pub const ADDITION_SESSION: &str = "node.session";
 
-/// How long a socket may take to send `connect`.
+/// Timeout for sending `connect`.
 pub const CONNECT_WITHIN: Duration = Duration::from_secs(15);
 
-/// How many requests of one client's socket are worked on at a time.
+/// Maximum number of concurrent requests per client socket.
 pub const MAX_OPEN_REQUESTS: usize = 64;
 
-/// Says who connects, with what, and which versions it speaks.
+/// Identifies the client and the versions it supports.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConnectParams {
-    /// The lowest protocol version the client speaks.
+    /// Lowest supported protocol version.
     pub min_protocol: u32,
-    /// The highest protocol version the client speaks.
+    /// Highest supported protocol version.
     pub max_protocol: u32,
-    /// Who connects.
+    /// The client.
     pub client: Client,
-    /// How it proves that.
+    /// Its credentials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auth: Option<Auth>,
     /// For a node: the tools it offers, without prefix.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<ToolDefinition>>,
-    /// For a node: what it and its tools can do.
+    /// For a node: its capabilities.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_runtime: Option<NodeRuntime>,
-    /// Additions to the protocol that the client knows; see `features.additions`.
+    /// Additions the client supports; see `features.additions`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub additions: Vec<String>,
 }
 
-/// Who connects.
+/// The client.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Client {
@@ -70,35 +69,35 @@ pub struct Client {
     pub id: String,
     /// Its version.
     pub version: String,
-    /// The system it runs on.
+    /// Its operating system.
     pub platform: String,
-    /// As what it connects.
+    /// Its role.
     pub mode: ClientMode,
-    /// For a channel: which service.
+    /// For a channel: the service.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<String>,
-    /// For a channel: which account of it.
+    /// For a channel: the account.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account_id: Option<String>,
-    /// For a node: the one session whose agent has its tools. What it offers are then tools of an MCP server, whose
-    /// results it gives back as they are. An addition, `node.session`.
+    /// For a node: the only session whose agent may use its tools. They are then tools of an MCP server, whose results are
+    /// passed through unchanged. An addition: `node.session`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_key: Option<String>,
 }
 
-/// As what a client connects.
+/// Role of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ClientMode {
-    /// A person's or a program's client.
+    /// A client of a user or a program.
     Client,
-    /// A machine that lends its tools.
+    /// A machine that shares its tools.
     Node,
     /// A bridge to a chat service.
     Channel,
 }
 
-/// How a client proves who it is. Prints without the token.
+/// Credentials. The token is not printed by `Debug`.
 #[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Auth {
     /// An access token of the gateway.
@@ -113,7 +112,7 @@ impl fmt::Debug for Auth {
     }
 }
 
-/// A tool as lists show it and nodes offer it.
+/// A tool definition.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolDefinition {
@@ -125,37 +124,36 @@ pub struct ToolDefinition {
     pub input_schema: Value,
 }
 
-/// What a node and its tools can do. The capabilities are `filesystem.list`,
-/// `filesystem.read`, `filesystem.write`, `filesystem.edit`, `text.search` and
-/// `shell.exec`.
+/// Capabilities of a node and its tools: `filesystem.list`, `filesystem.read`, `filesystem.write`, `filesystem.edit`,
+/// `text.search` and `shell.exec`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeRuntime {
-    /// What the machine can do.
+    /// Capabilities of the machine.
     pub host_capabilities: Vec<String>,
-    /// What each tool needs of that.
+    /// Capabilities each tool needs.
     pub tool_capabilities: BTreeMap<String, Vec<String>>,
 }
 
-/// The answer to a `connect` that was accepted.
+/// Response to an accepted `connect`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HelloOk {
-    /// Says that this is the greeting.
+    /// Marks this response.
     #[serde(rename = "type")]
     pub kind: HelloKind,
-    /// The protocol version from here on.
+    /// The negotiated protocol version.
     pub protocol: u32,
-    /// Who answers.
+    /// The gateway.
     pub server: Server,
-    /// What may be asked, and what may be told.
+    /// Available methods and events.
     pub features: Features,
-    /// For a node: the name it has here, which is another than its own after a renaming.
+    /// For a node: its name on the gateway, which differs from its own after a rename.
     #[serde(rename = "nodeId", default, skip_serializing_if = "Option::is_none")]
     pub node_id: Option<String>,
 }
 
 impl HelloOk {
-    /// The greeting of this version of the protocol.
+    /// Creates a hello for this protocol version.
     pub fn new(server: Server, features: Features) -> Self {
         Self {
             kind: HelloKind::HelloOk,
@@ -167,15 +165,15 @@ impl HelloOk {
     }
 }
 
-/// The word that opens a greeting.
+/// Type tag of a hello.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HelloKind {
-    /// The connection stands.
+    /// The connection was accepted.
     HelloOk,
 }
 
-/// Who answers.
+/// The gateway.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Server {
@@ -185,14 +183,14 @@ pub struct Server {
     pub connection_id: String,
 }
 
-/// What may be asked, and what may be told.
+/// Available methods and events.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Features {
-    /// The methods this client may call.
+    /// Methods this client may call.
     pub methods: Vec<String>,
-    /// The events it may be sent.
+    /// Events this client may receive.
     pub events: Vec<String>,
-    /// The additions to the protocol that the gateway knows: `tool.cancel`, `transfer.checked`, `tool.output`, `process.watch`.
+    /// Additions the gateway supports: `tool.cancel`, `transfer.checked`, `tool.output`, `process.watch`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub additions: Vec<String>,
 }

@@ -1,52 +1,52 @@
-//! Jobs with a schedule, and heartbeats.
+//! Scheduled jobs and heartbeats.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Whose jobs.
+/// Selects jobs.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CronStatusParams {
-    /// The agent; all of them when not said.
+    /// The agent; default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
 }
 
-/// How the jobs stand.
+/// Status of the scheduler.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CronStatusResult {
-    /// Whether jobs run when they are due.
+    /// Whether due jobs run.
     pub enabled: bool,
-    /// How many jobs there are.
+    /// Number of jobs.
     pub count: u64,
-    /// How many are due now.
+    /// Number of due jobs.
     pub due_count: u64,
-    /// How many run.
+    /// Number of running jobs.
     pub running_count: u64,
-    /// When the next is due, in milliseconds since 1970.
+    /// Next due time, in milliseconds since 1970.
     pub next_run_at_ms: Option<i64>,
-    /// How many jobs there may be.
+    /// Maximum number of jobs.
     pub max_jobs: u32,
-    /// How many run at once.
+    /// Maximum number of concurrent runs.
     pub max_concurrent_runs: u32,
 }
 
-/// Which jobs.
+/// Selects jobs.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CronListParams {
-    /// Those of one agent.
+    /// The agent; default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
-    /// Also those that are switched off.
+    /// Include disabled jobs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub include_disabled: Option<bool>,
-    /// How many at most.
+    /// Maximum number of results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
-    /// How many to leave out first.
+    /// Number of results to skip.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset: Option<u32>,
 }
@@ -54,9 +54,9 @@ pub struct CronListParams {
 /// Jobs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CronListResult {
-    /// The jobs, the oldest first.
+    /// The jobs, oldest first.
     pub jobs: Vec<CronJob>,
-    /// How many there are in all.
+    /// Total number of jobs.
     pub count: u64,
 }
 
@@ -66,116 +66,116 @@ pub struct CronListResult {
 pub struct CronJob {
     /// Its id.
     pub id: String,
-    /// The untrusted text that was read before it was added or changed, until the owner trusts it.
+    /// The untrusted text that was read before it was created or changed, until the owner trusts it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tainted_by: Option<String>,
     /// The agent that owns it.
     pub agent_id: String,
     /// Its name.
     pub name: String,
-    /// What it is for.
+    /// Its description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Whether it is active.
+    /// Whether it is enabled.
     pub enabled: bool,
-    /// Whether it goes after a successful one-shot run.
+    /// Whether it is deleted after a successful one-time run.
     pub delete_after_run: bool,
-    /// When it was made.
+    /// Creation time.
     pub created_at_ms: i64,
-    /// When it was last changed.
+    /// Time of the last change.
     pub updated_at_ms: i64,
-    /// When it is due: `{kind: "at", atMs}`, `{kind: "every", everyMs, anchorMs}` or `{kind: "cron", expr, tz?}`.
+    /// Its schedule: `{kind: "at", atMs}`, `{kind: "every", everyMs, anchorMs}` or `{kind: "cron", expr, tz?}`.
     pub schedule: Value,
-    /// The same in words.
+    /// The schedule in words.
     #[serde(default)]
     pub schedule_text: String,
-    /// What it does.
+    /// Its task.
     pub spec: Value,
-    /// What becomes of missed runs: skip, once or all.
+    /// Policy for missed runs: skip, once or all.
     #[serde(default)]
     pub missed: String,
-    /// How many hours old a missed run may be to be made up for.
+    /// Maximum age, in hours, of a missed run that is caught up on.
     #[serde(default)]
     pub missed_window_hours: f64,
-    /// What becomes of overlapping runs: skip or wait.
+    /// Policy for overlapping runs: skip or wait.
     #[serde(default)]
     pub overlap: String,
-    /// Who made it, with whose rights it runs.
+    /// Its creator, with whose rights it runs.
     #[serde(default)]
     pub made_by: String,
-    /// How it stands.
+    /// Its state.
     pub state: CronJobState,
 }
 
-/// How a job stands.
+/// State of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CronJobState {
-    /// When it is due next.
+    /// Next due time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_run_at_ms: Option<i64>,
-    /// Since when it runs.
+    /// Start of the current run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub running_at_ms: Option<i64>,
-    /// When it last ran.
+    /// Start of the last run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_run_at_ms: Option<i64>,
-    /// How that ended: ok, error or skipped.
+    /// Status of the last run: ok, error or skipped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_status: Option<String>,
-    /// What went wrong.
+    /// Error of the last run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
-    /// How long it took.
+    /// Duration of the last run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_duration_ms: Option<i64>,
-    /// How many runs in a row failed.
+    /// Number of consecutive failures.
     #[serde(default)]
     pub consecutive_failures: i64,
 }
 
-/// A job to be made.
+/// A job to create.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CronAddParams {
     /// Its name.
     pub name: String,
-    /// When it is due, as `job.schedule` of `gsv__Cron`.
+    /// Its schedule, as `job.schedule` of `gsv__Cron`.
     pub schedule: Value,
-    /// What it does, as `job.spec` of `gsv__Cron`.
+    /// Its task, as `job.spec` of `gsv__Cron`.
     pub spec: Value,
-    /// Whatever else `job` of `gsv__Cron` may hold: agentId, description, enabled, deleteAfterRun and so on.
+    /// Further fields of `job` of `gsv__Cron`: agentId, description, enabled, deleteAfterRun and so on.
     #[serde(flatten)]
     pub more: Map<String, Value>,
 }
 
-/// A schedule to be looked at, before a job is made of it.
+/// A schedule to preview.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CronPreviewParams {
-    /// When a job would be due, as `job.schedule` of `gsv__Cron`.
+    /// The schedule, as `job.schedule` of `gsv__Cron`.
     pub schedule: Value,
-    /// By whose clocks it is read and told where it names none, such as `Europe/Berlin`; by those of
-    /// the settings when not said, as `cron.add` does.
+    /// Time zone if the schedule has none, such as `Europe/Berlin`; default: that of the settings, as in
+    /// `cron.add`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tz: Option<String>,
-    /// How many instants, 1 to 20; 5 when not said.
+    /// Number of run times, 1 to 20; default: 5.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 20))]
     pub count: Option<u32>,
 }
 
-/// What a schedule comes to.
+/// Preview of a schedule.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CronPreviewResult {
-    /// The schedule in plain words.
+    /// The schedule in words.
     pub text: String,
-    /// Its next instants in milliseconds since 1970, the earliest first; fewer when it ends.
+    /// Next run times in milliseconds since 1970, earliest first; fewer if it ends.
     pub times: Vec<i64>,
-    /// The same schedule with nothing left open: given to `cron.add`, it comes to these instants.
+    /// The schedule with all defaults filled in: `cron.add` with it gives the same run times.
     pub schedule: Value,
 }
 
-/// A job as it is now.
+/// The job after the change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CronJobResult {
     /// True.
@@ -184,88 +184,88 @@ pub struct CronJobResult {
     pub job: CronJob,
 }
 
-/// What is to be changed of a job.
+/// A change of a job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CronUpdateParams {
     /// The job.
     pub id: String,
-    /// The fields of `job` that change, as `patch` of `gsv__Cron`.
+    /// The changed fields, as `patch` of `gsv__Cron`.
     pub patch: Map<String, Value>,
 }
 
-/// Which job goes.
+/// Selects the job to delete.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CronRemoveParams {
     /// The job.
     pub id: String,
 }
 
-/// Whether it went.
+/// Whether it was deleted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CronRemoveResult {
     /// True.
     pub ok: bool,
-    /// Whether there was such a job.
+    /// Whether the job existed.
     pub removed: bool,
 }
 
-/// Which jobs run.
+/// Selects the jobs to run.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct CronRunParams {
-    /// The job; all that are due when not said.
+    /// The job; default: all due jobs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// `due` or `force`; `force` with an id unless said.
+    /// `due` or `force`; default with an id: `force`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
 }
 
-/// What came of them.
+/// Results of the runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CronRunResult {
     /// True.
     pub ok: bool,
-    /// How many runs were begun.
+    /// Number of started runs.
     pub ran: usize,
-    /// What came of each.
+    /// Result of each job.
     pub results: Vec<CronRan>,
 }
 
-/// How a run went that somebody asked for.
+/// Result of one job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CronRan {
     /// The job.
     pub job_id: String,
-    /// Its run, when one was begun.
+    /// Its run, if one was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<String>,
-    /// ok, error or skipped; running while it still goes on.
+    /// ok, error or skipped; running if it has not ended yet.
     pub status: String,
-    /// What went wrong.
+    /// The error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// What came of it.
+    /// Summary of the result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// How long it took.
+    /// Duration.
     pub duration_ms: i64,
-    /// When the job is due next.
+    /// Next due time of the job.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_run_at_ms: Option<i64>,
 }
 
-/// Whose runs.
+/// Selects runs.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CronRunsParams {
-    /// Those of one job.
+    /// The job; default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job_id: Option<String>,
-    /// How many at most.
+    /// Maximum number of results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
-    /// How many to leave out first.
+    /// Number of results to skip.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset: Option<u32>,
 }
@@ -273,13 +273,13 @@ pub struct CronRunsParams {
 /// Runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CronRunsResult {
-    /// The runs, the latest first.
+    /// The runs, newest first.
     pub runs: Vec<CronRun>,
-    /// How many there are in all.
+    /// Total number of runs.
     pub count: u64,
 }
 
-/// One run of a job, or what became of it instead.
+/// One run of a job, or a skipped one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CronRun {
@@ -287,109 +287,109 @@ pub struct CronRun {
     pub id: String,
     /// The job.
     pub job_id: String,
-    /// When it ended, or began if it goes on.
+    /// End time, or start time while it is running.
     pub ts: i64,
-    /// ok, error or skipped; running while it goes on.
+    /// ok, error or skipped; running while it is active.
     pub status: String,
-    /// What went wrong, or why it was skipped.
+    /// The error, or why it was skipped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// What came of it.
+    /// Summary of the result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// How long it took.
+    /// Duration.
     pub duration_ms: i64,
-    /// When the job was due next, as it was then.
+    /// Next due time of the job at that time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_run_at_ms: Option<i64>,
-    /// The instant it is for.
+    /// The scheduled time.
     #[serde(default)]
     pub scheduled_at_ms: i64,
-    /// How many instants it stands for, where several in a row were skipped.
+    /// Number of scheduled times it stands for, if several in a row were skipped.
     #[serde(default)]
     pub count: i64,
-    /// Whether somebody asked for it.
+    /// Whether it was run on demand.
     #[serde(default)]
     pub forced: bool,
 }
 
-/// Whose heartbeat.
+/// Selects heartbeats.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HeartbeatStatusParams {
-    /// The agent; all of them when not said.
+    /// The agent; default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
 }
 
-/// How heartbeats stand.
+/// Heartbeats.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HeartbeatStatusResult {
-    /// One for each agent.
+    /// One per agent.
     pub agents: Vec<HeartbeatState>,
 }
 
-/// How the heartbeat of an agent stands.
+/// State of an agent's heartbeat.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HeartbeatState {
     /// The agent.
     pub agent_id: String,
-    /// Whether it looks by itself.
+    /// Whether it is enabled.
     pub enabled: bool,
-    /// Minutes between two looks.
+    /// Interval in minutes.
     pub every_minutes: u32,
-    /// From when on, by the user's clock.
+    /// Start of the active hours, in the user's time zone.
     pub active_from: String,
-    /// Until when.
+    /// End of the active hours.
     pub active_until: String,
-    /// Where it speaks up: last, none or a channel.
+    /// Where reports are sent: last, none or a channel.
     pub target: String,
-    /// When it looks next.
+    /// Next run time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_run_at_ms: Option<i64>,
-    /// Since when it is looking.
+    /// Start of the current run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub running_at_ms: Option<i64>,
-    /// How many looks in a row failed.
+    /// Number of consecutive failures.
     pub consecutive_failures: i64,
-    /// The last look.
+    /// The last run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<CronRun>,
 }
 
-/// Whose heartbeat is switched on.
+/// Selects the heartbeat to enable.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HeartbeatStartParams {
-    /// The agent; `main` when not said.
+    /// The agent; default: `main`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
 }
 
-/// A heartbeat that is on.
+/// The enabled heartbeat.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HeartbeatStartResult {
     /// True.
     pub ok: bool,
-    /// How it stands.
+    /// Its state.
     pub heartbeat: HeartbeatState,
 }
 
-/// Who looks now.
+/// Selects the heartbeat to run.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HeartbeatTriggerParams {
-    /// The agent; `main` when not said.
+    /// The agent; default: `main`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
 }
 
-/// What came of the look.
+/// Result of the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HeartbeatTriggerResult {
     /// True.
     pub ok: bool,
-    /// The look.
+    /// The run.
     pub run: CronRun,
 }

@@ -1,7 +1,7 @@
-//! The reference of the protocol: `docs/protocol.md` for people, `docs/protocol.json` for programs.
+//! Generates the protocol reference: `docs/protocol.md` and `docs/protocol.json`.
 //!
-//! Fields are sorted, those that must be there first: the order must not depend
-//! on which features of `serde_json` some other crate of the build turned on.
+//! Fields are sorted, required ones first: the order must not depend on the features of `serde_json` that other crates in
+//! the build enable.
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
@@ -57,9 +57,9 @@ use crate::transfer::{
 const HEAD: &str = "\
 # The socket protocol
 
-<!-- Made from crates/wire; run `UPDATE_DOCS=1 cargo test -p manyhands-wire` after a change. -->
+<!-- Generated from crates/wire; run `UPDATE_DOCS=1 cargo test -p manyhands-wire` after a change. -->
 
-`GET /ws` opens the socket. Text frames are JSON objects told apart by `type`:
+`GET /ws` opens the socket. Text frames are JSON objects distinguished by `type`:
 
 | frame | fields |
 | --- | --- |
@@ -67,17 +67,17 @@ const HEAD: &str = "\
 | `res` | `id`, `ok`, `payload?`, `error?` |
 | `evt` | `event`, `payload?`, `seq?` |
 
-The first frame is a `connect` request, within 15 seconds. Fields that are not
-listed here are ignored when they come in, and absent fields are left out.
+The first frame is a `connect` request, within 15 seconds. Unknown fields in
+incoming frames are ignored, and absent fields are omitted.
 
-A binary frame is a transfer id (u32, little-endian) and then at most 256 KiB of
-that transfer's bytes. It counts only for a transfer that this socket was given.
+A binary frame is a transfer id (u32, little-endian) followed by at most 256 KiB of
+that transfer's bytes. It is accepted only for a transfer assigned to this socket.
 
 A transfer goes `transfer.send`, `transfer.meta`, `transfer.receive`,
 `transfer.accept`, `transfer.start`, frames, `transfer.complete`, `transfer.end`,
-`transfer.done`; an end that is the workspace leaves out its half. Where both ends
-announced the addition `transfer.checked`, at most 4 MiB are on their way beyond the
-last `transfer.ack`, and the file's SHA-256 travels with `transfer.complete` and
+`transfer.done`; if one side is the workspace, its half is omitted. If both sides
+announced the addition `transfer.checked`, at most 4 MiB are in flight beyond the
+last `transfer.ack`, and the file's SHA-256 is sent with `transfer.complete` and
 `transfer.end`.
 
 ## The socket
@@ -85,64 +85,65 @@ last `transfer.ack`, and the file's SHA-256 travels with `transfer.complete` and
 `/ws` follows RFC 6455, without extensions, before `connect` as after it, for clients, nodes and bridges alike:
 
 - A ping is answered with a pong, a Close with a Close that has the same code. The gateway pings every 10 seconds; a
-  peer from which nothing comes for 30 seconds, or that takes none of what is written to it for 30 seconds, is
-  disconnected. A slow peer that makes progress is not.
+  peer that sends nothing for 30 seconds, or reads nothing for 30 seconds, is disconnected. A slow peer that makes
+  progress is not.
 - A violation of the framing (reserved bits and opcodes, frames without a mask, fragmented or long control frames,
-  a continuation of nothing, a Close with a code that may not be sent) closes the socket with 1002, text that is not
-  UTF-8 with 1007, a message larger than `limits.request_bytes` with 1009, and a binary message where no transfer
-  was given with 1003.
-- Other codes are 1008 for a `connect` that is refused, 4001 when the token is missing, wrong or no longer
-  valid, 1012 when the gateway stops, and 1013 when it has no room.
+  an unexpected continuation, a Close with a reserved code) closes the socket with 1002, text that is not
+  UTF-8 with 1007, a message larger than `limits.request_bytes` with 1009, and a binary message without a
+  transfer with 1003.
+- Other codes are 1008 for a refused `connect`, 4001 if the token is missing, invalid or revoked, 1012 when the
+  gateway stops, and 1013 when it is overloaded.
 
-**Every request is answered**, in the order in which they are done. A client's socket has at most 64 open requests:
-those that come beyond that wait, and beyond what is read ahead (64 requests or 256 KiB) the gateway reads nothing
-more from the connection until one is done, so that TCP slows the client down. A client that sends many requests
-should read while it sends; one that does not is disconnected only after 30 seconds in which it took nothing.
-Events are different: they are left out when 128 messages wait for a slow reader. A client that closes the
-socket ends what it asked for.
+**Every request gets a response**, in the order of completion. A client's socket has at most 64 open requests:
+further ones are queued, and beyond the read-ahead (64 requests or 256 KiB) the gateway stops reading from the
+connection until one is done, so that TCP slows the client down. A client that sends many requests
+should read while it sends; one that does not is disconnected after 30 seconds without reading anything.
+Events are different: they are dropped when 128 messages are queued for a slow reader. Closing the socket cancels the
+client's requests.
 ";
 
 const SESSIONS: &str = "
 ## Chats and sessions
 
-A session key is a plain name such as `main`, or `agent:NAME:REST`; it has one spelling, which is the
-one in answers and events. The owner sees and changes every session, and the owner's `main` is
-`agent:main:main`. A client's token has sessions of its own, `agent:NAME:client:TOKEN:REST` with the
-token's name (whatever is not a small letter, a digit or one of `-_.` is written as `+` and its bytes in hex):
-a plain `main` is `agent:main:client:TOKEN:main` to it, and other keys are answered 403. Tokens of the same
+A session key is a plain name such as `main`, or `agent:NAME:REST`; responses and events use its
+canonical form. The owner can see and change every session, and the owner's `main` is
+`agent:main:main`. A client token has its own sessions, `agent:NAME:client:TOKEN:REST` with the
+token's name (characters other than lower-case letters, digits and `-_.` are written as `+` and their bytes in hex):
+its plain `main` is `agent:main:client:TOKEN:main`, and other keys get 403. Tokens with the same
 name share their sessions. A read-only token has none.
 
-A message that begins with a slash and a word is a command, and answered at once; `/help` lists them. `/t:LEVEL` and
-`/m:PROVIDER/MODEL` at the beginning of a message count for that message only.
+A message that starts with a slash and a word is a slash command, and answered at once; `/help` lists them. `/t:LEVEL` and
+`/m:PROVIDER/MODEL` at the beginning of a message apply to that message only.
 
-`session.delete` is for whoever may use the session. What goes with it: its messages with their pictures, what
-waits in it, its settings and name, its archives, and what `memory_search` finds of it; open questions to the owner are
-withdrawn. What runs in it is stopped first, as by `session.reset`. What stays: the audit, what models used
-up, files of workspaces, artifacts, memory files, the sessions of its sub-agents, and backups that were made before. The
-main session is no exception: the next message begins it anew.
+`session.delete` is allowed for callers that may use the session. It deletes the messages with their images, queued
+messages, settings and label, archives, and the search index of `memory_search`; pending approval requests are
+cancelled. An active run is stopped first, as by `session.reset`. It keeps the audit log, usage
+records, workspace files, artifacts, memory files, the sessions of its sub-agents, and existing backups. The
+main session can be deleted, too: the next message starts a new one.
 
-A `runId` that was sent before is not worked on again: when its run has ended, the socket that
-asked is sent the end once more.
+A repeated `runId` is not processed again: if its run has ended, the socket is sent its final event
+once more.
 ";
 
-/// The whole reference: frames, methods with their parameters and results, codes.
+/// Returns the reference in Markdown: frames, methods with parameters and results, codes.
 pub fn protocol_markdown() -> String {
     written().words
 }
 
-/// The same as a JSON Schema: `methods` by name with `params` and `result`, `events` by name.
+/// Returns the reference as a JSON Schema: `methods` by name with `params` and `result`, `events` by name.
 pub fn protocol_schema() -> Value {
-    let mut book = written();
-    let error = book.schemas.subschema_for::<ErrorShape>();
-    let definitions = Value::Object(book.schemas.take_definitions(true));
+    let mut reference = written();
+    let error = reference.schemas.subschema_for::<ErrorShape>();
+    // Taken last: describing the methods above has added them.
+    let definitions = Value::Object(reference.schemas.take_definitions(true));
     sorted(json!({
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "Protocol",
-        "description": "Made from crates/wire; run `UPDATE_DOCS=1 cargo test -p manyhands-wire` after a change.",
+        "description": "Generated from crates/wire; run `UPDATE_DOCS=1 cargo test -p manyhands-wire` after a change.",
         "type": "object",
         "properties": {
-            "methods": all_of(book.methods),
-            "events": all_of(book.events),
+            "methods": all_of(reference.methods),
+            "events": all_of(reference.events),
             "error": error,
         },
         "required": ["methods", "events", "error"],
@@ -151,15 +152,15 @@ pub fn protocol_schema() -> Value {
     }))
 }
 
-/// The reference while it is written, in words and as schemas.
-struct Book {
+/// The reference under construction, as text and as schemas.
+struct Reference {
     words: String,
     schemas: SchemaGenerator,
     methods: Map<String, Value>,
     events: Map<String, Value>,
 }
 
-impl Book {
+impl Reference {
     fn new(words: &str) -> Self {
         Self {
             words: words.to_owned(),
@@ -174,14 +175,14 @@ impl Book {
     }
 }
 
-/// An object that has all of these and nothing else.
+/// An object with exactly these properties, all required.
 fn all_of(properties: Map<String, Value>) -> Value {
     let names: Vec<&String> = properties.keys().collect();
     let names = json!(names);
     json!({ "type": "object", "properties": properties, "required": names, "additionalProperties": false })
 }
 
-/// The same with the keys of every object in order; lists of names too, since they are sets.
+/// Sorts the keys of every object, and lists of names, which are sets.
 fn sorted(value: Value) -> Value {
     match value {
         Value::Object(map) => {
@@ -203,8 +204,8 @@ fn sorted(value: Value) -> Value {
     }
 }
 
-fn written() -> Book {
-    let mut text = Book::new(HEAD);
+fn written() -> Reference {
+    let mut text = Reference::new(HEAD);
     text.push_str("\n## Methods\n");
     method::<ConnectParams>(&mut text);
     method::<ToolsListParams>(&mut text);
@@ -256,10 +257,10 @@ fn written() -> Book {
     method::<PairListParams>(&mut text);
     method::<PairApproveParams>(&mut text);
     method::<PairRejectParams>(&mut text);
-    text.push_str("\n## What only bridges say\n");
+    text.push_str("\n## Methods for bridges\n");
     method::<ChannelInboundParams>(&mut text);
     method::<ChannelSentParams>(&mut text);
-    text.push_str("\n## What only nodes say\n");
+    text.push_str("\n## Methods for nodes\n");
     method::<ToolResultParams>(&mut text);
     method::<LogsResultParams>(&mut text);
     method::<NodeExecEventParams>(&mut text);
@@ -307,7 +308,7 @@ fn written() -> Book {
     text
 }
 
-fn method<P: Params>(book: &mut Book) {
+fn method<P: Params>(reference: &mut Reference) {
     let open = if P::METHOD.open_to_nodes() {
         " Open to nodes."
     } else {
@@ -315,8 +316,8 @@ fn method<P: Params>(book: &mut Book) {
     };
     let (name, summary) = (P::METHOD.name(), P::METHOD.summary());
     let (params, result) = (
-        book.schemas.subschema_for::<P>(),
-        book.schemas.subschema_for::<P::Result>(),
+        reference.schemas.subschema_for::<P>(),
+        reference.schemas.subschema_for::<P::Result>(),
     );
     let both = json!({
         "type": "object",
@@ -325,18 +326,18 @@ fn method<P: Params>(book: &mut Book) {
         "required": ["params", "result"],
         "additionalProperties": false,
     });
-    book.methods.insert(name.to_owned(), both);
-    let text = &mut book.words;
+    reference.methods.insert(name.to_owned(), both);
+    let text = &mut reference.words;
     text.push_str(&format!("\n### `{name}`\n\n{summary}{open}\n"));
     table(text, "Parameters", &schema::<P>());
     table(text, "Result", &schema::<P::Result>());
 }
 
-fn event<P: Payload>(book: &mut Book) {
+fn event<P: Payload>(reference: &mut Reference) {
     let (name, summary) = (P::EVENT.name(), P::EVENT.summary());
-    let payload = book.schemas.subschema_for::<P>();
-    book.events.insert(name.to_owned(), payload.into());
-    let text = &mut book.words;
+    let payload = reference.schemas.subschema_for::<P>();
+    reference.events.insert(name.to_owned(), payload.into());
+    let text = &mut reference.words;
     text.push_str(&format!("\n### `evt {name}`\n\n{summary}\n"));
     table(text, "Payload", &schema::<P>());
 }
@@ -388,7 +389,7 @@ fn fields(rows: &mut Vec<String>, above: &str, schema: &Value) {
         let field = &without_null(field);
         let must = if required(name) { "yes" } else { "no" };
         let kind = kind(field);
-        // The word that tells shapes apart means what its shape does.
+        // The tag of a variant has the variant's description.
         let described = match field["const"].is_string() {
             true => field["description"]
                 .as_str()
@@ -405,7 +406,7 @@ fn fields(rows: &mut Vec<String>, above: &str, schema: &Value) {
     }
 }
 
-/// A field that may be null, as what it is when it is not.
+/// The schema of a nullable field without null.
 fn without_null(field: &Value) -> Value {
     let options = field["anyOf"].as_array().into_iter().flatten();
     let mut real = options.filter(|option| option["type"] != "null");

@@ -1,4 +1,4 @@
-//! The events that exist, each with the type of its payload.
+//! The events, each with its payload type.
 
 use std::fmt;
 
@@ -19,67 +19,67 @@ use crate::transfer::{
     TransferSendEvent, TransferStartEvent,
 };
 
-/// What can be told. Only events that are sent are listed.
+/// The kinds of events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EventKind {
     /// Asks a node to run a tool.
     ToolInvoke,
-    /// Takes a call back.
+    /// Cancels a call.
     ToolCancel,
-    /// Asks a node what a program prints.
+    /// Asks a node for the output of a process.
     ProcessWatch,
-    /// Nobody watches a program any more.
+    /// Ends a watch.
     ProcessUnwatch,
-    /// What a program prints that is watched.
+    /// Output of a watched process.
     ProcessOutput,
     /// Asks a node for its log.
     LogsGet,
     /// Asks a node for a file.
     TransferSend,
-    /// Offers a node a file.
+    /// Offers a file to a node.
     TransferReceive,
-    /// Tells the sending node to begin.
+    /// Starts sending.
     TransferStart,
-    /// How much has been taken.
+    /// Acknowledges received bytes.
     TransferAck,
-    /// Everything has come.
+    /// Everything was sent.
     TransferEnd,
-    /// A transfer is off.
+    /// Cancels a transfer.
     TransferCancel,
-    /// Tools came or went.
+    /// Tools were added or removed.
     ToolsChanged,
-    /// How far a call is.
+    /// Progress of a call.
     ToolProgress,
-    /// News of a program in the background.
+    /// Event of a background process.
     NodeExec,
-    /// What an agent says.
+    /// Progress and reply of an agent.
     Chat,
-    /// What an agent does.
+    /// Tool calls of an agent.
     ChatTool,
-    /// Some of it was left out.
+    /// Chat events were dropped.
     ChatGap,
-    /// What somebody said has its turn.
+    /// A message became part of a session.
     ChatTaken,
     /// A session was deleted.
     SessionDeleted,
-    /// A node tells what a call prints.
+    /// Output of a call, from a node.
     ToolOutput,
-    /// Questions to the owner changed.
+    /// Approval requests changed.
     ApprovalsChanged,
-    /// Nodes came, went or changed.
+    /// Nodes changed.
     NodesChanged,
-    /// Jobs changed, or ran.
+    /// Jobs or runs changed.
     CronChanged,
-    /// Accounts, people or messages of chats changed.
+    /// Chat accounts, pairing requests or messages changed.
     ChannelsChanged,
-    /// Something that a bridge is to send.
+    /// A message for a bridge to send.
     ChannelOutbound,
-    /// An agent writes in a chat of a bridge.
+    /// An agent is typing in a bridged chat.
     ChannelTyping,
 }
 
 impl EventKind {
-    /// Every event there is.
+    /// All events.
     pub const ALL: [Self; 27] = [
         Self::ToolInvoke,
         Self::ToolCancel,
@@ -143,87 +143,85 @@ impl EventKind {
         }
     }
 
-    /// What it tells, for the reference.
+    /// Its description, for the reference.
     pub fn summary(self) -> &'static str {
         match self {
             Self::ToolInvoke => "Asks a node to run one of its tools; answered by `tool.result`.",
-            Self::ToolCancel => "Tells a node that nobody waits for a call any more.",
+            Self::ToolCancel => "Cancels a call on a node.",
             Self::ProcessWatch => {
-                "Asks a node what a program in its background prints from some point on; answered by one `process.output` as soon as there is something. An addition: `process.watch`."
+                "Asks a node for output of a background process from a position on; answered by one `process.output` as soon as there is output. An addition: `process.watch`."
             }
-            Self::ProcessUnwatch => {
-                "Tells a node that nobody watches a program any more. An addition: `process.watch`."
-            }
+            Self::ProcessUnwatch => "Ends a watch on a node. An addition: `process.watch`.",
             Self::ProcessOutput => {
-                "What a program prints that is watched: from a node to the gateway, and to the client whose `process.watch` asked for it. An addition: `process.watch`."
+                "Output of a watched process: from a node to the gateway, and to the client that called `process.watch`. An addition: `process.watch`."
             }
-            Self::LogsGet => "Asks a node for the end of its log; answered by `logs.result`.",
+            Self::LogsGet => "Asks a node for its last log lines; answered by `logs.result`.",
             Self::TransferSend => "Asks a node for a file; answered by `transfer.meta`.",
-            Self::TransferReceive => "Offers a node a file; answered by `transfer.accept`.",
+            Self::TransferReceive => "Offers a file to a node; answered by `transfer.accept`.",
             Self::TransferStart => {
-                "Tells the sending node to begin; frames follow, then `transfer.complete`."
+                "Tells the sending node to start; frames follow, then `transfer.complete`."
             }
             Self::TransferAck => {
-                "How much of a transfer has been taken: sent by the receiving node, and to the sending one."
+                "Acknowledges received bytes of a transfer: sent by the receiving node, and forwarded to the sending one."
             }
             Self::TransferEnd => {
-                "Tells the receiving node that everything has come; answered by `transfer.done`."
+                "Tells the receiving node that everything was sent; answered by `transfer.done`."
             }
-            Self::TransferCancel => "Tells a node that a transfer is off.",
-            Self::ToolsChanged => "Tools came or went; `tools.list` gives the new list.",
-            Self::ToolProgress => "How far a call is whose `tool.invoke` asked for `progress`.",
-            Self::NodeExec => "News of a program that runs in the background of a node.",
+            Self::TransferCancel => "Cancels a transfer on a node.",
+            Self::ToolsChanged => "Tools were added or removed; `tools.list` returns the new list.",
+            Self::ToolProgress => "Progress of a call whose `tool.invoke` requested `progress`.",
+            Self::NodeExec => "Event of a background process on a node.",
             Self::Chat => {
-                "What an agent says, to everybody who may see the session. A slow reader misses deltas; when it misses more, `chat.gap` says so."
+                "Progress and reply of an agent, to all clients that may see the session. A slow client misses deltas; if it misses more, it gets `chat.gap`."
             }
-            Self::ChatTool => "A tool that an agent called began or ended. An addition.",
+            Self::ChatTool => "A tool call of an agent started or ended. An addition.",
             Self::ChatGap => {
-                "Events of chats were left out, because they came faster than they were read; `session.history` has what was said. An addition."
+                "Chat events were dropped because the client read too slowly; `session.history` has the messages. An addition."
             }
             Self::ChatTaken => {
-                "What somebody said became part of the conversation, to everybody who may see the session. An addition."
+                "A user's message became part of the session; to all clients that may see the session. An addition."
             }
             Self::SessionDeleted => {
-                "A session was deleted with all that was said in it, to everybody who may see it. What is said under its key from then on begins a new one. An addition."
+                "A session was deleted with its messages; to all clients that may see it. A later message under its key starts a new session. An addition."
             }
             Self::ToolOutput => {
-                "From a node: what a call prints whose `tool.invoke` asked for `output`. An addition: `tool.output`."
+                "From a node: output of a call whose `tool.invoke` requested `output`. An addition: `tool.output`."
             }
             Self::ApprovalsChanged => {
-                "A question to the owner was put, answered, used or ran out. For the owner; several changes may be told as one. An addition."
+                "An approval request was created, answered, used or expired. For the owner; several changes may be reported as one. An addition."
             }
             Self::NodesChanged => {
-                "A node connected, went, was renamed or forgotten; `nodes.list` gives the new list. For the owner; several changes may be told as one. An addition."
+                "A node connected, disconnected, was renamed or removed; `nodes.list` returns the new list. For the owner; several changes may be reported as one. An addition."
             }
             Self::CronChanged => {
-                "A job was made, changed or removed, or a run began or ended. For the owner; several changes may be told as one. An addition."
+                "A job was created, changed or deleted, or a run started or ended. For the owner; several changes may be reported as one. An addition."
             }
             Self::ChannelsChanged => {
-                "How an account stands changed, somebody asks to be known or was decided about, or a message did not arrive. For the owner; several changes may be told as one. An addition."
+                "The status of an account, a pairing request or an undelivered message changed. For the owner; several changes may be reported as one. An addition."
             }
             Self::ChannelOutbound => {
-                "Something that a bridge is to send; answered by `channel.sent` where it announced that."
+                "A message for a bridge to send; answered by `channel.sent` if the bridge announced that addition."
             }
-            Self::ChannelTyping => "An agent writes in a chat of a bridge, for some seconds.",
+            Self::ChannelTyping => "An agent is typing in a bridged chat, for some seconds.",
         }
     }
 
-    /// The event called `name`.
+    /// Returns the event with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|event| event.name() == name)
     }
 
-    /// Whether only nodes say it, and nobody is sent it.
+    /// Returns whether it is only sent by nodes.
     pub fn is_of_nodes(self) -> bool {
         matches!(self, Self::ToolOutput)
     }
 
-    /// Whether bridges are sent it.
+    /// Returns whether it is sent to bridges.
     pub fn is_for_bridges(self) -> bool {
         matches!(self, Self::ChannelOutbound | Self::ChannelTyping)
     }
 
-    /// Whether nodes are sent it; clients are sent those that are neither for nodes nor for bridges.
+    /// Returns whether it is sent to nodes; clients receive those that are neither for nodes nor for bridges.
     pub fn is_for_nodes(self) -> bool {
         !matches!(
             self,
@@ -242,7 +240,7 @@ impl EventKind {
             && !self.is_of_nodes()
     }
 
-    /// Whether only clients that are the owner are sent it.
+    /// Returns whether it is sent only to the owner's clients.
     pub fn is_for_owners(self) -> bool {
         matches!(
             self,
@@ -257,17 +255,17 @@ impl fmt::Display for EventKind {
     }
 }
 
-/// The payload of one event, which names it.
+/// The payload type of one event.
 pub trait Payload: Serialize + DeserializeOwned + JsonSchema {
     /// The event.
     const EVENT: EventKind;
 
-    /// The payload of an event that came in, if it fits.
+    /// Decodes the payload of an event, if it matches.
     fn read(event: Event) -> Option<Self> {
         serde_json::from_value(event.payload.unwrap_or_default()).ok()
     }
 
-    /// The text frame that tells it.
+    /// Encodes the text frame.
     fn encode(&self) -> String {
         let payload = serde_json::to_value(self).expect("a payload is plain data with text keys");
         Frame::Evt(Event {
@@ -279,45 +277,45 @@ pub trait Payload: Serialize + DeserializeOwned + JsonSchema {
     }
 }
 
-/// Tools came or went.
+/// Tools were added or removed.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ToolsChangedEvent {}
 
-/// How far a call is.
+/// Progress of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolProgressEvent {
     /// The id of the `tool.invoke` request.
     pub request_id: String,
-    /// How much is done.
+    /// Completed amount.
     pub done: u64,
-    /// Of how much, where that is known.
+    /// Total amount, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<u64>,
-    /// What is being done.
+    /// The current step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// What the call printed since, at most 4 KiB; the other fields are those of the last step then.
+    /// New output of the call, at most 4 KiB; the other fields are then those of the last step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
 }
 
-/// Questions to the owner changed.
+/// Approval requests changed.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ApprovalsChangedEvent {
-    /// How many wait for an answer.
+    /// Number of pending requests.
     pub pending: u64,
 }
 
-/// Nodes came, went or changed.
+/// Nodes changed.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct NodesChangedEvent {}
 
-/// Jobs changed, or ran.
+/// Jobs or runs changed.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct CronChangedEvent {}
 
-/// Accounts, people or messages of chats changed.
+/// Chat accounts, pairing requests or messages changed.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ChannelsChangedEvent {}
 

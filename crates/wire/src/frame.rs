@@ -1,4 +1,4 @@
-//! Text frames: requests, answers and events.
+//! Text frames: requests, responses and events.
 
 use std::fmt;
 
@@ -11,23 +11,23 @@ use crate::code::{Code, ErrorShape};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type")]
 pub enum Frame {
-    /// Asks for something.
+    /// A request.
     #[serde(rename = "req")]
     Req(Request),
-    /// Answers a request.
+    /// A response.
     #[serde(rename = "res")]
     Res(Response),
-    /// Tells something that was not asked for.
+    /// An event.
     #[serde(rename = "evt")]
     Evt(Event),
 }
 
-/// Asks for something. Prints without its parameters, which may hold a token.
+/// A request. Its parameters are not printed by `Debug`: they may contain a token.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Request {
-    /// Chosen by whoever asks; the answer carries it.
+    /// Chosen by the sender; the response has the same id.
     pub id: String,
-    /// The method, as text: one that does not exist is answered, not dropped.
+    /// The method, as text: an unknown one gets an error response.
     pub method: String,
     /// Its parameters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -43,23 +43,23 @@ impl fmt::Debug for Request {
     }
 }
 
-/// Answers a request.
+/// A response.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Response {
     /// The request's id.
     pub id: String,
-    /// Whether there is a result.
+    /// Whether it succeeded.
     pub ok: bool,
     /// The result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload: Option<Value>,
-    /// Why there is none.
+    /// The error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorShape>,
 }
 
 impl Response {
-    /// An answer with a result.
+    /// Creates a successful response.
     pub fn ok(id: impl Into<String>, payload: Value) -> Self {
         Self {
             id: id.into(),
@@ -69,7 +69,7 @@ impl Response {
         }
     }
 
-    /// An answer that says why there is no result.
+    /// Creates an error response.
     pub fn failed(id: impl Into<String>, error: ErrorShape) -> Self {
         Self {
             id: id.into(),
@@ -80,21 +80,21 @@ impl Response {
     }
 }
 
-/// Tells something that was not asked for.
+/// An event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Event {
-    /// Which event.
+    /// Its name.
     pub event: String,
-    /// What there is to tell.
+    /// Its payload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload: Option<Value>,
-    /// Its place in the order of events, where the sender counts them.
+    /// Sequence number, if the sender counts events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
 }
 
 impl Frame {
-    /// Reads a text message; the error is ready to be sent back.
+    /// Decodes a text message; the error can be sent back.
     pub fn decode(text: &str) -> Result<Self, ErrorShape> {
         serde_json::from_str(text).map_err(|e| {
             let message = format!("not a frame: {e}; send a JSON object with type req, res or evt");
@@ -102,7 +102,7 @@ impl Frame {
         })
     }
 
-    /// Writes the text message.
+    /// Encodes the text message.
     pub fn encode(&self) -> String {
         serde_json::to_string(self).expect("a frame is plain data with text keys")
     }

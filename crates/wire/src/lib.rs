@@ -1,9 +1,7 @@
-//! The v1 socket protocol as types: frames, methods, codes, and the header of
-//! binary frames. No behaviour lives here.
+//! The v1 WebSocket protocol as types: frames, methods, codes, and the header of binary frames. No behaviour.
 //!
-//! Whatever comes in may hold fields that are not named here; they are ignored,
-//! because a client written by others has to connect unchanged. Whatever goes out
-//! leaves absent fields out instead of sending null.
+//! Unknown fields in incoming messages are ignored, so that clients written for other versions can connect. Absent fields are
+//! omitted from outgoing messages instead of being sent as null.
 
 mod binary;
 mod bridge;

@@ -1,4 +1,4 @@
-//! The methods that exist, each with its types.
+//! The methods, each with its types.
 
 use std::fmt;
 
@@ -49,129 +49,129 @@ use crate::transfer::{
     TransferAcceptParams, TransferCompleteParams, TransferDoneParams, TransferMetaParams,
 };
 
-/// What a request can ask for. Only methods that are served are listed.
+/// The methods that can be called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Method {
     /// The first request on every socket.
     Connect,
-    /// The tools that the caller may call.
+    /// Tools the caller may use.
     ToolsList,
     /// Calls a tool.
     ToolInvoke,
     /// Calls a tool for a session.
     ToolRequest,
-    /// Reads settings, secrets masked.
+    /// Reads settings, with secrets masked.
     ConfigGet,
     /// Changes a setting.
     ConfigSet,
-    /// Lists a folder of a workspace.
+    /// Lists a workspace folder.
     WorkspaceList,
-    /// Reads a file of a workspace.
+    /// Reads a workspace file.
     WorkspaceRead,
-    /// Writes a file of a workspace.
+    /// Writes a workspace file.
     WorkspaceWrite,
-    /// Deletes a file of a workspace.
+    /// Deletes a workspace file.
     WorkspaceDelete,
-    /// What came of a call.
+    /// Result of a call.
     ToolResult,
-    /// The end of a node's log, from the node.
+    /// Log lines, from a node.
     LogsResult,
-    /// News of a program in the background.
+    /// Event of a background process.
     NodeExecEvent,
-    /// What a file is.
+    /// Metadata of a file.
     TransferMeta,
-    /// Whether a node takes a file.
+    /// Whether a node accepts a file.
     TransferAccept,
     /// Everything was sent.
     TransferComplete,
-    /// The file is in its place, or not.
+    /// The file was stored, or not.
     TransferDone,
-    /// The end of a node's log, for a client.
+    /// Log lines of a node, for a client.
     LogsGet,
-    /// Every node on record.
+    /// All registered nodes.
     NodesList,
-    /// Forgets a node.
+    /// Removes a node.
     NodeForget,
-    /// Watches what a program in the background of a node prints.
+    /// Watches the output of a background process on a node.
     ProcessWatch,
-    /// Watches it no more.
+    /// Ends a watch.
     ProcessUnwatch,
-    /// Says something to an agent.
+    /// Sends a message to an agent.
     ChatSend,
-    /// Stops what is running in a session.
+    /// Stops the run of a session.
     ChatStop,
-    /// The sessions that the caller may see.
+    /// Sessions visible to the caller.
     SessionsList,
     /// One session.
     SessionGet,
-    /// One session, and what it is doing.
+    /// One session and its activity.
     SessionStats,
-    /// Begins a session anew.
+    /// Clears a session.
     SessionReset,
-    /// Changes what is set for a session.
+    /// Changes the settings of a session.
     SessionPatch,
-    /// Makes a session shorter.
+    /// Compacts a session.
     SessionCompact,
-    /// Takes back what was said from a message on.
+    /// Rewinds a session to before a message.
     SessionRewind,
     /// Deletes a session.
     SessionDelete,
-    /// What was said in a session, page by page.
+    /// Messages of a session, by page.
     SessionHistory,
-    /// The end of a session.
+    /// Last messages of a session.
     SessionPreview,
-    /// The skills of an agent.
+    /// Skills of an agent.
     SkillsStatus,
-    /// Looks at the skills of an agent anew.
+    /// Refreshes the skills of an agent.
     SkillsUpdate,
-    /// How the jobs stand.
+    /// Status of the scheduler.
     CronStatus,
-    /// The jobs that the caller may see: all for the owner, its own for a client's token.
+    /// Jobs visible to the caller: all for the owner, its own for a client token.
     CronList,
-    /// Makes a job, which runs with the rights of whoever makes it.
+    /// Creates a job, which runs with the creator's rights.
     CronAdd,
     /// Changes a job.
     CronUpdate,
-    /// Removes a job with its runs.
+    /// Deletes a job and its runs.
     CronRemove,
-    /// Runs one job now, or all that are due.
+    /// Runs one job now, or all due jobs.
     CronRun,
-    /// What came of jobs, the latest first.
+    /// Past runs, newest first.
     CronRuns,
-    /// What a schedule comes to, before a job is made of it.
+    /// Previews a schedule.
     CronPreview,
-    /// How the heartbeats of agents stand.
+    /// Heartbeats of agents.
     HeartbeatStatus,
-    /// Switches an agent's heartbeat on, until the settings change.
+    /// Enables an agent's heartbeat until the settings change.
     HeartbeatStart,
-    /// Has an agent look now whether there is something to do.
+    /// Runs an agent's heartbeat now.
     HeartbeatTrigger,
-    /// The accounts on chat platforms, and how they stand.
+    /// Chat accounts and their status.
     ChannelsList,
-    /// Starts an account, or begins anew with it.
+    /// Starts or restarts an account.
     ChannelStart,
-    /// Stops an account, until it is started again.
+    /// Stops an account until it is started again.
     ChannelStop,
-    /// How an account stands.
+    /// Status of an account.
     ChannelStatus,
-    /// Gives an account its credentials, which go into the vault.
+    /// Stores an account's credentials in the vault and logs it in.
     ChannelLogin,
-    /// Forgets an account and its credentials.
+    /// Removes an account and its credentials.
     ChannelLogout,
-    /// People who ask to be known, and those who were decided about.
+    /// Pairing requests.
     PairList,
-    /// Lets somebody speak, as a guest or as the owner.
+    /// Approves a pairing request, as a guest or as the owner.
     PairApprove,
-    /// Lets somebody not speak.
+    /// Rejects a pairing request.
     PairReject,
-    /// Somebody said something on a bridge's service.
+    /// An incoming message from a bridge.
     ChannelInbound,
-    /// What became of what a bridge was given.
+    /// Delivery report from a bridge.
     ChannelSent,
 }
 
 impl Method {
-    /// Every method there is.
+    /// All methods.
     pub const ALL: [Self; 58] = [
         Self::Connect,
         Self::ToolsList,
@@ -297,130 +297,128 @@ impl Method {
         }
     }
 
-    /// What it does, for the reference.
+    /// Its description, for the reference.
     pub fn summary(self) -> &'static str {
         match self {
             Self::Connect => "The first request on every socket, within 15 seconds.",
-            Self::ToolsList => "The tools that the caller may call.",
-            Self::ToolInvoke => "Calls a tool; answered when it is done.",
+            Self::ToolsList => "Lists the tools the caller may use.",
+            Self::ToolInvoke => "Calls a tool; responds when it is done.",
             Self::ToolRequest => {
-                "Calls a tool in the name of a session's agent; answered at once. What comes of it is told by `chat.tool` events of the session, to everybody who may see it."
+                "Calls a tool on behalf of a session's agent; responds at once. The result is sent as `chat.tool` events of the session, to all clients that may see it."
             }
-            Self::ConfigGet => "Reads one setting or all of them, secrets masked.",
-            Self::ConfigSet => "Changes one setting, if the whole configuration stays right.",
-            Self::WorkspaceList => "Lists a folder of an agent's workspace.",
-            Self::WorkspaceRead => "Reads a file of an agent's workspace.",
-            Self::WorkspaceWrite => "Writes a file of an agent's workspace.",
-            Self::WorkspaceDelete => "Deletes a file of an agent's workspace.",
-            Self::ToolResult => "What came of a call; only the node that was asked may answer.",
-            Self::LogsResult => "The end of a node's log.",
+            Self::ConfigGet => "Reads one setting or all of them, with secrets masked.",
+            Self::ConfigSet => "Changes one setting, if the configuration stays valid.",
+            Self::WorkspaceList => "Lists a folder in an agent's workspace.",
+            Self::WorkspaceRead => "Reads a file in an agent's workspace.",
+            Self::WorkspaceWrite => "Writes a file in an agent's workspace.",
+            Self::WorkspaceDelete => "Deletes a file in an agent's workspace.",
+            Self::ToolResult => "Result of a call; only the node that was called may send it.",
+            Self::LogsResult => "Last log lines of a node.",
             Self::NodeExecEvent => {
-                "News of a program that runs in the background; the same `eventId` counts once."
+                "Event of a background process; a repeated `eventId` is ignored."
             }
-            Self::TransferMeta => "What the file is that a node was asked for.",
-            Self::TransferAccept => "Whether a node takes the file it was offered.",
+            Self::TransferMeta => "Metadata of the requested file.",
+            Self::TransferAccept => "Whether a node accepts the offered file.",
             Self::TransferComplete => "The sending node has sent everything.",
-            Self::TransferDone => "The file is in its place, or not.",
-            Self::LogsGet => "The end of a node's log.",
-            Self::NodesList => "Every node on record.",
-            Self::NodeForget => "Forgets a node and takes its own token back.",
+            Self::TransferDone => "The file was stored, or not.",
+            Self::LogsGet => "Returns the last log lines of a node.",
+            Self::NodesList => "Lists all registered nodes.",
+            Self::NodeForget => "Removes a node and revokes its token.",
             Self::ProcessWatch => {
-                "Watches what a program in the background of a node prints: `process.output` tells it until the program or the watch ends. It is one call of the node's `Process` with `log`, allowed, asked about and recorded as such. An addition."
+                "Watches the output of a background process on a node: sent as `process.output` until the process or the watch ends. It counts as one call of the node's `Process` with `log` for policy, approvals and the audit log. An addition."
             }
-            Self::ProcessUnwatch => "Watches a program no more. An addition.",
+            Self::ProcessUnwatch => "Ends a watch. An addition.",
             Self::ChatSend => {
-                "Says something to an agent. `chat` and `chat.tool` events follow. The owner talks in every session; a client's token only in its own, and a read-only one in none."
+                "Sends a message to an agent. `chat` and `chat.tool` events follow. The owner may use every session, a client token only its own, and a read-only token none."
             }
-            Self::ChatStop => "Stops what is running in a session.",
+            Self::ChatStop => "Stops the active run of a session.",
             Self::SessionsList => {
-                "The sessions that the caller may see: all for the owner, its own for a client's token."
+                "Lists the sessions visible to the caller: all for the owner, its own for a client token."
             }
-            Self::SessionGet => "One session.",
-            Self::SessionStats => "One session, and what it is doing.",
-            Self::SessionReset => "Begins a session anew; what was said is archived.",
+            Self::SessionGet => "Returns one session.",
+            Self::SessionStats => "Returns one session and its activity.",
+            Self::SessionReset => "Clears a session; its messages are archived.",
             Self::SessionPatch => {
-                "Changes what is set for a session. What is left out stays, and null puts back what the agent says."
+                "Changes the settings of a session. Omitted fields stay unchanged, and null resets a field to the agent's default."
             }
             Self::SessionCompact => {
-                "Leaves out all but the last messages from what a model is shown; they are archived."
+                "Removes all but the last messages from the model's context; they are archived."
             }
             Self::SessionRewind => {
-                "Takes back what was said from a user's message on, so that it can be said anew; it is archived. What tools did stays done. 409 while something runs or waits in the session."
+                "Removes a user's message and everything after it, so that it can be sent again; the messages are archived. Effects of tools are not undone. 409 while the session has an active or queued run."
             }
             Self::SessionDelete => {
-                "Deletes a session with all that was said in it, its archives too; what runs in it is stopped. What tools did, the audit, what models used up, files and artifacts stay. An addition."
+                "Deletes a session with its messages and archives; its active run is stopped. Effects of tools, the audit log, usage records, files and artifacts are kept. An addition."
             }
             Self::SessionHistory => {
-                "What was said in a session, page by page from its end, and the ids it had."
+                "Returns messages of a session, by page from its end, and its former ids."
             }
-            Self::SessionPreview => "The end of a session.",
+            Self::SessionPreview => "Returns the last messages of a session.",
             Self::SkillsStatus => {
-                "The skills of an agent, and whether they can be used now; for whoever may read files of workspaces."
+                "Lists the skills of an agent and whether they are available; for callers that may read workspace files."
             }
             Self::SkillsUpdate => {
-                "The same, looked at anew. Nothing is remembered between two looks, so that both say the same."
+                "The same, refreshed. Nothing is cached, so both return the same."
             }
-            Self::CronStatus => "How the jobs stand.",
+            Self::CronStatus => "Returns the status of the scheduler.",
             Self::CronList => {
-                "The jobs that the caller may see: all for the owner, its own for a client's token."
+                "Lists the jobs visible to the caller: all for the owner, its own for a client token."
             }
-            Self::CronAdd => "Makes a job, which runs with the rights of whoever makes it.",
+            Self::CronAdd => "Creates a job, which runs with the rights of its creator.",
             Self::CronUpdate => "Changes a job.",
-            Self::CronRemove => "Removes a job with its runs.",
+            Self::CronRemove => "Deletes a job and its runs.",
             Self::CronRun => {
-                "Runs one job now, or all that are due; answered when they have ended, or after two minutes."
+                "Runs one job now, or all due jobs; responds when they have ended, or after two minutes."
             }
-            Self::CronRuns => "What came of jobs, the latest first.",
+            Self::CronRuns => "Lists past runs, newest first.",
             Self::CronPreview => {
-                "What a schedule comes to: in words, and its next instants. Nothing is kept. An addition."
+                "Previews a schedule: in words, and its next run times. Nothing is stored. An addition."
             }
-            Self::HeartbeatStatus => "How the heartbeats of agents stand; for the owner.",
+            Self::HeartbeatStatus => "Lists the heartbeats of agents; for the owner.",
             Self::HeartbeatStart => {
-                "Switches an agent's heartbeat on, until the settings change; for the owner."
+                "Enables an agent's heartbeat until the settings change; for the owner."
             }
             Self::HeartbeatTrigger => {
-                "Has an agent look now whether there is something to do; 409 while it is looking. For the owner."
+                "Runs an agent's heartbeat now; 409 while it is running. For the owner."
             }
-            Self::ChannelsList => {
-                "The accounts on chat platforms, and how they stand; for the owner."
-            }
-            Self::ChannelStart => "Starts an account, or begins anew with it; for the owner.",
-            Self::ChannelStop => "Stops an account, until it is started again; for the owner.",
-            Self::ChannelStatus => "How an account stands; for the owner.",
+            Self::ChannelsList => "Lists the chat accounts and their status; for the owner.",
+            Self::ChannelStart => "Starts or restarts an account; for the owner.",
+            Self::ChannelStop => "Stops an account until it is started again; for the owner.",
+            Self::ChannelStatus => "Returns the status of an account; for the owner.",
             Self::ChannelLogin => {
-                "Gives an account its credentials, which go into the vault; for the owner."
+                "Stores an account's credentials in the vault and logs it in; for the owner."
             }
-            Self::ChannelLogout => "Forgets an account and its credentials; for the owner.",
-            Self::PairList => {
-                "People who ask to be known, and those who were decided about; for the owner."
+            Self::ChannelLogout => "Removes an account and its credentials; for the owner.",
+            Self::PairList => "Lists pairing requests; for the owner.",
+            Self::PairApprove => {
+                "Approves a pairing request, as a guest or as the owner; for the owner."
             }
-            Self::PairApprove => "Lets somebody speak, as a guest or as the owner; for the owner.",
-            Self::PairReject => "Lets somebody not speak; for the owner.",
+            Self::PairReject => "Rejects a pairing request; for the owner.",
             Self::ChannelInbound => {
-                "Somebody said something on a bridge's service; it is on disk when this is answered. Only for sockets in mode `channel`, each for the service and account it connected for."
+                "Reports an incoming message on a bridge's service; it is persisted before the response. Only for sockets in mode `channel`, each for the service and account it connected for."
             }
             Self::ChannelSent => {
-                "What became of a `channel.outbound`, from a bridge that announced `channel.sent`. An addition."
+                "Reports the delivery of a `channel.outbound`, from a bridge that announced `channel.sent`. An addition."
             }
         }
     }
 
-    /// The method called `name`.
+    /// Returns the method with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|method| method.name() == name)
     }
 
-    /// Whether a node may call it; anything else it asks for is answered 403.
+    /// Returns whether a node may call it; everything else gets 403.
     pub fn open_to_nodes(self) -> bool {
         matches!(self, Self::Connect | Self::ToolsList) || self.only_for_nodes()
     }
 
-    /// Whether only a bridge has anything to say by it.
+    /// Returns whether only bridges use it.
     pub fn only_for_bridges(self) -> bool {
         matches!(self, Self::ChannelInbound | Self::ChannelSent)
     }
 
-    /// Whether only a node has anything to say by it.
+    /// Returns whether only nodes use it.
     pub fn only_for_nodes(self) -> bool {
         matches!(
             self,
@@ -441,15 +439,14 @@ impl fmt::Display for Method {
     }
 }
 
-/// The parameters of one method, which name it and the type of its result.
+/// The parameters of one method, with its result type.
 pub trait Params: Serialize + DeserializeOwned + JsonSchema {
     /// The method.
     const METHOD: Method;
-    /// What it answers with.
+    /// The result type.
     type Result: Serialize + DeserializeOwned + JsonSchema;
 
-    /// Reads the parameters of a request; none counts as an empty object. The
-    /// error is ready to be sent back.
+    /// Decodes the parameters of a request; missing ones count as an empty object. The error can be sent back.
     fn read(params: Option<Value>) -> Result<Self, ErrorShape> {
         let params = params.unwrap_or_else(|| Value::Object(serde_json::Map::new()));
         serde_json::from_value(params).map_err(|e| {
@@ -458,11 +455,11 @@ pub trait Params: Serialize + DeserializeOwned + JsonSchema {
                 _ => Code::BadRequest,
             };
             let method = Self::METHOD;
-            ErrorShape::new(code, format!("{method}: the parameters do not fit: {e}"))
+            ErrorShape::new(code, format!("{method}: invalid parameters: {e}"))
         })
     }
 
-    /// The text frame that asks for it.
+    /// Encodes the request frame.
     fn encode(&self, id: &str) -> String {
         let params = serde_json::to_value(self).expect("parameters are plain data with text keys");
         Frame::Req(Request {

@@ -1,10 +1,10 @@
-//! What gateway and nodes tell each other: calls, logs, news of programs in the background.
+//! Messages between gateway and nodes: calls, logs, events of background processes.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Everything a node can be able to do.
+/// All capabilities of nodes.
 pub const CAPABILITIES: [&str; 6] = [
     "filesystem.list",
     "filesystem.read",
@@ -18,32 +18,32 @@ pub const CAPABILITIES: [&str; 6] = [
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolInvokeEvent {
-    /// The call; a node runs each once.
+    /// The call; a node runs each id once.
     pub call_id: String,
-    /// The tool, without the node's name before it.
+    /// The tool, without the node's prefix.
     pub tool: String,
     /// Its arguments.
     pub args: Value,
-    /// Whether somebody watches, and is to be told by `tool.output` what it prints; an addition.
+    /// Whether to send output as `tool.output`; an addition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<bool>,
-    /// Whether the result may hold all of a long output, as `fullOutput`; an addition: `tool.fullOutput`.
+    /// Whether the result may contain the complete output as `fullOutput`; an addition: `tool.fullOutput`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub full_output: Option<bool>,
 }
 
-/// What a call printed since the last of these, from the node that runs it: at most 4 KiB of text,
-/// about ten times a second, 256 KiB in all. Some may be left out. An addition: `tool.output`.
+/// New output of a call, from its node: at most 4 KiB, about ten times a second, 256 KiB in total. Some may be
+/// omitted. An addition: `tool.output`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolOutputEvent {
     /// The call.
     pub call_id: String,
-    /// The next piece.
+    /// The next chunk.
     pub text: String,
 }
 
-/// Tells a node that nobody waits for a call any more. An addition: `tool.cancel`.
+/// Cancels a call on a node. An addition: `tool.cancel`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolCancelEvent {
@@ -51,16 +51,16 @@ pub struct ToolCancelEvent {
     pub call_id: String,
 }
 
-/// What came of a call; exactly one of result and error.
+/// Result of a call; exactly one of result and error.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolResultParams {
     /// The call.
     pub call_id: String,
-    /// What the tool gave.
+    /// The result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<Value>,
-    /// Why it gave nothing.
+    /// The error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// The stable code of the error, such as `not_found`; an addition.
@@ -68,18 +68,18 @@ pub struct ToolResultParams {
     pub code: Option<String>,
 }
 
-/// It was taken.
+/// Acknowledgement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Taken {
     /// Always true.
     pub ok: bool,
-    /// Nobody waited for it any more.
+    /// Whether nobody was waiting for it any more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dropped: Option<bool>,
 }
 
 impl Taken {
-    /// Somebody waited for it, or not.
+    /// Creates one; `wanted` is whether somebody was waiting.
     pub fn new(wanted: bool) -> Self {
         Self {
             ok: true,
@@ -88,42 +88,42 @@ impl Taken {
     }
 }
 
-/// Asks a node for the end of its log; it answers with `logs.result`.
+/// Asks a node for its last log lines; answered by `logs.result`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LogsGetEvent {
-    /// The question; the answer carries it.
+    /// Id of the request; the response has the same.
     pub call_id: String,
-    /// How many lines.
+    /// Number of lines.
     pub lines: u32,
 }
 
-/// The end of a node's log.
+/// Log lines of a node.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LogsResultParams {
-    /// The question.
+    /// Id of the request.
     pub call_id: String,
     /// The lines, oldest first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<Vec<String>>,
-    /// Whether there were more.
+    /// Whether there are more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub truncated: Option<bool>,
-    /// Why there are none.
+    /// The error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// News of a program that a node runs in the background. Told until it is taken.
+/// Event of a background process on a node. Resent until it is acknowledged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeExecEventParams {
-    /// This piece of news; the same id is the same news.
+    /// Id of the event; a repeated id is the same event.
     pub event_id: String,
-    /// The program's session, as `Bash` answered it.
+    /// The process's session id, from the result of `Bash`.
     pub session_id: String,
-    /// What happened.
+    /// Kind of event.
     pub event: ExecEvent,
     /// The call that started it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -134,7 +134,7 @@ pub struct NodeExecEventParams {
     /// The signal that ended it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal: Option<String>,
-    /// The end of what it printed.
+    /// End of its output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_tail: Option<String>,
     /// When it started, in milliseconds since 1970.
@@ -145,22 +145,22 @@ pub struct NodeExecEventParams {
     pub ended_at: Option<i64>,
 }
 
-/// What happened to a program.
+/// Kind of process event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ExecEvent {
-    /// It runs.
+    /// It started.
     Started,
-    /// It ended by itself with exit code 0.
+    /// It exited with code 0.
     Finished,
-    /// It ended in another way.
+    /// It ended otherwise.
     Failed,
-    /// It was stopped because its time was up.
+    /// It was stopped by its timeout.
     TimedOut,
 }
 
 impl ExecEvent {
-    /// The word on the wire.
+    /// Its name on the wire.
     pub fn word(self) -> &'static str {
         match self {
             Self::Started => "started",
@@ -171,33 +171,33 @@ impl ExecEvent {
     }
 }
 
-/// Tells whoever started a program in the background how it goes.
+/// Reports an event of a background process to the client that started it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeExecNotice {
-    /// Where it runs.
+    /// The node.
     pub node_id: String,
-    /// On whose behalf it was started, where that is known.
+    /// The agent on whose behalf it was started, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
-    /// What the node told.
+    /// The event.
     #[serde(flatten)]
     pub news: NodeExecEventParams,
 }
 
-/// Which node's log, and how much of it.
+/// Selects log lines of a node.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LogsGetParams {
-    /// The node; the only one that is connected when left out.
+    /// The node; default: the only connected one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_id: Option<String>,
-    /// How many lines; 100 when left out, 5000 at most.
+    /// Number of lines; default 100, at most 5000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<u32>,
 }
 
-/// The end of a node's log.
+/// Log lines of a node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LogsGetResult {
@@ -205,9 +205,9 @@ pub struct LogsGetResult {
     pub node_id: String,
     /// The lines, oldest first.
     pub lines: Vec<String>,
-    /// How many these are.
+    /// Number of returned lines.
     pub count: usize,
-    /// Whether there were more.
+    /// Whether there are more.
     pub truncated: bool,
 }
 
@@ -215,65 +215,65 @@ pub struct LogsGetResult {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct NodesListParams {}
 
-/// Every node on record.
+/// All registered nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NodesListResult {
     /// The nodes, by name.
     pub nodes: Vec<NodeEntry>,
-    /// How many these are.
+    /// Number of nodes.
     pub count: usize,
 }
 
-/// A node on record.
+/// A registered node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeEntry {
     /// Its name.
     pub node_id: String,
-    /// Whether it is connected now.
+    /// Whether it is connected.
     pub online: bool,
-    /// Its system, as it said itself.
+    /// Its operating system, as it reported.
     pub client_platform: String,
-    /// Its version, as it said itself.
+    /// Its version, as it reported.
     pub client_version: String,
-    /// What the machine can do.
+    /// Capabilities of the machine.
     pub host_capabilities: Vec<String>,
-    /// Its tools, without its name before them.
+    /// Its tools, without prefix.
     pub tools: Vec<String>,
-    /// When it was first seen, as RFC 3339.
+    /// First connection (RFC 3339).
     pub first_seen_at: String,
-    /// When it last connected or went, as RFC 3339.
+    /// Last connect or disconnect (RFC 3339).
     pub last_seen_at: String,
-    /// The names it had before.
+    /// Former names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub former_ids: Vec<String>,
-    /// Tools it sent that are not offered, while it is connected.
+    /// Tools it sent that are not available, while it is connected.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOutTool>,
 }
 
-/// A tool that is not offered.
+/// A tool that is not available.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LeftOutTool {
-    /// Its name, as its node or server calls it.
+    /// Its name on the node or server.
     pub tool: String,
-    /// Why it is not offered.
+    /// The reason.
     pub reason: String,
 }
 
-/// Which node to forget.
+/// Selects the node to remove.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeForgetParams {
     /// The node.
     pub node_id: String,
-    /// Also when it is connected: its connection is closed.
+    /// Remove it even if it is connected, closing its connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub force: Option<bool>,
 }
 
-/// The node is forgotten, and its own token taken back.
+/// The node was removed and its token revoked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeForgetResult {
@@ -281,7 +281,7 @@ pub struct NodeForgetResult {
     pub ok: bool,
     /// The node.
     pub node_id: String,
-    /// Whether it was on record.
+    /// Whether it was registered.
     pub removed: bool,
     /// Whether a connection was closed.
     pub disconnected: bool,

@@ -10,58 +10,58 @@ use crate::connect::ToolDefinition;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ToolsListParams {}
 
-/// The tools that the caller may call.
+/// Tools the caller may use.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolsListResult {
     /// The tools.
     pub tools: Vec<ToolDefinition>,
 }
 
-/// Which tool, with what.
+/// A tool call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolInvokeParams {
     /// The tool's name.
     pub tool: String,
-    /// Its arguments; none is the same as an empty object.
+    /// Arguments; omitted means an empty object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub args: Option<Map<String, Value>>,
-    /// The agent on whose workspace and behalf; `main` when left out.
+    /// Agent on whose behalf, and in whose workspace, it runs; default: `main`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
-    /// Whether to be told how far it is, by `tool.progress`.
+    /// Whether to send progress as `tool.progress`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<bool>,
 }
 
-/// Which tool to call for a session.
+/// A tool call for a session.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolRequestParams {
-    /// The asker's own id of the call, by which its events are known.
+    /// The client's id of the call, used in its events.
     pub call_id: String,
     /// The tool.
     pub tool: String,
-    /// Its arguments.
+    /// Arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub args: Option<Map<String, Value>>,
-    /// The session, in whose agent's name it is called.
+    /// The session on behalf of whose agent it is called.
     pub session_key: String,
 }
 
-/// The call is on its way.
+/// The call was started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolRequestResult {
     /// Always `sent`.
     pub status: String,
 }
 
-/// What the tool gave back, in the shape that the tool itself documents.
+/// The tool's result, as the tool documents it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct ToolInvokeResult(pub Value);
 
-/// Which setting; all of them when left out.
+/// Selects a setting; default: all.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ConfigGetParams {
     /// A dotted path, as in `limits.request_bytes`.
@@ -69,11 +69,11 @@ pub struct ConfigGetParams {
     pub path: Option<String>,
 }
 
-/// One setting or all of them, secrets masked.
+/// One setting or all of them, with secrets masked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum ConfigGetResult {
-    /// The setting that was asked for.
+    /// The requested setting.
     One {
         /// Its path.
         path: String,
@@ -87,7 +87,7 @@ pub enum ConfigGetResult {
     },
 }
 
-/// Which setting becomes what.
+/// A change of a setting.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ConfigSetParams {
     /// A dotted path, as in `limits.request_bytes`.
@@ -104,46 +104,46 @@ pub struct ConfigSetResult {
     pub ok: bool,
     /// The setting's path.
     pub path: String,
-    /// Keys that only a restart brings into force.
+    /// Keys that take effect only after a restart.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs_restart: Vec<String>,
 }
 
-/// Which folder of which workspace.
+/// Selects a workspace folder.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkspaceListParams {
-    /// The folder; the root when left out.
+    /// The folder; default: the root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// Whose workspace; `main` when left out.
+    /// The agent; default: `main`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
 }
 
-/// What is in a folder.
+/// Contents of a folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkspaceListResult {
     /// The folder.
     pub path: String,
-    /// The files in it.
+    /// Its files.
     pub files: Vec<String>,
-    /// The folders in it.
+    /// Its folders.
     pub directories: Vec<String>,
 }
 
-/// Which file of which workspace.
+/// Selects a workspace file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkspaceReadParams {
     /// The file.
     pub path: String,
-    /// Whose workspace; `main` when left out.
+    /// The agent; default: `main`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
 }
 
-/// A file and what is in it.
+/// A file and its contents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkspaceReadResult {
@@ -153,27 +153,27 @@ pub struct WorkspaceReadResult {
     pub content: String,
     /// Its size in bytes.
     pub size: u64,
-    /// When it was last written, as RFC 3339.
+    /// Time of the last write (RFC 3339).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_modified: Option<String>,
-    /// Changes when its text does; an addition.
+    /// Version, which changes with the contents; an addition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
 }
 
-/// Which file of which workspace gets which text.
+/// A file to write.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkspaceWriteParams {
-    /// The file; folders on the way are made.
+    /// The file; parent folders are created.
     pub path: String,
-    /// Its whole new text.
+    /// Its complete contents.
     pub content: String,
-    /// Whose workspace; `main` when left out.
+    /// The agent; default: `main`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
-    /// Writes only if the file still is of this version, and with an empty one only if there is
-    /// no such file; else it is a conflict and nothing is written. An addition.
+    /// Write only if the file still has this version, or with an empty one only if it does not exist; otherwise it is a conflict
+    /// and nothing is written. An addition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub if_version: Option<String>,
 }
@@ -187,18 +187,18 @@ pub struct WorkspaceWriteResult {
     pub size: u64,
     /// Always true.
     pub written: bool,
-    /// The version that was written; an addition.
+    /// The new version; an addition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
 }
 
-/// Which file of which workspace.
+/// Selects a workspace file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkspaceDeleteParams {
     /// The file.
     pub path: String,
-    /// Whose workspace; `main` when left out.
+    /// The agent; default: `main`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
 }

@@ -1,30 +1,30 @@
-//! What a program in the background of a node prints, told to whoever watches it.
+//! Output of background processes on nodes, for clients that watch them.
 //!
-//! A watch is a chain of questions: the gateway asks for what comes after what it has, and the node
-//! answers as soon as there is something. So nothing is sent that nobody has room for, a slow reader
-//! holds up neither the node nor the program, and what was passed over meanwhile can be counted.
+//! A watch is a chain of requests: the gateway asks for output after a position, and the node answers as soon as there is
+//! some. So nothing is sent without room for it, a slow reader blocks neither the node nor the process, and
+//! skipped output can be counted.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// An addition: a node answers `process.watch` with what a program in its background prints.
+/// An addition: a node answers `process.watch` with output of a background process.
 pub const ADDITION_WATCH: &str = "process.watch";
 
-/// Asks a node for the next piece of what a program in its background prints; it answers with one
-/// `process.output` as soon as there is something to tell. An addition: `process.watch`.
+/// Asks a node for the next output of a background process; answered by one `process.output` as soon as there is
+/// some. An addition: `process.watch`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProcessWatchEvent {
-    /// The watch; the answer carries it.
+    /// The watch; the response has the same id.
     pub watch_id: String,
-    /// The program's session, as `Bash` answered it.
+    /// The process's session id, from the result of `Bash`.
     pub session_id: String,
-    /// Which character of all it printed to begin with; left out, what it printed lately comes first.
+    /// Position to start at, in characters; default: the recent output first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<u64>,
 }
 
-/// Tells a node that nobody watches any more. An addition: `process.watch`.
+/// Ends a watch on a node. An addition: `process.watch`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProcessUnwatchEvent {
@@ -32,52 +32,51 @@ pub struct ProcessUnwatchEvent {
     pub watch_id: String,
 }
 
-/// The next piece of what a program prints: at most 16,000 characters. From a node to the gateway,
-/// and from there, without secrets, to whoever opened the watch. An addition: `process.watch`.
+/// The next output of a process, at most 16,000 characters. From a node to the gateway, and from there, with secrets
+/// redacted, to the client that opened the watch. An addition: `process.watch`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProcessOutputEvent {
     /// The watch.
     pub watch_id: String,
-    /// Which character of all that was printed it begins with. What lies between this and the
-    /// `next` of the piece before was left out.
+    /// Position of its first character. Output between the `next` of the previous event and this was skipped.
     pub at: u64,
-    /// Where the next piece begins.
+    /// Position of the next output.
     pub next: u64,
-    /// The piece.
+    /// The output.
     pub text: String,
-    /// Whether the watch is over.
+    /// Whether the watch has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<bool>,
-    /// Why it is over although the program may run on.
+    /// Why it ended although the process may still be running.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// Which program to watch.
+/// Selects a process to watch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProcessWatchParams {
     /// The node it runs on.
     pub node_id: String,
-    /// Its session, as the node's `Process` lists it.
+    /// Its session id, as listed by the node's `Process`.
     pub session_id: String,
-    /// Which character of all it printed to begin with; left out, what it printed lately comes first.
+    /// Position to start at, in characters; default: the recent output first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<u64>,
 }
 
-/// The watch is open.
+/// The watch was opened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProcessWatchResult {
-    /// The watch, as `process.output` names it. None when the node cannot be watched: ask its
-    /// `Process` for the `log` from time to time then.
+    /// Id of the watch, used in `process.output`. Absent if the node does not support watches: poll the `log` of its
+    /// `Process` instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watch_id: Option<String>,
 }
 
-/// Which watch to end.
+/// Selects the watch to end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProcessUnwatchParams {
@@ -85,10 +84,10 @@ pub struct ProcessUnwatchParams {
     pub watch_id: String,
 }
 
-/// The watch is over.
+/// The watch has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProcessUnwatchResult {
-    /// Whether there was one.
+    /// Whether it existed.
     pub ok: bool,
 }
 

@@ -1,46 +1,46 @@
-//! Looking at sessions and changing them. Times are milliseconds since 1970.
+//! Sessions: reading and changing them. Times are in milliseconds since 1970.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::chat::{ChatBlock, ChatMessage, ChatRole, ModelName};
 
-/// Which part of the list.
+/// Selects a page.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct SessionsListParams {
-    /// How many to leave out from the start; none when left out.
+    /// Number of results to skip; default: 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset: Option<u32>,
-    /// How many at most; 100 when left out, and at most 1000.
+    /// Maximum number of results; default 100, at most 1000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
 
-/// Sessions, the latest active first.
+/// Sessions, most recently active first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionsListResult {
     /// The sessions.
     pub sessions: Vec<SessionEntry>,
-    /// How many there are in all.
+    /// Total number of sessions.
     pub count: u64,
 }
 
-/// A session as lists show it.
+/// A session in a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionEntry {
     /// Its key.
     pub session_key: String,
-    /// When it was made.
+    /// Creation time.
     pub created_at: i64,
-    /// When somebody last said something in it.
+    /// Time of the last message.
     pub last_active_at: i64,
-    /// What the user calls it.
+    /// Its label.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
 }
 
-/// Which session.
+/// Selects a session.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionGetParams {
@@ -52,91 +52,91 @@ pub struct SessionGetParams {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionGetResult {
-    /// Its present id; a reset gives it another.
+    /// Its current id; clearing it assigns a new one.
     pub session_id: String,
     /// Its key.
     pub session_key: String,
-    /// When it was made.
+    /// Creation time.
     pub created_at: i64,
-    /// When it last changed.
+    /// Time of the last change.
     pub updated_at: i64,
-    /// How many messages a model is still shown.
+    /// Number of messages in the model's context.
     pub message_count: u64,
-    /// The tokens since the last reset.
+    /// Tokens since it was last cleared.
     pub tokens: SessionTokens,
-    /// What is set for it, over what its agent says.
+    /// Its settings, overriding its agent's.
     pub settings: SessionSettingsShape,
-    /// When it begins anew by itself.
+    /// When it is cleared automatically.
     pub reset_policy: ResetPolicyShape,
-    /// When it was last reset.
+    /// When it was last cleared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_reset_at: Option<i64>,
-    /// The ids it had before, oldest first.
+    /// Former ids, oldest first.
     pub previous_session_ids: Vec<String>,
-    /// What the user calls it.
+    /// Its label.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// What it cost since the last reset, in millionths of a dollar; an addition.
+    /// Cost since it was last cleared, in millionths of a dollar; an addition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_micros: Option<u64>,
 }
 
-/// How many tokens.
+/// Numbers of tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct SessionTokens {
-    /// That went in.
+    /// Input tokens.
     pub input: u64,
-    /// That came out.
+    /// Output tokens.
     pub output: u64,
-    /// Both.
+    /// Total.
     pub total: u64,
 }
 
-/// What is set for a session.
+/// Settings of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionSettingsShape {
     /// Its model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelName>,
-    /// How hard it thinks: `none`, `minimal`, `low`, `medium`, `high` or `xhigh`.
+    /// Reasoning level: `none`, `minimal`, `low`, `medium`, `high` or `xhigh`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thinking_level: Option<String>,
-    /// What its model is told besides.
+    /// Additional system prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system_prompt: Option<String>,
-    /// The most tokens of one reply.
+    /// Maximum number of tokens per reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
 }
 
-/// When a session begins anew by itself.
+/// When a session is cleared automatically.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ResetPolicyShape {
-    /// How that is decided.
+    /// The mode.
     pub mode: ResetModeShape,
     /// For `daily`: the hour of the user's day, 0 to 23.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_hour: Option<u8>,
-    /// For `idle`: after so many minutes of silence.
+    /// For `idle`: minutes without messages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_minutes: Option<u32>,
 }
 
-/// How it is decided that a session begins anew.
+/// When a session is cleared automatically.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ResetModeShape {
-    /// Only when somebody says so.
+    /// Only on demand.
     Manual,
     /// Every day.
     Daily,
-    /// When nobody spoke for a while.
+    /// After a period without messages.
     Idle,
 }
 
-/// Which session.
+/// Selects a session.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionStatsParams {
@@ -144,25 +144,25 @@ pub struct SessionStatsParams {
     pub session_key: String,
 }
 
-/// A session, and what it is doing.
+/// A session and its activity.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionStatsResult {
     /// The session.
     #[serde(flatten)]
     pub session: SessionGetResult,
-    /// Milliseconds since it was made.
+    /// Milliseconds since its creation.
     pub uptime: i64,
-    /// Whether it is being worked on.
+    /// Whether it has an active run.
     pub is_processing: bool,
-    /// How many messages wait or are being worked on.
+    /// Number of queued and active messages.
     pub queue_size: u64,
-    /// The question it waits for; an addition.
+    /// The approval request it is waiting for; an addition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval_id: Option<String>,
 }
 
-/// Which session begins anew.
+/// Selects the session to clear.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionResetParams {
@@ -170,7 +170,7 @@ pub struct SessionResetParams {
     pub session_key: String,
 }
 
-/// The session was begun anew.
+/// The session was cleared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionResetResult {
@@ -178,38 +178,38 @@ pub struct SessionResetResult {
     pub ok: bool,
     /// Its key.
     pub session_key: String,
-    /// The id before.
+    /// The former id.
     pub old_session_id: String,
-    /// The id after.
+    /// The new id.
     pub new_session_id: String,
-    /// How many messages went into the archive.
+    /// Number of archived messages.
     pub archived_messages: u64,
-    /// Where that is; absent when nothing was said.
+    /// The archive; absent if there were no messages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub archived_to: Option<String>,
-    /// The tokens that were counted before.
+    /// Number of tokens counted before.
     pub tokens_cleared: u64,
-    /// Files that were removed: none, for they go into the archive.
+    /// Number of deleted files: always 0, because they are archived.
     pub media_deleted: u64,
 }
 
-/// What changes for a session. What is left out stays, and null puts back what the agent says.
+/// Changes of a session. Omitted fields stay unchanged, and null resets a field to the agent's default.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionPatchParams {
     /// Its key.
     pub session_key: String,
-    /// What is set for it.
+    /// Its settings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<SessionSettingsPatch>,
-    /// What the user calls it, at most 200 characters.
+    /// Its label, at most 200 characters.
     #[serde(
         default,
         deserialize_with = "given",
         skip_serializing_if = "Option::is_none"
     )]
     pub label: Option<Option<String>>,
-    /// When it begins anew by itself.
+    /// When it is cleared automatically.
     #[serde(
         default,
         deserialize_with = "given",
@@ -218,7 +218,7 @@ pub struct SessionPatchParams {
     pub reset_policy: Option<Option<ResetPolicyShape>>,
 }
 
-/// What changes in what is set for a session.
+/// Changes of a session's settings.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionSettingsPatch {
@@ -229,21 +229,21 @@ pub struct SessionSettingsPatch {
         skip_serializing_if = "Option::is_none"
     )]
     pub model: Option<Option<ModelName>>,
-    /// How hard it thinks: `none`, `minimal`, `low`, `medium`, `high` or `xhigh`.
+    /// Reasoning level: `none`, `minimal`, `low`, `medium`, `high` or `xhigh`.
     #[serde(
         default,
         deserialize_with = "given",
         skip_serializing_if = "Option::is_none"
     )]
     pub thinking_level: Option<Option<String>>,
-    /// What its model is told besides.
+    /// Additional system prompt.
     #[serde(
         default,
         deserialize_with = "given",
         skip_serializing_if = "Option::is_none"
     )]
     pub system_prompt: Option<Option<String>>,
-    /// The most tokens of one reply.
+    /// Maximum number of tokens per reply.
     #[serde(
         default,
         deserialize_with = "given",
@@ -252,7 +252,7 @@ pub struct SessionSettingsPatch {
     pub max_tokens: Option<Option<u32>>,
 }
 
-/// A field that is there, be it null.
+/// Deserializes a field that is present, even if it is null.
 fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
     T::deserialize(from).map(Some)
 }
@@ -265,53 +265,53 @@ pub struct SessionPatchResult {
     pub ok: bool,
     /// Its key.
     pub session_key: String,
-    /// What is set for it now.
+    /// Its settings now.
     pub settings: SessionSettingsShape,
-    /// When it begins anew by itself.
+    /// When it is cleared automatically.
     pub reset_policy: ResetPolicyShape,
-    /// What the user calls it.
+    /// Its label.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
 }
 
-/// Which session, and how much of it stays.
+/// Selects a session to compact.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionCompactParams {
     /// Its key.
     pub session_key: String,
-    /// How many messages a model is still shown; 20 when left out. A call stays with its result,
-    /// so a few more may stay.
+    /// Number of messages to keep in the model's context; default: 20. A call is kept with its result, so a few more
+    /// may stay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keep_messages: Option<u32>,
 }
 
-/// The session was made shorter.
+/// The session was compacted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionCompactResult {
     /// Always true.
     pub ok: bool,
-    /// How many messages are no longer shown.
+    /// Number of removed messages.
     pub trimmed_messages: u64,
-    /// How many still are.
+    /// Number of kept messages.
     pub kept_messages: u64,
-    /// Where the others are; absent when nothing was left out.
+    /// The archive; absent if nothing was removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub archived_to: Option<String>,
 }
 
-/// Which session, and what to take back.
+/// Selects a message to rewind to.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionRewindParams {
     /// Its key.
     pub session_key: String,
-    /// The number of the user's message from which on everything is taken back.
+    /// Sequence number of the user's message that is removed with everything after it.
     pub seq: i64,
 }
 
-/// What was said from a message on is no longer part of the session.
+/// The session was rewound.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionRewindResult {
@@ -319,17 +319,17 @@ pub struct SessionRewindResult {
     pub ok: bool,
     /// Its key.
     pub session_key: String,
-    /// How many messages were taken back.
+    /// Number of removed messages.
     pub removed_messages: u64,
-    /// How many calls of tools were among them; what they did stays done.
+    /// Number of tool calls among them; their effects are not undone.
     pub removed_tool_calls: u64,
-    /// Where all of it is kept.
+    /// The archive.
     pub archived_to: String,
-    /// What the user's message said, to be said anew.
+    /// Text of the user's message, to be sent again.
     pub text: String,
 }
 
-/// Which session goes.
+/// Selects the session to delete.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionDeleteParams {
@@ -337,19 +337,19 @@ pub struct SessionDeleteParams {
     pub session_key: String,
 }
 
-/// A session is gone, with all that was said in it.
+/// The session was deleted with its messages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionDeleteResult {
     /// Always true.
     pub ok: bool,
-    /// The key it had.
+    /// Its former key.
     pub session_key: String,
-    /// How many messages were deleted, also of before it was last begun anew.
+    /// Number of deleted messages, including those from before it was last cleared.
     pub deleted_messages: u64,
-    /// How many archives were removed.
+    /// Number of deleted archives.
     pub deleted_archives: u64,
-    /// How many open questions to the owner were withdrawn.
+    /// Number of cancelled approval requests.
     pub withdrawn_approvals: u64,
 }
 
@@ -357,104 +357,102 @@ pub struct SessionDeleteResult {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionDeletedEvent {
-    /// The key it had.
+    /// Its former key.
     pub session_key: String,
 }
 
-/// Which part of which session.
+/// Selects a page of messages.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionHistoryParams {
     /// Its key.
     pub session_key: String,
-    /// How many messages at most; 50 when left out, and at most 500.
+    /// Maximum number of messages; default 50, at most 500.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
-    /// Only messages before the one with this number; the last ones when left out.
+    /// Only messages before this sequence number; default: the last ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<i64>,
 }
 
-/// A part of a session, oldest first, and the ids it had.
+/// Messages of a session, oldest first, and its former ids.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionHistoryResult {
     /// Its key.
     pub session_key: String,
-    /// Its present id.
+    /// Its current id.
     pub current_session_id: String,
-    /// The ids it had before, oldest first.
+    /// Former ids, oldest first.
     pub previous_session_ids: Vec<String>,
     /// The messages.
     pub messages: Vec<ChatMessage>,
-    /// Given as `before`, this leads to what was said earlier; absent at the beginning.
+    /// Value of `before` for earlier messages; absent at the beginning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_before: Option<i64>,
-    /// The run that is going on, as far as it is; only with the last messages, and absent when there
-    /// is none. What is in it and in `messages` is the same. An addition.
+    /// The active run so far; only with the last messages, and absent if there is none. It may repeat what is in
+    /// `messages`. An addition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub running: Option<SessionRunning>,
-    /// What was said and waits for its turn, in its order, at most 50; only with the last messages.
-    /// An addition.
+    /// Queued messages in order, at most 50; only with the last messages. An addition.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waiting: Vec<WaitingInput>,
 }
 
-/// A run that is going on, as far as it is: events whose `reply` is lower, or whose pieces end before
-/// what is here, are in it already.
+/// The active run so far: events with a lower `reply`, or with chunks that end before what is here, are already included.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionRunning {
     /// The run.
     pub run_id: String,
-    /// Which reply is being made; 0 before the first.
+    /// The current reply; 0 before the first.
     pub reply: u64,
-    /// What was said of it, or the end of that.
+    /// Its text, or the end of it.
     pub text: String,
-    /// How much came before `text`, in units of UTF-16.
+    /// Length of the text before `text`, in UTF-16 units.
     pub text_from: u64,
-    /// What was thought of it, or the end of that.
+    /// Its reasoning, or the end of it.
     pub thinking: String,
-    /// How much came before `thinking`, in units of UTF-16.
+    /// Length of the reasoning before `thinking`, in UTF-16 units.
     pub thinking_from: u64,
-    /// The calls of the last reply that were begun.
+    /// Started calls of the last reply.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<SessionRunningCall>,
-    /// The question that the run waits for.
+    /// The approval request the run is waiting for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval_id: Option<String>,
 }
 
-/// A call of a run that is going on.
+/// A call of the active run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionRunningCall {
     /// The model's id of the call.
     pub call_id: String,
-    /// The call as the audit knows it, where it is known.
+    /// Id of the call in the audit log, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub audit_call: Option<String>,
-    /// How long ago it was asked for, or the owner let it run, in milliseconds.
+    /// Milliseconds since it was requested or approved.
     pub elapsed_ms: u64,
-    /// Whether the owner is asked about it.
+    /// Whether it is waiting for approval.
     pub waits: bool,
-    /// Whether it worked; absent while it runs.
+    /// Whether it succeeded; absent while it is running.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ok: Option<bool>,
-    /// The beginning of what it gave.
+    /// Beginning of the result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shown: Option<String>,
-    /// How long it took, in milliseconds.
+    /// Duration in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
-    /// What it printed so far, or the end of that.
+    /// Its output so far, or the end of it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub output: String,
-    /// How much came before `output`, in units of UTF-16.
+    /// Length of the output before `output`, in UTF-16 units.
     pub output_from: u64,
 }
 
-/// What was said and waits for its turn.
+/// A queued message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WaitingInput {
@@ -462,71 +460,71 @@ pub struct WaitingInput {
     pub run_id: String,
     /// Its text, at most 8,000 characters.
     pub text: String,
-    /// How many pictures came with it.
+    /// Number of attached images.
     pub pictures: u64,
-    /// When it came, in milliseconds since 1970.
+    /// Time of arrival, in milliseconds since 1970.
     pub timestamp: i64,
 }
 
-/// Which session, and how much of it.
+/// Selects the last messages of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionPreviewParams {
     /// Its key.
     pub session_key: String,
-    /// How many messages at most; 50 when left out, and at most 500.
+    /// Maximum number of messages; default 50, at most 500.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
 
-/// The end of a session, oldest first.
+/// Last messages of a session, oldest first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionPreviewResult {
     /// Its key.
     pub session_key: String,
-    /// Its present id.
+    /// Its current id.
     pub session_id: String,
-    /// How many messages a model is still shown.
+    /// Number of messages in the model's context.
     pub message_count: u64,
-    /// The last of them.
+    /// The last ones.
     pub messages: Vec<PreviewMessage>,
 }
 
-/// One message of a preview. Clients of version 1 read what a user wrote as a string there, and show
-/// nothing where they find blocks.
+/// One message of a preview. Clients of version 1 expect a user's message as a string here, and show nothing if they find
+/// blocks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PreviewMessage {
-    /// Who said it.
+    /// Who sent it.
     pub role: ChatRole,
-    /// What was said: a string for a user's message, blocks for all others.
+    /// Its contents: a string for a user's message, blocks for all others.
     pub content: PreviewContent,
-    /// A user's message as blocks, where it is more than text; an addition.
+    /// A user's message as blocks, if it is more than text; an addition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks: Option<Vec<ChatBlock>>,
-    /// Its number in the session; an addition.
+    /// Its sequence number in the session; an addition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seq: Option<i64>,
-    /// When, in milliseconds since 1970.
+    /// Time in milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<i64>,
-    /// For a tool's result: the call it answers.
+    /// For a tool result: id of the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<String>,
-    /// For a tool's result: the tool.
+    /// For a tool result: the tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_name: Option<String>,
-    /// For a tool's result: whether it failed.
+    /// For a tool result: whether it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_error: Option<bool>,
 }
 
-/// What was said, in a preview.
+/// Contents of a message in a preview.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum PreviewContent {
-    /// The text of a user's message.
+    /// Text of a user's message.
     Text(String),
     /// Everything else.
     Blocks(Vec<ChatBlock>),

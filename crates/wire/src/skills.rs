@@ -1,82 +1,82 @@
-//! Skills of agents, and whether they can be used now.
+//! Skills of agents and their availability.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Whose skills.
+/// Selects an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SkillsStatusParams {
-    /// The agent; `main` when not said.
+    /// The agent; default: `main`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
 }
 
-/// Whose skills are looked at anew.
+/// Selects an agent whose skills are refreshed.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SkillsUpdateParams {
-    /// The agent; `main` when not said.
+    /// The agent; default: `main`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
 }
 
-/// The skills of an agent and the machines.
+/// Skills of an agent, and the nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SkillsStatusResult {
     /// The agent.
     pub agent_id: String,
-    /// When this was looked at, in milliseconds since 1970.
+    /// Time of the check, in milliseconds since 1970.
     pub refreshed_at: i64,
-    /// Every node on record.
+    /// All registered nodes.
     pub nodes: Vec<SkillNode>,
-    /// Every skill, by name.
+    /// All skills, by name.
     pub skills: Vec<SkillStatus>,
 }
 
-/// A machine.
+/// A node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SkillNode {
     /// Its name.
     pub node_id: String,
-    /// Whether it is connected now.
+    /// Whether it is connected.
     pub online: bool,
-    /// What it can do.
+    /// Its capabilities.
     pub host_capabilities: Vec<String>,
 }
 
-/// Where a skill stands.
+/// Status of a skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SkillStatus {
     /// Its name.
     pub name: String,
-    /// What it is for.
+    /// Its description.
     pub description: String,
-    /// Where its text is kept.
+    /// Path of its file.
     pub location: String,
-    /// Whether it is shown whatever the machines can do.
+    /// Whether it is shown whatever the nodes can do.
     pub always: bool,
-    /// Whether an agent is shown it now.
+    /// Whether it is shown to the agent now.
     pub eligible: bool,
-    /// The connected nodes that can do all it needs.
+    /// Connected nodes with all required capabilities.
     pub eligible_hosts: Vec<String>,
     /// Why it is not shown.
     pub reasons: Vec<String>,
-    /// What it needs.
+    /// Its requirements.
     pub requirements: SkillNeedsShape,
-    /// Whether it is switched on.
+    /// Whether it is enabled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
 }
 
-/// What a skill needs.
+/// Requirements of a skill.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SkillNeedsShape {
-    /// What one machine must be able to do.
+    /// Capabilities that one node must have.
     pub capabilities: Vec<String>,
 }
 

@@ -1,16 +1,14 @@
-//! What gateway and nodes tell each other about a file on its way.
+//! Messages between gateway and nodes about file transfers.
 //!
-//! Fields and events that are marked as additions are used only where both ends announced
-//! the addition `transfer.checked`.
+//! Fields and events marked as additions are used only if both sides announced the addition `transfer.checked`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How many bytes of one transfer may be on their way before the end they lead to has told
-/// that it took some: 16 chunks.
+/// Maximum number of unacknowledged bytes of one transfer: 16 chunks.
 pub const WINDOW: u64 = 16 * crate::CHUNK as u64;
 
-/// Asks a node for a file; it answers with `transfer.meta`.
+/// Asks a node for a file; answered by `transfer.meta`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TransferSendEvent {
@@ -20,7 +18,7 @@ pub struct TransferSendEvent {
     pub path: String,
 }
 
-/// What the file is that a node was asked for.
+/// Metadata of the requested file.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TransferMetaParams {
@@ -29,10 +27,10 @@ pub struct TransferMetaParams {
     /// Its size in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
-    /// What kind of file it is, where that is known.
+    /// MIME type, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mime: Option<String>,
-    /// Changes when the file does; an addition.
+    /// Version, which changes with the file; an addition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// Why it cannot be sent.
@@ -43,32 +41,32 @@ pub struct TransferMetaParams {
     pub code: Option<String>,
 }
 
-/// Offers a node a file; it answers with `transfer.accept`.
+/// Offers a file to a node; answered by `transfer.accept`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TransferReceiveEvent {
     /// The transfer.
     pub transfer_id: u32,
-    /// Where it goes.
+    /// The destination.
     pub path: String,
     /// Its size in bytes.
     pub size: u64,
-    /// What kind of file it is.
+    /// MIME type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mime: Option<String>,
-    /// Names the file in its present state and where it goes; a part that was kept under the
-    /// same name is taken up again. 64 hex digits; an addition.
+    /// Identifies the file's version and destination; a partial file stored under the same key is resumed. 64 hex digits; an
+    /// addition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume: Option<String>,
 }
 
-/// Whether a node takes the file it was offered.
+/// Whether a node accepts the offered file.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TransferAcceptParams {
     /// The transfer.
     pub transfer_id: u32,
-    /// How many bytes of it are there already; an addition.
+    /// Number of bytes it already has; an addition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset: Option<u64>,
     /// Why it does not.
@@ -79,25 +77,25 @@ pub struct TransferAcceptParams {
     pub code: Option<String>,
 }
 
-/// Tells the sending node to begin.
+/// Tells the sending node to start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TransferStartEvent {
     /// The transfer.
     pub transfer_id: u32,
-    /// Where to begin, when not at the beginning; an addition.
+    /// Position to start at, if not the beginning; an addition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset: Option<u64>,
 }
 
-/// How much of a transfer has been taken: from the receiving node to the gateway, from the
-/// gateway to the sending node. An addition.
+/// Acknowledges received bytes: from the receiving node to the gateway, and from the gateway to the sending node. An
+/// addition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TransferAckEvent {
     /// The transfer.
     pub transfer_id: u32,
-    /// Bytes of the file that were taken, counted from its beginning.
+    /// Number of bytes received, from the beginning of the file.
     pub bytes: u64,
 }
 
@@ -107,10 +105,10 @@ pub struct TransferAckEvent {
 pub struct TransferCompleteParams {
     /// The transfer.
     pub transfer_id: u32,
-    /// The SHA-256 of the whole file, 64 hex digits; an addition.
+    /// SHA-256 of the complete file, 64 hex digits; an addition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
-    /// Why it could not send everything; an addition.
+    /// Why not everything was sent; an addition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// The stable code of the error; an addition.
@@ -118,18 +116,18 @@ pub struct TransferCompleteParams {
     pub code: Option<String>,
 }
 
-/// Tells the receiving node that everything has come.
+/// Tells the receiving node that everything was sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TransferEndEvent {
     /// The transfer.
     pub transfer_id: u32,
-    /// The SHA-256 that the whole file must have, 64 hex digits; an addition.
+    /// Expected SHA-256 of the complete file, 64 hex digits; an addition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
 }
 
-/// The file is in its place, or not.
+/// The file was stored, or not.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TransferDoneParams {
@@ -138,7 +136,7 @@ pub struct TransferDoneParams {
     /// The size of the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes_written: Option<u64>,
-    /// Why it is not there.
+    /// Why it was not stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// The stable code of the error; an addition.
@@ -146,13 +144,13 @@ pub struct TransferDoneParams {
     pub code: Option<String>,
 }
 
-/// Tells a node that a transfer is off. An addition.
+/// Cancels a transfer on a node. An addition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TransferCancelEvent {
     /// The transfer.
     pub transfer_id: u32,
-    /// Whether the part that has come is kept, to be taken up again.
+    /// Whether the partial file is kept, to be resumed later.
     #[serde(default)]
     pub keep: bool,
 }

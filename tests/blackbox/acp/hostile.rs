@@ -24,9 +24,9 @@ fn still_well(gateway: &Gateway) {
 fn what_has_no_end_is_ended() {
     let gateway = gateway("");
     for (task, why) in [
-        ("line", "a line has more than 8388608 bytes"),
-        ("garbage", "more than 1000 lines were no message"),
-        ("flood", "bytes were said"),
+        ("line", "a line is longer than 8388608 bytes"),
+        ("garbage", "more than 1000 lines were not messages"),
+        ("flood", "bytes were sent"),
     ] {
         let said = error(&give(&gateway, "asks", task));
         assert!(said.contains(why), "{task}: {said}");
@@ -38,7 +38,7 @@ fn what_has_no_end_is_ended() {
 fn an_agent_that_dies_is_told_with_its_last_words() {
     let gateway = gateway("");
     let said = error(&give(&gateway, "asks", "die"));
-    assert!(said.contains("it ended before it answered"), "{said}");
+    assert!(said.contains("it exited before responding"), "{said}");
     assert!(said.contains("the boiler burst"), "{said}");
     still_well(&gateway);
 }

@@ -313,7 +313,7 @@ fn names_of_bridges_are_checked_and_a_forgotten_one_loses_its_token() {
     let second = gateway.cli(&["channel", "bridge", "signal", "--account", "work"]);
     let second = second.ok();
     assert!(
-        second.stdout.contains("the token it has"),
+        second.stdout.contains("it keeps its token"),
         "{}",
         second.stdout
     );

@@ -539,7 +539,7 @@ fn many_at_once_lose_nothing() {
 fn the_command_line_does_the_same() {
     let gateway = plain("");
     let empty = gateway.cli(&["todo"]).ok();
-    assert!(empty.stdout.contains("there is nothing to do"), "{empty:?}");
+    assert!(empty.stdout.contains("no to-dos"), "{empty:?}");
     let added = gateway
         .cli(&["todo", "add", "Remind John to pay", "--person", "John"])
         .ok();

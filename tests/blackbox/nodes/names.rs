@@ -16,12 +16,12 @@ fn a_renamed_node_comes_back_under_its_new_name_by_itself() {
     let running = json!({ "command": "sleep 1000", "background": true });
     let session = laptop.call(&gateway, "Bash", running)["result"]["sessionId"].clone();
     let said = gateway.cli(&["nodes", "rename", "laptop", "desk"]).ok();
-    assert!(said.stdout.contains("laptop is desk now"), "{said:?}");
+    assert!(said.stdout.contains("renamed laptop to desk"), "{said:?}");
     assert!(tools_of(&gateway, "laptop").is_empty(), "at once");
     wait_online(&gateway, "desk");
     laptop
         .daemon
-        .wait_for_line("laptop is called desk at the gateway")
+        .wait_for_line("laptop is named desk on the gateway")
         .expect("a line");
     assert_eq!(laptop.daemon.pid(), pid);
     assert_eq!(tools_of(&gateway, "desk").len(), 7);
@@ -102,8 +102,7 @@ fn a_node_is_forgotten_when_it_is_gone_or_by_force() {
     assert!(is_online(&gateway, "laptop"), "and stays");
     let said = gateway.cli(&["nodes", "forget", "laptop", "--force"]).ok();
     assert!(
-        said.stdout
-            .contains("laptop is forgotten; it was disconnected"),
+        said.stdout.contains("removed laptop; it was disconnected"),
         "{said:?}"
     );
     assert!(on_record(&gateway, "laptop").is_none());

@@ -121,7 +121,7 @@ impl Plan {
     pub fn lend(self, gateway: &Gateway) -> Machine {
         let (command, unlent) = self.command(gateway);
         let mut daemon = Daemon::spawn(command);
-        let line = daemon.wait_for_line(" is connected");
+        let line = daemon.wait_for_line(" connected to ");
         line.unwrap_or_else(|log| panic!("{} did not connect: {log}", unlent.name));
         wait_online(gateway, &unlent.name);
         Machine {

@@ -81,7 +81,7 @@ fn what_is_wrong_is_found_with_its_remedy_and_is_well_again_when_mended() {
     assert!(home["remedy"].to_string().contains("chmod 700"), "{home}");
     let ran = gateway.cli(&["doctor"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
-    assert!(ran.stdout.contains("WRONG  home"), "{ran:?}");
+    assert!(ran.stdout.contains("ERROR  home"), "{ran:?}");
     open(0o700);
     comes_to(&gateway, "home", "ok");
     let config = gateway.home.path().join("config.toml");

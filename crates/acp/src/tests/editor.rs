@@ -3,24 +3,24 @@
 use std::path::{Path, PathBuf};
 
 use super::*;
-use crate::agent::{Answer, McpProgram};
+use crate::agent::{ApprovalAnswer, McpProgram};
 
-/// A house with one agent that answers with what it was told.
+/// A backend with one agent that answers with what it was told.
 #[derive(Default)]
 struct Echo {
     stopped: Notify,
-    decided: Mutex<Vec<(String, Answer)>>,
+    decided: Mutex<Vec<(String, ApprovalAnswer)>>,
     answered: Notify,
     /// In which folder which servers were started.
-    equipped: Mutex<Vec<(PathBuf, Vec<String>)>>,
+    started: Mutex<Vec<(PathBuf, Vec<String>)>>,
     /// A tool has printed all it has to.
     printed: Notify,
 }
 
 #[async_trait]
-impl House for Echo {
-    fn commands(&self) -> Vec<Command> {
-        vec![Command {
+impl AgentBackend for Echo {
+    fn commands(&self) -> Vec<SlashCommand> {
+        vec![SlashCommand {
             name: "help".to_owned(),
             about: "this list".to_owned(),
             hint: String::new(),
@@ -31,12 +31,17 @@ impl House for Echo {
         Ok("agent:main:acp-1".to_owned())
     }
 
-    async fn equip(&self, _: &str, cwd: &Path, servers: Vec<McpProgram>) -> Result<(), String> {
+    async fn start_servers(
+        &self,
+        _: &str,
+        cwd: &Path,
+        servers: Vec<McpProgram>,
+    ) -> Result<(), String> {
         match servers.iter().find(|server| server.name == "broken") {
             Some(server) => Err(format!("the MCP server {:?} did not start", server.name)),
             None => {
                 let names = servers.into_iter().map(|server| server.name);
-                self.equipped
+                self.started
                     .lock()
                     .unwrap()
                     .push((cwd.to_owned(), names.collect()));
@@ -46,7 +51,7 @@ impl House for Echo {
     }
 
     async fn close(&self, _: &str) {
-        self.equipped.lock().unwrap().clear();
+        self.started.lock().unwrap().clear();
     }
 
     async fn history(&self, session: &str) -> Result<Vec<ChatMessage>, String> {
@@ -59,11 +64,11 @@ impl House for Echo {
         }
     }
 
-    async fn list(&self, offset: u32) -> Result<Page, String> {
+    async fn list(&self, offset: u32) -> Result<SessionPage, String> {
         let session = format!("s{offset}");
         let updated_at = "2026-01-01T00:00:00Z".to_owned();
-        Ok(Page {
-            sessions: vec![Listed {
+        Ok(SessionPage {
+            sessions: vec![SessionSummary {
                 session,
                 title: None,
                 updated_at,
@@ -76,21 +81,21 @@ impl House for Echo {
         &self,
         session: &str,
         message: String,
-        told: mpsc::Sender<Told>,
-    ) -> Result<Sent, String> {
+        told: mpsc::Sender<TurnEvent>,
+    ) -> Result<TurnOutcome, String> {
         let event = |state, text: &str| {
             let mut event = ChatEventPayload::new(Some("r".into()), session, state);
             event.text = Some(text.to_owned());
             event
         };
-        let tell = async |event| drop(told.send(Told::Chat(Box::new(event))).await);
+        let tell = async |event| drop(told.send(TurnEvent::Chat(Box::new(event))).await);
         match message.as_str() {
-            "/help" => return Ok(Sent::Command("help is here".to_owned())),
-            "fail" => return Ok(Sent::Failed("no model".to_owned())),
+            "/help" => return Ok(TurnOutcome::Command("help is here".to_owned())),
+            "fail" => return Ok(TurnOutcome::Failed("no model".to_owned())),
             "wait" => {
                 tell(event(ChatState::Delta, "waiting")).await;
                 self.stopped.notified().await;
-                return Ok(Sent::Stopped);
+                return Ok(TurnOutcome::Stopped);
             }
             "ask" => {
                 let mut paused = event(ChatState::Paused, "");
@@ -116,7 +121,7 @@ impl House for Echo {
                     audit_call: None,
                     offset: None,
                 };
-                let tell = async |event| drop(told.send(Told::Tool(Box::new(event))).await);
+                let tell = async |event| drop(told.send(TurnEvent::Tool(Box::new(event))).await);
                 tell(tool(ChatToolState::Started, None)).await;
                 for line in 1..=lines {
                     tell(tool(ChatToolState::Output, Some(format!("line {line}\n")))).await;
@@ -128,14 +133,14 @@ impl House for Echo {
         }
         tell(event(ChatState::Delta, "you said ")).await;
         tell(event(ChatState::Final, &format!("you said {message}"))).await;
-        Ok(Sent::Answered)
+        Ok(TurnOutcome::Answered)
     }
 
     async fn stop(&self, _: &str) {
         self.stopped.notify_one();
     }
 
-    async fn decide(&self, approval: &str, answer: Answer) -> Result<(), String> {
+    async fn decide(&self, approval: &str, answer: ApprovalAnswer) -> Result<(), String> {
         self.decided
             .lock()
             .unwrap()
@@ -206,9 +211,9 @@ impl Editor {
     }
 }
 
-async fn edited(house: Arc<Echo>, with: impl AsyncFnOnce(&mut Editor)) {
+async fn edited(backend: Arc<Echo>, with: impl AsyncFnOnce(&mut Editor)) {
     let (near, far) = tokio::io::duplex(64 * 1024);
-    let served = serve(house, PathBuf::from("/work"), tokio::io::split(near));
+    let served = serve(backend, PathBuf::from("/work"), tokio::io::split(near));
     let editing = async {
         let (reader, writer) = tokio::io::split(far);
         let reader = BufReader::new(reader);
@@ -304,8 +309,8 @@ async fn what_a_tool_prints_is_shown_while_it_runs_and_the_whole_at_its_end() {
 
 #[tokio::test]
 async fn an_editor_that_does_not_read_misses_what_is_printed_and_nothing_piles_up() {
-    let house = Arc::new(Echo::default());
-    edited(house.clone(), async |editor| {
+    let backend = Arc::new(Echo::default());
+    edited(backend.clone(), async |editor| {
         editor.open().await;
         let prompt = json!([{ "type": "text", "text": "flood" }]);
         let params = json!({ "sessionId": "agent:main:acp-1", "prompt": prompt });
@@ -313,7 +318,7 @@ async fn an_editor_that_does_not_read_misses_what_is_printed_and_nothing_piles_u
             .say(json!({ "jsonrpc": "2.0", "id": "flood", "method": "session/prompt", "params": params }))
             .await;
         // All was printed before anything is read.
-        house.printed.notified().await;
+        backend.printed.notified().await;
         editor.prompt("hello").await;
         let told = editor.tools.len();
         assert!((2..100).contains(&told), "{told}");
@@ -324,8 +329,8 @@ async fn an_editor_that_does_not_read_misses_what_is_printed_and_nothing_piles_u
 
 #[tokio::test]
 async fn the_owner_is_asked_at_the_editor() {
-    let house = Arc::new(Echo::default());
-    edited(house.clone(), async |editor: &mut Editor| {
+    let backend = Arc::new(Echo::default());
+    edited(backend.clone(), async |editor: &mut Editor| {
         editor
             .ask("initialize", json!({ "protocolVersion": 1 }))
             .await;
@@ -337,8 +342,8 @@ async fn the_owner_is_asked_at_the_editor() {
     })
     .await;
     assert_eq!(
-        *house.decided.lock().unwrap(),
-        [("a1".to_owned(), Answer::Once)]
+        *backend.decided.lock().unwrap(),
+        [("a1".to_owned(), ApprovalAnswer::Once)]
     );
 }
 
@@ -405,7 +410,7 @@ async fn pictures_and_unknown_methods_are_refused() {
 
 #[tokio::test]
 async fn a_session_is_opened_with_an_absolute_folder_and_servers_that_can_be_started() {
-    let house = Arc::new(Echo::default());
+    let backend = Arc::new(Echo::default());
     let program = |name: &str, command: &str| json!({ "name": name, "command": command, "args": [], "env": [] });
     let many: Vec<Value> = (0..17).map(|n| program(&n.to_string(), "/bin/x")).collect();
     let mut odd = program("a", "/bin/x");
@@ -441,7 +446,7 @@ async fn a_session_is_opened_with_an_absolute_folder_and_servers_that_can_be_sta
             "mcpServers[0].type: http is not supported",
         ),
     ];
-    edited(house.clone(), async |editor: &mut Editor| {
+    edited(backend.clone(), async |editor: &mut Editor| {
         for (params, why) in refused {
             for method in ["session/new", "session/load", "session/resume"] {
                 let mut params = params.clone();
@@ -469,15 +474,15 @@ async fn a_session_is_opened_with_an_absolute_folder_and_servers_that_can_be_sta
         );
     })
     .await;
-    let equipped = house.equipped.lock().unwrap().clone();
+    let started = backend.started.lock().unwrap().clone();
     let names = ["a", "b"].map(str::to_owned).to_vec();
-    assert_eq!(equipped, [(PathBuf::from("/work"), names)]);
+    assert_eq!(started, [(PathBuf::from("/work"), names)]);
 }
 
 #[tokio::test]
 async fn an_unknown_session_is_refused_and_its_cancellation_ignored() {
-    let house = Arc::new(Echo::default());
-    edited(house.clone(), async |editor: &mut Editor| {
+    let backend = Arc::new(Echo::default());
+    edited(backend.clone(), async |editor: &mut Editor| {
         let prompt = json!([{ "type": "text", "text": "hello" }]);
         for (method, params) in [
             ("session/prompt", json!({ "sessionId": "nobody", "prompt": prompt })),
@@ -495,7 +500,7 @@ async fn an_unknown_session_is_refused_and_its_cancellation_ignored() {
         editor.open().await;
         assert_eq!(editor.prompt("hello").await["result"]["stopReason"], "end_turn");
         // A cancellation that had counted would stop this one at once.
-        assert!(futures_util::FutureExt::now_or_never(house.stopped.notified()).is_none());
+        assert!(futures_util::FutureExt::now_or_never(backend.stopped.notified()).is_none());
         let close = json!({ "sessionId": "agent:main:acp-1" });
         assert!(editor.ask("session/close", close).await["result"].is_object());
         assert_eq!(editor.prompt("hello").await["error"]["code"], -32002);

@@ -1,8 +1,7 @@
-//! Masking secrets in whatever is shown of the configuration.
+//! Masks secrets in everything shown of the configuration.
 //!
-//! What a key means comes first: the schema marks what is secret (`x-secret`) and what only names
-//! things (`x-mask = "names"`). Where the schema says nothing, the key's own name decides; and every
-//! text that is shown is looked through for secrets by their shape.
+//! The meaning of a key comes first: the schema marks secrets (`x-secret`) and names (`x-mask = "names"`). Otherwise
+//! the key's own name decides, and every displayed text is searched for secrets by their form.
 
 #[cfg(test)]
 mod table;
@@ -20,7 +19,7 @@ pub(crate) use text::mask_text;
 
 const MASK: &str = "***";
 
-/// Words that make a key's value secret when the key is one of them or ends in one.
+/// Words that make a value secret if its key ends with one of them.
 const SECRET_WORDS: [&str; 10] = [
     "token",
     "secret",
@@ -34,15 +33,14 @@ const SECRET_WORDS: [&str; 10] = [
     "cookie",
 ];
 
-/// Whether the key's name alone says that its value is secret. Case, `_` and `-`
-/// do not matter.
+/// Returns whether a key's name marks its value as secret. Ignores case, `_` and `-`.
 pub fn is_secret_key(key: &str) -> bool {
     let name = plain(key);
     SECRET_WORDS.iter().any(|word| name.ends_with(word))
 }
 
-/// Whether the key's name says that its value is the id of an OAuth client, which is no secret
-/// however random it looks: every browser that logs in sees it.
+/// Returns whether a key holds an OAuth client id, which is not secret although it looks random: every browser
+/// that logs in sees it.
 fn is_client_id(key: &str) -> bool {
     plain(key).ends_with("clientid")
 }
@@ -52,35 +50,36 @@ fn plain(key: &str) -> String {
     letters.flat_map(char::to_lowercase).collect()
 }
 
-/// Whether the value under `key` is secret. A plural such as `tokens` counts
-/// too, unless the value is a number or a switch: those are limits, not secrets.
+/// Returns whether the value under `key` is secret. Plurals such as `tokens` count too, unless the value is a number or
+/// a boolean: those are limits.
 fn is_secret(key: &str, value: &Value) -> bool {
     let scalar = matches!(value, Value::Number(_) | Value::Bool(_));
     is_secret_key(key) || (!scalar && key.strip_suffix(['s', 'S']).is_some_and(is_secret_key))
 }
 
-/// Any JSON with every secret in it as `***`, at every depth.
+/// Replaces every secret in a JSON value by `***`, at every depth.
 pub fn mask(value: &Value) -> Value {
     walk(value, None)
 }
 
-/// A text such as an address, with every secret in it as `***`.
+/// Replaces every secret in a text, such as a URL, by `***`.
 pub fn masked_text(text: &str) -> String {
     mask_text(text)
 }
 
-/// The same, and also what `shape` marks secret.
+/// Like [`mask`], but also masks what `shape` marks as secret.
 pub(crate) fn with(value: &Value, shape: &Shape) -> Value {
     walk(value, Some(shape))
 }
 
-/// What may be shown at `path` inside `value`. Below a secret everything is the
-/// secret's mask, existing or not, so that a path cannot feel its way inside.
+/// Returns the displayable value at `path`. Below a secret everything is masked, existing or not, so that a path
+/// cannot be used to probe its structure.
 pub(crate) fn at(value: &Value, shape: &Shape, path: &KeyPath) -> Result<Value, PathError> {
-    // Masked from the root: whether one argument of a program is secret depends on the one before it.
+    // Masked from the root: whether a program argument is secret depends on the one before it.
     let all = walk(value, Some(shape));
     let mut shown = Some(&all);
     for segment in path.segments() {
+        // A path into a masked table must not tell which keys exist.
         if shown.is_some_and(|shown| shown == MASK) {
             return Ok(Value::from(MASK));
         }
@@ -89,6 +88,7 @@ pub(crate) fn at(value: &Value, shape: &Shape, path: &KeyPath) -> Result<Value, 
             other => other.get(segment),
         });
     }
+    // Unknown paths are reported as such, with a suggestion.
     find(value, shape, path)?;
     Ok(shown.cloned().unwrap_or_default())
 }
@@ -105,6 +105,7 @@ fn walk(value: &Value, shape: Option<&Shape>) -> Value {
                 let child = below(key);
                 let named = names(shape) || names(child);
                 let shown = match value {
+                    // Checked before the form of the value, which looks like a token.
                     Value::String(_) if is_client_id(key) => value.clone(),
                     _ if !named && is_secret(key, value) => hide(value),
                     _ => walk(value, child),
@@ -123,9 +124,8 @@ fn walk(value: &Value, shape: Option<&Shape>) -> Value {
     }
 }
 
-/// A secret as it may be shown: masked whole, because the keys and the length of
-/// a secret table or list can tell too much. What is not set hides nothing, and a
-/// reference to the vault is a name, not a secret.
+/// Masks a secret as a whole, because the keys and the length of a secret table or list can reveal too much. Unset values
+/// and references to the vault are not secret.
 fn hide(value: &Value) -> Value {
     let shown = match value {
         Value::Null => true,

@@ -1,14 +1,14 @@
-//! Secrets inside a text, known by their shape: arguments of a command line, addresses, headers, and
-//! the tokens of well-known services.
+//! Finds secrets in a text by their form: command-line arguments, URLs, headers, and tokens of well-known
+//! services.
 //!
-//! This is the second line of defence, for texts of which the schema does not say that they are
-//! secret as a whole. It would rather mask a harmless word than show a secret.
+//! This is the second line of defence, for texts that the schema does not mark as secret. It prefers masking a
+//! harmless word over revealing a secret.
 
 use super::url::mask_urls;
 use super::{MASK, is_secret_key};
 
-/// Words that make a key's value secret when they are its last word, unless the value is plainly
-/// something else such as a path. Too common to be in the list of `is_secret_key`.
+/// Last words of a key that make its value probably secret, unless the value is clearly something else such as a
+/// path. Too common for `is_secret_key`.
 const SOFT_WORDS: [&str; 13] = [
     "key",
     "pat",
@@ -25,8 +25,8 @@ const SOFT_WORDS: [&str; 13] = [
     "pin",
 ];
 
-/// How the tokens of well-known services begin.
-const STARTS: [&str; 26] = [
+/// Prefixes of tokens of well-known services.
+const PREFIXES: [&str; 26] = [
     "sk-",
     "sk_live_",
     "sk_test_",
@@ -55,28 +55,29 @@ const STARTS: [&str; 26] = [
     "-----BEGIN",
 ];
 
-/// A token has at least so many characters behind its beginning: `sk-` alone is an example.
-const SHORTEST: usize = 8;
+/// Minimum length of a token after its prefix: `sk-` alone is an example.
+const MIN_TOKEN: usize = 8;
 
-/// What a word says about the word behind it.
+/// What a word implies for the next one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Next {
     Plain,
-    /// The value of a flag or header whose name says that it is secret.
+    /// The value of a flag or header with a secret name.
     Secret,
-    /// The same for a name that is less certain.
+    /// The same for a less certain name.
     Likely,
-    /// A whole header, behind `-H`.
+    /// A complete header, after `-H`.
     Header,
-    /// `user:password`, behind `--user`.
+    /// `user:password`, after `--user`.
     Login,
 }
 
-/// A text with every secret in it masked.
+/// Masks all secrets in a text.
 pub(crate) fn mask_text(text: &str) -> String {
     if let Some(masked) = json(text) {
         return masked;
     }
+    // A key spans several lines, so words are the wrong unit for it.
     if text.contains("-----BEGIN") && text.contains("PRIVATE KEY") {
         return MASK.to_owned();
     }
@@ -85,6 +86,7 @@ pub(crate) fn mask_text(text: &str) -> String {
     }
     let mut out = String::with_capacity(text.len());
     let mut next = Next::Plain;
+    // Word by word, keeping the original whitespace: the rest of the text has to stay readable.
     for piece in text.split_inclusive(char::is_whitespace) {
         let word = piece.trim_end_matches(char::is_whitespace);
         if !word.is_empty() {
@@ -97,7 +99,7 @@ pub(crate) fn mask_text(text: &str) -> String {
     out
 }
 
-/// The arguments of a program with every secret among them masked.
+/// Masks all secrets among program arguments.
 pub(crate) fn mask_args<'a>(args: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut next = Next::Plain;
     let mut shown = Vec::new();
@@ -115,14 +117,14 @@ pub(crate) fn mask_args<'a>(args: impl Iterator<Item = &'a str>) -> Vec<String> 
     shown
 }
 
-/// One word as it may be shown, and what it says about the next.
+/// Masks one word; also returns what it implies for the next.
 fn mask_word(word: &str, next: Next) -> (String, Next) {
     if is_flag(word) {
         return mask_flag(word);
     }
     match next {
         Next::Secret => return (hidden(word), Next::Plain),
-        Next::Likely if !is_dull(word) => return (hidden(word), Next::Plain),
+        Next::Likely if !is_harmless(word) => return (hidden(word), Next::Plain),
         Next::Header => return (mask_header(word), Next::Plain),
         Next::Login => {
             let shown = word
@@ -132,6 +134,7 @@ fn mask_word(word: &str, next: Next) -> (String, Next) {
         }
         Next::Likely | Next::Plain => {}
     }
+    // URLs first: a `=` inside of a query must not be taken for `NAME=VALUE`.
     if let Some(masked) = mask_urls(word) {
         return (masked, Next::Plain);
     }
@@ -144,7 +147,7 @@ fn mask_word(word: &str, next: Next) -> (String, Next) {
     (by_shape(word), Next::Plain)
 }
 
-/// A flag, with its value where that is behind a `=`.
+/// Masks a flag, and its value if given with `=`.
 fn mask_flag(word: &str) -> (String, Next) {
     let (flag, value) = match word.split_once('=') {
         Some((flag, value)) => (flag, Some(value)),
@@ -163,6 +166,7 @@ fn mask_flag(word: &str) -> (String, Next) {
         Some(value) => {
             let shown = match about {
                 Next::Plain => mask_text(value),
+                // A value that starts with a dash would be taken for the next flag.
                 about => mask_word(value.trim_start_matches('-'), about).0,
             };
             (format!("{flag}={shown}"), Next::Plain)
@@ -170,15 +174,15 @@ fn mask_flag(word: &str) -> (String, Next) {
     }
 }
 
-/// The value of a variable.
+/// Masks the value of a variable.
 fn mask_value(name: &str, value: &str) -> String {
-    if is_secret_key(name) || (is_soft(name) && !is_dull(value)) {
+    if is_secret_key(name) || (is_soft(name) && !is_harmless(value)) {
         return hidden(value);
     }
     mask_text(value)
 }
 
-/// `Name: value`.
+/// Masks `Name: value`.
 fn mask_header(text: &str) -> String {
     let Some((name, value)) = text.split_once(':') else {
         return mask_text(text);
@@ -198,12 +202,12 @@ fn mask_header(text: &str) -> String {
     }
 }
 
-/// Whether a text is a header whose name says that its value is secret.
+/// Returns whether a text is a header with a secret name.
 fn is_secret_header(text: &str) -> bool {
     let Some((name, _)) = text.split_once(':') else {
         return false;
     };
-    // A single word with a colon behind it may begin any sentence.
+    // A single word followed by a colon may start any sentence.
     let known = name.contains('-')
         || name.eq_ignore_ascii_case("authorization")
         || name.eq_ignore_ascii_case("cookie");
@@ -212,7 +216,7 @@ fn is_secret_header(text: &str) -> bool {
     header && (is_secret_key(name) || is_soft(name))
 }
 
-/// JSON that stands in a text, masked like any other.
+/// Masks a text that is JSON; `None` if it is not.
 fn json(text: &str) -> Option<String> {
     let text = text.trim();
     if !text.starts_with(['{', '[']) {
@@ -237,22 +241,22 @@ fn is_scheme(word: &str) -> bool {
         .any(|scheme| word.eq_ignore_ascii_case(scheme))
 }
 
-/// Whether the last word of a name makes its value probably secret.
+/// Returns whether the last word of a name makes its value probably secret.
 pub(super) fn is_soft(name: &str) -> bool {
     let last = name.rsplit(|c: char| !c.is_ascii_alphanumeric()).next();
     let last = last.unwrap_or_default().to_ascii_lowercase();
     SOFT_WORDS.contains(&last.as_str())
 }
 
-/// Whether a value is plainly no secret: a path, a number, a switch, a reference.
-fn is_dull(value: &str) -> bool {
+/// Returns whether a value is clearly not secret: a path, number, boolean or reference.
+fn is_harmless(value: &str) -> bool {
     let path = value.starts_with(['/', '~', '.']);
     let switch = matches!(value, "" | "true" | "false" | "none" | "on" | "off");
-    let word = value.len() < SHORTEST && !value.contains(|c: char| c.is_ascii_digit());
-    path || switch || word || (value.len() < SHORTEST && value.parse::<f64>().is_ok())
+    let word = value.len() < MIN_TOKEN && !value.contains(|c: char| c.is_ascii_digit());
+    path || switch || word || (value.len() < MIN_TOKEN && value.parse::<f64>().is_ok())
 }
 
-/// A secret as it may be shown: what refers to one instead of being it is a name.
+/// Masks a value, unless it only refers to a secret.
 fn hidden(value: &str) -> String {
     match value.is_empty() || is_placeholder(value) {
         true => value.to_owned(),
@@ -260,7 +264,7 @@ fn hidden(value: &str) -> String {
     }
 }
 
-/// What a secret will be put in the place of.
+/// Returns whether a value is a placeholder for a secret.
 pub(super) fn is_placeholder(value: &str) -> bool {
     let value = value.trim_matches(['"', '\'']);
     let name = |text: &str| {
@@ -281,7 +285,7 @@ pub(super) fn is_placeholder(value: &str) -> bool {
     value == "{}" || value == MASK || vault || variable || inside("${", "}") || inside("<", ">")
 }
 
-/// A word that is a secret by itself.
+/// Masks a word that is a secret by its form.
 fn by_shape(word: &str) -> String {
     let bare = word.trim_matches(|c: char| !c.is_ascii_alphanumeric() && !"-_.".contains(c));
     if is_token(bare) {
@@ -290,19 +294,20 @@ fn by_shape(word: &str) -> String {
     word.to_owned()
 }
 
-/// Whether a word is the token of a well-known service, or a JWT.
+/// Returns whether a word is a token of a well-known service, or a JWT.
 pub(super) fn is_token(word: &str) -> bool {
-    let known = STARTS
+    let known = PREFIXES
         .iter()
         .filter_map(|start| word.strip_prefix(start))
-        .any(|rest| rest.len() >= SHORTEST && rest.contains(|c: char| c.is_ascii_digit()));
+        .any(|rest| rest.len() >= MIN_TOKEN && rest.contains(|c: char| c.is_ascii_digit()));
     let jwt = word.starts_with("eyJ") && word.split('.').count() == 3 && word.len() > 30;
     known || jwt
 }
 
-/// Whether a word looks drawn by lot: a long run of letters and digits that no person would write.
+/// Returns whether a word looks random: a long run of letters and digits that nobody would type.
 pub(super) fn is_random(word: &str) -> bool {
     let hex: String = word.chars().filter(|c| *c != '-').collect();
+    // 32 hex digits: a UUID or a 128-bit key.
     if hex.len() >= 32 && hex.chars().all(|c| c.is_ascii_hexdigit()) {
         return true;
     }
@@ -314,6 +319,7 @@ pub(super) fn is_random(word: &str) -> bool {
             count(char::is_ascii_uppercase),
             count(char::is_ascii_lowercase),
         );
+        // Thresholds chosen so that model names, versions and slugs in the test table stay readable.
         let mixed = run.len() >= 16 && digits >= 1 && upper >= 2 && lower >= 2;
         mixed || (run.len() >= 20 && digits >= 3 && upper + lower >= 3)
     })

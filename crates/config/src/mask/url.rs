@@ -1,9 +1,9 @@
-//! Secrets in addresses: who logs in, parameters, and paths that are secrets themselves.
+//! Masks secrets in URLs: credentials, parameters, and secret paths.
 
 use super::text::{is_placeholder, is_random, is_soft, is_token};
 use super::{MASK, is_client_id, is_secret_key};
 
-/// Services whose address is the secret: what follows this part of the path is masked.
+/// Services whose URL is itself the secret: everything after this part of the path is masked.
 const WEBHOOKS: [(&str, &str); 8] = [
     ("hooks.slack.com", "/services/"),
     ("hooks.slack.com", "/workflows/"),
@@ -15,10 +15,10 @@ const WEBHOOKS: [(&str, &str); 8] = [
     ("api.telegram.org", "/bot"),
 ];
 
-/// Parameters that carry a secret under a name that is too common elsewhere.
+/// Parameters that carry a secret under a name too common elsewhere.
 const PARAMETERS: [&str; 4] = ["code", "sas", "session", "sid"];
 
-/// A word with the addresses in it masked; nothing where there is no address.
+/// Masks the URLs in a word; `None` if there are none.
 pub(super) fn mask_urls(word: &str) -> Option<String> {
     let at = word.find("://")?;
     let legal = |c: char| c.is_ascii_alphanumeric() || "+.-".contains(c);
@@ -32,7 +32,7 @@ pub(super) fn mask_urls(word: &str) -> Option<String> {
         .unwrap_or(url.len());
     let (url, rest) = url.split_at(end);
     let rest = mask_urls(rest).unwrap_or_else(|| rest.to_owned());
-    // `--url=` before it may name a secret, too.
+    // The prefix, such as `--url=`, is kept as it is.
     Some(format!("{}{}{rest}", &word[..scheme], mask_url(url)))
 }
 
@@ -40,6 +40,7 @@ fn mask_url(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else {
         return url.to_owned();
     };
+    // Browsers treat a backslash like a slash, so it ends the authority as well.
     let end = rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len());
     let (authority, rest) = rest.split_at(end);
     let (login, host) = match authority.rsplit_once('@') {

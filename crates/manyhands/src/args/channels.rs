@@ -1,54 +1,54 @@
-//! What can be typed about chats on platforms.
+//! Arguments of `channel`, `pair`, `outbox` and `inbox`.
 
 use clap::{Subcommand, ValueEnum};
 
 #[derive(Subcommand)]
 pub enum Channel {
-    /// Show how the accounts stand.
+    /// Show the status of all accounts.
     #[command(alias = "list")]
     Status {
-        /// As JSON.
+        /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Give an account its credentials, which are asked for or read from standard input, a line each; and use it.
+    /// Log an account in and start it; credentials are prompted for or read from stdin, one per line.
     Login {
         /// telegram, slack, line, discord or whatsapp.
         channel: String,
         #[command(flatten)]
         account: Account,
-        /// How events come; the first that the platform has unless said.
+        /// How events are delivered; default: the first mode the platform supports.
         #[arg(long, value_enum)]
         mode: Option<Mode>,
-        /// WhatsApp: the phone number id.
+        /// WhatsApp: the phone number ID.
         #[arg(long, value_name = "ID")]
         number: Option<String>,
-        /// Take a credential from a variable of the environment, such as token=BOT_TOKEN.
+        /// Read a credential from an environment variable, such as token=BOT_TOKEN.
         #[arg(long = "env", value_name = "NAME=VARIABLE", value_parser = pair)]
         env: Vec<(String, String)>,
     },
-    /// Let a program of yours carry another service, as a bridge; its token is shown once.
+    /// Connect another service through a bridge program of your own; prints its token once.
     Bridge {
-        /// What the service is called.
+        /// A name for the service.
         channel: String,
         #[command(flatten)]
         account: Account,
     },
-    /// Forget an account and its credentials.
+    /// Remove an account and its credentials.
     Logout {
         /// The platform.
         channel: String,
         #[command(flatten)]
         account: Account,
     },
-    /// Start an account, or begin anew with it.
+    /// Start or restart an account.
     Start {
         /// The platform.
         channel: String,
         #[command(flatten)]
         account: Account,
     },
-    /// Stop an account, until it is started again.
+    /// Stop an account until it is started again.
     Stop {
         /// The platform.
         channel: String,
@@ -59,7 +59,7 @@ pub enum Channel {
 
 #[derive(clap::Args)]
 pub struct Account {
-    /// Which account of ours there.
+    /// The account on that platform.
     #[arg(long = "account", value_name = "NAME", default_value = "default")]
     pub name: String,
 }
@@ -83,40 +83,40 @@ impl Mode {
 
 fn pair(text: &str) -> Result<(String, String), String> {
     let parts = text.split_once('=');
-    let (name, variable) = parts.ok_or("write it as NAME=VARIABLE")?;
+    let (name, variable) = parts.ok_or("expected NAME=VARIABLE")?;
     Ok((name.to_owned(), variable.to_owned()))
 }
 
 #[derive(Subcommand)]
 pub enum Pair {
-    /// List those who ask to be known, and those who are.
+    /// List pairing requests and paired people.
     List {
-        /// As JSON.
+        /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Let somebody speak to the agents.
+    /// Approve a pairing request: this person may message the agents.
     Approve {
         /// The platform.
         channel: String,
-        /// Their code, or their id.
+        /// The pairing code or the sender's id.
         who: String,
-        /// It is you: their words count as yours.
+        /// This person is you: their messages have the owner's rights.
         #[arg(long)]
         owner: bool,
     },
-    /// Let somebody not speak to the agents; they are not told.
+    /// Reject a pairing request; the sender is not notified.
     Reject {
         /// The platform.
         channel: String,
-        /// Their code, or their id.
+        /// The pairing code or the sender's id.
         who: String,
     },
-    /// Forget somebody: they are a stranger again.
+    /// Remove a paired person; they have to pair again.
     Forget {
         /// The platform.
         channel: String,
-        /// Their id.
+        /// The sender's id.
         who: String,
     },
 }
@@ -126,24 +126,24 @@ pub enum Pair {
 pub struct Outbox {
     #[command(subcommand)]
     pub command: Option<OutboxCommand>,
-    /// Only those that are pending, sending, sent, failed, unknown or dropped.
+    /// Only messages in this state: pending, sending, sent, failed, unknown or dropped.
     #[arg(long, value_name = "STATE")]
     pub state: Option<String>,
-    /// As JSON.
+    /// Print JSON.
     #[arg(long)]
     pub json: bool,
 }
 
 #[derive(Subcommand)]
 pub enum OutboxCommand {
-    /// Try a message again that did not arrive.
+    /// Send an undelivered message again.
     Resend {
-        /// Its id.
+        /// The message's id.
         id: String,
     },
-    /// Let go of a message that did not arrive.
+    /// Discard an undelivered message.
     Drop {
-        /// Its id.
+        /// The message's id.
         id: String,
     },
 }
@@ -153,16 +153,16 @@ pub enum OutboxCommand {
 pub struct Inbox {
     #[command(subcommand)]
     pub command: Option<InboxCommand>,
-    /// As JSON.
+    /// Print JSON.
     #[arg(long)]
     pub json: bool,
 }
 
 #[derive(Subcommand)]
 pub enum InboxCommand {
-    /// Work on a message again.
+    /// Process a failed message again.
     Retry {
-        /// Its id.
+        /// The message's id.
         id: String,
     },
 }

@@ -1,28 +1,28 @@
-//! What can be typed about jobs with a schedule.
+//! Arguments of `cron` and `heartbeat`.
 
 use clap::{Args, Subcommand};
 use manyhands_core::AgentId;
 
 #[derive(Subcommand)]
 pub enum Heartbeat {
-    /// How the heartbeats stand.
+    /// Show heartbeats and their next runs.
     Status {
-        /// Only that of this agent.
+        /// Only this agent's heartbeat.
         #[arg(long, value_name = "NAME")]
         agent: Option<AgentId>,
-        /// As JSON.
+        /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Switch a heartbeat on, until the settings change.
+    /// Enable a heartbeat until the settings change.
     Start {
-        /// Of which agent; main unless said.
+        /// The agent; default: main.
         #[arg(long, value_name = "NAME")]
         agent: Option<AgentId>,
     },
-    /// Have an agent look now, and wait until it has.
+    /// Run a heartbeat now and wait for it to finish.
     Trigger {
-        /// Which agent; main unless said.
+        /// The agent; default: main.
         #[arg(long, value_name = "NAME")]
         agent: Option<AgentId>,
     },
@@ -30,75 +30,75 @@ pub enum Heartbeat {
 
 #[derive(Subcommand)]
 pub enum Cron {
-    /// How the jobs stand.
+    /// Show a summary of the scheduler and its jobs.
     Status {
-        /// Only those of this agent.
+        /// Only jobs of this agent.
         #[arg(long, value_name = "NAME")]
         agent: Option<AgentId>,
-        /// As JSON.
+        /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// List the jobs.
+    /// List jobs.
     List {
-        /// Only those of this agent.
+        /// Only jobs of this agent.
         #[arg(long, value_name = "NAME")]
         agent: Option<AgentId>,
-        /// Also those that are switched off.
+        /// Include disabled jobs.
         #[arg(long)]
         all: bool,
-        /// How many at most.
+        /// Maximum number of results.
         #[arg(long, default_value_t = 50, value_name = "N")]
         limit: u32,
-        /// How many to leave out first.
+        /// Number of results to skip.
         #[arg(long, default_value_t = 0, value_name = "N")]
         offset: u32,
-        /// As JSON.
+        /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Make a job: --at, --every or --cron says when, --message or --event what.
+    /// Create a job: --at, --every or --cron sets the schedule, --message or --event the task.
     Add(AddJob),
-    /// Change a job; what is left out stays.
+    /// Edit a job; options left out keep their values.
     Edit(EditJob),
-    /// Remove a job with its runs.
+    /// Delete a job and its run history.
     Remove {
         /// The job's id.
         id: String,
     },
-    /// Run one job now, or all that are due, and wait for them.
+    /// Run one job now, or all due jobs, and wait for them to finish.
     Run {
-        /// The job's id; without one, all that are due.
+        /// The job's id; default: all due jobs.
         id: Option<String>,
-        /// Only if it is due.
+        /// Run only if due.
         #[arg(long)]
         due: bool,
-        /// As JSON.
+        /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// See what a schedule comes to, without making a job: --at, --every or --cron says when.
+    /// Preview the run times of a schedule without creating a job.
     Preview {
         #[command(flatten)]
         when: WhenArgs,
-        /// How many instants, 1 to 20.
+        /// Number of run times, 1 to 20.
         #[arg(long, default_value_t = 5, value_name = "N")]
         count: u32,
-        /// As JSON.
+        /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// What came of jobs, the latest first.
+    /// Show past runs, newest first.
     Runs {
-        /// Only of this job.
+        /// Only runs of this job.
         id: Option<String>,
-        /// How many at most.
+        /// Maximum number of results.
         #[arg(long, default_value_t = 20, value_name = "N")]
         limit: u32,
-        /// How many to leave out first.
+        /// Number of results to skip.
         #[arg(long, default_value_t = 0, value_name = "N")]
         offset: u32,
-        /// As JSON.
+        /// Print JSON.
         #[arg(long)]
         json: bool,
     },
@@ -106,15 +106,15 @@ pub enum Cron {
 
 #[derive(Args)]
 pub struct AddJob {
-    /// Its name.
+    /// Name of the job.
     #[arg(long)]
     pub name: String,
     #[command(flatten)]
-    pub said: JobArgs,
-    /// Make it switched off.
+    pub job: JobArgs,
+    /// Create the job disabled.
     #[arg(long)]
     pub disabled: bool,
-    /// As JSON.
+    /// Print JSON.
     #[arg(long)]
     pub json: bool,
 }
@@ -123,93 +123,93 @@ pub struct AddJob {
 pub struct EditJob {
     /// The job's id.
     pub id: String,
-    /// Its name.
+    /// New name of the job.
     #[arg(long)]
     pub name: Option<String>,
     #[command(flatten)]
-    pub said: JobArgs,
-    /// Switch it on.
+    pub job: JobArgs,
+    /// Enable the job.
     #[arg(long, conflicts_with = "disable")]
     pub enable: bool,
-    /// Switch it off.
+    /// Disable the job.
     #[arg(long)]
     pub disable: bool,
-    /// As JSON.
+    /// Print JSON.
     #[arg(long)]
     pub json: bool,
 }
 
-/// When a job is due.
+/// The schedule of a job.
 #[derive(Args)]
 pub struct WhenArgs {
-    /// Once: a date and time, "in 2 hours", "today 17:30" or "tomorrow at 9am".
+    /// Run once: a date and time, "in 2 hours", "today 17:30" or "tomorrow at 9am".
     #[arg(long, value_name = "WHEN", group = "when")]
     pub at: Option<String>,
-    /// Every so often: 30s, 15m, 2h, 1d, 1h30m.
-    #[arg(long, value_name = "HOW-LONG", group = "when")]
+    /// Run at an interval: 30s, 15m, 2h, 1d, 1h30m.
+    #[arg(long, value_name = "DURATION", group = "when")]
     pub every: Option<String>,
-    /// By the calendar: minute, hour, day of month, month, day of week; or @daily and the like.
+    /// Run by a cron expression: minute, hour, day of month, month, day of week; or a macro such as @daily.
     #[arg(long, value_name = "EXPR", group = "when")]
     pub cron: Option<String>,
-    /// With --every: the moment from which it is counted.
+    /// With --every: start of the interval grid; default: now.
     #[arg(long, value_name = "WHEN", requires = "every")]
     pub anchor: Option<String>,
-    /// With --cron: by whose clocks, such as Europe/Berlin.
+    /// With --cron: time zone, such as Europe/Berlin.
     #[arg(long, value_name = "ZONE", requires = "cron")]
     pub tz: Option<String>,
 }
 
-/// When a job is due and what it does.
+/// The schedule of a job and its task.
 #[derive(Args)]
 pub struct JobArgs {
     #[command(flatten)]
     pub when: WhenArgs,
-    /// A task for the agent, in a conversation of its own.
+    /// Task for the agent, run in its own session.
     #[arg(long, value_name = "TEXT", group = "what")]
     pub message: Option<String>,
-    /// A text for the agent's main conversation.
+    /// Message to post in the agent's main chat.
     #[arg(long, value_name = "TEXT", group = "what")]
     pub event: Option<String>,
-    /// Deliver the answer to a task; a run without a chat to deliver to fails.
+    /// Deliver the reply to a chat; the run fails if there is no chat to deliver to.
     #[arg(long, conflicts_with = "no_deliver")]
     pub deliver: bool,
-    /// Deliver the answer to a task nowhere.
+    /// Do not deliver the reply.
     #[arg(long)]
     pub no_deliver: bool,
-    /// Deliver it on this channel.
+    /// Deliver the reply on this channel.
     #[arg(long, value_name = "NAME")]
     pub channel: Option<String>,
-    /// Deliver it to this chat or person there.
+    /// Deliver the reply to this chat or person on the channel.
     #[arg(long, value_name = "ID")]
     pub to: Option<String>,
-    /// An answer that could not be delivered does not make the run fail.
+    /// Do not fail the run if the reply cannot be delivered.
     #[arg(long)]
     pub best_effort: bool,
-    /// Which model does the task, as provider/model.
+    /// Model that runs the task, as provider/model.
     #[arg(long, value_name = "MODEL")]
     pub model: Option<String>,
-    /// How hard it thinks.
+    /// Reasoning level.
     #[arg(long, value_name = "LEVEL")]
     pub think: Option<String>,
-    /// How many seconds the task may take.
+    /// Timeout of the task in seconds.
     #[arg(long, value_name = "SECONDS")]
     pub timeout: Option<u32>,
-    /// The agent that owns it.
+    /// Agent that owns the job.
     #[arg(long, value_name = "NAME")]
     pub agent: Option<AgentId>,
-    /// What it is for.
+    /// Description of the job.
     #[arg(long, value_name = "TEXT")]
     pub description: Option<String>,
-    /// Remove it once it has run well, if it runs only once.
+    /// Delete a one-time job after it succeeds.
     #[arg(long)]
     pub delete_after_run: bool,
-    /// What becomes of missed runs.
+    /// Which missed runs to catch up on: none, the latest, or all.
     #[arg(long, value_name = "POLICY", value_parser = ["skip", "once", "all"])]
     pub missed: Option<String>,
-    /// How many hours old a missed run may be to be made up for.
+    /// Maximum age, in hours, of a missed run that is still caught up on.
     #[arg(long, value_name = "HOURS")]
     pub missed_window: Option<f64>,
-    /// What becomes of a run that is due while the one before goes on.
+    /// If the previous run is still running: skip the new one or queue it.
     #[arg(long, value_name = "POLICY", value_parser = ["skip", "wait"])]
     pub overlap: Option<String>,
 }

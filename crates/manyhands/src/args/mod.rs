@@ -1,11 +1,11 @@
-//! What can be typed.
+//! Command-line arguments.
 
+mod agents;
 mod channels;
 mod cron;
-mod kept;
-mod minds;
 mod nodes;
 mod people;
+mod resources;
 mod servers;
 
 use std::path::PathBuf;
@@ -16,16 +16,16 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 use manyhands_core::{AgentId, Role};
 
-pub use channels::{Channel, Inbox, InboxCommand, Mode, Outbox, OutboxCommand, Pair};
-pub use cron::{AddJob, Cron, EditJob, Heartbeat, JobArgs, WhenArgs};
-pub use kept::{Artifact, ArtifactCommand, GetArtifact, Resource, VaultSecret};
-pub use minds::{
+pub use agents::{
     Acp, Agents, AgentsCommand, Chat, Models, ModelsCommand, Sessions, SessionsCommand, Skills,
     SkillsCommand, Usage,
 };
-pub use nodes::{Cp, Lend, Node, Nodes, NodesCommand, SandboxWord, Service};
+pub use channels::{Channel, Inbox, InboxCommand, Mode, Outbox, OutboxCommand, Pair};
+pub use cron::{AddJob, Cron, EditJob, Heartbeat, JobArgs, WhenArgs};
+pub use nodes::{Cp, Node, Nodes, NodesCommand, SandboxOption, Service, ShareOptions};
 pub use people::{Contacts, ContactsCommand, Todo, TodoCommand};
-pub use servers::{AddServer, Connection, Given, Import, Mcp, McpCommand};
+pub use resources::{Artifact, ArtifactCommand, GetArtifact, Resource, VaultSecret};
+pub use servers::{AccountOptions, AddServer, Connection, Import, Mcp, McpCommand};
 
 /// Hands for AI agents: one gateway, many machines, one guarded catalogue of tools.
 #[derive(Parser)]
@@ -36,13 +36,13 @@ pub use servers::{AddServer, Connection, Given, Import, Mcp, McpCommand};
     max_term_width = 100
 )]
 pub struct Args {
-    /// Where the gateway keeps everything.
+    /// Data directory of the gateway.
     #[arg(long, global = true, env = "MANYHANDS_HOME", value_name = "DIR")]
     pub home: Option<PathBuf>,
-    /// The gateway to talk to; the one running on this home when not given.
+    /// URL of the gateway; default: the one running on this home.
     #[arg(long, global = true, env = "MANYHANDS_URL", value_name = "URL")]
     pub url: Option<String>,
-    /// The token to show; the owner's on this home when not given.
+    /// Access token; default: the owner's token of this home.
     #[arg(
         long,
         global = true,
@@ -51,7 +51,7 @@ pub struct Args {
         value_name = "TOKEN"
     )]
     pub token: Option<String>,
-    /// Whether `--url` was the address of something else than the gateway.
+    /// `--url` was given to `mcp add`, where it names the MCP server rather than the gateway.
     #[arg(skip)]
     pub url_is_taken: bool,
     #[command(subcommand)]
@@ -59,18 +59,19 @@ pub struct Args {
 }
 
 impl Args {
-    /// What was typed; what cannot be meant ends the program with an explanation.
+    /// Parses the command line; exits with an explanation if it is invalid.
     pub fn read() -> Self {
         Self::from_matches(Self::command().get_matches()).unwrap_or_else(|error| error.exit())
     }
 
-    /// To `mcp add`, `--url` is where the server is; its gateway is named by the environment.
+    /// For `mcp add`, `--url` is the MCP server's URL; the gateway's comes from the environment.
     fn from_matches(matches: clap::ArgMatches) -> Result<Self, clap::Error> {
         let mut args = Self::from_arg_matches(&matches)?;
         if let Command::Mcp(mcp) = &mut args.command
             && let Some(McpCommand::Add(add)) = &mut mcp.command
         {
             match matches.value_source("url") {
+                // From the environment it names the gateway, even here.
                 Some(ValueSource::CommandLine) => args.url_is_taken = true,
                 _ => add.url = None,
             }
@@ -83,131 +84,131 @@ impl Args {
 pub enum Command {
     /// Start the gateway.
     Up(Up),
-    /// Lend this machine to a gateway, until a signal ends it.
+    /// Share this machine with a gateway, until stopped by a signal.
     Node(Node),
-    /// List the nodes; enrol, rename, revoke and forget them.
+    /// List nodes; enrol, rename, revoke and forget them.
     Nodes(Nodes),
     /// Copy a file between nodes and workspaces.
     Cp(Cp),
     /// Talk to an agent.
     Chat(Chat),
-    /// List the conversations; search them; show, reset, compact, set and delete one.
+    /// List sessions; show, search, clear, compact, edit and delete them.
     Sessions(Sessions),
-    /// Jobs with a schedule: list, add, edit, remove and run them, and see what came of them.
+    /// Manage scheduled jobs: list, add, edit, remove, run, show past runs.
     #[command(subcommand)]
     Cron(Box<Cron>),
-    /// Agents that look by themselves whether there is something to do: see, switch on, have one look now.
+    /// Manage heartbeats: show, enable, run now.
     #[command(subcommand)]
     Heartbeat(Heartbeat),
-    /// Print a link that logs a browser in to the page, once.
+    /// Print a one-time login link for the web page.
     Link,
-    /// Chats on Telegram, Slack, LINE, Discord and WhatsApp: log in and out, start, stop, see how they stand.
+    /// Manage chat accounts (Telegram, Slack, LINE, Discord, WhatsApp): log in and out, start, stop, show status.
     #[command(subcommand)]
     Channel(Channel),
-    /// People who ask to speak to the agents: list, approve, reject and forget them.
+    /// Manage pairing requests: list, approve, reject, forget.
     #[command(subcommand)]
     Pair(Pair),
-    /// List messages that wait, did not arrive or may not have; resend and drop them.
+    /// List undelivered messages; resend or drop them.
     Outbox(Outbox),
-    /// List messages that were heard and could not be worked on; try them again.
+    /// List incoming messages that failed; retry them.
     Inbox(Inbox),
-    /// List the models; add, test and remove them.
+    /// List models; add, test and remove providers.
     Models(Models),
-    /// List the agents, or show one.
+    /// List agents, or show one.
     Agents(Agents),
-    /// List the skills of an agent; show one, switch it on and off.
+    /// List an agent's skills; show, enable and disable them.
     Skills(Skills),
-    /// Show what models have used up.
+    /// Show model usage and cost.
     Usage(Usage),
     /// Call a tool; prints {ok, result} or {ok, error}.
     Call(Call),
     /// Call a tool by its trigger id.
     Trigger(Trigger),
-    /// List the tools, or show one.
+    /// List tools, or show one.
     Tools(Tools),
-    /// Serve the tools as MCP over standard input and output; list, add, test and import MCP servers.
+    /// Serve the tools over MCP on stdio; list, add, test and import MCP servers.
     Mcp(Mcp),
-    /// List, open, try and close the accounts by which MCP servers are used.
+    /// Manage the accounts used with MCP servers: list, add, test, remove.
     #[command(subcommand)]
     Connection(Connection),
-    /// Serve an agent to an editor: the Agent Client Protocol over standard input and output.
+    /// Serve an agent to an editor: the Agent Client Protocol on stdio.
     Acp(Acp),
-    /// See and change settings.
+    /// Show and change settings.
     #[command(subcommand)]
     Config(Config),
-    /// Make, list and revoke tokens.
+    /// Create, list and revoke access tokens.
     #[command(subcommand)]
     Token(Token),
-    /// Keep secrets that tools can use and nobody can read.
+    /// Manage secrets that tools can use but nobody can read back.
     #[command(subcommand)]
     Secret(Secret),
-    /// See the rules, and what they would say to a call.
+    /// Show policy rules and explain their decisions.
     #[command(subcommand)]
     Policy(Policy),
-    /// See and answer what waits for your approval.
+    /// List and answer approval requests.
     #[command(subcommand)]
     Approvals(Approvals),
-    /// Show what was written after reading untrusted text, and trust it.
+    /// List content written after reading untrusted text, and mark it trusted.
     #[command(subcommand)]
     Trust(Trust),
-    /// Look at the audit and verify it.
+    /// Show and verify the audit log.
     #[command(subcommand)]
     Audit(Audit),
-    /// List, show, take, give and remove artifacts.
+    /// List, show, download, upload and delete artifacts.
     Artifact(Artifact),
-    /// Make datastores, filestores, knowledge bases and vaults, and say who may use them.
+    /// Manage datastores, filestores, knowledge bases and vaults, and who has access.
     #[command(subcommand)]
     Resource(Resource),
-    /// See what is to be done, write it down, tick it off.
+    /// List, add and complete to-dos.
     Todo(Todo),
-    /// See whom agents can write to.
+    /// List the contacts agents can write to.
     Contacts(Contacts),
-    /// Write everything into one file, while the gateway runs.
+    /// Back up everything to one file, while the gateway runs.
     Backup(Backup),
-    /// Bring a backup back.
+    /// Restore a backup.
     Restore(Restore),
-    /// Check that everything is in order, and say what to do where it is not.
+    /// Check the installation and suggest fixes.
     Doctor,
-    /// Kill what a gateway had started when it dies without warning (started by the gateway).
+    /// Kill the gateway's child processes if it dies unexpectedly (started by the gateway).
     #[command(hide = true)]
     Keeper,
-    /// Run one script, shut in (started by the gateway).
+    /// Run one script in isolation (started by the gateway).
     #[command(hide = true)]
     ScriptWorker,
-    /// Write completions for a shell.
+    /// Generate shell completions.
     Completions {
-        /// Which shell.
+        /// The shell.
         shell: Shell,
     },
 }
 
 #[derive(clap::Args)]
 pub struct Up {
-    /// The address to listen on, instead of the one in config.toml.
+    /// Address to listen on; overrides `listen` in config.toml.
     #[arg(long, value_name = "ADDRESS")]
     pub listen: Option<String>,
-    /// Do not lend this machine as a node.
+    /// Do not share this machine as a node.
     #[arg(long)]
     pub no_node: bool,
 }
 
 #[derive(clap::Args)]
 pub struct Call {
-    /// On whose workspace and behalf.
+    /// Agent on whose behalf, and in whose workspace, the tool runs.
     #[arg(long, default_value = "main")]
     pub agent: String,
-    /// How many seconds to wait for an approval, when one is needed.
+    /// Seconds to wait for an approval if one is needed.
     #[arg(long, default_value_t = 0, value_name = "SECONDS")]
     pub wait: u64,
-    /// How many seconds the call may take, when less than the tool's own limit.
+    /// Timeout in seconds; capped by the tool's own limit.
     #[arg(long, value_name = "SECONDS")]
     pub timeout: Option<u64>,
-    /// The account to use, for a tool of an MCP server that has several: see `connection list`.
+    /// Account to use if the MCP server has several; see `connection list`.
     #[arg(long, value_name = "PCID")]
     pub connection: Option<String>,
-    /// The tool.
+    /// Name of the tool.
     pub tool: String,
-    /// Its arguments as a JSON object, or - to read them from standard input.
+    /// Arguments as a JSON object, or - to read them from standard input.
     #[arg(value_name = "JSON|-", allow_hyphen_values = true)]
     pub arguments: Option<String>,
 }
@@ -216,75 +217,75 @@ pub struct Call {
 pub struct Trigger {
     /// The trigger's id, such as tool::file_read.
     pub id: String,
-    /// Its arguments as a JSON object, or - to read them from standard input.
+    /// Arguments as a JSON object, or - to read them from standard input.
     #[arg(value_name = "JSON|-", allow_hyphen_values = true)]
     pub arguments: Option<String>,
 }
 
 #[derive(clap::Args)]
 pub struct Tools {
-    /// Only this tool, with its parameters.
+    /// Show only this tool, with its parameters.
     pub name: Option<String>,
-    /// As a page of Markdown with every parameter.
+    /// Print the tool reference as Markdown.
     #[arg(long, conflicts_with_all = ["json", "name"])]
     pub markdown: bool,
-    /// As JSON.
+    /// Print JSON.
     #[arg(long)]
     pub json: bool,
 }
 
 #[derive(Subcommand)]
 pub enum Config {
-    /// Show one value, or all.
+    /// Show one setting, or all.
     Get {
-        /// A dotted path, such as limits.calls_per_minute.
+        /// Dotted path of the setting, such as limits.calls_per_minute.
         path: Option<String>,
     },
-    /// Set one value.
+    /// Change a setting.
     Set {
-        /// A dotted path.
+        /// Dotted path of the setting.
         path: String,
-        /// JSON, or plain text.
+        /// The value as JSON or plain text.
         #[arg(allow_hyphen_values = true)]
         value: String,
     },
-    /// Go back to a default.
+    /// Reset a setting to its default.
     Unset {
-        /// A dotted path.
+        /// Dotted path of the setting.
         path: String,
     },
-    /// Show where the file is.
+    /// Print the path of the settings file.
     Path,
-    /// Check the file and list everything that is wrong.
+    /// Check the settings file and list all problems.
     Check,
 }
 
 #[derive(Subcommand)]
 pub enum Token {
-    /// Make a token; its text is shown once.
+    /// Create a token; it is shown once.
     Create {
-        /// What you call it.
+        /// A name for the token.
         name: String,
-        /// What it is for.
+        /// The token's role.
         #[arg(long, default_value = "client", value_parser = roles())]
         role: Role,
-        /// Tools it may call, such as gsv__*; all when not given. Separated by commas, or repeated.
+        /// Tools the token may call, such as gsv__*; default: all. Comma-separated or repeated.
         #[arg(long, value_name = "PATTERN", value_delimiter = ',', value_parser = pattern)]
         tools: Vec<String>,
-        /// Agents it may act for and talk to; main when not given. Separated by commas, or repeated.
+        /// Agents the token may act for and talk to; default: main. Comma-separated or repeated.
         #[arg(long, value_name = "PATTERN", value_delimiter = ',', value_parser = pattern)]
         agents: Vec<String>,
-        /// How long it lives: 90s, 45m, 12h, 30d.
+        /// Lifetime of the token: 90s, 45m, 12h, 30d; default: no expiry.
         #[arg(long, value_name = "DURATION", value_parser = duration)]
         expires: Option<u64>,
     },
-    /// List all tokens.
+    /// List tokens.
     List,
-    /// Take a token back; its open connections end at once.
+    /// Revoke a token; its open connections are closed immediately.
     Revoke {
         /// The token's id or name.
         #[arg(value_name = "TOKEN")]
-        which: String,
+        token: String,
     },
 }
 
@@ -292,12 +293,10 @@ fn roles() -> impl TypedValueParser<Value = Role> {
     PossibleValuesParser::new(Role::ALL.map(Role::word)).try_map(|word| word.parse::<Role>())
 }
 
-/// One pattern of a list.
+/// Rejects empty patterns: a trailing comma must not become a pattern.
 fn pattern(text: &str) -> Result<String, String> {
     match text.trim() {
-        "" => {
-            Err("a pattern is empty: remove the comma too many, or leave the option out".to_owned())
-        }
+        "" => Err("empty pattern: remove the extra comma, or leave out the option".to_owned()),
         pattern => Ok(pattern.to_owned()),
     }
 }
@@ -316,44 +315,45 @@ fn duration(text: &str) -> Result<u64, String> {
     let number: u64 = digits.parse().map_err(|_| wrong())?;
     number
         .checked_mul(factor)
+        // A code or token that expires at once would only be confusing.
         .filter(|seconds| *seconds > 0)
         .ok_or_else(wrong)
 }
 
 #[derive(Subcommand)]
 pub enum Secret {
-    /// Store a secret, read from standard input.
+    /// Store a secret; the value is read from standard input.
     Set {
-        /// Its name.
+        /// Name of the secret.
         name: String,
     },
-    /// List the names.
+    /// List the names of stored secrets.
     List,
-    /// Forget a secret.
+    /// Delete a secret.
     Remove {
-        /// Its name.
+        /// Name of the secret.
         name: String,
     },
 }
 
 #[derive(Subcommand)]
 pub enum Policy {
-    /// Show the rules in order.
+    /// List the rules in order.
     List,
-    /// Say which rule would decide a call, and how.
+    /// Show which rule would decide a call, and the decision.
     Explain {
-        /// The tool.
+        /// Name of the tool.
         tool: String,
-        /// Its arguments as a JSON object.
+        /// Arguments as a JSON object.
         #[arg(value_name = "JSON")]
         arguments: Option<String>,
-        /// As which role.
+        /// Role of the caller.
         #[arg(long, default_value = "owner", value_parser = roles())]
         role: Role,
-        /// Under which token name.
+        /// Name of the caller's token.
         #[arg(long)]
         name: Option<String>,
-        /// On whose behalf.
+        /// Agent on whose behalf the call is made.
         #[arg(long)]
         agent: Option<String>,
     },
@@ -361,37 +361,36 @@ pub enum Policy {
 
 #[derive(Subcommand)]
 pub enum Trust {
-    /// List files, agents, jobs and conversations that are not trusted, with who wrote them and after
-    /// reading what.
+    /// List untrusted files, agents, jobs and sessions, who wrote them and what the writer had read.
     List {
-        /// As JSON.
+        /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Trust one of them as it is now.
+    /// Trust an item in its current state.
     Accept {
-        /// What kind of object it is.
+        /// Kind of the item.
         #[arg(value_enum)]
         kind: TrustKind,
-        /// Which one, as `trust list` shows it.
+        /// The item's id, as shown by `trust list`.
         id: String,
     },
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
 pub enum TrustKind {
-    /// A file of a workspace.
+    /// A workspace file.
     File,
     /// A spawned agent.
     Agent,
     /// A scheduled job.
     Job,
-    /// A conversation.
+    /// A session.
     Session,
 }
 
 impl TrustKind {
-    /// The word of the API.
+    /// The name used by the API.
     pub fn word(self) -> &'static str {
         match self {
             Self::File => "file",
@@ -404,23 +403,23 @@ impl TrustKind {
 
 #[derive(Subcommand)]
 pub enum Approvals {
-    /// Show what waits, with exactly what would run.
+    /// List pending requests and exactly what would run.
     List {
-        /// Also what was answered, used or expired.
+        /// Include answered, used and expired requests.
         #[arg(long)]
         all: bool,
-        /// As JSON.
+        /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Allow a call: once, for its conversation, or always.
+    /// Allow a call: once, for its session, or always.
     Approve {
         /// The approval's id.
         id: String,
-        /// Also calls like it, until the conversation is reset.
+        /// Also allow similar calls until the session is cleared.
         #[arg(long, conflicts_with = "always")]
         conversation: bool,
-        /// Also calls like it from now on: adds the rule that `approvals list` shows to the policy.
+        /// Also allow similar calls from now on: adds the rule shown by `approvals list` to the policy.
         #[arg(long)]
         always: bool,
     },
@@ -428,7 +427,7 @@ pub enum Approvals {
     Deny {
         /// The approval's id.
         id: String,
-        /// What the model is told.
+        /// Message shown to the model.
         #[arg(long, short)]
         message: Option<String>,
     },
@@ -436,61 +435,60 @@ pub enum Approvals {
 
 #[derive(Subcommand)]
 pub enum Audit {
-    /// Show entries, newest first.
+    /// List entries, newest first.
     List {
-        /// Only tools that fit this pattern.
+        /// Only tools matching this pattern.
         #[arg(long, value_name = "PATTERN")]
         tool: Option<String>,
-        /// Only of this caller, by the key that the list shows.
+        /// Only calls by this caller, identified by the key shown in the list.
         #[arg(long, value_name = "KEY")]
         caller: Option<String>,
-        /// Only on behalf of this agent.
+        /// Only calls on behalf of this agent.
         #[arg(long, value_name = "NAME")]
         agent: Option<AgentId>,
-        /// Only this call, by its id.
+        /// Only the call with this id.
         #[arg(long, value_name = "ID")]
         call: Option<String>,
-        /// Only ok or error.
+        /// Only calls with this status: ok or error.
         #[arg(long)]
         status: Option<String>,
-        /// Only entries after this number.
+        /// Only entries after this sequence number.
         #[arg(long, value_name = "SEQ")]
         after: Option<i64>,
-        /// Only entries before this number: the next page.
+        /// Only entries before this sequence number (for paging).
         #[arg(long, value_name = "SEQ")]
         before: Option<i64>,
-        /// How many at most.
+        /// Maximum number of results.
         #[arg(long, default_value_t = 50)]
         limit: u32,
-        /// As JSON.
+        /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Check the whole chain: changed, missing, swapped and cut-off entries are found.
+    /// Verify the hash chain: detects changed, missing, reordered and truncated entries.
     Verify,
 }
 
 #[derive(clap::Args)]
 pub struct Backup {
-    /// The file to write; it holds the keys too, so keep it safe.
+    /// File to write. It contains the encryption keys: keep it safe.
     pub file: PathBuf,
-    /// Replace the file if it is there.
+    /// Overwrite the file if it exists.
     #[arg(long)]
     pub force: bool,
 }
 
 #[derive(clap::Args)]
 pub struct Restore {
-    /// The file to read.
+    /// The backup file.
     pub file: PathBuf,
-    /// Put what is in the home now aside, beside it.
+    /// Move an existing home aside first.
     #[arg(long)]
     pub force: bool,
-    /// Accept settings of the backup that decide which programs and files of this machine are used,
-    /// how they are confined, or from where it can be reached.
+    /// Accept settings from the backup that name programs or files of this machine, change their sandbox, or change the addresses it listens on.
     #[arg(long)]
     pub trust_settings: bool,
-    /// Revoke every access token in the backup, the owner's included.
+    /// Revoke all access tokens in the backup, including the owner's.
     #[arg(long)]
     pub revoke_tokens: bool,
 }

@@ -1,4 +1,4 @@
-//! What can be typed about nodes.
+//! Arguments of `node`, `nodes` and `cp`.
 
 use std::path::PathBuf;
 
@@ -11,74 +11,73 @@ use super::duration;
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Node {
     #[command(flatten)]
-    pub lend: Lend,
+    pub share: ShareOptions,
     #[command(subcommand)]
     pub service: Option<Service>,
 }
 
-/// Which machine is lent, and how much of it.
+/// Options of a shared machine.
 #[derive(clap::Args, Clone)]
-pub struct Lend {
-    /// The node's name; that of the code, of the only node enrolled here, or of the machine when
-    /// not given.
+pub struct ShareOptions {
+    /// Name of the node; default: the name in the code, the only node enrolled here, or the hostname.
     #[arg(long, value_name = "NAME")]
     pub id: Option<NodeId>,
-    /// Where the tools start; the current directory when not given.
+    /// Working directory of the tools; default: the current directory.
     #[arg(long, value_name = "DIR")]
     pub workspace: Option<PathBuf>,
-    /// A folder around the workspace that the tools do not leave.
+    /// Directory containing the workspace that the tools cannot leave.
     #[arg(long, value_name = "DIR")]
     pub jail: Option<PathBuf>,
-    /// What commands may change; off when not given, and workspace with --jail.
+    /// What commands may change; default: off, or workspace with --jail.
     #[arg(long, value_enum)]
-    pub sandbox: Option<SandboxWord>,
-    /// The code from `manyhands nodes code`, once: what it gives is kept for the next time.
+    pub sandbox: Option<SandboxOption>,
+    /// One-time enrolment code from `manyhands nodes code`; the credentials it yields are stored for later starts.
     #[arg(long)]
     pub code: Option<String>,
 }
 
 /// What commands may change.
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SandboxWord {
-    /// Nothing, without network; no tool writes.
+pub enum SandboxOption {
+    /// Read-only, no network.
     ReadOnly,
-    /// The workspace and the jail, without network.
+    /// Only the workspace and the jail are writable; no network.
     Workspace,
-    /// Whatever you may.
+    /// No sandbox: commands run with your own permissions.
     Off,
 }
 
-/// Which installed node.
+/// Selects an installed node.
 #[derive(clap::Args)]
-pub struct Which {
-    /// The node's name; that of the only node enrolled here, or of the machine when not given.
+pub struct NodeSelector {
+    /// Name of the node; default: the only node enrolled here, or the hostname.
     #[arg(long, value_name = "NAME")]
     pub id: Option<NodeId>,
 }
 
 #[derive(Subcommand)]
 pub enum Service {
-    /// Keep it running as a service of yours, also after a restart.
+    /// Install as a user service that survives restarts.
     Install {
         #[command(flatten)]
-        lend: Lend,
-        /// Show the service's file instead of writing it.
+        share: ShareOptions,
+        /// Print the service file instead of installing it.
         #[arg(long, conflicts_with = "code")]
         print: bool,
     },
-    /// Stop the service and remove its file.
-    Uninstall(Which),
+    /// Stop and remove the service.
+    Uninstall(NodeSelector),
     /// Start the service.
-    Start(Which),
+    Start(NodeSelector),
     /// Stop the service until it is started or you log in again.
-    Stop(Which),
-    /// Show whether the service runs and the gateway sees it.
-    Status(Which),
-    /// Show the end of the service's log.
+    Stop(NodeSelector),
+    /// Show whether the service is running and connected.
+    Status(NodeSelector),
+    /// Show the service's log.
     Logs {
         #[command(flatten)]
-        which: Which,
-        /// How many lines.
+        which: NodeSelector,
+        /// Number of lines.
         #[arg(long, default_value_t = 100, value_name = "N")]
         lines: u32,
     },
@@ -87,7 +86,7 @@ pub enum Service {
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Nodes {
-    /// As JSON.
+    /// Print JSON.
     #[arg(long)]
     pub json: bool,
     #[command(subcommand)]
@@ -96,39 +95,39 @@ pub struct Nodes {
 
 #[derive(Subcommand)]
 pub enum NodesCommand {
-    /// Make a code that lets one machine become a node, once.
+    /// Create a one-time enrolment code for a machine.
     Code {
-        /// What the node is to be called.
+        /// Name of the new node.
         name: NodeId,
-        /// How long the code can be used: 90s, 15m, 12h, 1d.
+        /// Lifetime of the code: 90s, 15m, 12h, 1d.
         #[arg(long, default_value = "15m", value_name = "DURATION", value_parser = duration)]
         expires: u64,
     },
-    /// Give a node another name; its machine needs no change.
+    /// Rename a node; nothing changes on its machine.
     Rename {
-        /// The name it has.
+        /// Current name.
         old: NodeId,
-        /// The name it gets.
+        /// New name.
         new: NodeId,
     },
-    /// Take a node's token back; it is disconnected at once.
+    /// Revoke a node's token; it is disconnected immediately.
     Revoke {
-        /// The node.
+        /// Name of the node.
         name: NodeId,
     },
-    /// Remove a node from the record, and its token.
+    /// Remove a node and its token.
     Forget {
-        /// The node.
+        /// Name of the node.
         name: NodeId,
-        /// Also while it is connected.
+        /// Remove it even if it is connected.
         #[arg(long)]
         force: bool,
     },
-    /// Show the end of a node's log.
+    /// Show a node's log.
     Logs {
-        /// The node; the only one that is connected when not given.
+        /// Name of the node; default: the only connected node.
         name: Option<NodeId>,
-        /// How many lines.
+        /// Number of lines.
         #[arg(long, default_value_t = 100, value_name = "N")]
         lines: u32,
     },
@@ -136,17 +135,17 @@ pub enum NodesCommand {
 
 #[derive(clap::Args)]
 pub struct Cp {
-    /// From where, such as laptop:/home/me/a.pdf or gsv:notes/a.md.
+    /// Source, such as laptop:/home/me/a.pdf or gsv:notes/a.md.
     pub source: String,
-    /// To where, such as server:/srv/a.pdf.
+    /// Destination, such as server:/srv/a.pdf.
     pub destination: String,
-    /// On whose workspace and behalf.
+    /// Agent on whose behalf, and in whose workspace, the copy is made.
     #[arg(long, default_value = "main")]
     pub agent: String,
-    /// Show no progress.
+    /// Do not show progress.
     #[arg(long)]
     pub quiet: bool,
-    /// Print {ok, result} or {ok, error}, as `call` does.
+    /// Print {ok, result} or {ok, error}, like `call`.
     #[arg(long)]
     pub json: bool,
 }
@@ -176,7 +175,7 @@ mod tests {
     fn a_node_runs_here_or_as_a_service() {
         let here = node("node --id laptop --jail /srv --sandbox read-only");
         assert!(here.service.is_none());
-        assert_eq!(here.lend.sandbox, Some(SandboxWord::ReadOnly));
+        assert_eq!(here.share.sandbox, Some(SandboxOption::ReadOnly));
         let service = node("node install --id laptop --print").service;
         assert!(matches!(
             service,

@@ -1,4 +1,4 @@
-//! What can be typed about contacts and what is to be done.
+//! Arguments of `todo` and `contacts`.
 
 use clap::Subcommand;
 
@@ -7,45 +7,45 @@ use clap::Subcommand;
 pub struct Todo {
     #[command(subcommand)]
     pub command: Option<TodoCommand>,
-    /// As JSON.
+    /// Print JSON.
     #[arg(long)]
     pub json: bool,
 }
 
 #[derive(Subcommand)]
 pub enum TodoCommand {
-    /// List what is open and what comes again.
+    /// List open and recurring items.
     List {
-        /// Also what was done.
+        /// Include completed items.
         #[arg(long)]
         done: bool,
-        /// As JSON.
+        /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Write an item down.
+    /// Add an item.
     Add {
-        /// What is to be done.
+        /// Text of the item.
         content: String,
-        /// Who it is about, by name or reference id; may be repeated.
+        /// Person it concerns, by name or reference id. May be repeated.
         #[arg(long = "person", value_name = "NAME")]
         people: Vec<String>,
-        /// The chat it belongs to, as in tg:-1001234567890.
+        /// Chat it belongs to, such as tg:-1001234567890.
         #[arg(long, value_name = "CHAT")]
         chat: Option<String>,
-        /// Again and again: daily, weekly, "every N days" or "every N hours".
-        #[arg(long, value_name = "HOW", requires = "next")]
+        /// Recurrence: daily, weekly, "every N days" or "every N hours".
+        #[arg(long, value_name = "INTERVAL", requires = "next")]
         repeat: Option<String>,
-        /// When it is first due, as "YYYY-MM-DD HH:MM".
+        /// First due time, as "YYYY-MM-DD HH:MM".
         #[arg(long, value_name = "TIME", requires = "repeat")]
         next: Option<String>,
-        /// The time zone of that; UTC when not given.
+        /// Time zone of --next; default: UTC.
         #[arg(long, value_name = "ZONE", requires = "next")]
         tz: Option<String>,
     },
-    /// Tick an item off.
+    /// Complete an item.
     Done {
-        /// Its id, its text, or a part of it.
+        /// The item's id, text, or a unique part of the text.
         item: String,
     },
 }
@@ -55,22 +55,22 @@ pub enum TodoCommand {
 pub struct Contacts {
     #[command(subcommand)]
     pub command: Option<ContactsCommand>,
-    /// As JSON.
+    /// Print JSON.
     #[arg(long)]
     pub json: bool,
 }
 
 #[derive(Subcommand)]
 pub enum ContactsCommand {
-    /// List the contacts.
+    /// List contacts.
     List {
-        /// As JSON.
+        /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Show one.
+    /// Show a contact.
     Show {
-        /// Its contact_id, or tg:@name.
+        /// The contact's contact_id, or tg:@name.
         contact: String,
     },
 }

@@ -1,4 +1,4 @@
-//! What can be typed about MCP servers and connections.
+//! Arguments of `mcp` and `connection`.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use manyhands_core::ServerName;
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Mcp {
-    /// What to show: small, all, or one of the gateway's profiles; as its settings say unless given.
+    /// Tools to expose: small, all, or the name of a profile; default: as configured.
     #[arg(long, value_name = "NAME")]
     pub profile: Option<String>,
     #[command(subcommand)]
@@ -18,102 +18,102 @@ pub struct Mcp {
 
 #[derive(Subcommand)]
 pub enum McpCommand {
-    /// List the MCP servers whose tools are offered, and how they stand.
+    /// List MCP servers and their status.
     List {
-        /// As JSON.
+        /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Show one, with its tools and what of them is held back.
+    /// Show a server with its tools and tools held for review.
     Show {
-        /// Its name.
+        /// The server's name.
         name: String,
     },
-    /// Add one: a program of this machine, an address, or an OpenAPI document.
+    /// Add a server: a local command, a URL, or an OpenAPI document.
     Add(Box<AddServer>),
-    /// Take one out of the settings.
+    /// Remove a server from the settings.
     Remove {
-        /// Its name.
+        /// The server's name.
         name: ServerName,
     },
-    /// Ask one for its tools now; ends with 1 when that fails.
+    /// Connect to a server and list its tools; exits with 1 on failure.
     Test {
-        /// Its name.
+        /// The server's name.
         name: String,
     },
-    /// See how tools changed since you took them on, and take them on as they are now.
+    /// Review tool definitions that changed since you accepted them, and accept the new ones.
     Accept {
-        /// The server.
+        /// The server's name.
         name: String,
-        /// One tool, by its name there; all that is held back when not given.
+        /// One tool, by the server's name for it; default: all held tools.
         tool: Option<String>,
-        /// Take them on without being asked.
+        /// Accept without prompting.
         #[arg(long)]
         yes: bool,
     },
-    /// Show what its program last wrote to standard error.
+    /// Show a server's log (its standard error).
     Logs {
-        /// Its name.
+        /// The server's name.
         name: String,
     },
-    /// Log in at one that wants OAuth: shows the address to open in a browser, and waits.
+    /// Log in to a server that uses OAuth: prints the URL to open in a browser and waits.
     Login {
-        /// Its name.
+        /// The server's name.
         name: String,
-        /// Open a further account under this name; else the first is logged in again.
+        /// Add another account with this name; default: log in to the first account again.
         #[arg(long, value_name = "ACCOUNT", conflicts_with = "connection")]
         account: Option<String>,
-        /// Log the account of this PCID in again.
+        /// Log in again to the account with this PCID.
         #[arg(long, value_name = "PCID")]
         connection: Option<String>,
     },
-    /// Log out of one: its tokens are given back and forgotten.
+    /// Log out of a server: revokes and deletes its tokens.
     Logout {
-        /// Its name.
+        /// The server's name.
         name: String,
-        /// The account, by its PCID; needed where there are several.
+        /// The account's PCID; required if there are several.
         #[arg(long, value_name = "PCID")]
         connection: Option<String>,
     },
-    /// Take servers over from other programs' files; shows what there is unless something is named.
+    /// Import servers from other programs' settings; only lists them unless some are named.
     Import(Import),
 }
 
 #[derive(clap::Args)]
 pub struct AddServer {
-    /// What you call it: 1-32 of A-Z, a-z, 0-9, - and _.
+    /// A name for the server: 1-32 of A-Z, a-z, 0-9, - and _.
     pub name: ServerName,
-    // It has the id of the option by which every command names its gateway: see `Args::read`.
-    /// The address of a server elsewhere, or of the service that --openapi describes. The gateway is
-    /// named by MANYHANDS_URL here.
+    // Shares its clap id with the global `--url` of every command: see `Args::from_matches`.
+    /// URL of a remote server, or of the service described by --openapi. (The gateway's own URL then
+    /// comes from MANYHANDS_URL.)
     #[arg(long, value_name = "URL")]
     pub url: Option<String>,
-    /// A header to send with every request. May be repeated.
+    /// HTTP header to send with every request. May be repeated.
     #[arg(long, value_name = "NAME=VALUE", value_parser = pair)]
     pub header: Vec<(String, String)>,
-    /// A variable of the program's environment. May be repeated.
+    /// Environment variable for the command. May be repeated.
     #[arg(long, value_name = "NAME=VALUE", value_parser = pair)]
     pub env: Vec<(String, String)>,
-    /// Where the program starts; a private folder when not given.
+    /// Working directory of the command; default: a private folder.
     #[arg(long, value_name = "DIR")]
     pub cwd: Option<PathBuf>,
-    /// The OpenAPI document of an HTTP service: each operation becomes a tool.
+    /// OpenAPI document of an HTTP service: each operation becomes a tool.
     #[arg(long, value_name = "FILE|URL")]
     pub openapi: Option<String>,
-    /// Whether the program is confined to its own folder; off when not given.
+    /// Confine the command to its own folder; default: off.
     #[arg(long, value_enum)]
     pub sandbox: Option<OnOff>,
-    /// The program and its arguments, after --.
+    /// The command and its arguments, after --.
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
 }
 
-/// On or off.
+/// Sandbox of a local server.
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnOff {
-    /// Confined.
+    /// Confined to its own folder.
     On,
-    /// As free as the gateway's user.
+    /// Runs with the permissions of the gateway's user.
     Off,
 }
 
@@ -128,74 +128,74 @@ impl From<OnOff> for Confinement {
 
 #[derive(clap::Args)]
 pub struct Import {
-    /// A file, or a program whose own files are read (claude-desktop, claude-code, cursor, vscode,
-    /// windsurf, zed, codex, opencode, gemini, goose); then the names of servers. All of these when not given.
+    /// A file, or a program whose settings are read (claude-desktop, claude-code, cursor, vscode, windsurf,
+    /// zed, codex, opencode, gemini, goose), followed by server names. Default: all of these programs.
     #[arg(value_name = "FILE|PROGRAM|NAME")]
     pub words: Vec<String>,
-    /// Everything that is found.
+    /// Import all servers found.
     #[arg(long)]
     pub all: bool,
-    /// Only show what would be done.
+    /// Only show what would be imported.
     #[arg(long)]
     pub dry_run: bool,
-    /// Overwrite servers of the same name.
+    /// Overwrite existing servers with the same name.
     #[arg(long)]
     pub force: bool,
 }
 
 #[derive(Subcommand)]
 pub enum Connection {
-    /// List the accounts of services.
+    /// List accounts.
     List {
-        /// As JSON.
+        /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Open an account of a service.
+    /// Add an account of a service.
     Add {
-        /// The service: a server's name, or what its settings call its service.
+        /// The service: a server's name, or the `service` in its settings.
         service: String,
-        /// What you call it; the service's name when not given.
+        /// A name for the account; default: the service's name.
         #[arg(long)]
         name: Option<String>,
         #[command(flatten)]
-        given: Given,
+        options: AccountOptions,
     },
-    /// Show one; credentials are never shown.
+    /// Show an account; credentials are never shown.
     Show {
-        /// Its id.
+        /// The account's PCID.
         pcid: String,
     },
-    /// Change one: its name, its agents, or credentials.
+    /// Change an account's name, agents or credentials.
     Set {
-        /// Its id.
+        /// The account's PCID.
         pcid: String,
-        /// What you call it.
+        /// New name of the account.
         #[arg(long)]
         name: Option<String>,
         #[command(flatten)]
-        given: Given,
+        options: AccountOptions,
     },
-    /// Try one; ends with 1 when it does not work.
+    /// Test an account; exits with 1 on failure.
     Test {
-        /// Its id.
+        /// The account's PCID.
         pcid: String,
     },
-    /// Close one, and forget its credentials.
+    /// Remove an account and its credentials.
     Remove {
-        /// Its id.
+        /// The account's PCID.
         pcid: String,
     },
 }
 
-/// What is given to an account.
+/// Credentials and agents of an account.
 #[derive(clap::Args)]
-pub struct Given {
-    /// A credential, such as token. Its value is the line of standard input for it, or is asked for;
-    /// KEY=VARIABLE takes it from that variable of the environment. May be repeated.
+pub struct AccountOptions {
+    /// Credential to set, such as token. The value is prompted for or read as one line of standard input;
+    /// KEY=VARIABLE reads it from an environment variable. May be repeated.
     #[arg(long, value_name = "KEY[=VARIABLE]", value_parser = credential)]
     pub credential: Vec<(String, Option<String>)>,
-    /// The agents that may use it, such as main or team-*. May be repeated.
+    /// Agents that may use the account, such as main or team-*. May be repeated.
     #[arg(long, value_name = "PATTERN", num_args = 1..)]
     pub agents: Vec<String>,
 }
@@ -207,7 +207,7 @@ fn pair(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// A value itself is refused: it would stand in the history of the shell and in the list of processes.
+/// Rejects literal values: they would be visible in the shell history and the process list.
 fn credential(text: &str) -> Result<(String, Option<String>), String> {
     let Some((key, variable)) = text.split_once('=') else {
         return Ok((text.to_owned(), None));
@@ -218,7 +218,7 @@ fn credential(text: &str) -> Result<(String, Option<String>), String> {
         && variable.chars().all(legal);
     if !is_name {
         return Err(format!(
-            "after {key}= comes the name of a variable of the environment; a value is read from standard input"
+            "expected the name of an environment variable after {key}=; to enter the value itself, leave out `=...` and use the prompt or standard input"
         ));
     }
     Ok((key.to_owned(), Some(variable.to_owned())))

@@ -1,4 +1,4 @@
-//! `acp`: an agent of a gateway on standard input and output, for editors.
+//! `acp`: serves an agent of a gateway to an editor on stdio.
 
 mod servers;
 
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::future::{join_all, try_join_all};
-use manyhands_acp::{Answer, Command, House, Listed, McpProgram, Page, Sent, Told, serve};
+use manyhands_acp::{AgentBackend, ApprovalAnswer, McpProgram, SessionPage, SessionSummary, SlashCommand, TurnEvent, TurnOutcome, serve};
 use manyhands_agent::slash_commands;
 use manyhands_core::{AgentId, Envelope, ErrorCode, Timestamp, ToolError};
 use manyhands_guard::Supervisor;
@@ -26,61 +26,62 @@ use tokio::time::{Instant, sleep};
 
 use super::call::segment;
 use crate::args::Acp;
-use crate::ground::Ground;
-use crate::lending;
+use crate::context::CliContext;
 use crate::output::{Done, Failure};
 use crate::remote::text;
-use crate::socket::{Heard, Socket};
-use servers::Running;
+use crate::sharing;
+use crate::socket::{Incoming, Socket};
+use servers::SessionServer;
 
-/// How long a gateway that went away is waited for.
-const COMES_BACK_WITHIN: Duration = Duration::from_secs(600);
-/// The first and the longest wait before it is dialed again.
-const AGAIN: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
-/// How many sessions a page of the list has.
+/// How long to wait for a gateway that went away.
+const RECONNECT_TIMEOUT: Duration = Duration::from_secs(600);
+/// First and longest delay between reconnects.
+const RECONNECT_DELAYS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
+/// Sessions per page of the list.
 const PAGE: u32 = 100;
-/// How many messages of a session are told again, in pages of so many.
-const EARLIER: (usize, u32) = (2_000, 500);
+/// Maximum number of messages replayed to the editor, and the page size.
+const REPLAY: (usize, u32) = (2_000, 500);
 
 /// Serves until the editor closes its end.
-pub async fn run(acp: Acp, ground: &Ground) -> Done {
-    let there = Arc::new(There {
-        ground: ground.clone(),
+pub async fn run(acp: Acp, ctx: &CliContext) -> Done {
+    let gateway = Arc::new(GatewayLink {
+        ctx: ctx.clone(),
         agent: acp.agent,
         session: acp.session,
-        supervisor: lending::supervisor(ground)?,
+        supervisor: sharing::supervisor(ctx)?,
     });
-    there.dial().await.map_err(|e| Failure(words(&e)))?; // a gateway that is not there is said at once
-    let editors = Arc::new(Editors {
-        there: there.clone(),
+    // Dialed once now, so that a missing gateway is reported before the editor waits for a session.
+    gateway.dial().await.map_err(|e| Failure(message_of(&e)))?;
+    let backend = Arc::new(EditorBackend {
+        gateway: gateway.clone(),
         servers: Mutex::default(),
     });
     let pipes = (tokio::io::stdin(), tokio::io::stdout());
-    let served = serve(editors.clone(), ground.here()?, pipes).await;
-    editors.end().await;
+    let served = serve(backend.clone(), ctx.here()?, pipes).await;
+    backend.end().await;
     served.map_err(Failure)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// A gateway elsewhere.
-struct There {
-    ground: Ground,
+/// The connection to a gateway.
+struct GatewayLink {
+    ctx: CliContext,
     agent: AgentId,
-    /// The one session of all, where one was named.
+    /// The session used for all conversations, if one was given.
     session: Option<String>,
-    /// Starts the editor's MCP servers.
+    /// Runs the editor's MCP servers.
     supervisor: Supervisor,
 }
 
-impl There {
+impl GatewayLink {
     async fn dial(&self) -> Result<Socket, Envelope> {
         self.connect(None).await
     }
 
-    /// Dials with another greeting than a client's, or with that.
+    /// Connects, optionally with other connect parameters than a client's.
     async fn connect(&self, greeting: Option<&ConnectParams>) -> Result<Socket, Envelope> {
-        // A gateway that was started again may listen elsewhere.
-        let remote = self.ground.remote().map_err(|failure| {
+        // Resolved each time: a restarted gateway may listen on another port.
+        let remote = self.ctx.remote().map_err(|failure| {
             Envelope::from(Err(ToolError::new(ErrorCode::Unavailable, failure.0)))
         })?;
         match greeting {
@@ -89,48 +90,55 @@ impl There {
         }
     }
 
-    /// Dials until the gateway is back.
+    /// Reconnects with backoff until the gateway is back.
     async fn redial(&self, greeting: Option<&ConnectParams>) -> Result<Socket, String> {
-        let until = Instant::now() + COMES_BACK_WITHIN;
-        let (mut wait, longest) = AGAIN;
+        let until = Instant::now() + RECONNECT_TIMEOUT;
+        let (mut wait, longest) = RECONNECT_DELAYS;
         loop {
             sleep(wait).await;
             wait = (wait * 2).min(longest);
             match self.connect(greeting).await {
                 Ok(socket) => return Ok(socket),
+                // Only outages are retried: a revoked token stays revoked.
                 Err(gone) if is_outage(&gone) && Instant::now() < until => {}
-                Err(gone) => return Err(words(&gone)),
+                Err(gone) => return Err(message_of(&gone)),
             }
         }
     }
 
-    /// One question and its answer.
-    async fn ask<P: Params, T: DeserializeOwned>(&self, params: &P) -> Result<T, String> {
-        let mut socket = self.dial().await.map_err(|e| words(&e))?;
-        let answer = socket.ask(params, |_| {}).await.map_err(|e| words(&e))?;
-        serde_json::from_value(answer).map_err(|e| format!("the gateway answers oddly: {e}"))
+    /// Sends one request and returns its response.
+    async fn request<P: Params, T: DeserializeOwned>(&self, params: &P) -> Result<T, String> {
+        let mut socket = self.dial().await.map_err(|e| message_of(&e))?;
+        let answer = socket
+            .request(params, |_| {})
+            .await
+            .map_err(|e| message_of(&e))?;
+        serde_json::from_value(answer)
+            .map_err(|e| format!("unexpected response from the gateway: {e}"))
     }
 
-    /// Says it over this connection and tells what comes of it; an error means that the connection is gone.
-    async fn over(
+    /// Sends a message and forwards its events; an outer error means the connection is lost.
+    async fn send_message(
         &self,
         socket: &mut Socket,
         send: &ChatSendParams,
-        told: &mpsc::Sender<Told>,
-    ) -> Result<Result<Sent, String>, Envelope> {
-        let sent = socket.say(send).await?;
+        events: &mpsc::Sender<TurnEvent>,
+    ) -> Result<Result<TurnOutcome, String>, Envelope> {
+        let sent = socket.send(send).await?;
         loop {
-            let end = match socket.hear().await? {
-                Heard::Event(event) => heard(event, send, told).await,
-                Heard::Answer(id, said) if id == sent => match said {
+            let end = match socket.receive().await? {
+                Incoming::Event(event) => forward(event, send, events).await,
+                Incoming::Response(id, said) if id == sent => match said {
                     Ok(said) => match serde_json::from_value(said) {
-                        Ok(became) => self.became(became, send, told).await,
-                        Err(e) => return Ok(Err(format!("the gateway answers oddly: {e}"))),
+                        Ok(response) => self.on_response(response, send, events).await,
+                        Err(e) => {
+                            return Ok(Err(format!("unexpected response from the gateway: {e}")));
+                        }
                     },
                     Err(gone) if is_outage(&gone) => return Err(gone),
-                    Err(refused) => return Ok(Err(words(&refused))),
+                    Err(refused) => return Ok(Err(message_of(&refused))),
                 },
-                Heard::Answer(..) => None,
+                Incoming::Response(..) => None,
             };
             if let Some(end) = end {
                 return Ok(Ok(end));
@@ -138,32 +146,28 @@ impl There {
         }
     }
 
-    /// What became of the message.
-    async fn became(
+    /// Handles the response to the message.
+    async fn on_response(
         &self,
-        became: ChatSendResult,
+        response: ChatSendResult,
         send: &ChatSendParams,
-        told: &mpsc::Sender<Told>,
-    ) -> Option<Sent> {
-        match became {
+        events: &mpsc::Sender<TurnEvent>,
+    ) -> Option<TurnOutcome> {
+        match response {
             ChatSendResult::Started { .. } => None,
             ChatSendResult::Command {
                 response, error, ..
-            } => Some(Sent::Command(match error {
+            } => Some(TurnOutcome::Command(match error {
                 Some(error) => format!("error: {error}"),
                 None => response,
             })),
-            ChatSendResult::DirectiveOnly { response, .. } => Some(Sent::Command(response)),
+            ChatSendResult::DirectiveOnly { response, .. } => Some(TurnOutcome::Command(response)),
             ChatSendResult::Paused { approval_id, .. } => {
-                // A run before this one waits; whoever is here can let it go on.
+                // An earlier run is waiting for an approval; the editor's user can answer it.
+                // Without an id nobody can answer; the turn continues when it was answered
+                // elsewhere.
                 let approval = approval_id?;
-                let listed = self
-                    .ground
-                    .remote()
-                    .ok()?
-                    .get("/api/approvals")
-                    .await
-                    .ok()?;
+                let listed = self.ctx.remote().ok()?.get("/api/approvals").await.ok()?;
                 let waiting = listed["approvals"].as_array()?;
                 let one = waiting.iter().find(|one| one["id"] == approval.as_str())?;
                 let run = send.run_id.clone();
@@ -171,91 +175,99 @@ impl There {
                 paused.tool = Some(text(&one["tool"]));
                 paused.arguments = Some(one["arguments"].clone());
                 paused.approval_id = Some(approval);
-                let _ = told.send(Told::Chat(Box::new(paused))).await;
+                let _ = events.send(TurnEvent::Chat(Box::new(paused))).await;
                 None
             }
         }
     }
 }
 
-/// Tells an event of this run; the end of it comes back.
-async fn heard(event: Event, send: &ChatSendParams, told: &mpsc::Sender<Told>) -> Option<Sent> {
+/// Forwards an event of this run; returns the outcome if the run has ended.
+async fn forward(
+    event: Event,
+    send: &ChatSendParams,
+    events: &mpsc::Sender<TurnEvent>,
+) -> Option<TurnOutcome> {
     if let Some(tool) = ChatToolEvent::read(event.clone()) {
         if send.run_id.as_ref() == Some(&tool.run_id) {
-            let _ = told.send(Told::Tool(Box::new(tool))).await; // nobody listens to a turn that was left
+            // A send error only means that the turn was abandoned.
+            let _ = events.send(TurnEvent::Tool(Box::new(tool))).await;
         }
         return None;
     }
     let chat = ChatEventPayload::read(event)?;
+    // The socket also receives events of other clients' turns in the same session.
     if chat.run_id != send.run_id {
         return None;
     }
     let end = match chat.state {
-        ChatState::Final => Some(Sent::Answered),
-        ChatState::Error if chat.stopped == Some(true) => Some(Sent::Stopped),
+        ChatState::Final => Some(TurnOutcome::Answered),
+        ChatState::Error if chat.stopped == Some(true) => Some(TurnOutcome::Stopped),
         ChatState::Error => {
             let error = chat.error.clone();
-            Some(Sent::Failed(
-                error.unwrap_or_else(|| "there is no answer".to_owned()),
+            Some(TurnOutcome::Failed(
+                error.unwrap_or_else(|| "no reply".to_owned()),
             ))
         }
         _ => None,
     };
-    let _ = told.send(Told::Chat(Box::new(chat))).await;
+    let _ = events.send(TurnEvent::Chat(Box::new(chat))).await;
     end
 }
 
-/// The gateway and what was started here for an editor's sessions.
-struct Editors {
-    there: Arc<There>,
-    /// The MCP servers of each session, by its key.
-    servers: Mutex<HashMap<String, Vec<Running>>>,
+/// The gateway, and the MCP servers started here for the editor's sessions.
+struct EditorBackend {
+    gateway: Arc<GatewayLink>,
+    /// MCP servers by session key.
+    servers: Mutex<HashMap<String, Vec<SessionServer>>>,
 }
 
-impl Editors {
-    /// Ends all that was started.
+impl EditorBackend {
+    /// Stops all servers.
     async fn end(&self) {
         let all = std::mem::take(&mut *self.servers.lock().await);
-        join_all(all.into_values().flatten().map(Running::stop)).await;
+        join_all(all.into_values().flatten().map(SessionServer::stop)).await;
     }
 }
 
 #[async_trait]
-impl House for Editors {
-    async fn equip(
+impl AgentBackend for EditorBackend {
+    async fn start_servers(
         &self,
         session: &str,
         cwd: &Path,
         servers: Vec<McpProgram>,
     ) -> Result<(), String> {
-        self.close(session).await; // a session that is loaded again gets the servers of the new request
+        // A session that is loaded again gets the servers of the new request.
+        self.close(session).await;
         if servers.is_empty() {
             return Ok(());
         }
-        // An older gateway would take them for machines, and give their tools to everybody.
-        let gateway = self.there.dial().await.map_err(|e| words(&e))?;
+        // An older gateway would treat them as machines and offer their tools to every session.
+        let gateway = self.gateway.dial().await.map_err(|e| message_of(&e))?;
         if !gateway.knows(ADDITION_SESSION) {
-            let why = "the gateway is older than this program and takes no MCP servers of an editor; update it";
+            let why = "the gateway is too old for MCP servers of an editor; update it";
             return Err(why.to_owned());
         }
-        let start = |server| Running::start(&self.there, session, cwd, server);
+        let start = |server| SessionServer::start(&self.gateway, session, cwd, server);
         let started = try_join_all(servers.into_iter().map(start)).await?;
         let before = self
             .servers
             .lock()
             .await
             .insert(session.to_owned(), started);
-        join_all(before.into_iter().flatten().map(Running::stop)).await;
+        // Two requests for the same session may have raced; only the later one's servers stay.
+        join_all(before.into_iter().flatten().map(SessionServer::stop)).await;
         Ok(())
     }
 
     async fn close(&self, session: &str) {
         let ended = self.servers.lock().await.remove(session);
-        join_all(ended.into_iter().flatten().map(Running::stop)).await;
+        join_all(ended.into_iter().flatten().map(SessionServer::stop)).await;
     }
 
-    fn commands(&self) -> Vec<Command> {
-        let known = slash_commands().map(|(word, usage, about)| Command {
+    fn commands(&self) -> Vec<SlashCommand> {
+        let known = slash_commands().map(|(word, usage, about)| SlashCommand {
             name: word.to_owned(),
             about: about.to_owned(),
             hint: usage.trim().to_owned(),
@@ -264,24 +276,26 @@ impl House for Editors {
     }
 
     async fn open(&self) -> Result<String, String> {
-        Ok(match &self.there.session {
+        Ok(match &self.gateway.session {
             Some(key) if key.starts_with("agent:") => key.clone(),
-            Some(key) => format!("agent:{}:{key}", self.there.agent),
+            Some(key) => format!("agent:{}:{key}", self.gateway.agent),
             None => {
+                // A random key: every conversation of the editor starts empty, whatever its
+                // project.
                 let id = self
-                    .there
-                    .ground
+                    .gateway
+                    .ctx
                     .ids
                     .next::<uuid::Uuid>()
                     .simple()
                     .to_string();
-                format!("agent:{}:acp-{id}", self.there.agent)
+                format!("agent:{}:acp-{id}", self.gateway.agent)
             }
         })
     }
 
     async fn history(&self, session: &str) -> Result<Vec<ChatMessage>, String> {
-        let (most, page) = EARLIER;
+        let (most, page) = REPLAY;
         let mut pages = Vec::new();
         let (mut before, mut count) = (None, 0);
         loop {
@@ -290,7 +304,7 @@ impl House for Editors {
                 limit: Some(page),
                 before,
             };
-            let part: SessionHistoryResult = self.there.ask(&params).await?;
+            let part: SessionHistoryResult = self.gateway.request(&params).await?;
             count += part.messages.len();
             pages.push(part.messages);
             before = part.next_before;
@@ -298,22 +312,23 @@ impl House for Editors {
                 break;
             }
         }
+        // Pages arrive newest first; the editor expects the oldest message first.
         Ok(pages.into_iter().rev().flatten().collect())
     }
 
-    async fn list(&self, offset: u32) -> Result<Page, String> {
+    async fn list(&self, offset: u32) -> Result<SessionPage, String> {
         let params = SessionsListParams {
             offset: Some(offset),
             limit: Some(PAGE),
         };
-        let part: SessionsListResult = self.there.ask(&params).await?;
+        let part: SessionsListResult = self.gateway.request(&params).await?;
         let more = u64::from(offset) + (part.sessions.len() as u64) < part.count;
-        let sessions = part.sessions.into_iter().map(|entry| Listed {
+        let sessions = part.sessions.into_iter().map(|entry| SessionSummary {
             title: entry.label,
             session: entry.session_key,
             updated_at: Timestamp(entry.last_active_at).rfc3339(),
         });
-        Ok(Page {
+        Ok(SessionPage {
             sessions: sessions.collect(),
             more,
         })
@@ -323,19 +338,20 @@ impl House for Editors {
         &self,
         session: &str,
         message: String,
-        told: mpsc::Sender<Told>,
-    ) -> Result<Sent, String> {
-        // With an id of its own: sent twice, it counts once.
+        events: mpsc::Sender<TurnEvent>,
+    ) -> Result<TurnOutcome, String> {
+        // The run id makes resending after a reconnect idempotent.
         let send = ChatSendParams {
             session_key: session.to_owned(),
             message,
-            run_id: Some(self.there.ground.ids.next::<uuid::Uuid>().to_string()),
+            run_id: Some(self.gateway.ctx.ids.next::<uuid::Uuid>().to_string()),
         };
-        let mut socket = self.there.dial().await.map_err(|e| words(&e))?;
+        let mut socket = self.gateway.dial().await.map_err(|e| message_of(&e))?;
         loop {
-            match self.there.over(&mut socket, &send, &told).await {
+            match self.gateway.send_message(&mut socket, &send, &events).await {
                 Ok(end) => return end,
-                Err(_) => socket = self.there.redial(None).await?,
+                // Sent again after the reconnect; the gateway recognises the run id.
+                Err(_) => socket = self.gateway.redial(None).await?,
             }
         }
     }
@@ -344,21 +360,25 @@ impl House for Editors {
         let stop = ChatStopParams {
             session_key: session.to_owned(),
         };
-        let stopped = self.there.ask::<_, serde_json::Value>(&stop).await;
+        let stopped = self.gateway.request::<_, serde_json::Value>(&stop).await;
         if let Err(why) = stopped {
-            tracing::warn!(why, "the turn was not stopped");
+            tracing::warn!(
+                event = "turn_stop_failed",
+                error = why,
+                "failed to stop the turn"
+            );
         }
     }
 
-    async fn decide(&self, approval: &str, answer: Answer) -> Result<(), String> {
+    async fn decide(&self, approval: &str, answer: ApprovalAnswer) -> Result<(), String> {
         let (decision, scope) = match answer {
-            Answer::Once => ("approve", "once"),
-            Answer::Conversation => ("approve", "conversation"),
-            Answer::Always => ("approve", "always"),
-            Answer::Deny => ("deny", "once"),
+            ApprovalAnswer::Once => ("approve", "once"),
+            ApprovalAnswer::Conversation => ("approve", "conversation"),
+            ApprovalAnswer::Always => ("approve", "always"),
+            ApprovalAnswer::Deny => ("deny", "once"),
         };
         let path = format!("/api/approvals/{}", segment(approval));
-        let remote = self.there.ground.remote().map_err(|e| e.0)?;
+        let remote = self.gateway.ctx.remote().map_err(|e| e.0)?;
         let decision = json!({ "decision": decision, "scope": scope });
         let decided = remote.expect_post(&path, &decision).await;
         decided.map(drop).map_err(|e| e.0)
@@ -369,7 +389,7 @@ fn is_outage(envelope: &Envelope) -> bool {
     envelope.code == Some(ErrorCode::Unavailable)
 }
 
-fn words(envelope: &Envelope) -> String {
+fn message_of(envelope: &Envelope) -> String {
     let error = envelope.error.clone();
-    error.unwrap_or_else(|| "the gateway refused".to_owned())
+    error.unwrap_or_else(|| "the gateway refused the request".to_owned())
 }

@@ -1,4 +1,4 @@
-//! `agents`: who there is to talk to.
+//! `agents`: lists and shows agents.
 
 use std::process::ExitCode;
 
@@ -7,31 +7,31 @@ use serde_json::{Value, json};
 
 use super::call::segment;
 use crate::args::{Agents, AgentsCommand};
-use crate::ground::Ground;
+use crate::context::CliContext;
 use crate::output::{self, Done};
 use crate::remote::text;
 use crate::socket::Socket;
 
-/// Lists them, or shows one.
-pub async fn run(agents: Agents, ground: &Ground) -> Done {
+/// Lists agents, or shows one.
+pub async fn run(agents: Agents, ctx: &CliContext) -> Done {
     match agents.command {
-        None => list(agents.json, ground).await,
-        Some(AgentsCommand::List { json }) => list(json, ground).await,
-        Some(AgentsCommand::Show { name, json }) => show(name.as_str(), json, ground).await,
+        None => list(agents.json, ctx).await,
+        Some(AgentsCommand::List { json }) => list(json, ctx).await,
+        Some(AgentsCommand::Show { name, json }) => show(name.as_str(), json, ctx).await,
     }
 }
 
-async fn show(name: &str, json: bool, ground: &Ground) -> Done {
+async fn show(name: &str, json: bool, ctx: &CliContext) -> Done {
     let path = format!("/api/agents/{}", segment(name));
-    let found = ground.remote()?.get(&path).await?;
+    let found = ctx.remote()?.get(&path).await?;
     match json {
         true => output::json(&found),
-        false => output::say(about(&found["agent"])),
+        false => output::print_line(about(&found["agent"])),
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// An agent in a few lines.
+/// Formats an agent.
 fn about(agent: &Value) -> String {
     let mut lines = vec![text(&agent["id"])];
     let mut line = |name: &str, value: String| {
@@ -40,14 +40,14 @@ fn about(agent: &Value) -> String {
         }
     };
     line("model", text(&agent["model"]));
-    line("thinking", text(&agent["thinking"]));
-    line("made by", text(&agent["madeBy"]));
+    line("reasoning", text(&agent["thinking"]));
+    line("created by", text(&agent["madeBy"]));
     line("workspace", text(&agent["workspace"]));
-    line("direct mail", text(&agent["dmScope"]));
+    line("dm scope", text(&agent["dmScope"]));
     line("tools", words(agent, "tools"));
-    line("discover", words(agent, "discover"));
-    line("shown", words(agent, "directTools"));
-    line("to be found", words(agent, "discoveredTools"));
+    line("discovery", words(agent, "discover"));
+    line("direct", words(agent, "directTools"));
+    line("discoverable", words(agent, "discoveredTools"));
     for rule in agent["policy"].as_array().into_iter().flatten() {
         let mut said = format!("{} {}", text(&rule["decision"]), words(rule, "tools"));
         if let Some(reason) = rule["reason"].as_str() {
@@ -58,9 +58,10 @@ fn about(agent: &Value) -> String {
     lines.join("\n")
 }
 
-async fn list(json: bool, ground: &Ground) -> Done {
-    let remote = ground.remote()?;
+async fn list(json: bool, ctx: &CliContext) -> Done {
+    let remote = ctx.remote()?;
     let mut listed = remote.get("/api/agents").await?;
+    // Files are a bonus: a token that may list agents may not be allowed to read workspaces.
     let mut socket = Socket::open(remote.url(), remote.token()).await.ok();
     for agent in listed["agents"].as_array_mut().into_iter().flatten() {
         if let Some(socket) = &mut socket {
@@ -78,9 +79,9 @@ async fn list(json: bool, ground: &Ground) -> Done {
     let header = [
         "agent",
         "model",
-        "thinking",
+        "reasoning",
         "tools",
-        "discover",
+        "discovery",
         "workspace",
         "rules",
         "files",
@@ -89,14 +90,14 @@ async fn list(json: bool, ground: &Ground) -> Done {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The files at the top of an agent's workspace.
+/// Lists the files at the top of an agent's workspace.
 async fn files(socket: &mut Socket, agent: &str) -> Vec<String> {
     let ask = WorkspaceListParams {
         agent_id: Some(agent.to_owned()),
         ..WorkspaceListParams::default()
     };
-    let Ok(listed) = socket.ask(&ask, |_| {}).await else {
-        return Vec::new(); // an agent nobody has talked to has none yet
+    let Ok(listed) = socket.request(&ask, |_| {}).await else {
+        return Vec::new(); // an agent without a conversation has no workspace yet
     };
     let listed: Option<WorkspaceListResult> = serde_json::from_value(listed).ok();
     listed.map(|listed| listed.files).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! `approvals`: what waits for the owner, and the owner's answer.
+//! `approvals`: lists and answers approval requests.
 
 use std::process::ExitCode;
 
@@ -6,13 +6,13 @@ use serde_json::json;
 
 use super::call::segment;
 use crate::args::Approvals;
-use crate::ground::Ground;
+use crate::context::CliContext;
 use crate::output::{self, Done};
 use crate::remote::text;
 
-/// Lists, approves, denies.
-pub async fn run(approvals: Approvals, ground: &Ground) -> Done {
-    let remote = ground.remote()?;
+/// Lists, approves or denies.
+pub async fn run(approvals: Approvals, ctx: &CliContext) -> Done {
+    let remote = ctx.remote()?;
     match approvals {
         Approvals::List { all, json } => {
             let listed = remote.get(&format!("/api/approvals?all={all}")).await?;
@@ -22,28 +22,28 @@ pub async fn run(approvals: Approvals, ground: &Ground) -> Done {
             }
             let waiting = listed["approvals"].as_array().cloned().unwrap_or_default();
             if waiting.is_empty() {
-                output::say("nothing needs your approval");
+                output::print_line("nothing needs your approval");
             }
             for one in waiting {
-                output::say(format!(
+                output::print_line(format!(
                     "{}  {}  requested by {}",
                     text(&one["id"]),
                     text(&one["state"]),
                     text(&one["caller"])
                 ));
-                output::say(format!("    {} {}", text(&one["tool"]), one["arguments"]));
-                output::say(format!(
-                    "    because of {}; expires {}",
+                output::print_line(format!("    {} {}", text(&one["tool"]), one["arguments"]));
+                output::print_line(format!(
+                    "    rule: {}; expires {}",
                     text(&one["rule"]),
                     text(&one["expiresAt"])
                 ));
                 if let Some(source) = one["taintedBy"].as_str() {
-                    output::say(format!(
+                    output::print_line(format!(
                         "    requested after reading untrusted text: {source}"
                     ));
                 }
                 if one["state"] == "pending" && one["proposedRule"].is_object() {
-                    output::say(format!(
+                    output::print_line(format!(
                         "    --always adds the rule {}",
                         one["proposedRule"]
                     ));
@@ -56,23 +56,20 @@ pub async fn run(approvals: Approvals, ground: &Ground) -> Done {
             always,
         } => {
             let (scope, reaches) = match (conversation, always) {
-                (true, _) => (
-                    "conversation",
-                    "calls like it may be made in this conversation",
-                ),
+                (true, _) => ("conversation", "similar calls are allowed in this session"),
                 (_, true) => ("always", "the rule was added to the policy"),
-                _ => ("once", "the call may be made once"),
+                _ => ("once", "the call is allowed once"),
             };
             let path = format!("/api/approvals/{}", segment(&id));
             let decision = json!({ "decision": "approve", "scope": scope });
             remote.expect_post(&path, &decision).await?;
-            output::say(format!("{id} is approved: {reaches}"));
+            output::print_line(format!("{id} is approved: {reaches}"));
         }
         Approvals::Deny { id, message } => {
             let path = format!("/api/approvals/{}", segment(&id));
             let decision = json!({ "decision": "deny", "message": message });
             remote.expect_post(&path, &decision).await?;
-            output::say(format!("{id} is denied"));
+            output::print_line(format!("{id} is denied"));
         }
     }
     Ok(ExitCode::SUCCESS)

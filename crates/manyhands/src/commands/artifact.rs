@@ -1,4 +1,4 @@
-//! `artifact`: listed, shown, taken, given and removed; bytes are never whole in memory.
+//! `artifact`: lists, shows, downloads, uploads and deletes artifacts, streaming their contents.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -11,22 +11,22 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 use super::call::segment;
 use crate::args::{Artifact, ArtifactCommand, GetArtifact};
-use crate::ground::Ground;
+use crate::context::CliContext;
 use crate::output::{self, Done, Failure};
 use crate::remote::{Remote, text};
 
-/// How much of a file is read at once.
+/// Read size of an upload.
 const PIECE: usize = 256 * 1024;
 
-/// Runs one of them.
-pub async fn run(artifact: Artifact, ground: &Ground) -> Done {
-    let remote = ground.remote()?;
+/// Runs an `artifact` command.
+pub async fn run(artifact: Artifact, ctx: &CliContext) -> Done {
+    let remote = ctx.remote()?;
     match (artifact.command, artifact.get) {
         (Some(command), _) => act(command, &remote).await?,
-        (None, Some(which)) => get(which, &remote).await?,
+        (None, Some(wanted)) => get(wanted, &remote).await?,
         (None, None) => {
             return Err(Failure(
-                "name an artifact, or a command\nhint: manyhands artifact list".to_owned(),
+                "no artifact given\nhint: manyhands artifact list".to_owned(),
             ));
         }
     }
@@ -66,13 +66,13 @@ async fn act(command: ArtifactCommand, remote: &Remote) -> Result<(), Failure> {
         ArtifactCommand::Rm { id } => {
             let path = format!("/api/artifacts/{}", segment(&id));
             remote.delete(&path).await?;
-            output::say(format!("{id} is removed"));
+            output::print_line(format!("deleted {id}"));
             Ok(())
         }
         ArtifactCommand::Url { id } => {
             let path = format!("/api/artifacts/{}/url", segment(&id));
             let made = remote.expect_post(&path, &Value::Null).await?;
-            output::say(text(&made["url"]));
+            output::print_line(text(&made["url"]));
             Ok(())
         }
     }
@@ -92,12 +92,13 @@ fn list(artifacts: &Value, json: bool) {
     );
 }
 
-/// Writes the bytes to a file or to standard output, as they come.
+/// Writes an artifact to a file or stdout as it arrives.
 async fn get(which: GetArtifact, remote: &Remote) -> Result<(), Failure> {
     let path = format!("/api/artifacts/{}", segment(&which.id));
     let mut body = remote.download(&path).await?;
     match which.output {
         Some(file) => {
+            // Created only after the download has started, so that a wrong id leaves no empty file.
             let mut opened = std::fs::File::create(&file)
                 .map_err(|e| Failure(format!("{}: {e}", file.display())))?;
             while let Some(piece) = body.chunk().await? {
@@ -122,8 +123,9 @@ async fn put(
 ) -> Result<(), Failure> {
     let standard = file.as_os_str() == "-";
     let own = file.file_name().and_then(|name| name.to_str());
+    // `-` is not a name that anybody would find again.
     let name = name.or_else(|| own.filter(|_| !standard).map(str::to_owned));
-    let name = name.ok_or_else(|| Failure("say its name with --name".to_owned()))?;
+    let name = name.ok_or_else(|| Failure("no name given; use --name".to_owned()))?;
     let mut path = format!(
         "/api/artifacts?name={}&agent={}",
         segment(&name),

@@ -1,4 +1,4 @@
-//! `audit`: looked at, and verified.
+//! `audit`: lists and verifies the audit log.
 
 use std::process::ExitCode;
 
@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 
 use super::call::encode;
 use crate::args::Audit;
-use crate::ground::Ground;
+use crate::context::CliContext;
 use crate::output::{self, Done};
 use crate::remote::text;
 
-/// Shows entries, or checks the chain.
-pub async fn run(audit: Audit, ground: &Ground) -> Done {
+/// Lists entries, or verifies the chain.
+pub async fn run(audit: Audit, ctx: &CliContext) -> Done {
     match audit {
         Audit::List {
             tool,
@@ -40,19 +40,21 @@ pub async fn run(audit: Audit, ground: &Ground) -> Done {
                     path.push_str(&format!("&{key}={}", encode(&value)));
                 }
             }
-            let listed = ground.remote()?.get(&path).await?;
+            let listed = ctx.remote()?.get(&path).await?;
             if json {
                 output::json(&listed);
             } else {
                 let entries = listed["entries"].as_array().into_iter().flatten();
                 output::table(
-                    &["seq", "when", "kind", "caller", "tool", "status", "took"],
+                    &[
+                        "seq", "time", "kind", "caller", "tool", "status", "duration",
+                    ],
                     entries.map(row).collect(),
                 );
             }
             Ok(ExitCode::SUCCESS)
         }
-        Audit::Verify => verify(ground).await,
+        Audit::Verify => verify(ctx).await,
     }
 }
 
@@ -75,37 +77,38 @@ fn row(entry: &Value) -> Vec<String> {
     ]
 }
 
-/// Asks the running gateway, or looks at the home itself when none runs.
-async fn verify(ground: &Ground) -> Done {
-    let verdict = if ground.running().is_some() {
-        ground
-            .remote()?
+/// Asks the running gateway, or verifies the home itself if none is running.
+async fn verify(ctx: &CliContext) -> Done {
+    // A running gateway holds the lock of the home.
+    let verdict = if ctx.running().is_some() {
+        ctx.remote()?
             .expect_post("/api/audit/verify", &json!({}))
             .await?
     } else {
-        let (_lock, store) = ground.store().await?;
+        let (_lock, store) = ctx.store().await?;
         let verdict = store.audit().verify(VerifyFrom::Genesis).await?;
+        // Closed before the verdict is printed: the WAL is checkpointed and the lock released.
         store.close().await?;
         json!(verdict)
     };
     if verdict["ok"] == true {
-        output::say(format!(
-            "the audit is whole: {} entries checked",
+        output::print_line(format!(
+            "audit log verified: {} entries",
             verdict["checked"]
         ));
         if let Some(removed @ 1..) = verdict["removed"].as_u64() {
-            output::say(format!(
-                "{removed} older entries were removed by retention; the sealed checkpoint proves that nothing else was"
+            output::print_line(format!(
+                "{removed} older entries were removed by retention; the sealed checkpoint proves that nothing else was removed"
             ));
         }
         return Ok(ExitCode::SUCCESS);
     }
-    output::say(format!(
-        "THE AUDIT WAS TAMPERED WITH: {} entries checked",
+    output::print_line(format!(
+        "ERROR the audit log was tampered with: {} entries checked",
         verdict["checked"]
     ));
     for problem in verdict["problems"].as_array().into_iter().flatten() {
-        output::say(format!(
+        output::print_line(format!(
             "  entry {}: {}",
             problem["seq"],
             text(&problem["what"])

@@ -6,86 +6,91 @@ use manyhands_config::{ConfigFile, Settings};
 use manyhands_store::{Backup as BackupOf, Overwrite, Restore as RestoreOf, Staged, Verdict};
 
 use crate::args::{Backup, Restore};
-use crate::ground::Ground;
+use crate::context::CliContext;
 use crate::output::{self, Done, Failure};
 
-/// Writes everything into one file, while the gateway runs.
-pub async fn backup(asked: Backup, ground: &Ground) -> Done {
-    let file = ground.file(&asked.file)?;
+/// Backs up everything to one file, while the gateway runs.
+pub async fn backup(asked: Backup, ctx: &CliContext) -> Done {
+    let file = ctx.file(&asked.file)?;
     let summary = manyhands_store::backup(BackupOf {
-        home: ground.home.clone(),
+        home: ctx.home.clone(),
         file: file.clone(),
         overwrite: overwrite(asked.force),
-        now: ground.clock.now(),
+        now: ctx.clock.now(),
         product_version: env!("CARGO_PKG_VERSION").to_owned(),
     })
     .await?;
-    output::say(format!(
-        "{} files, {} bytes are in {}",
+    output::print_line(format!(
+        "wrote {} files, {} bytes to {}",
         summary.members,
         summary.bytes,
         file.display()
     ));
-    output::remark("It holds the keys too: keep it where only you can read it.");
-    let (settings, _) = ground.config().load()?;
+    output::print_note(
+        "warning: the backup contains the encryption keys; keep it where only you can read it",
+    );
+    // Reported after the backup: directories elsewhere are not restored with it.
+    let (settings, _) = ctx.config().load()?;
     for elsewhere in [settings.workspace_root, settings.file_state_dir]
         .into_iter()
         .flatten()
     {
-        output::remark(format!(
-            "left out, because it is not in the home: {}",
+        output::print_note(format!(
+            "not included, because it is outside of the home: {}",
             elsewhere.display()
         ));
     }
     for skipped in summary.skipped {
-        output::remark(format!("left out: {skipped}"));
+        output::print_note(format!("not included: {skipped}"));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Brings a backup back. Until all of it was checked, nothing changes.
-pub async fn restore(asked: Restore, ground: &Ground) -> Done {
+/// Restores a backup. Nothing changes until all of it has been verified.
+pub async fn restore(asked: Restore, ctx: &CliContext) -> Done {
     let staged = manyhands_store::stage(RestoreOf {
-        file: ground.file(&asked.file)?,
-        home: ground.home.clone(),
+        file: ctx.file(&asked.file)?,
+        home: ctx.home.clone(),
         overwrite: overwrite(asked.force),
-        now: ground.clock.now(),
+        now: ctx.clock.now(),
     })
     .await?;
     if !asked.trust_settings {
-        check_settings(&staged, ground)?;
+        check_settings(&staged, ctx)?;
     }
+    // Verified on the staged copy, before anything of the current home is touched.
     let audit = staged
-        .verify_audit(
-            ground.clock.clone(),
-            ground.ids.clone(),
-            ground.passphrase(),
-        )
+        .verify_audit(ctx.clock.clone(), ctx.ids.clone(), ctx.passphrase())
         .await;
+    // Before the commit: a restored home must never be usable with tokens that should be revoked.
     if asked.revoke_tokens {
         staged.revoke_tokens().await?;
     }
+    // Counted before the commit, while the staged database is still open.
     let tokens = staged.live_tokens().await?;
     let summary = staged.commit().await?;
-    output::say(format!(
-        "{} files are back in {}",
+    output::print_line(format!(
+        "restored {} files to {}",
         summary.members,
-        ground.home.display()
+        ctx.home.display()
     ));
     if let Some(aside) = summary.previous_home {
-        output::say(format!("what was there before is in {}", aside.display()));
+        output::print_line(format!(
+            "the previous home was moved to {}",
+            aside.display()
+        ));
     }
     match audit {
         Ok(verdict) if verdict.ok => {
-            output::remark(format!("audit log verified: {} entries", verdict.checked));
+            output::print_note(format!("audit log verified: {} entries", verdict.checked));
         }
-        Ok(verdict) => output::remark(format!(
+        Ok(verdict) => output::print_note(format!(
             "WARN the audit log in the backup was altered: {}; see `manyhands audit verify`",
             first_problem(&verdict)
         )),
-        Err(error) => output::remark(format!("WARN the audit log was not verified: {error}")),
+        Err(error) => output::print_note(format!("WARN the audit log was not verified: {error}")),
     }
-    output::remark(match tokens {
+    output::print_note(match tokens {
         0 => "no access token of the backup is valid; the gateway creates one when it starts"
             .to_owned(),
         count => format!(
@@ -96,8 +101,8 @@ pub async fn restore(asked: Restore, ground: &Ground) -> Done {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Refuses a backup whose settings would change what this machine does.
-fn check_settings(staged: &Staged, ground: &Ground) -> Result<(), Failure> {
+/// Refuses a backup whose settings would change what this machine runs.
+fn check_settings(staged: &Staged, ctx: &CliContext) -> Result<(), Failure> {
     let Some(file) = staged.config() else {
         return Ok(());
     };
@@ -108,14 +113,15 @@ fn check_settings(staged: &Staged, ground: &Ground) -> Result<(), Failure> {
             "the settings in the backup cannot be used: {error}\n{REMEDY}"
         ))
     })?;
-    let ours = ground.config().load();
+    let ours = ctx.config().load();
+    // Invalid settings of our own must not make a restore impossible: compare with the defaults.
     let ours = ours.map_or_else(|_| Settings::default(), |(settings, _)| settings);
     let keys = manyhands_config::machine_changes(&ours, &theirs);
     if keys.is_empty() {
         return Ok(());
     }
     Err(Failure(format!(
-        "the backup changes settings that decide what this machine does: {}\n{REMEDY}",
+        "the backup changes settings that affect this machine: {}\n{REMEDY}",
         keys.join(", ")
     )))
 }

@@ -7,11 +7,11 @@ use manyhands_core::{Envelope, ErrorCode, ToolError};
 use serde_json::Value;
 
 use crate::args::{Call, Trigger};
-use crate::ground::Ground;
+use crate::context::CliContext;
 use crate::output::{self, Done};
 
 /// Calls a tool and prints its envelope.
-pub async fn run(call: Call, ground: &Ground) -> Done {
+pub async fn run(call: Call, ctx: &CliContext) -> Done {
     let mut query = format!("agent={}&wait={}", encode(&call.agent), call.wait);
     if let Some(timeout) = call.timeout {
         query.push_str(&format!("&timeout={timeout}"));
@@ -20,19 +20,19 @@ pub async fn run(call: Call, ground: &Ground) -> Done {
         query.push_str(&format!("&connection={}", encode(connection)));
     }
     let path = format!("/api/tools/{}?{query}", name(&call.tool));
-    send(&path, call.arguments.as_deref(), ground).await
+    send(&path, call.arguments.as_deref(), ctx).await
 }
 
 /// Calls a tool by its trigger id.
-pub async fn trigger(trigger: Trigger, ground: &Ground) -> Done {
+pub async fn trigger(trigger: Trigger, ctx: &CliContext) -> Done {
     let path = format!("/api/trigger/{}", name(&trigger.id));
-    send(&path, trigger.arguments.as_deref(), ground).await
+    send(&path, trigger.arguments.as_deref(), ctx).await
 }
 
-/// Whatever goes wrong, scripts get an envelope.
-async fn send(path: &str, arguments: Option<&str>, ground: &Ground) -> Done {
+/// Prints an envelope even if the gateway cannot be reached: scripts parse it.
+async fn send(path: &str, arguments: Option<&str>, ctx: &CliContext) -> Done {
     let envelope = match parse(arguments) {
-        Ok(arguments) => match ground.remote() {
+        Ok(arguments) => match ctx.remote() {
             Ok(remote) => remote.post(path, &arguments).await,
             Err(failure) => Envelope::from(Err(ToolError::new(ErrorCode::Unavailable, failure.0))),
         },
@@ -54,11 +54,12 @@ fn parse(arguments: Option<&str>) -> Result<Value, ToolError> {
     };
     let text = match arguments {
         None => return Ok(Value::Object(Default::default())),
+        // Large arguments do not fit on a command line, and secrets should not be visible there.
         Some("-") => {
             let mut text = String::new();
             std::io::stdin()
                 .read_to_string(&mut text)
-                .map_err(|e| wrong(format!("standard input could not be read: {e}")))?;
+                .map_err(|e| wrong(format!("cannot read standard input: {e}")))?;
             text
         }
         Some(text) => text.to_owned(),
@@ -66,20 +67,21 @@ fn parse(arguments: Option<&str>) -> Result<Value, ToolError> {
     if text.trim().is_empty() {
         return Ok(Value::Object(Default::default()));
     }
-    serde_json::from_str(&text).map_err(|e| wrong(format!("the arguments are not JSON: {e}")))
+    serde_json::from_str(&text).map_err(|e| wrong(format!("invalid JSON arguments: {e}")))
 }
 
-/// A tool's name in a path: its slashes stay, but it does not climb.
+/// Encodes a tool name for a path: slashes stay, `..` does not.
 pub fn name(tool: &str) -> String {
+    // Some proxies normalise `..` in a path even if it is part of a name.
     encode(tool).replace("..", "%2E%2E")
 }
 
-/// An id as one segment of a path.
+/// Encodes an id as one path segment.
 pub fn segment(id: &str) -> String {
     encode(id).replace('/', "%2F").replace("..", "%2E%2E")
 }
 
-/// Percent-encodes what could end a path; slashes stay, for names that hold them.
+/// Percent-encodes a path; slashes stay, for names that contain them.
 pub fn encode(text: &str) -> String {
     let keep = |b: u8| {
         b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b'~' | b':' | b'/' | b'*')

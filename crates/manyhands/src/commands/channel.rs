@@ -1,4 +1,4 @@
-//! `channel`, `pair`, `outbox` and `inbox`: chats on platforms, the people there, and what did not arrive.
+//! `channel`, `pair`, `outbox` and `inbox`: chat accounts, pairing, and undelivered messages.
 
 use std::process::ExitCode;
 
@@ -7,16 +7,16 @@ use serde_json::{Value, json};
 use super::call::segment;
 use super::connection::credentials;
 use crate::args::{Channel, Inbox, InboxCommand, Mode, Outbox, OutboxCommand, Pair};
-use crate::ground::Ground;
+use crate::context::CliContext;
 use crate::output::{self, Done, Failure};
 use crate::remote::{Remote, text};
 
-/// How much of a message a list shows.
-const SHOWN: usize = 60;
+/// Length of a message preview.
+const PREVIEW: usize = 60;
 
-/// Runs one of `channel`.
-pub async fn channel(channel: Channel, ground: &Ground) -> Done {
-    let remote = ground.remote()?;
+/// Runs a `channel` command.
+pub async fn channel(channel: Channel, ctx: &CliContext) -> Done {
+    let remote = ctx.remote()?;
     match channel {
         Channel::Status { json } => return status(&remote, json).await,
         Channel::Login {
@@ -26,23 +26,25 @@ pub async fn channel(channel: Channel, ground: &Ground) -> Done {
             number,
             env,
         } => {
-            let wanted = wanted(&channel, mode)?.iter().map(|name| {
+            let wanted = required(&channel, mode)?.iter().map(|name| {
                 let from = env.iter().find(|(named, _)| named == name);
                 (
                     (*name).to_owned(),
                     from.map(|(_, variable)| variable.clone()),
                 )
             });
+            // In the platform's order: piped credentials are read line by line.
             let wanted: Vec<(String, Option<String>)> = wanted.collect();
             if let Some((name, _)) = env
                 .iter()
                 .find(|(name, _)| !wanted.iter().any(|(one, _)| one == name))
             {
-                return Err(Failure(format!("{channel} has no credential {name}")));
+                return Err(Failure(format!("{channel} has no credential named {name}")));
             }
             let mut body = json!({});
-            for (name, value) in credentials(&wanted, ground)? {
+            for (name, value) in credentials(&wanted, ctx)? {
                 let key = match name.as_str() {
+                    // Options are named as in config.toml, the API uses camel case.
                     "app_token" => "appToken",
                     "verify_token" => "verifyToken",
                     other => other,
@@ -61,42 +63,42 @@ pub async fn channel(channel: Channel, ground: &Ground) -> Done {
                 Some(handle) => format!(" (@{handle})"),
                 None => String::new(),
             };
-            output::say(format!(
-                "{channel} is in use as {}{handle}",
+            output::print_line(format!(
+                "{channel} is logged in as {}{handle}",
                 text(&done["name"])
             ));
-            output::remark(
-                "hint: write to it, and then `manyhands pair list` shows you; approve yourself with --owner",
+            output::print_note(
+                "hint: send it a message, then find yourself with `manyhands pair list` and approve with --owner",
             );
         }
         Channel::Bridge { channel, account } => {
             let path = path(&channel, &account.name, "bridge");
             let made = remote.expect_post(&path, &Value::Null).await?;
-            output::say(format!(
-                "a bridge may carry {channel}: it connects to /ws in mode `channel`, as {channel}/{}",
+            output::print_line(format!(
+                "a bridge can now serve {channel}: it connects to /ws in mode `channel`, as {channel}/{}",
                 account.name
             ));
             match made["token"].as_str() {
-                Some(token) => output::say(format!("its token, shown once: {token}")),
-                None => output::say(format!(
-                    "it uses the token it has; `manyhands token create {channel} --role channel` makes another"
+                Some(token) => output::print_line(format!("token (shown once): {token}")),
+                None => output::print_line(format!(
+                    "it keeps its token; `manyhands token create {channel} --role channel` creates another"
                 )),
             }
         }
         Channel::Logout { channel, account } => {
             let path = path(&channel, &account.name, "logout");
             remote.expect_post(&path, &Value::Null).await?;
-            output::say(format!("{channel} is no longer in use"));
+            output::print_line(format!("{channel} is logged out"));
         }
         Channel::Start { channel, account } => {
             let path = path(&channel, &account.name, "start");
             remote.expect_post(&path, &Value::Null).await?;
-            output::say(format!("{channel} is started"));
+            output::print_line(format!("{channel} is started"));
         }
         Channel::Stop { channel, account } => {
             let path = path(&channel, &account.name, "stop");
             remote.expect_post(&path, &Value::Null).await?;
-            output::say(format!("{channel} is stopped"));
+            output::print_line(format!("{channel} is stopped"));
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -110,8 +112,8 @@ fn path(channel: &str, account: &str, what: &str) -> String {
     )
 }
 
-/// The credentials that a platform wants.
-fn wanted(channel: &str, mode: Option<Mode>) -> Result<&'static [&'static str], Failure> {
+/// Credentials a platform requires.
+fn required(channel: &str, mode: Option<Mode>) -> Result<&'static [&'static str], Failure> {
     let webhook = mode == Some(Mode::Webhook);
     Ok(match channel {
         "telegram" if webhook => &["token", "secret"],
@@ -122,7 +124,7 @@ fn wanted(channel: &str, mode: Option<Mode>) -> Result<&'static [&'static str], 
         "whatsapp" => &["token", "secret", "verify_token"],
         other => {
             return Err(Failure(format!(
-                "there is no channel {other}\nhint: telegram, slack, line, discord or whatsapp"
+                "unknown channel '{other}'\nhint: choose telegram, slack, line, discord or whatsapp"
             )));
         }
     })
@@ -136,7 +138,7 @@ async fn status(remote: &Remote, json: bool) -> Done {
     }
     let all = rows(&listed["channels"]);
     if all.is_empty() {
-        output::say("no chat platform is in use yet\nhint: `manyhands channel login telegram`");
+        output::print_line("no chat account yet\nhint: `manyhands channel login telegram`");
         return Ok(ExitCode::SUCCESS);
     }
     let rows = all.iter().map(|one| {
@@ -172,9 +174,9 @@ fn when(value: &Value) -> String {
     }
 }
 
-/// Runs one of `pair`.
-pub async fn pair(pair: Pair, ground: &Ground) -> Done {
-    let remote = ground.remote()?;
+/// Runs a `pair` command.
+pub async fn pair(pair: Pair, ctx: &CliContext) -> Done {
+    let remote = ctx.remote()?;
     let path =
         |channel: &str, who: &str| format!("/api/pairs/{}/{}", segment(channel), segment(who));
     match pair {
@@ -190,20 +192,20 @@ pub async fn pair(pair: Pair, ground: &Ground) -> Done {
                 .await?;
             let name = named(&done);
             let what = if owner {
-                "speaks as the owner"
+                "is paired as the owner"
             } else {
-                "may speak"
+                "is paired"
             };
-            output::say(format!("{name} {what} on {channel}"));
+            output::print_line(format!("{name} {what} on {channel}"));
         }
         Pair::Reject { channel, who } => {
             let path = format!("{}/reject", path(&channel, &who));
             let done = remote.expect_post(&path, &Value::Null).await?;
-            output::say(format!("{} may not speak on {channel}", named(&done)));
+            output::print_line(format!("{} is rejected on {channel}", named(&done)));
         }
         Pair::Forget { channel, who } => {
             remote.delete(&path(&channel, &who)).await?;
-            output::say(format!("{who} is a stranger on {channel}"));
+            output::print_line(format!("{who} is no longer paired on {channel}"));
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -224,7 +226,7 @@ async fn pairs(remote: &Remote, json: bool) -> Done {
     }
     let all = rows(&listed["pairs"]);
     if all.is_empty() {
-        output::say("nobody has asked yet");
+        output::print_line("no pairing requests");
         return Ok(ExitCode::SUCCESS);
     }
     let rows = all.iter().map(|one| {
@@ -241,36 +243,37 @@ async fn pairs(remote: &Remote, json: bool) -> Done {
             short(&one["message"]),
         ]
     });
-    let columns = ["channel", "id", "name", "state", "code", "said"];
+    let columns = ["channel", "id", "name", "state", "code", "message"];
     output::table(&columns, rows.collect());
     Ok(ExitCode::SUCCESS)
 }
 
 fn short(value: &Value) -> String {
     let all = text(value);
+    // A table cell shows one line.
     let line = all.lines().next().unwrap_or_default();
-    let cut: String = line.chars().take(SHOWN).collect();
+    let cut: String = line.chars().take(PREVIEW).collect();
     match cut.len() < all.len() {
         true => format!("{cut}…"),
         false => cut,
     }
 }
 
-/// Runs one of `outbox`.
-pub async fn outbox(outbox: Outbox, ground: &Ground) -> Done {
-    let remote = ground.remote()?;
+/// Runs an `outbox` command.
+pub async fn outbox(outbox: Outbox, ctx: &CliContext) -> Done {
+    let remote = ctx.remote()?;
     match outbox.command {
         Some(OutboxCommand::Resend { id }) => {
             let path = format!("/api/outbox/{}/resend", segment(&id));
             remote.expect_post(&path, &Value::Null).await?;
-            output::say(format!("{id} is tried again"));
+            output::print_line(format!("{id} will be resent"));
             return Ok(ExitCode::SUCCESS);
         }
         Some(OutboxCommand::Drop { id }) => {
             remote
                 .delete(&format!("/api/outbox/{}", segment(&id)))
                 .await?;
-            output::say(format!("{id} is dropped"));
+            output::print_line(format!("{id} was dropped"));
             return Ok(ExitCode::SUCCESS);
         }
         None => {}
@@ -285,7 +288,7 @@ pub async fn outbox(outbox: Outbox, ground: &Ground) -> Done {
     }
     let all = rows(&listed["messages"]);
     if all.is_empty() {
-        output::say("nothing waits, and nothing is lost");
+        output::print_line("no pending or undelivered messages");
         return Ok(ExitCode::SUCCESS);
     }
     let rows = all.iter().map(|one| {
@@ -298,18 +301,18 @@ pub async fn outbox(outbox: Outbox, ground: &Ground) -> Done {
             text(&one["error"]),
         ]
     });
-    let columns = ["id", "state", "to", "tries", "message", "problem"];
+    let columns = ["id", "state", "to", "attempts", "message", "problem"];
     output::table(&columns, rows.collect());
     Ok(ExitCode::SUCCESS)
 }
 
-/// Runs one of `inbox`.
-pub async fn inbox(inbox: Inbox, ground: &Ground) -> Done {
-    let remote = ground.remote()?;
+/// Runs an `inbox` command.
+pub async fn inbox(inbox: Inbox, ctx: &CliContext) -> Done {
+    let remote = ctx.remote()?;
     if let Some(InboxCommand::Retry { id }) = inbox.command {
         let path = format!("/api/inbox/{}/retry", segment(&id));
         remote.expect_post(&path, &Value::Null).await?;
-        output::say(format!("{id} is worked on again"));
+        output::print_line(format!("retrying {id}"));
         return Ok(ExitCode::SUCCESS);
     }
     let listed = remote.get("/api/inbox").await?;
@@ -319,7 +322,7 @@ pub async fn inbox(inbox: Inbox, ground: &Ground) -> Done {
     }
     let all = rows(&listed["messages"]);
     if all.is_empty() {
-        output::say("everything that was heard could be worked on");
+        output::print_line("no failed messages");
         return Ok(ExitCode::SUCCESS);
     }
     let rows = all.iter().map(|one| {

@@ -1,4 +1,4 @@
-//! `config`: the file itself; a running gateway takes changes over at once.
+//! `config`: edits the settings file; a running gateway applies changes at once.
 
 use std::process::ExitCode;
 
@@ -6,59 +6,60 @@ use manyhands_config::{masked, value_from_text};
 use serde_json::{Value, json};
 
 use crate::args::Config;
-use crate::ground::Ground;
+use crate::context::CliContext;
 use crate::output::{self, Done, Failure};
 use crate::remote::Remote;
 
-/// Shows, sets, checks.
-pub async fn run(config: Config, ground: &Ground) -> Done {
-    let file = ground.config();
+/// Runs a `config` command.
+pub async fn run(config: Config, ctx: &CliContext) -> Done {
+    let file = ctx.config();
     match config {
         Config::Get { path } => {
             let (settings, _) = file.load()?;
             match masked(&settings, path.as_deref())? {
-                Value::String(text) => output::say(text),
+                Value::String(text) => output::print_line(text),
                 value => output::json(&value),
             }
         }
         Config::Set { path, value } => {
+            // Written to the file even if a gateway runs: the file is the only source of settings.
             file.set(&path, &value_from_text(&value))?;
-            output::say(written(ground, &path).await);
+            output::print_line(written(ctx, &path).await);
         }
         Config::Unset { path } => {
             file.unset(&path)?;
-            output::say(written(ground, &path).await);
+            output::print_line(written(ctx, &path).await);
         }
-        Config::Path => output::say(file.path().display().to_string()),
+        Config::Path => output::print_line(file.path().display().to_string()),
         Config::Check => {
             file.load()?;
-            output::say(format!("{} is in order", file.path().display()));
+            output::print_line(format!("{} is valid", file.path().display()));
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is said of a key that stands in the file now.
-async fn written(ground: &Ground, path: &str) -> String {
-    let Some(url) = ground.running() else {
-        return format!("{path} is written");
+/// Reports a saved setting and whether it is active.
+async fn written(ctx: &CliContext, path: &str) -> String {
+    let Some(url) = ctx.running() else {
+        return format!("saved {path}");
     };
-    match taken_over(ground, &url).await {
-        Ok(restart) if restart.is_empty() => format!("{path} is written, and holds at {url}"),
+    match reload(ctx, &url).await {
+        Ok(restart) if restart.is_empty() => format!("saved {path}; active on {url}"),
         Ok(restart) => {
             let keys = restart.join(", ");
-            format!("{path} is written; at {url} it holds after a restart ({keys})")
+            format!("saved {path}; restart the gateway at {url} to activate it ({keys})")
         }
         Err(Failure(why)) => format!(
-            "{path} is written; the gateway at {url} takes it over by itself, or says in its log why not\n{why}"
+            "saved {path}; could not confirm that the gateway at {url} has applied it, see its log\n{why}"
         ),
     }
 }
 
-/// Has the gateway look at its file now; the keys that need a restart.
-async fn taken_over(ground: &Ground, url: &str) -> Result<Vec<String>, Failure> {
-    // The address is the one that the gateway of this home noted down.
-    let remote = Remote::new(url, ground.owner_token()?)?;
+/// Makes the gateway reload its settings; returns the keys that need a restart.
+async fn reload(ctx: &CliContext, url: &str) -> Result<Vec<String>, Failure> {
+    // Safe to send the owner's token: `url` comes from this home's lock file.
+    let remote = Remote::new(url, ctx.owner_token()?)?;
     let told = remote.expect_post("/api/config/reload", &json!({})).await?;
     let restart = told["needsRestart"].as_array();
     let restart = restart.map(Vec::as_slice).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `connection`: the accounts by which MCP servers are used.
+//! `connection`: accounts used with MCP servers.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{BufRead, IsTerminal, Read};
@@ -7,30 +7,30 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 
 use super::call::segment;
-use crate::args::{Connection, Given};
-use crate::ground::Ground;
+use crate::args::{AccountOptions, Connection};
+use crate::context::CliContext;
 use crate::output::{self, Done, Failure};
 use crate::remote::{Remote, text};
 
-/// The most that is read of standard input.
+/// Maximum size of standard input.
 const MAX_INPUT: u64 = 1024 * 1024;
 
-/// Runs one of them.
-pub async fn run(connection: Connection, ground: &Ground) -> Done {
-    let remote = ground.remote()?;
+/// Runs a `connection` command.
+pub async fn run(connection: Connection, ctx: &CliContext) -> Done {
+    let remote = ctx.remote()?;
     match connection {
         Connection::List { json } => list(&remote, json).await,
         Connection::Add {
             service,
             name,
-            given,
+            options,
         } => {
-            let mut new = body(name, given, ground)?;
+            let mut new = body(name, options, ctx)?;
             new["service"] = json!(service);
             let made = remote.expect_post("/api/connections", &new).await?;
-            output::say(text(&made["pcid"]));
-            output::remark(format!(
-                "{service} has a connection named {:?}\nhint: `manyhands connection test {}` tries it",
+            output::print_line(text(&made["pcid"]));
+            output::print_note(format!(
+                "added connection {:?} of {service}\nhint: test it with `manyhands connection test {}`",
                 text(&made["name"]),
                 text(&made["pcid"])
             ));
@@ -40,15 +40,19 @@ pub async fn run(connection: Connection, ground: &Ground) -> Done {
             output::json(&remote.get(&path(&pcid, "")).await?);
             Ok(ExitCode::SUCCESS)
         }
-        Connection::Set { pcid, name, given } => {
-            let change = body(name, given, ground)?;
+        Connection::Set {
+            pcid,
+            name,
+            options,
+        } => {
+            let change = body(name, options, ctx)?;
             if change.as_object().is_some_and(|change| change.is_empty()) {
                 return Err(Failure(
-                    "say what to change: --name, --credential or --agents".to_owned(),
+                    "nothing to change; use --name, --credential or --agents".to_owned(),
                 ));
             }
             remote.put(&path(&pcid, ""), &change).await?;
-            output::say(format!("{pcid} is changed"));
+            output::print_line(format!("updated {pcid}"));
             Ok(ExitCode::SUCCESS)
         }
         Connection::Test { pcid } => {
@@ -63,12 +67,12 @@ pub async fn run(connection: Connection, ground: &Ground) -> Done {
                     text(&tried["detail"])
                 )));
             }
-            output::say(format!("{name}: {status}"));
+            output::print_line(format!("{name}: {status}"));
             Ok(ExitCode::SUCCESS)
         }
         Connection::Remove { pcid } => {
             remote.delete(&path(&pcid, "")).await?;
-            output::say(format!("{pcid} is removed"));
+            output::print_line(format!("removed {pcid}"));
             Ok(ExitCode::SUCCESS)
         }
     }
@@ -89,8 +93,8 @@ async fn list(remote: &Remote, json: bool) -> Done {
         .cloned()
         .unwrap_or_default();
     if all.is_empty() {
-        output::say(
-            "there is no connection yet\nhint: `manyhands connection add SERVICE --credential token`",
+        output::print_line(
+            "no connections yet\nhint: `manyhands connection add SERVICE --credential token`",
         );
         return Ok(ExitCode::SUCCESS);
     }
@@ -122,33 +126,34 @@ async fn list(remote: &Remote, json: bool) -> Done {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the gateway is told; only what was given.
-fn body(name: Option<String>, given: Given, ground: &Ground) -> Result<Value, Failure> {
+/// Request body with only the options that were options.
+fn body(name: Option<String>, options: AccountOptions, ctx: &CliContext) -> Result<Value, Failure> {
     let mut body = json!({});
     if let Some(name) = name {
         body["name"] = json!(name);
     }
-    if !given.agents.is_empty() {
-        body["agents"] = json!(given.agents);
+    if !options.agents.is_empty() {
+        body["agents"] = json!(options.agents);
     }
-    let credentials = credentials(&given.credential, ground)?;
+    let credentials = credentials(&options.credential, ctx)?;
     if !credentials.is_empty() {
         body["credentials"] = json!(credentials);
     }
     Ok(body)
 }
 
-/// The values: of the environment, of standard input, or asked for.
+/// Collects credentials from the environment, standard input or prompts.
 pub(super) fn credentials(
     wanted: &[(String, Option<String>)],
-    ground: &Ground,
+    ctx: &CliContext,
 ) -> Result<BTreeMap<String, String>, Failure> {
     let mut values = BTreeMap::new();
-    let environment = ground.environment();
+    let environment = ctx.environment();
     for (key, variable) in wanted {
         let Some(variable) = variable else { continue };
         let value = environment.get(variable).filter(|value| !value.is_empty());
-        let value = value.ok_or_else(|| Failure(format!("the variable {variable} is not set")))?;
+        let value =
+            value.ok_or_else(|| Failure(format!("environment variable {variable} is not set")))?;
         values.insert(key.clone(), value.clone());
     }
     let open = wanted.iter().filter(|(_, variable)| variable.is_none());
@@ -167,7 +172,7 @@ pub(super) fn credentials(
     for (key, value) in open.into_iter().zip(read) {
         if value.is_empty() {
             return Err(Failure(format!(
-                "nothing came for {key}\nhint: give it on standard input, as in printf %s \"$VALUE\" | manyhands …, or name a variable of the environment"
+                "no value options for {key}\nhint: pipe it in, as in printf %s \"$VALUE\" | manyhands …, or name an environment variable"
             )));
         }
         values.insert(key.to_owned(), value);
@@ -175,39 +180,42 @@ pub(super) fn credentials(
     Ok(values)
 }
 
-/// Standard input: all of it for one credential, a line each for several.
+/// Reads standard input: all of it for one credential, one line each for several.
 fn piped(input: std::io::Stdin, count: usize) -> Result<VecDeque<String>, Failure> {
     let mut said = String::new();
     input.lock().take(MAX_INPUT).read_to_string(&mut said)?;
     let said = said.trim_end_matches(['\n', '\r']);
+    // A single credential may have several lines, such as a private key.
     if count == 1 {
         return Ok([said.to_owned()].into());
     }
     let mut lines: VecDeque<String> = said.lines().map(str::to_owned).collect();
     if lines.len() > count {
         return Err(Failure(format!(
-            "{count} credentials are wanted, but {} lines came",
+            "expected {count} credentials on standard input, got {} lines",
             lines.len()
         )));
     }
+    // Missing lines become empty values, which the caller refuses by name.
     lines.resize(count, String::new());
     Ok(lines)
 }
 
-/// A line of the terminal that is not shown while it is typed.
+/// Prompts for a value without echoing it.
 pub(super) fn asked(key: &str) -> Result<String, Failure> {
-    output::ask(&format!("{key}: "));
+    output::print_prompt(&format!("{key}: "));
     let input = std::io::stdin();
     let quiet = Quiet::begin(&input)?;
     let mut line = String::new();
     let read = input.lock().read_line(&mut line);
+    // Restored before anything else can fail or print.
     drop(quiet);
-    output::ask("\n");
+    output::print_prompt("\n");
     read?;
     Ok(line.trim_end_matches(['\n', '\r']).to_owned())
 }
 
-/// A terminal that does not show what is typed, until this is dropped.
+/// Disables terminal echo until dropped.
 struct Quiet<'a> {
     input: &'a std::io::Stdin,
     before: rustix::termios::Termios,
@@ -227,7 +235,7 @@ impl<'a> Quiet<'a> {
 impl Drop for Quiet<'_> {
     fn drop(&mut self) {
         use rustix::termios::{OptionalActions, tcsetattr};
-        // There is nobody left to tell.
+        // The terminal may be gone; there is nothing left to restore then.
         let _ = tcsetattr(self.input, OptionalActions::Now, &self.before);
     }
 }

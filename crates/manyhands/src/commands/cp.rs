@@ -1,4 +1,4 @@
-//! `cp`: a file from one place to another.
+//! `cp`: copies a file between nodes and workspaces.
 
 use std::process::ExitCode;
 
@@ -7,21 +7,21 @@ use manyhands_wire::{Payload, ToolInvokeParams, ToolProgressEvent};
 use serde_json::{Value, json};
 
 use crate::args::Cp;
-use crate::ground::Ground;
+use crate::context::CliContext;
 use crate::output::{self, Done, Failure};
 use crate::progress::{Progress, bytes};
 use crate::remote::Remote;
 use crate::socket::Socket;
 
-/// The tool that does it.
+/// The tool that copies.
 const TOOL: &str = "gsv__Transfer";
 
-/// Copies, and shows how far it is.
-pub async fn run(cp: Cp, ground: &Ground) -> Done {
-    let envelope = match ground.remote() {
+/// Copies a file and shows progress.
+pub async fn run(cp: Cp, ctx: &CliContext) -> Done {
+    let envelope = match ctx.remote() {
         Ok(remote) => tokio::select! {
             copied = copy(&cp, &remote) => copied.unwrap_or_else(|failed| failed),
-            // The call ends with the socket that it was made over.
+            // Closing the socket cancels the call on the gateway.
             _ = tokio::signal::ctrl_c() => cancelled(),
         },
         Err(failure) => Envelope::from(Err(ToolError::new(ErrorCode::Unavailable, failure.0))),
@@ -38,7 +38,7 @@ pub async fn run(cp: Cp, ground: &Ground) -> Done {
     match envelope.error {
         Some(error) => Err(Failure(error)),
         None => {
-            output::say(summary(&cp, &envelope.result.unwrap_or_default()));
+            output::print_line(summary(&cp, &envelope.result.unwrap_or_default()));
             Ok(ExitCode::SUCCESS)
         }
     }
@@ -51,6 +51,7 @@ async fn copy(cp: &Cp, remote: &Remote) -> Result<Envelope, Envelope> {
     } else {
         Progress::new()
     };
+    // Known before the request is sent: progress events refer to it.
     let id = socket.next_id();
     let arguments = json!({ "source": cp.source, "destination": cp.destination });
     let invoke = ToolInvokeParams {
@@ -59,25 +60,25 @@ async fn copy(cp: &Cp, remote: &Remote) -> Result<Envelope, Envelope> {
         agent_id: Some(cp.agent.clone()),
         progress: Some(true),
     };
-    let hear = |event| {
-        let told = ToolProgressEvent::read(event).filter(|told| told.request_id == id);
-        if let Some(told) = told {
-            progress.told(told.done, told.total);
+    let on_event = |event| {
+        let step = ToolProgressEvent::read(event).filter(|step| step.request_id == id);
+        if let Some(step) = step {
+            progress.update(step.done, step.total);
         }
     };
-    let answer = socket.ask(&invoke, hear).await?;
+    let answer = socket.request(&invoke, on_event).await?;
     serde_json::from_value(answer).map_err(|error| {
-        let message = format!("{} does not answer like a gateway: {error}", remote.url());
+        let message = format!("{} does not respond like a gateway: {error}", remote.url());
         Envelope::from(Err(ToolError::new(ErrorCode::Unavailable, message)))
     })
 }
 
 fn cancelled() -> Envelope {
-    let message = "the copy was cancelled";
+    let message = "copy cancelled";
     Envelope::from(Err(ToolError::new(ErrorCode::Cancelled, message)))
 }
 
-/// What was copied, on one line.
+/// One-line summary of a copy.
 fn summary(cp: &Cp, result: &Value) -> String {
     let mut line = format!("{} -> {}", cp.source, cp.destination);
     if let Some(count) = result["bytesTransferred"].as_u64() {

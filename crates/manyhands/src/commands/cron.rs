@@ -1,4 +1,4 @@
-//! `cron`: jobs with a schedule.
+//! `cron`: scheduled jobs.
 
 use std::process::ExitCode;
 
@@ -7,25 +7,25 @@ use manyhands_wire::CronPreviewParams;
 use serde_json::{Map, Value, json};
 
 use crate::args::{AddJob, Cron, EditJob, JobArgs, WhenArgs};
-use crate::ground::Ground;
+use crate::context::CliContext;
 use crate::output::{self, Done, Failure};
 use crate::remote::{Remote, text};
 use crate::socket::Socket;
 
-/// Where jobs are seen to.
+/// The tool that manages jobs.
 const TOOL: &str = "/api/tools/gsv__Cron";
 
-/// Sees to the jobs.
-pub async fn run(cron: Cron, ground: &Ground) -> Done {
-    let remote = ground.remote()?;
+/// Runs a `cron` command.
+pub async fn run(cron: Cron, ctx: &CliContext) -> Done {
+    let remote = ctx.remote()?;
     match cron {
         Cron::Status { agent, json } => {
-            let mut asked = json!({ "action": "status" });
+            let mut arguments = json!({ "action": "status" });
             if let Some(agent) = agent {
-                asked["agentId"] = agent.as_str().into();
+                arguments["agentId"] = agent.as_str().into();
             }
-            let status = ask(&remote, asked).await?;
-            shown(json, &status, say_status);
+            let status = ask(&remote, arguments).await?;
+            print(json, &status, print_status);
         }
         Cron::List {
             agent,
@@ -34,59 +34,62 @@ pub async fn run(cron: Cron, ground: &Ground) -> Done {
             offset,
             json,
         } => {
-            let mut asked = json!({
+            let mut arguments = json!({
                 "action": "list", "includeDisabled": all, "limit": limit, "offset": offset
             });
             if let Some(agent) = agent {
-                asked["agentId"] = agent.as_str().into();
+                arguments["agentId"] = agent.as_str().into();
             }
-            let listed = ask(&remote, asked).await?;
-            shown(json, &listed, say_jobs);
+            let listed = ask(&remote, arguments).await?;
+            print(json, &listed, print_jobs);
         }
         Cron::Add(add) => {
             let as_json = add.json;
             let job = new_job(add)?;
             let added = ask(&remote, json!({ "action": "add", "job": job })).await?;
-            shown(as_json, &added, |added| say_job(&added["job"]));
+            print(as_json, &added, |added| print_job(&added["job"]));
         }
         Cron::Edit(edit) => {
             let (id, as_json) = (edit.id.clone(), edit.json);
-            let asked = json!({ "action": "update", "id": id, "patch": patch(edit)? });
-            let edited = ask(&remote, asked).await?;
-            shown(as_json, &edited, |edited| say_job(&edited["job"]));
+            let arguments = json!({ "action": "update", "id": id, "patch": patch(edit)? });
+            let edited = ask(&remote, arguments).await?;
+            print(as_json, &edited, |edited| print_job(&edited["job"]));
         }
         Cron::Remove { id } => {
             let done = ask(&remote, json!({ "action": "remove", "id": id })).await?;
             if done["removed"] != true {
                 return Err(Failure(format!(
-                    "there is no job {id}\nhint: manyhands cron list --all"
+                    "unknown job {id}\nhint: manyhands cron list --all"
                 )));
             }
-            output::say(format!("{id} is gone"));
+            output::print_line(format!("removed {id}"));
         }
         Cron::Run { id, due, json } => {
+            // Running everything regardless of its schedule is never what is wanted.
             let mode = if due || id.is_none() { "due" } else { "force" };
-            let mut asked = json!({ "action": "run", "mode": mode });
+            let mut arguments = json!({ "action": "run", "mode": mode });
             if let Some(id) = id {
-                asked["id"] = id.into();
+                arguments["id"] = id.into();
             }
-            let ran = ask(&remote, asked).await?;
-            shown(json, &ran, say_results);
+            let ran = ask(&remote, arguments).await?;
+            print(json, &ran, print_results);
+            // Judged by the status: a job may fail without an error text.
             let failed = |result: &Value| result["status"] == "error";
+            // Scripts should notice a failed job; a skipped one is not a failure.
             if results(&ran, "results").iter().any(failed) {
                 return Ok(ExitCode::FAILURE);
             }
         }
         Cron::Preview { when, count, json } => {
-            let asked = CronPreviewParams {
+            let arguments = CronPreviewParams {
                 schedule: schedule(&when)?.ok_or_else(no_schedule)?,
                 tz: None,
                 count: Some(count),
             };
             let socket = Socket::open(remote.url(), remote.token()).await;
             let mut socket = socket.map_err(refused)?;
-            let preview = socket.ask(&asked, |_| {}).await.map_err(refused)?;
-            shown(json, &preview, say_preview);
+            let preview = socket.request(&arguments, |_| {}).await.map_err(refused)?;
+            print(json, &preview, print_preview);
         }
         Cron::Runs {
             id,
@@ -94,12 +97,12 @@ pub async fn run(cron: Cron, ground: &Ground) -> Done {
             offset,
             json,
         } => {
-            let mut asked = json!({ "action": "runs", "limit": limit, "offset": offset });
+            let mut arguments = json!({ "action": "runs", "limit": limit, "offset": offset });
             if let Some(id) = id {
-                asked["jobId"] = id.into();
+                arguments["jobId"] = id.into();
             }
-            let runs = ask(&remote, asked).await?;
-            shown(json, &runs, say_runs);
+            let runs = ask(&remote, arguments).await?;
+            print(json, &runs, print_runs);
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -109,10 +112,10 @@ async fn ask(remote: &Remote, arguments: Value) -> Result<Value, Failure> {
     remote.expect_post(TOOL, &arguments).await
 }
 
-fn shown(as_json: bool, value: &Value, say: impl FnOnce(&Value)) {
+fn print(as_json: bool, value: &Value, show: impl FnOnce(&Value)) {
     match as_json {
         true => output::json(value),
-        false => say(value),
+        false => show(value),
     }
 }
 
@@ -121,12 +124,12 @@ fn results(value: &Value, key: &str) -> Vec<Value> {
 }
 
 fn new_job(add: AddJob) -> Result<Value, Failure> {
-    let mut job = fields(&add.said)?;
+    let mut job = fields(&add.job)?;
     if !job.contains_key("schedule") {
         return Err(no_schedule());
     }
-    if add.said.message.is_none() && add.said.event.is_none() {
-        let what = "say what: --message TEXT for a task, or --event TEXT for the main conversation";
+    if add.job.message.is_none() && add.job.event.is_none() {
+        let what = "no task given: use --message TEXT for a task, or --event TEXT for a message in the main chat";
         return Err(Failure(what.to_owned()));
     }
     job.insert("name".to_owned(), add.name.into());
@@ -137,7 +140,7 @@ fn new_job(add: AddJob) -> Result<Value, Failure> {
 }
 
 fn patch(edit: EditJob) -> Result<Value, Failure> {
-    let mut patch = fields(&edit.said)?;
+    let mut patch = fields(&edit.job)?;
     if let Some(name) = edit.name {
         patch.insert("name".to_owned(), name.into());
     }
@@ -145,34 +148,35 @@ fn patch(edit: EditJob) -> Result<Value, Failure> {
         patch.insert("enabled".to_owned(), edit.enable.into());
     }
     match patch.is_empty() {
-        true => Err(Failure("say what to change; see --help".to_owned())),
+        true => Err(Failure("nothing to change; see --help".to_owned())),
         false => Ok(patch.into()),
     }
 }
 
 fn no_schedule() -> Failure {
-    let say = "say when: --at \"tomorrow at 9am\", --every 30m or --cron \"0 9 * * 1-5\"";
-    Failure(say.to_owned())
+    let message =
+        "no schedule given: use --at \"tomorrow at 9am\", --every 30m or --cron \"0 9 * * 1-5\"";
+    Failure(message.to_owned())
 }
 
 fn refused(envelope: Envelope) -> Failure {
     Failure(envelope.error.unwrap_or_default())
 }
 
-/// When it is to be, as the tool wants it.
-fn schedule(said: &WhenArgs) -> Result<Option<Value>, Failure> {
-    Ok(match (&said.at, &said.every, &said.cron) {
+/// Converts the options to the tool's schedule.
+fn schedule(args: &WhenArgs) -> Result<Option<Value>, Failure> {
+    Ok(match (&args.at, &args.every, &args.cron) {
         (Some(at), ..) => Some(json!({ "kind": "at", "at": at })),
         (_, Some(every), _) => {
-            let mut schedule = json!({ "kind": "every", "everyMs": how_long(every)? });
-            if let Some(anchor) = &said.anchor {
+            let mut schedule = json!({ "kind": "every", "everyMs": parse_duration(every)? });
+            if let Some(anchor) = &args.anchor {
                 schedule["anchor"] = anchor.as_str().into();
             }
             Some(schedule)
         }
         (.., Some(expr)) => {
             let mut schedule = json!({ "kind": "cron", "expr": expr });
-            if let Some(tz) = &said.tz {
+            if let Some(tz) = &args.tz {
                 schedule["tz"] = tz.as_str().into();
             }
             Some(schedule)
@@ -181,11 +185,11 @@ fn schedule(said: &WhenArgs) -> Result<Option<Value>, Failure> {
     })
 }
 
-/// What was said of a job, as the tool wants it.
-fn fields(said: &JobArgs) -> Result<Map<String, Value>, Failure> {
+/// Converts the options to the tool's job fields.
+fn fields(args: &JobArgs) -> Result<Map<String, Value>, Failure> {
     let mut job = Map::new();
-    job.extend(schedule(&said.when)?.map(|schedule| ("schedule".to_owned(), schedule)));
-    let spec = spec(said);
+    job.extend(schedule(&args.when)?.map(|schedule| ("schedule".to_owned(), schedule)));
+    let spec = spec(args);
     if !spec.is_empty() {
         job.insert("spec".to_owned(), spec.into());
     }
@@ -196,55 +200,55 @@ fn fields(said: &JobArgs) -> Result<Map<String, Value>, Failure> {
     };
     put(
         "agentId",
-        said.agent.as_ref().map(|agent| agent.as_str().into()),
+        args.agent.as_ref().map(|agent| agent.as_str().into()),
     );
-    put("description", said.description.clone().map(Value::from));
-    put("deleteAfterRun", said.delete_after_run.then(|| true.into()));
-    put("missed", said.missed.clone().map(Value::from));
-    put("missedWindowHours", said.missed_window.map(Value::from));
-    put("overlap", said.overlap.clone().map(Value::from));
+    put("description", args.description.clone().map(Value::from));
+    put("deleteAfterRun", args.delete_after_run.then(|| true.into()));
+    put("missed", args.missed.clone().map(Value::from));
+    put("missedWindowHours", args.missed_window.map(Value::from));
+    put("overlap", args.overlap.clone().map(Value::from));
     Ok(job)
 }
 
-fn spec(said: &JobArgs) -> Map<String, Value> {
+fn spec(args: &JobArgs) -> Map<String, Value> {
     let mut spec = Map::new();
-    let deliver = match (said.deliver, said.no_deliver) {
+    let deliver = match (args.deliver, args.no_deliver) {
         (true, _) => Some(true),
         (_, true) => Some(false),
         _ => None,
     };
     let text = |text: &Option<String>| text.clone().map(Value::from);
-    let mode = match (&said.message, &said.event) {
+    let mode = match (&args.message, &args.event) {
         (Some(_), _) => Some("task".into()),
         (_, Some(_)) => Some("systemEvent".into()),
         _ => None,
     };
     for (name, value) in [
         ("mode", mode),
-        ("message", text(&said.message)),
-        ("text", text(&said.event)),
+        ("message", text(&args.message)),
+        ("text", text(&args.event)),
         ("deliver", deliver.map(Value::from)),
-        ("channel", text(&said.channel)),
-        ("to", text(&said.to)),
-        ("model", text(&said.model)),
-        ("thinking", text(&said.think)),
-        ("timeoutSeconds", said.timeout.map(Value::from)),
-        ("bestEffortDeliver", said.best_effort.then(|| true.into())),
+        ("channel", text(&args.channel)),
+        ("to", text(&args.to)),
+        ("model", text(&args.model)),
+        ("thinking", text(&args.think)),
+        ("timeoutSeconds", args.timeout.map(Value::from)),
+        ("bestEffortDeliver", args.best_effort.then(|| true.into())),
     ] {
         spec.extend(value.map(|value| (name.to_owned(), value)));
     }
     spec
 }
 
-/// The milliseconds of `30s`, `15m`, `1h30m` or `2d`.
-fn how_long(said: &str) -> Result<i64, Failure> {
+/// Parses a duration such as `30s`, `15m`, `1h30m` or `2d` into milliseconds.
+fn parse_duration(text: &str) -> Result<i64, Failure> {
     let wrong = || {
         Failure(format!(
-            "--every {said} is no length of time; write 30s, 15m, 2h, 1d or 1h30m"
+            "--every {text} is not a duration; use for example 30s, 15m, 2h, 1d or 1h30m"
         ))
     };
     let (mut total, mut digits) = (0_i64, String::new());
-    for c in said.trim().chars() {
+    for c in text.trim().chars() {
         if c.is_ascii_digit() {
             digits.push(c);
             continue;
@@ -269,28 +273,28 @@ fn how_long(said: &str) -> Result<i64, Failure> {
     }
 }
 
-fn say_status(status: &Value) {
+fn print_status(status: &Value) {
     let on = match status["enabled"] == true {
-        true => "jobs run when they are due",
-        false => "jobs run only by hand (cron.enabled is false)",
+        true => "scheduler enabled",
+        false => "scheduler disabled: jobs run only on demand (cron.enabled = false)",
     };
-    output::say(on);
-    output::say(format!(
-        "{} of {} jobs, {} due, {} running (at most {} at once)",
+    output::print_line(on);
+    output::print_line(format!(
+        "{} of {} jobs, {} due, {} running (limit {})",
         status["count"],
         status["maxJobs"],
         status["dueCount"],
         status["runningCount"],
         status["maxConcurrentRuns"]
     ));
-    output::say(format!("next run: {}", moment(&status["nextRunAtMs"])));
+    output::print_line(format!("next run: {}", format_time(&status["nextRunAtMs"])));
 }
 
-fn say_jobs(listed: &Value) {
+fn print_jobs(listed: &Value) {
     let jobs = results(listed, "jobs");
     if jobs.is_empty() {
-        output::say(
-            "there are no jobs\nhint: manyhands cron add --name NAME --every 30m --message TEXT",
+        output::print_line(
+            "no jobs\nhint: manyhands cron add --name NAME --every 30m --message TEXT",
         );
         return;
     }
@@ -301,67 +305,69 @@ fn say_jobs(listed: &Value) {
             output::one_line(&text(&job["name"])),
             text(&job["agentId"]),
             text(&job["scheduleText"]),
-            stands(job),
-            moment(&state["nextRunAtMs"]),
+            state_of(job),
+            format_time(&state["nextRunAtMs"]),
             text(&state["lastStatus"]),
         ]
     });
-    let header = ["id", "name", "agent", "when", "state", "next run", "last"];
+    let header = [
+        "id",
+        "name",
+        "agent",
+        "schedule",
+        "state",
+        "next run",
+        "last status",
+    ];
     output::table(&header, rows.collect());
     let count = listed["count"].as_u64().unwrap_or_default();
     if count > jobs.len() as u64 {
-        output::remark(format!(
-            "there are {count} in all; see --limit and --offset"
-        ));
+        output::print_note(format!("{count} in total; see --limit and --offset"));
     }
 }
 
-fn stands(job: &Value) -> String {
+fn state_of(job: &Value) -> String {
     let word = match (job["enabled"] == true, job["state"]["runningAtMs"].is_i64()) {
         (_, true) => "running",
-        (true, _) => "on",
-        _ => "off",
+        (true, _) => "enabled",
+        _ => "disabled",
     };
     word.to_owned()
 }
 
-fn say_job(job: &Value) {
+fn print_job(job: &Value) {
     let state = &job["state"];
-    output::say(format!("{} {:?}", text(&job["id"]), text(&job["name"])));
-    output::say(format!(
-        "{}; it is {}",
-        text(&job["scheduleText"]),
-        stands(job)
-    ));
-    output::say(format!("next run: {}", moment(&state["nextRunAtMs"])));
+    output::print_line(format!("{} {:?}", text(&job["id"]), text(&job["name"])));
+    output::print_line(format!("{}; {}", text(&job["scheduleText"]), state_of(job)));
+    output::print_line(format!("next run: {}", format_time(&state["nextRunAtMs"])));
 }
 
-fn say_preview(preview: &Value) {
-    output::say(text(&preview["text"]));
+fn print_preview(preview: &Value) {
+    output::print_line(text(&preview["text"]));
     let times = results(preview, "times");
     for at in &times {
-        output::say(format!("  {}", moment(at)));
+        output::print_line(format!("  {}", format_time(at)));
     }
     if times.is_empty() {
-        output::say("  never again");
+        output::print_line("  no more runs");
     }
 }
 
-fn say_results(ran: &Value) {
+fn print_results(ran: &Value) {
     let results = results(ran, "results");
     if results.is_empty() {
-        output::say("nothing is due");
+        output::print_line("no jobs are due");
     }
     for result in &results {
         let line = format!("{} {}", text(&result["jobId"]), text(&result["status"]));
-        output::say(match told(result).as_str() {
+        output::print_line(match summary(result).as_str() {
             "" => line,
-            told => format!("{line}: {told}"),
+            summary => format!("{line}: {summary}"),
         });
     }
 }
 
-fn told(run: &Value) -> String {
+fn summary(run: &Value) -> String {
     let error = text(&run["error"]);
     output::one_line(&match error.is_empty() {
         true => text(&run["summary"]),
@@ -369,34 +375,32 @@ fn told(run: &Value) -> String {
     })
 }
 
-fn say_runs(listed: &Value) {
+fn print_runs(listed: &Value) {
     let runs = results(listed, "runs");
     if runs.is_empty() {
-        output::say("nothing has run yet");
+        output::print_line("no runs yet");
         return;
     }
     let rows = runs.iter().map(|run| {
-        let told: String = told(run).chars().take(80).collect();
+        let summary: String = summary(run).chars().take(80).collect();
         vec![
-            moment(&run["scheduledAtMs"]),
+            format_time(&run["scheduledAtMs"]),
             text(&run["jobId"]),
             text(&run["status"]),
             format!("{} ms", run["durationMs"]),
-            told,
+            summary,
         ]
     });
-    let header = ["for", "job", "status", "took", "what came of it"];
+    let header = ["scheduled", "job", "status", "duration", "result"];
     output::table(&header, rows.collect());
     let count = listed["count"].as_u64().unwrap_or_default();
     if count > runs.len() as u64 {
-        output::remark(format!(
-            "there are {count} in all; see --limit and --offset"
-        ));
+        output::print_note(format!("{count} in total; see --limit and --offset"));
     }
 }
 
-/// A moment for people.
-fn moment(at_ms: &Value) -> String {
+/// Formats a time in milliseconds.
+fn format_time(at_ms: &Value) -> String {
     match at_ms.as_i64() {
         Some(at) => manyhands_core::Timestamp(at).rfc3339(),
         None => "-".to_owned(),
@@ -415,7 +419,7 @@ mod tests {
             ("1h30m", 5_400_000),
             ("2d", 172_800_000),
         ] {
-            assert_eq!(how_long(said).unwrap(), ms);
+            assert_eq!(parse_duration(said).unwrap(), ms);
         }
         for wrong in [
             "",
@@ -427,7 +431,7 @@ mod tests {
             "99999999999999999999d",
             "1.5h",
         ] {
-            assert!(how_long(wrong).is_err(), "{wrong}");
+            assert!(parse_duration(wrong).is_err(), "{wrong}");
         }
     }
 }

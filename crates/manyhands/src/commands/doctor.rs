@@ -1,4 +1,4 @@
-//! `doctor`: what is in order, and what to do where it is not.
+//! `doctor`: checks the installation and suggests fixes.
 
 use std::process::ExitCode;
 
@@ -6,50 +6,52 @@ use manyhands_api::doctor::{Finding, State, chats, machine};
 use manyhands_gateway::OWNER_TOKEN_FILE;
 use manyhands_store::{HomeLock, StoreError};
 
-use crate::ground::Ground;
+use crate::context::CliContext;
 use crate::output::{self, Done, Failure};
 use crate::own_node::OwnNode;
 
-/// Looks at everything; ends with 1 when something is wrong.
-pub async fn run(ground: &Ground) -> Done {
-    let mut findings = match HomeLock::holder(&ground.home) {
-        Some(holder) => match asked(ground).await {
+/// Runs all checks; exits with 1 if there is an error.
+pub async fn run(ctx: &CliContext) -> Done {
+    let mut findings = match HomeLock::holder(&ctx.home) {
+        Some(holder) => match gateway_findings(ctx).await {
             Ok(found) => {
                 let mut findings = vec![Finding::fine("gateway", format!("{holder}"))];
                 findings.extend(found);
                 findings
             }
+            // The process exists but does not respond: check from outside, without its lock on the
+            // store.
             Err(failure) => {
-                let mut findings = around(ground);
+                let mut findings = home_findings(ctx);
                 findings.push(Finding::wrong(
                     "gateway",
-                    format!("{holder} does not answer: {}", failure.0),
-                    "look at its log; restart it",
+                    format!("{holder} does not respond: {}", failure.0),
+                    "check its log and restart it",
                 ));
                 findings.extend(machine::sandbox().await);
                 findings
             }
         },
         None => {
-            let mut findings = around(ground);
-            findings.extend(kept(ground).await);
+            let mut findings = home_findings(ctx);
+            findings.extend(store_findings(ctx).await);
             findings.extend(machine::sandbox().await);
             findings
         }
     };
-    findings.extend(own_node(ground));
+    findings.extend(own_node(ctx));
     let mut wrong = 0;
     for finding in &findings {
         let what = &finding.what;
         let word = match finding.state {
             State::Ok => "ok",
-            State::Look => "look",
-            State::Wrong => "WRONG",
+            State::Look => "WARN",
+            State::Wrong => "ERROR",
         };
         wrong += usize::from(finding.state == State::Wrong);
-        output::say(format!("{word:<6} {what:<10} {}", finding.about));
+        output::print_line(format!("{word:<6} {what:<10} {}", finding.about));
         if let Some(remedy) = &finding.remedy {
-            output::say(format!("       {:<10} do: {remedy}", ""));
+            output::print_line(format!("       {:<10} fix: {remedy}", ""));
         }
     }
     Ok(if wrong == 0 {
@@ -59,69 +61,70 @@ pub async fn run(ground: &Ground) -> Done {
     })
 }
 
-/// A running gateway looks itself.
-async fn asked(ground: &Ground) -> Result<Vec<Finding>, Failure> {
-    let mut found = ground.remote()?.get("/api/doctor").await?;
+/// Asks the running gateway for its findings.
+async fn gateway_findings(ctx: &CliContext) -> Result<Vec<Finding>, Failure> {
+    let mut found = ctx.remote()?.get("/api/doctor").await?;
     serde_json::from_value(found["findings"].take())
-        .map_err(|error| Failure(format!("what it says cannot be read: {error}")))
+        .map_err(|error| Failure(format!("unexpected response: {error}")))
 }
 
-/// What can be seen of the home from outside.
-fn around(ground: &Ground) -> Vec<Finding> {
-    let home = &ground.home;
-    let settings = ground.config().load().map(|(settings, _)| settings);
+/// Checks what can be checked without opening the store.
+fn home_findings(ctx: &CliContext) -> Vec<Finding> {
+    let home = &ctx.home;
+    let settings = ctx.config().load().map(|(settings, _)| settings);
     let limits = settings.as_ref().map(|settings| settings.limits.clone());
     let mut findings = vec![
         machine::home(home),
-        machine::settings(&ground.config()),
+        machine::settings(&ctx.config()),
         machine::owner_token(home),
         machine::space(home, limits.unwrap_or_default().min_free_bytes),
     ];
-    // Wrong settings are reported already.
+    // Invalid settings are reported by `machine::settings` above.
     if let Ok(settings) = settings {
         findings.push(machine::models(&settings.models));
     }
     findings
 }
 
-/// Without a gateway its store is opened and looked at.
-async fn kept(ground: &Ground) -> Vec<Finding> {
-    if !ground.home.join(OWNER_TOKEN_FILE).exists() {
+/// Opens the store and checks it, while no gateway is running.
+async fn store_findings(ctx: &CliContext) -> Vec<Finding> {
+    if !ctx.home.join(OWNER_TOKEN_FILE).exists() {
         return vec![Finding::fine("gateway", "not started yet: `manyhands up`")];
     }
-    look(ground).await.unwrap_or_else(|error| {
+    look(ctx).await.unwrap_or_else(|error| {
         vec![Finding::wrong(
             "gateway",
             error.to_string(),
-            "follow the message, or bring a backup back with `manyhands restore`",
+            "follow the message, or restore a backup with `manyhands restore`",
         )]
     })
 }
 
-/// Opens the store, and counts the nodes on record and the messages that are not done.
-async fn look(ground: &Ground) -> Result<Vec<Finding>, StoreError> {
-    let (_lock, store) = ground.store().await?;
+/// Opens the store and counts its nodes and unfinished messages.
+async fn look(ctx: &CliContext) -> Result<Vec<Finding>, StoreError> {
+    let (_lock, store) = ctx.store().await?;
     let nodes = store.nodes().list().await;
+    // Collected before closing, reported after: an error must not leave the store open.
     let (heard, said) = (store.chats().backlog().await, store.chats().lost().await);
     store.close().await?;
     let mut findings = vec![
         Finding::fine("gateway", "not running; its store opens"),
-        Finding::fine("nodes", format!("{} on record", nodes?.len())),
+        Finding::fine("nodes", format!("{} registered", nodes?.len())),
     ];
     findings.extend(chats(&[], &heard?, &said?));
     Ok(findings)
 }
 
-/// How this machine is lent by the settings; wrong settings are told of elsewhere.
-fn own_node(ground: &Ground) -> Option<Finding> {
-    let (settings, _) = ground.config().load().ok()?;
+/// Checks how this machine is shared; invalid settings are reported elsewhere.
+fn own_node(ctx: &CliContext) -> Option<Finding> {
+    let (settings, _) = ctx.config().load().ok()?;
     if !settings.node.enabled {
-        let about = "this machine is not lent: node.enabled = false";
+        let about = "this machine is not shared: node.enabled = false";
         return Some(Finding::fine("own node", about));
     }
-    Some(match OwnNode::of(&settings, ground) {
+    Some(match OwnNode::of(&settings, ctx) {
         Ok(own) => {
-            let mut about = format!("{} ({})", own.id, own.lending);
+            let mut about = format!("{} ({})", own.id, own.sharing);
             if let Some(warning) = own.warning() {
                 about.push_str(&format!("; {warning}"));
             }
@@ -130,7 +133,7 @@ fn own_node(ground: &Ground) -> Option<Finding> {
         Err(failure) => Finding::wrong(
             "own node",
             failure.0,
-            "mend [node] in config.toml, or start with `manyhands up --no-node`",
+            "fix [node] in config.toml, or start with `manyhands up --no-node`",
         ),
     })
 }

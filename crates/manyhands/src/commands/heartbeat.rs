@@ -1,4 +1,4 @@
-//! `heartbeat`: an agent that looks by itself whether there is something to do.
+//! `heartbeat`: agents that run on their own at an interval.
 
 use std::process::ExitCode;
 
@@ -10,43 +10,55 @@ use manyhands_wire::{
 use serde::de::DeserializeOwned;
 
 use crate::args::Heartbeat;
-use crate::ground::Ground;
+use crate::context::CliContext;
 use crate::output::{self, Done, Failure};
 use crate::socket::Socket;
 
-/// Shows how heartbeats stand, switches one on, or has an agent look now.
-pub async fn run(heartbeat: Heartbeat, ground: &Ground) -> Done {
+/// Shows heartbeats, enables one, or runs one now.
+pub async fn run(heartbeat: Heartbeat, ctx: &CliContext) -> Done {
     match heartbeat {
         Heartbeat::Status { agent, json } => {
             let asked = HeartbeatStatusParams {
                 agent_id: named(agent),
             };
-            let status: HeartbeatStatusResult = ask(ground, &asked).await?;
+            let status: HeartbeatStatusResult = ask(ctx, &asked).await?;
             if json {
                 output::json(&status);
                 return Ok(ExitCode::SUCCESS);
             }
             let rows = status.agents.iter().map(row).collect();
-            output::table(&["AGENT", "LOOKS", "WHEN", "SPEAKS UP", "LAST"], rows);
+            output::table(
+                &[
+                    "AGENT",
+                    "INTERVAL",
+                    "ACTIVE HOURS",
+                    "DELIVERS TO",
+                    "LAST RUN",
+                ],
+                rows,
+            );
         }
         Heartbeat::Start { agent } => {
             let asked = HeartbeatStartParams {
                 agent_id: named(agent),
             };
-            let started: HeartbeatStartResult = ask(ground, &asked).await?;
+            let started: HeartbeatStartResult = ask(ctx, &asked).await?;
             let HeartbeatState {
                 agent_id,
                 every_minutes,
                 ..
             } = started.heartbeat;
-            output::say(format!("{agent_id} looks every {every_minutes} minutes"));
+            output::print_line(format!(
+                "heartbeat of {agent_id} enabled: {}",
+                interval(every_minutes)
+            ));
         }
         Heartbeat::Trigger { agent } => {
             let asked = HeartbeatTriggerParams {
                 agent_id: named(agent),
             };
-            let looked: HeartbeatTriggerResult = ask(ground, &asked).await?;
-            output::say(words(&looked.run));
+            let looked: HeartbeatTriggerResult = ask(ctx, &asked).await?;
+            output::print_line(words(&looked.run));
             if looked.run.status == "error" {
                 return Ok(ExitCode::FAILURE);
             }
@@ -55,14 +67,21 @@ pub async fn run(heartbeat: Heartbeat, ground: &Ground) -> Done {
     Ok(ExitCode::SUCCESS)
 }
 
+fn interval(minutes: u32) -> String {
+    match minutes {
+        1 => "every minute".to_owned(),
+        _ => format!("every {minutes} minutes"),
+    }
+}
+
 fn named(agent: Option<AgentId>) -> Option<String> {
     agent.map(|agent| agent.to_string())
 }
 
 fn row(one: &HeartbeatState) -> Vec<String> {
     let looks = match one.enabled {
-        true => format!("every {} minutes", one.every_minutes),
-        false => "when it is asked".to_owned(),
+        true => interval(one.every_minutes),
+        false => "disabled".to_owned(),
     };
     vec![
         one.agent_id.clone(),
@@ -73,7 +92,7 @@ fn row(one: &HeartbeatState) -> Vec<String> {
     ]
 }
 
-/// What came of a look, in a line.
+/// One-line summary of a run.
 fn words(run: &CronRun) -> String {
     let about = run.error.as_deref().or(run.summary.as_deref());
     match about.filter(|about| !about.is_empty()) {
@@ -82,11 +101,11 @@ fn words(run: &CronRun) -> String {
     }
 }
 
-async fn ask<P: Params, R: DeserializeOwned>(ground: &Ground, params: &P) -> Result<R, Failure> {
-    let remote = ground.remote()?;
+async fn ask<P: Params, R: DeserializeOwned>(ctx: &CliContext, params: &P) -> Result<R, Failure> {
+    let remote = ctx.remote()?;
     let refused = |answer: Envelope| Failure(answer.error.unwrap_or_default());
     let socket = Socket::open(remote.url(), remote.token()).await;
     let mut socket = socket.map_err(refused)?;
-    let answer = socket.ask(params, |_| {}).await.map_err(refused)?;
+    let answer = socket.request(params, |_| {}).await.map_err(refused)?;
     serde_json::from_value(answer).map_err(|e| Failure(e.to_string()))
 }

@@ -1,4 +1,4 @@
-//! `mcp login` and `mcp logout`: accounts at MCP servers that want OAuth.
+//! `mcp login` and `mcp logout`: OAuth accounts of MCP servers.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use super::call::segment;
 use crate::output::{self, Done, Failure};
 use crate::remote::{Remote, text};
 
-/// How often the gateway is asked whether somebody logged in.
-const PAUSE: Duration = Duration::from_millis(500);
+/// Polling interval while waiting for the login.
+const LOGIN_POLL: Duration = Duration::from_millis(500);
 
-/// Shows the address to open, and waits until somebody has logged in there, or not in time.
+/// Prints the URL to open and waits for the login to complete or expire.
 pub async fn login(
     remote: &Remote,
     name: &str,
@@ -23,20 +23,23 @@ pub async fn login(
     let path = format!("/api/servers/{}/login", segment(name));
     let wanted = json!({ "name": account, "connection": connection });
     let begun = remote.expect_post(&path, &wanted).await?;
-    output::remark("Open this in a browser and log in there:");
-    output::say(output::one_line(&text(&begun["url"])));
+    output::print_note("Open this URL in a browser and log in:");
+    output::print_line(output::one_line(&text(&begun["url"])));
     loop {
         let told = remote.get(&path).await?;
+        // Each server has at most one login in progress; a newer one replaces ours.
         if told["login"] != begun["login"] {
             return Err(Failure(
-                "another login was begun since; this one was given up".to_owned(),
+                "cancelled: another login was started meanwhile".to_owned(),
             ));
         }
         match told["state"].as_str() {
-            Some("waiting") => sleep(PAUSE).await,
+            // Polled rather than pushed: the login happens in another browser, possibly on another
+            // machine.
+            Some("waiting") => sleep(LOGIN_POLL).await,
             Some("done") => {
-                output::remark(format!(
-                    "Logged in at {name}, connection {}.",
+                output::print_note(format!(
+                    "Logged in to {name}, connection {}.",
                     text(&told["pcid"])
                 ));
                 return Ok(ExitCode::SUCCESS);
@@ -55,9 +58,11 @@ pub async fn logout(remote: &Remote, name: &str, connection: Option<String>) -> 
         which.unwrap_or_default()
     );
     let gone = remote.delete(&path).await?;
-    output::say(format!("logged out of {name}"));
+    output::print_line(format!("logged out of {name}"));
     if let Some(note) = gone["note"].as_str() {
-        output::remark(format!("its authorization server was not told: {note}"));
+        output::print_note(format!(
+            "warning: the tokens were not revoked at the authorization server: {note}"
+        ));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -40,50 +40,50 @@ use std::process::ExitCode;
 use clap::CommandFactory;
 
 use crate::args::{Args, Command};
-use crate::ground::Ground;
+use crate::context::CliContext;
 use crate::output::Done;
 
-/// Runs one command.
-pub async fn run(command: Command, ground: &Ground) -> Done {
+/// Runs a command.
+pub async fn run(command: Command, ctx: &CliContext) -> Done {
     match command {
-        Command::Up(up) => up::run(up, ground).await,
-        Command::Node(node) => node::run(node, ground).await,
-        Command::Nodes(nodes) => nodes::run(nodes, ground).await,
-        Command::Cp(cp) => cp::run(cp, ground).await,
-        Command::Chat(chat) => chat::run(chat, ground).await,
-        Command::Sessions(sessions) => sessions::run(sessions, ground).await,
-        Command::Cron(cron) => cron::run(*cron, ground).await,
-        Command::Heartbeat(heartbeat) => heartbeat::run(heartbeat, ground).await,
-        Command::Link => link::run(ground).await,
-        Command::Channel(one) => channel::channel(one, ground).await,
-        Command::Pair(pair) => channel::pair(pair, ground).await,
-        Command::Outbox(outbox) => channel::outbox(outbox, ground).await,
-        Command::Inbox(inbox) => channel::inbox(inbox, ground).await,
-        Command::Models(models) => models::run(models, ground).await,
-        Command::Agents(agents) => agents::run(agents, ground).await,
-        Command::Skills(skills) => skills::run(skills, ground).await,
-        Command::Usage(usage) => usage::run(usage, ground).await,
-        Command::Call(call) => call::run(call, ground).await,
-        Command::Trigger(trigger) => call::trigger(trigger, ground).await,
-        Command::Tools(tools) => tools::run(tools, ground).await,
-        Command::Mcp(mcp) => mcp::run(mcp, ground).await,
-        Command::Connection(connection) => connection::run(connection, ground).await,
-        Command::Acp(acp) => acp::run(acp, ground).await,
-        Command::Config(config) => config::run(config, ground).await,
-        Command::Token(token) => token::run(token, ground).await,
-        Command::Secret(secret) => secret::run(secret, ground).await,
-        Command::Policy(policy) => policy::run(policy, ground).await,
-        Command::Approvals(approvals) => approvals::run(approvals, ground).await,
-        Command::Trust(trust) => trust::run(trust, ground).await,
-        Command::Audit(audit) => audit::run(audit, ground).await,
-        Command::Artifact(artifact) => artifact::run(artifact, ground).await,
-        Command::Resource(resource) => resource::run(resource, ground).await,
-        Command::Todo(todo) => people::todo(todo, ground).await,
-        Command::Contacts(contacts) => people::contacts(contacts, ground).await,
-        Command::Backup(backup) => backup::backup(backup, ground).await,
-        Command::Restore(restore) => backup::restore(restore, ground).await,
-        Command::Doctor => doctor::run(ground).await,
-        Command::Keeper | Command::ScriptWorker => Ok(ExitCode::SUCCESS), // handled before there is a ground to stand on
+        Command::Up(up) => up::run(up, ctx).await,
+        Command::Node(node) => node::run(node, ctx).await,
+        Command::Nodes(nodes) => nodes::run(nodes, ctx).await,
+        Command::Cp(cp) => cp::run(cp, ctx).await,
+        Command::Chat(chat) => chat::run(chat, ctx).await,
+        Command::Sessions(sessions) => sessions::run(sessions, ctx).await,
+        Command::Cron(cron) => cron::run(*cron, ctx).await,
+        Command::Heartbeat(heartbeat) => heartbeat::run(heartbeat, ctx).await,
+        Command::Link => link::run(ctx).await,
+        Command::Channel(one) => channel::channel(one, ctx).await,
+        Command::Pair(pair) => channel::pair(pair, ctx).await,
+        Command::Outbox(outbox) => channel::outbox(outbox, ctx).await,
+        Command::Inbox(inbox) => channel::inbox(inbox, ctx).await,
+        Command::Models(models) => models::run(models, ctx).await,
+        Command::Agents(agents) => agents::run(agents, ctx).await,
+        Command::Skills(skills) => skills::run(skills, ctx).await,
+        Command::Usage(usage) => usage::run(usage, ctx).await,
+        Command::Call(call) => call::run(call, ctx).await,
+        Command::Trigger(trigger) => call::trigger(trigger, ctx).await,
+        Command::Tools(tools) => tools::run(tools, ctx).await,
+        Command::Mcp(mcp) => mcp::run(mcp, ctx).await,
+        Command::Connection(connection) => connection::run(connection, ctx).await,
+        Command::Acp(acp) => acp::run(acp, ctx).await,
+        Command::Config(config) => config::run(config, ctx).await,
+        Command::Token(token) => token::run(token, ctx).await,
+        Command::Secret(secret) => secret::run(secret, ctx).await,
+        Command::Policy(policy) => policy::run(policy, ctx).await,
+        Command::Approvals(approvals) => approvals::run(approvals, ctx).await,
+        Command::Trust(trust) => trust::run(trust, ctx).await,
+        Command::Audit(audit) => audit::run(audit, ctx).await,
+        Command::Artifact(artifact) => artifact::run(artifact, ctx).await,
+        Command::Resource(resource) => resource::run(resource, ctx).await,
+        Command::Todo(todo) => people::todo(todo, ctx).await,
+        Command::Contacts(contacts) => people::contacts(contacts, ctx).await,
+        Command::Backup(backup) => backup::backup(backup, ctx).await,
+        Command::Restore(restore) => backup::restore(restore, ctx).await,
+        Command::Doctor => doctor::run(ctx).await,
+        Command::Keeper | Command::ScriptWorker => Ok(ExitCode::SUCCESS), // handled in `main`, before a context exists
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Args::command(), "manyhands", &mut script);

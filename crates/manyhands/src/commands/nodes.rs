@@ -1,4 +1,4 @@
-//! `nodes`: the machines that are lent to the gateway.
+//! `nodes`: lists and manages the machines connected to the gateway.
 
 use std::process::ExitCode;
 
@@ -7,38 +7,38 @@ use serde_json::{Value, json};
 
 use super::call::segment;
 use crate::args::{Nodes, NodesCommand};
-use crate::ground::Ground;
+use crate::context::CliContext;
 use crate::output::{self, Done};
 use crate::remote::{Remote, text};
 
-/// Lists the nodes, or sees to one.
-pub async fn run(nodes: Nodes, ground: &Ground) -> Done {
-    let remote = ground.remote()?;
+/// Runs a `nodes` command.
+pub async fn run(nodes: Nodes, ctx: &CliContext) -> Done {
+    let remote = ctx.remote()?;
     match nodes.command {
         None => list(&remote, nodes.json).await?,
         Some(NodesCommand::Code { name, expires }) => {
             let new = json!({ "nodeId": name, "expiresInSeconds": expires });
             let made = remote.expect_post("/api/nodes/codes", &new).await?;
-            output::say(text(&made["code"]));
-            output::remark(invitation(&made, remote.url()));
+            output::print_line(text(&made["code"]));
+            output::print_note(invitation(&made, remote.url()));
         }
         Some(NodesCommand::Rename { old, new }) => {
             let path = path(&old, "/rename");
             remote.expect_post(&path, &json!({ "to": new })).await?;
-            output::say(format!("{old} is {new} now"));
+            output::print_line(format!("renamed {old} to {new}"));
         }
         Some(NodesCommand::Revoke { name }) => {
             let done = remote
                 .expect_post(&path(&name, "/revoke"), &json!({}))
                 .await?;
-            output::say(format!("{name} is revoked{}", disconnected(&done)));
+            output::print_line(format!("revoked {name}{}", disconnected(&done)));
         }
         Some(NodesCommand::Forget { name, force }) => {
             let path = path(&name, if force { "?force=true" } else { "" });
             let done = remote.delete(&path).await?;
-            output::say(match done["removed"] == true {
-                true => format!("{name} is forgotten{}", disconnected(&done)),
-                false => format!("{name} was not on record"),
+            output::print_line(match done["removed"] == true {
+                true => format!("removed {name}{}", disconnected(&done)),
+                false => format!("{name} is not registered"),
             });
         }
         Some(NodesCommand::Logs { name, lines }) => logs(&remote, name, lines).await?,
@@ -65,9 +65,7 @@ async fn list(remote: &Remote, json: bool) -> Result<(), output::Failure> {
     }
     let nodes = listed["nodes"].as_array().cloned().unwrap_or_default();
     if nodes.is_empty() {
-        output::say(
-            "no node has connected yet\nhint: `manyhands nodes code NAME` lets a machine become one",
-        );
+        output::print_line("no nodes yet\nhint: enrol a machine with `manyhands nodes code NAME`");
         return Ok(());
     }
     output::table(
@@ -105,16 +103,16 @@ fn row(node: &Value) -> Vec<String> {
     ]
 }
 
-/// What to do with a code.
+/// Explains how to use an enrolment code.
 fn invitation(made: &Value, url: &str) -> String {
     let (code, name) = (text(&made["code"]), text(&made["nodeId"]));
     let mut words = format!(
-        "With this code one machine can become {name}, once, until {}. On that machine:\n  manyhands node --url {url} --code {code}\n`node install` instead of `node` keeps it running as a service.",
+        "This code enrols one machine as {name} and is valid until {}. Run there:\n  manyhands node --url {url} --code {code}\nUse `node install` instead of `node` to run it as a service.",
         text(&made["expiresAt"])
     );
     if is_loopback(url) {
         words.push_str(&format!(
-            "\n{url} leads to the gateway on its own machine only; from another, put the address there that it reaches the gateway by."
+            "\n{url} works only on the gateway's own machine; elsewhere, use an address at which the gateway can be reached."
         ));
     }
     words
@@ -127,6 +125,7 @@ fn is_loopback(url: &str) -> bool {
     match url.host() {
         Some(url::Host::Ipv4(address)) => address.is_loopback() || address.is_unspecified(),
         Some(url::Host::Ipv6(address)) => address.is_loopback() || address.is_unspecified(),
+        // Other names are assumed to resolve from elsewhere, too.
         Some(url::Host::Domain(name)) => name == "localhost",
         None => false,
     }
@@ -139,10 +138,10 @@ async fn logs(remote: &Remote, name: Option<NodeId>, lines: u32) -> Result<(), o
     }
     let log = remote.expect_post("/api/tools/gsv__LogsGet", &ask).await?;
     for line in log["lines"].as_array().into_iter().flatten() {
-        output::say(text(line));
+        output::print_line(text(line));
     }
     if log["truncated"] == true {
-        output::remark("there are older lines; ask for more with --lines");
+        output::print_note("older lines omitted; see --lines");
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `todo` and `contacts`: what is to be done, and the people there are.
+//! `todo` and `contacts`.
 
 use std::process::ExitCode;
 
@@ -6,16 +6,16 @@ use serde_json::{Value, json};
 
 use super::call::segment;
 use crate::args::{Contacts, ContactsCommand, Todo, TodoCommand};
-use crate::ground::Ground;
+use crate::context::CliContext;
 use crate::output::{self, Done, Failure};
 use crate::remote::{Remote, text};
 
-/// Where items are changed.
+/// The tool that changes to-dos.
 const TOOL: &str = "/api/tools/todo_update";
 
-/// Lists items, writes one down, or ticks one off.
-pub async fn todo(todo: Todo, ground: &Ground) -> Done {
-    let remote = ground.remote()?;
+/// Lists, adds or completes to-dos.
+pub async fn todo(todo: Todo, ctx: &CliContext) -> Done {
+    let remote = ctx.remote()?;
     match todo.command {
         None => list(&remote, false, todo.json).await?,
         Some(TodoCommand::List { done, json }) => list(&remote, done, json).await?,
@@ -27,6 +27,7 @@ pub async fn todo(todo: Todo, ground: &Ground) -> Done {
             next,
             tz,
         }) => {
+            // Without a person the item concerns whoever runs the command.
             let people = match people.is_empty() {
                 true => vec!["$SPEAKER".to_owned()],
                 false => people,
@@ -54,10 +55,10 @@ pub async fn todo(todo: Todo, ground: &Ground) -> Done {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What happened to an item.
+/// Prints the result of a change.
 fn told(result: &Value) {
     let (entry, counts) = (&result["entry"], &result["updated_counts"]);
-    output::say(format!(
+    output::print_line(format!(
         "{} {}; {} open, {} done",
         text(&entry["id"]),
         text(&entry["content"]),
@@ -66,10 +67,10 @@ fn told(result: &Value) {
     ));
     for removed in result["removed"].as_array().into_iter().flatten() {
         let (id, content) = (text(&removed["id"]), text(&removed["content"]));
-        output::remark(format!("struck out, as it says the same: {id} {content}"));
+        output::print_note(format!("removed duplicate: {id} {content}"));
     }
     for warning in result["warnings"].as_array().into_iter().flatten() {
-        output::remark(format!("warning: {}", text(warning)));
+        output::print_note(format!("warning: {}", text(warning)));
     }
 }
 
@@ -102,7 +103,7 @@ async fn list(remote: &Remote, done: bool, json: bool) -> Result<(), Failure> {
         }
     }
     if rows.is_empty() {
-        output::say("there is nothing to do\nhint: manyhands todo add \"what is to be done\"");
+        output::print_line("no to-dos\nhint: manyhands todo add \"TEXT\"");
         return Ok(());
     }
     output::table(&["id", "state", "time", "item"], rows);
@@ -110,8 +111,8 @@ async fn list(remote: &Remote, done: bool, json: bool) -> Result<(), Failure> {
 }
 
 /// Lists contacts, or shows one.
-pub async fn contacts(contacts: Contacts, ground: &Ground) -> Done {
-    let remote = ground.remote()?;
+pub async fn contacts(contacts: Contacts, ctx: &CliContext) -> Done {
+    let remote = ctx.remote()?;
     let json = match contacts.command {
         None => contacts.json,
         Some(ContactsCommand::List { json }) => json,
@@ -128,8 +129,8 @@ pub async fn contacts(contacts: Contacts, ground: &Ground) -> Done {
     }
     let all = listed["contacts"].as_array().cloned().unwrap_or_default();
     if all.is_empty() {
-        output::say(
-            "there are no contacts\nhint: they come with the first messages, or from file_state_dir/contacts/ACTIVE.md",
+        output::print_line(
+            "no contacts\nhint: they are created by the first messages, or read from file_state_dir/contacts/ACTIVE.md",
         );
         return Ok(ExitCode::SUCCESS);
     }
@@ -144,7 +145,7 @@ pub async fn contacts(contacts: Contacts, ground: &Ground) -> Done {
         row.push(text(&one["last_interaction_at"]));
         row
     };
-    let header = ["contact", "name", "channel", "state", "last heard of"];
+    let header = ["contact", "name", "channel", "state", "last interaction"];
     output::table(&header, all.iter().map(row).collect());
     Ok(ExitCode::SUCCESS)
 }

@@ -1,26 +1,26 @@
-//! `policy`: the rules, and what they would say.
+//! `policy`: lists the rules and explains their decisions.
 
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
 use crate::args::Policy;
-use crate::ground::Ground;
+use crate::context::CliContext;
 use crate::output::{self, Done};
 use crate::remote::text;
 
-/// Shows the rules, or asks them.
-pub async fn run(policy: Policy, ground: &Ground) -> Done {
-    let remote = ground.remote()?;
+/// Runs a `policy` command.
+pub async fn run(policy: Policy, ctx: &CliContext) -> Done {
+    let remote = ctx.remote()?;
     match policy {
         Policy::List => {
             let listed = remote.get("/api/policy").await?;
             let rules: Vec<&Value> = listed["rules"].as_array().into_iter().flatten().collect();
             for (at, rule) in rules.iter().enumerate() {
-                output::say(format!("policy.rules.{at}  {rule}"));
+                output::print_line(format!("policy.rules.{at}  {rule}"));
             }
-            output::say(
-                "then: the owner may call everything; others may read and write, and ask before they run programs or speak to anybody",
+            output::print_line(
+                "default: the owner may call everything; others may read and write, and need approval to run programs or send messages",
             );
         }
         Policy::Explain {
@@ -37,7 +37,7 @@ pub async fn run(policy: Policy, ground: &Ground) -> Done {
                 .as_str()
                 .map(|reason| format!(": {reason}"))
                 .unwrap_or_default();
-            output::say(format!(
+            output::print_line(format!(
                 "{} ({}{reason})",
                 text(&verdict["decision"]),
                 text(&verdict["rule"])

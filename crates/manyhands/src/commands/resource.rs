@@ -1,4 +1,4 @@
-//! `resource`: datastores, filestores, knowledge bases and vaults, and who may use them.
+//! `resource`: datastores, filestores, knowledge bases and vaults.
 
 use std::io::Read as _;
 use std::process::ExitCode;
@@ -7,14 +7,14 @@ use serde_json::json;
 
 use super::call::segment;
 use crate::args::{Resource, VaultSecret};
-use crate::ground::Ground;
+use crate::context::CliContext;
 use crate::output::{self, Done, Failure};
 use crate::remote::text;
 
-/// Runs one of them.
-pub async fn run(resource: Resource, ground: &Ground) -> Done {
-    let remote = ground.remote()?;
-    let at = |which: &str| format!("/api/resources/{}", segment(which));
+/// Runs a `resource` command.
+pub async fn run(resource: Resource, ctx: &CliContext) -> Done {
+    let remote = ctx.remote()?;
+    let at = |resource: &str| format!("/api/resources/{}", segment(resource));
     match resource {
         Resource::List { json } => {
             let listed = remote.get("/api/resources").await?;
@@ -54,43 +54,46 @@ pub async fn run(resource: Resource, ground: &Ground) -> Done {
             });
             output::json(&remote.expect_post("/api/resources", &new).await?);
         }
-        Resource::Show { which } => output::json(&remote.get(&at(&which)).await?),
-        Resource::Rm { which } => {
-            remote.delete(&at(&which)).await?;
-            output::say(format!("{which} is removed"));
+        Resource::Show { resource } => output::json(&remote.get(&at(&resource)).await?),
+        Resource::Rm { resource } => {
+            remote.delete(&at(&resource)).await?;
+            output::print_line(format!("deleted {resource}"));
         }
         Resource::Grant {
-            which,
+            resource,
             agent,
             level,
         } => {
-            let path = format!("{}/grants/{}", at(&which), segment(&agent));
+            let path = format!("{}/grants/{}", at(&resource), segment(&agent));
             remote.put(&path, &json!({ "level": level })).await?;
-            output::say(format!("{agent} may {} {which}", level.word()));
+            output::print_line(format!(
+                "granted {agent} {} access to {resource}",
+                level.word()
+            ));
         }
-        Resource::Revoke { which, agent } => {
-            let path = format!("{}/grants/{}", at(&which), segment(&agent));
+        Resource::Revoke { resource, agent } => {
+            let path = format!("{}/grants/{}", at(&resource), segment(&agent));
             remote.delete(&path).await?;
-            output::say(format!("{agent} may no longer use {which}"));
+            output::print_line(format!("revoked access of {agent} to {resource}"));
         }
-        Resource::Secret(VaultSecret::Set { which, name, host }) => {
+        Resource::Secret(VaultSecret::Set { vault, name, host }) => {
             let mut value = String::new();
             std::io::stdin().read_to_string(&mut value)?;
             let value = value.trim_end_matches(['\n', '\r']);
             if value.is_empty() {
                 return Err(Failure(format!(
-                    "nothing came on standard input\nhint: printf %s \"$SECRET\" | manyhands resource secret set {which} {name}"
+                    "no value on standard input\nhint: printf %s \"$SECRET\" | manyhands resource secret set {vault} {name}"
                 )));
             }
-            let path = format!("{}/secrets/{}", at(&which), segment(&name));
+            let path = format!("{}/secrets/{}", at(&vault), segment(&name));
             let new = json!({ "value": value, "hosts": host });
             remote.put(&path, &new).await?;
-            output::say(format!("{name} is stored in {which}"));
+            output::print_line(format!("stored {name} in {vault}"));
         }
-        Resource::Secret(VaultSecret::Rm { which, name }) => {
-            let path = format!("{}/secrets/{}", at(&which), segment(&name));
+        Resource::Secret(VaultSecret::Rm { vault, name }) => {
+            let path = format!("{}/secrets/{}", at(&vault), segment(&name));
             remote.delete(&path).await?;
-            output::say(format!("{name} is forgotten"));
+            output::print_line(format!("deleted {name}"));
         }
     }
     Ok(ExitCode::SUCCESS)

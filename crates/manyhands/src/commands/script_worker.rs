@@ -1,6 +1,6 @@
-//! `manyhands script-worker`: the process that one script runs in.
+//! `manyhands script-worker`: the process one script runs in.
 
-/// Runs the script that comes on standard input, and ends.
+/// Runs the script received on stdin and exits.
 pub fn run() -> ! {
     manyhands_script::worker::serve(std::io::stdin(), std::io::stdout())
 }

@@ -1,4 +1,4 @@
-//! `secret`: put in, named, taken out; never shown.
+//! `secret`: stores, lists and deletes secrets; they are never shown.
 
 use std::io::Read;
 use std::process::ExitCode;
@@ -7,13 +7,13 @@ use serde_json::json;
 
 use super::call::encode;
 use crate::args::Secret;
-use crate::ground::Ground;
+use crate::context::CliContext;
 use crate::output::{self, Done, Failure};
 use crate::remote::text;
 
-/// Runs one of the three.
-pub async fn run(secret: Secret, ground: &Ground) -> Done {
-    let remote = ground.remote()?;
+/// Runs a `secret` command.
+pub async fn run(secret: Secret, ctx: &CliContext) -> Done {
+    let remote = ctx.remote()?;
     match secret {
         Secret::Set { name } => {
             let mut value = String::new();
@@ -21,7 +21,7 @@ pub async fn run(secret: Secret, ground: &Ground) -> Done {
             let value = value.trim_end_matches(['\n', '\r']);
             if value.is_empty() {
                 return Err(Failure(format!(
-                    "nothing came on standard input\nhint: printf %s \"$SECRET\" | manyhands secret set {name}"
+                    "no value on standard input\nhint: printf %s \"$SECRET\" | manyhands secret set {name}"
                 )));
             }
             remote
@@ -30,19 +30,19 @@ pub async fn run(secret: Secret, ground: &Ground) -> Done {
                     &json!({ "value": value }),
                 )
                 .await?;
-            output::say(format!("{name} is stored"));
+            output::print_line(format!("stored {name}"));
         }
         Secret::List => {
             let listed = remote.get("/api/secrets").await?;
             for name in listed["names"].as_array().into_iter().flatten() {
-                output::say(text(name));
+                output::print_line(text(name));
             }
         }
         Secret::Remove { name } => {
             remote
                 .delete(&format!("/api/secrets/{}", encode(&name)))
                 .await?;
-            output::say(format!("{name} is forgotten"));
+            output::print_line(format!("deleted {name}"));
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -1,4 +1,4 @@
-//! `sessions`: the conversations with agents.
+//! `sessions`: lists and manages sessions.
 
 use std::process::ExitCode;
 
@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 use super::call::segment;
 use super::usage::{dollars, tokens};
 use crate::args::{Sessions, SessionsCommand};
-use crate::ground::Ground;
+use crate::context::CliContext;
 use crate::output::{self, Done, Failure};
 use crate::remote::{Remote, text};
 
-/// Lists them, or sees to one.
-pub async fn run(sessions: Sessions, ground: &Ground) -> Done {
-    let remote = ground.remote()?;
+/// Runs a `sessions` command.
+pub async fn run(sessions: Sessions, ctx: &CliContext) -> Done {
+    let remote = ctx.remote()?;
     match sessions.command {
         None => list(&remote, sessions.json).await?,
         Some(SessionsCommand::List { json }) => list(&remote, json).await?,
@@ -40,16 +40,16 @@ pub async fn run(sessions: Sessions, ground: &Ground) -> Done {
             let done = remote
                 .expect_post(&path(&key, "/reset"), &json!({}))
                 .await?;
+            // An empty session has no archive to name.
             let count = done["archivedMessages"].as_u64().unwrap_or_default();
-            output::say(match (count, text(&done["archivedTo"]).as_str()) {
-                (0, _) | (_, "") => format!(
-                    "{} begins anew; nothing had been said",
-                    text(&done["sessionKey"])
-                ),
+            output::print_line(match (count, text(&done["archivedTo"]).as_str()) {
+                (0, _) | (_, "") => {
+                    format!("cleared {}; it had no messages", text(&done["sessionKey"]))
+                }
                 (_, place) => format!(
-                    "{} begins anew; {} in {place}",
+                    "cleared {}; {} in {place}",
                     text(&done["sessionKey"]),
-                    counted(count, "message was archived", "messages were archived")
+                    counted(count, "message archived", "messages archived")
                 ),
             });
         }
@@ -57,17 +57,17 @@ pub async fn run(sessions: Sessions, ground: &Ground) -> Done {
             let keep = json!({ "keep": keep });
             let done = remote.expect_post(&path(&key, "/compact"), &keep).await?;
             let (left_out, kept) = (&done["trimmedMessages"], &done["keptMessages"]);
-            output::say(match left_out.as_u64() {
-                None | Some(0) => format!("nothing to leave out; the model is shown {kept}"),
+            output::print_line(match left_out.as_u64() {
+                None | Some(0) => format!("nothing to compact; {kept} in the model's context"),
                 Some(_) => format!(
-                    "{left_out} left out and archived in {}; the model is shown {kept}",
+                    "{left_out} archived in {}; {kept} left in the model's context",
                     text(&done["archivedTo"])
                 ),
             });
         }
         Some(SessionsCommand::Delete { key }) => {
             let done = remote.delete(&path(&key, "")).await?;
-            output::say(deleted(&done));
+            output::print_line(deleted(&done));
         }
         Some(SessionsCommand::Set {
             key,
@@ -78,7 +78,7 @@ pub async fn run(sessions: Sessions, ground: &Ground) -> Done {
             let mut change = json!({});
             for (name, value) in [("model", model), ("thinkingLevel", think), ("label", label)] {
                 if let Some(value) = value {
-                    // Nothing goes back to what the agent says.
+                    // An empty value resets the setting to the agent's default.
                     change[name] = if value.is_empty() {
                         Value::Null
                     } else {
@@ -87,7 +87,7 @@ pub async fn run(sessions: Sessions, ground: &Ground) -> Done {
                 }
             }
             let done = remote.expect_post(&path(&key, "/patch"), &change).await?;
-            output::say(about(&done["session"]));
+            output::print_line(about(&done["session"]));
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -97,7 +97,7 @@ fn path(key: &str, rest: &str) -> String {
     format!("/api/sessions/{}{rest}", segment(key))
 }
 
-/// What went with a session.
+/// Summary of what was deleted.
 fn deleted(done: &Value) -> String {
     let count = |name: &str| done[name].as_u64().unwrap_or_default();
     let mut gone = vec![counted(count("deletedMessages"), "message", "messages")];
@@ -106,15 +106,15 @@ fn deleted(done: &Value) -> String {
         archives => gone.push(counted(archives, "archive", "archives")),
     }
     let mut said = format!(
-        "{} is deleted, with {}",
+        "deleted {} with {}",
         text(&done["sessionKey"]),
         gone.join(" and ")
     );
     match count("withdrawnApprovals") {
         0 => {}
         questions => said.push_str(&format!(
-            "; {} withdrawn",
-            counted(questions, "approval was", "approvals were")
+            "; {} cancelled",
+            counted(questions, "approval request", "approval requests")
         )),
     }
     said
@@ -128,7 +128,7 @@ async fn list(remote: &Remote, json: bool) -> Result<(), Failure> {
     }
     let sessions = listed["sessions"].as_array().cloned().unwrap_or_default();
     if sessions.is_empty() {
-        output::say("nobody has talked to an agent yet\nhint: manyhands chat \"MESSAGE\"");
+        output::print_line("no sessions yet\nhint: manyhands chat \"MESSAGE\"");
         return Ok(());
     }
     let header = [
@@ -144,10 +144,7 @@ async fn list(remote: &Remote, json: bool) -> Result<(), Failure> {
     if let Some(total) = listed["total"].as_u64()
         && total > sessions.len() as u64
     {
-        output::remark(format!(
-            "there are {total} in all; the latest {} are shown",
-            sessions.len()
-        ));
+        output::print_note(format!("showing the latest {} of {total}", sessions.len()));
     }
     Ok(())
 }
@@ -161,9 +158,9 @@ fn row(session: &Value) -> Vec<String> {
         tokens(count("inputTokens") + count("outputTokens")),
         dollars(count("costMicros")),
         if session["busy"] == true {
-            "at work"
+            "running"
         } else {
-            "at rest"
+            "idle"
         }
         .to_owned(),
         text(&session["lastActiveAt"]),
@@ -179,9 +176,9 @@ async fn show(remote: &Remote, key: &str, limit: u32, json: bool) -> Result<(), 
         output::json(&json!({ "session": found["session"], "messages": said["messages"] }));
         return Ok(());
     }
-    output::say(about(&found["session"]));
+    output::print_line(about(&found["session"]));
     for message in said["messages"].as_array().into_iter().flatten() {
-        output::say(format!("\n{}", spoken(message)));
+        output::print_line(format!("\n{}", spoken(message)));
     }
     Ok(())
 }
@@ -204,19 +201,19 @@ async fn search(
     }
     let results = found["results"].as_array().cloned().unwrap_or_default();
     if results.is_empty() {
-        output::say("nothing was found");
+        output::print_line("no results");
     }
     for (number, result) in results.iter().enumerate() {
         let gap = if number > 0 { "\n" } else { "" };
-        output::say(format!("{gap}{}", recalled(result)));
+        output::print_line(format!("{gap}{}", recalled(result)));
     }
     if found["complete"] == false {
-        output::remark("older conversations are still being read; ask again in a moment");
+        output::print_note("older sessions are still being indexed; retry in a moment");
     }
     Ok(())
 }
 
-/// What was found: where and when, then the words.
+/// Formats a search result: location, time and snippet.
 fn recalled(result: &Value) -> String {
     let place = match result["path"].as_str() {
         Some(path) => format!("{} {path}:{}", text(&result["agent"]), result["place"]),
@@ -235,15 +232,15 @@ fn recalled(result: &Value) -> String {
     )
 }
 
-/// A session in a few lines.
+/// Formats a session.
 fn about(session: &Value) -> String {
     let count = |name: &str| session[name].as_u64().unwrap_or_default();
     let mut lines = vec![format!(
         "{} ({})",
         text(&session["sessionKey"]),
         match session["busy"] == true {
-            true => "at work",
-            false => "at rest",
+            true => "running",
+            false => "idle",
         }
     )];
     let mut line = |name: &str, value: String| {
@@ -254,10 +251,10 @@ fn about(session: &Value) -> String {
     let settings = &session["settings"];
     line("label", text(&session["label"]));
     line("model", text(&settings["model"]));
-    line("thinking", text(&settings["thinkingLevel"]));
+    line("reasoning", text(&settings["thinkingLevel"]));
     line("messages", text(&session["messages"]));
     line(
-        "used",
+        "usage",
         format!(
             "{} in, {} out, {}",
             tokens(count("inputTokens")),
@@ -266,7 +263,7 @@ fn about(session: &Value) -> String {
         ),
     );
     line(
-        "waiting",
+        "queued",
         match count("queued") {
             0 => String::new(),
             waiting => counted(waiting, "message", "messages"),
@@ -276,7 +273,7 @@ fn about(session: &Value) -> String {
     lines.join("\n")
 }
 
-/// A message: who, and what.
+/// Formats a message.
 fn spoken(message: &Value) -> String {
     let tools: Vec<String> = message["tools"]
         .as_array()

@@ -1,4 +1,4 @@
-//! `skills`: what agents know how to do.
+//! `skills`: lists, shows, enables and disables skills.
 
 use std::process::ExitCode;
 
@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 
 use super::call::segment;
 use crate::args::{Skills, SkillsCommand};
-use crate::ground::Ground;
+use crate::context::CliContext;
 use crate::output::{self, Done, Failure};
 use crate::remote::{Remote, text};
 
-/// Lists them, shows one, or switches it.
-pub async fn run(skills: Skills, ground: &Ground) -> Done {
-    let remote = ground.remote()?;
+/// Runs a `skills` command.
+pub async fn run(skills: Skills, ctx: &CliContext) -> Done {
+    let remote = ctx.remote()?;
     match skills.command {
         None => list(&remote, skills.agent.as_str(), skills.json).await?,
         Some(SkillsCommand::List { agent, json }) => list(&remote, agent.as_str(), json).await?,
@@ -21,7 +21,7 @@ pub async fn run(skills: Skills, ground: &Ground) -> Done {
             let found = remote.get(&path).await?;
             match json {
                 true => output::json(&found),
-                false => output::say(about(&found["skill"])),
+                false => output::print_line(about(&found["skill"])),
             }
         }
         Some(SkillsCommand::Enable { name, agent }) => {
@@ -42,11 +42,11 @@ async fn list(remote: &Remote, agent: &str, json: bool) -> Result<(), Failure> {
     }
     let skills = listed["skills"].as_array().cloned().unwrap_or_default();
     if skills.is_empty() {
-        let hint = "hint: write skills/NAME/SKILL.md into the workspace";
-        output::say(format!("{agent} has no skills\n{hint}"));
+        let hint = "hint: create skills/NAME/SKILL.md in the workspace";
+        output::print_line(format!("{agent} has no skills\n{hint}"));
         return Ok(());
     }
-    let header = ["skill", "state", "description", "where"];
+    let header = ["skill", "state", "description", "location"];
     output::table(&header, skills.iter().map(row).collect());
     Ok(())
 }
@@ -56,16 +56,16 @@ async fn switch(remote: &Remote, name: &str, agent: &str, on: bool) -> Result<()
     let body = json!({ "enabled": on, "agent": agent });
     let done = remote.expect_post(&path, &body).await?;
     let skill = &done["skill"];
-    output::say(format!("{}: {}", text(&skill["name"]), state(skill)));
+    output::print_line(format!("{}: {}", text(&skill["name"]), state(skill)));
     Ok(())
 }
 
-/// Where a skill stands, in a word.
+/// State of a skill.
 fn state(skill: &Value) -> &'static str {
     match (skill["enabled"] == false, skill["eligible"] == true) {
-        (true, _) => "off",
+        (true, _) => "disabled",
         (false, true) => "ready",
-        (false, false) => "waits for a machine",
+        (false, false) => "unavailable",
     }
 }
 
@@ -78,7 +78,7 @@ fn row(skill: &Value) -> Vec<String> {
     ]
 }
 
-/// A skill: what is known of it, then its text.
+/// Formats a skill and its text.
 fn about(skill: &Value) -> String {
     let words = |value: &Value| {
         let all = value.as_array().into_iter().flatten().map(text);
@@ -87,10 +87,10 @@ fn about(skill: &Value) -> String {
     let mut lines = vec![format!("{} ({})", text(&skill["name"]), state(skill))];
     for (name, value) in [
         ("about", text(&skill["description"])),
-        ("where", text(&skill["location"])),
-        ("needs", words(&skill["requirements"]["capabilities"])),
-        ("machines", words(&skill["eligibleHosts"])),
-        ("why not", words(&skill["reasons"])),
+        ("location", text(&skill["location"])),
+        ("requires", words(&skill["requirements"]["capabilities"])),
+        ("nodes", words(&skill["eligibleHosts"])),
+        ("problem", words(&skill["reasons"])),
     ] {
         if !value.is_empty() {
             lines.push(format!("  {name:<9} {value}"));

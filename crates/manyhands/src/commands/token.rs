@@ -1,17 +1,17 @@
-//! `token`: made, listed, taken back.
+//! `token`: creates, lists and revokes access tokens.
 
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
 use crate::args::Token;
-use crate::ground::Ground;
+use crate::context::CliContext;
 use crate::output::{self, Done, Failure};
 use crate::remote::{Remote, text};
 
-/// Runs one of the three.
-pub async fn run(token: Token, ground: &Ground) -> Done {
-    let remote = ground.remote()?;
+/// Runs a `token` command.
+pub async fn run(token: Token, ctx: &CliContext) -> Done {
+    let remote = ctx.remote()?;
     match token {
         Token::Create {
             name,
@@ -25,9 +25,10 @@ pub async fn run(token: Token, ground: &Ground) -> Done {
                 "expiresInSeconds": expires,
             });
             let made = remote.expect_post("/api/tokens", &new).await?;
-            output::say(text(&made["token"]));
-            output::remark(format!(
-                "This is token {}. It is not shown again.",
+            // The token alone on stdout, so that a script can capture it.
+            output::print_line(text(&made["token"]));
+            output::print_note(format!(
+                "token {}; it is not shown again",
                 text(&made["record"]["id"])
             ));
         }
@@ -67,16 +68,16 @@ pub async fn run(token: Token, ground: &Ground) -> Done {
                 rows.collect(),
             );
         }
-        Token::Revoke { which } => {
-            let id = find(&remote, &which).await?;
+        Token::Revoke { token } => {
+            let id = find(&remote, &token).await?;
             remote.delete(&format!("/api/tokens/{id}")).await?;
-            output::say(format!("{which} is revoked"));
+            output::print_line(format!("revoked {token}"));
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// A token by its id or by a name that only one active token has.
+/// Finds a token by its id, or by a name that is unique among active tokens.
 async fn find(remote: &Remote, wanted: &str) -> Result<String, Failure> {
     let listed = remote.get("/api/tokens").await?;
     let all: Vec<&Value> = listed["tokens"].as_array().into_iter().flatten().collect();
@@ -85,15 +86,16 @@ async fn find(remote: &Remote, wanted: &str) -> Result<String, Failure> {
     }
     let named: Vec<&&Value> = all
         .iter()
+        // Names of revoked tokens can be reused, so only active ones count.
         .filter(|token| token["name"] == wanted && token["state"] == "active")
         .collect();
     match named.as_slice() {
         [one] => Ok(text(&one["id"])),
         [] => Err(Failure(format!(
-            "there is no active token {wanted:?}\nhint: `manyhands token list` shows all"
+            "no active token {wanted:?}\nhint: list them with `manyhands token list`"
         ))),
         several => Err(Failure(format!(
-            "{} active tokens are named {wanted:?}\nhint: give the id, from `manyhands token list`",
+            "{} active tokens are named {wanted:?}\nhint: use the id from `manyhands token list`",
             several.len()
         ))),
     }

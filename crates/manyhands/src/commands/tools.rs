@@ -1,4 +1,4 @@
-//! `tools`: the catalogue, or one tool of it.
+//! `tools`: lists the catalogue or shows one tool.
 
 use std::process::ExitCode;
 
@@ -6,14 +6,14 @@ use manyhands_core::Effect;
 use manyhands_gateway::ToolListing;
 
 use crate::args::Tools;
-use crate::ground::Ground;
+use crate::context::CliContext;
 use crate::output::{self, Done, Failure};
 
-/// Lists the tools by group, or shows one.
-pub async fn run(tools: Tools, ground: &Ground) -> Done {
-    let result = ground.remote()?.get("/api/tools").await?;
+/// Lists tools by group, or shows one.
+pub async fn run(tools: Tools, ctx: &CliContext) -> Done {
+    let result = ctx.remote()?.get("/api/tools").await?;
     let here: Vec<ToolListing> = serde_json::from_value(result["tools"].clone())?;
-    // Shown as a preview: a call of them from here could not work.
+    // Listed only as a preview: these tools need a chat and cannot be called from here.
     let in_chats: Vec<ToolListing> = match &result["inChats"] {
         serde_json::Value::Null => Vec::new(),
         preview => serde_json::from_value(preview.clone())?,
@@ -22,7 +22,7 @@ pub async fn run(tools: Tools, ground: &Ground) -> Done {
     let mut all: Vec<ToolListing> = here.into_iter().chain(in_chats).collect();
     all.sort_by(|one, other| one.name.cmp(&other.name));
     if tools.markdown {
-        output::text(&manyhands_gateway::reference(&all));
+        output::print_text(&manyhands_gateway::reference(&all));
         return Ok(ExitCode::SUCCESS);
     }
     if let Some(name) = tools.name {
@@ -31,7 +31,7 @@ pub async fn run(tools: Tools, ground: &Ground) -> Done {
             .find(|tool| tool.name == name || tool.wire_name == name);
         let found = found.ok_or_else(|| {
             Failure(format!(
-                "there is no tool named {name:?}\nhint: `manyhands tools` lists all"
+                "unknown tool {name:?}\nhint: list them with `manyhands tools`"
             ))
         })?;
         output::json(&found);
@@ -56,7 +56,7 @@ pub async fn run(tools: Tools, ground: &Ground) -> Done {
                     tool.name.clone(),
                     effects.join(", "),
                     match previewed.contains(&tool.name) {
-                        true => "in chats, not here".to_owned(),
+                        true => "chats only".to_owned(),
                         false => tool.runs_on.clone(),
                     },
                     about,
@@ -64,13 +64,13 @@ pub async fn run(tools: Tools, ground: &Ground) -> Done {
             })
     });
     output::table(
-        &["group", "tool", "effects", "runs on", "does"],
+        &["group", "tool", "effects", "runs on", "description"],
         rows.collect(),
     );
     Ok(ExitCode::SUCCESS)
 }
 
-/// A description up to the end of its first sentence: a full stop in a name such as `TODO.md` is not one.
+/// First sentence of a description; a full stop inside a name such as `TODO.md` does not end it.
 fn first_sentence(description: &str) -> String {
     let words = description.split_whitespace();
     let mut sentence = String::new();
@@ -79,6 +79,8 @@ fn first_sentence(description: &str) -> String {
             sentence.push(' ');
         }
         sentence.push_str(word);
+        // Looked for at the end of words: a full stop inside one belongs to a file name or a
+        // version.
         let ended = word.ends_with(['.', '!', '?']) || word.ends_with(".)");
         if ended && !matches!(word, "e.g." | "i.e." | "etc." | "vs.") {
             break;

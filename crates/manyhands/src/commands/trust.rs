@@ -1,17 +1,17 @@
-//! `trust`: what untrusted text had an influence on, and the owner's decision to trust it.
+//! `trust`: lists content influenced by untrusted text, and marks it trusted.
 
 use std::process::ExitCode;
 
 use serde_json::json;
 
 use crate::args::Trust;
-use crate::ground::Ground;
+use crate::context::CliContext;
 use crate::output::{self, Done};
 use crate::remote::text;
 
-/// Lists, or trusts one.
-pub async fn run(trust: Trust, ground: &Ground) -> Done {
-    let remote = ground.remote()?;
+/// Runs a `trust` command.
+pub async fn run(trust: Trust, ctx: &CliContext) -> Done {
+    let remote = ctx.remote()?;
     match trust {
         Trust::List { json } => {
             let listed = remote.get("/api/trust").await?;
@@ -25,15 +25,15 @@ pub async fn run(trust: Trust, ground: &Ground) -> Done {
                     .map(|key| text(&one[key]))
                     .to_vec()
             });
-            let head = ["kind", "id", "written by", "after reading", "at"];
+            let head = ["kind", "id", "written by", "after reading", "time"];
             output::table(&head, rows.collect());
         }
         Trust::Accept { kind, id } => {
             let wanted = json!({ "kind": kind.word(), "id": id });
             let done = remote.expect_post("/api/trust", &wanted).await?;
-            output::say(match done["changed"] == true {
-                true => format!("{id} is trusted"),
-                false => format!("{id} was trusted already"),
+            output::print_line(match done["changed"] == true {
+                true => format!("{id} is now trusted"),
+                false => format!("{id} was already trusted"),
             });
         }
     }

@@ -1,4 +1,4 @@
-//! `up`: the gateway itself.
+//! `up`: runs the gateway.
 
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -9,100 +9,104 @@ use manyhands_gateway::{CONFIG_FILE, Options};
 use tracing_subscriber::EnvFilter;
 
 use crate::args::Up;
-use crate::ground::Ground;
+use crate::context::CliContext;
 use crate::output::{self, Done, Failure};
-use crate::own_node::{Lent, OwnNode};
+use crate::own_node::{OwnNode, RunningNode};
 
-/// Starts the gateway and serves until a signal ends it.
-pub async fn run(up: Up, ground: &Ground) -> Done {
-    let (settings, _) = ground.config().load()?;
-    let filter = ground
+/// Starts the gateway and serves until stopped by a signal.
+pub async fn run(up: Up, ctx: &CliContext) -> Done {
+    let (settings, _) = ctx.config().load()?;
+    let filter = ctx
         .log_filter()
         .unwrap_or_else(|| settings.log.level.clone());
-    // The MCP library tells of every request at `info`; our own audit does that better.
+    // rmcp logs every request at `info`; the audit log already has that.
     let quiet = format!("rmcp=warn,{filter}");
     let filter = EnvFilter::try_new(quiet)
-        .map_err(|e| Failure(format!("the log level {filter:?} is wrong: {e}")))?;
+        .map_err(|e| Failure(format!("invalid log level {filter:?}: {e}")))?;
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
-        // It reports a failed write on standard error itself, and panics when nobody reads that any more.
+        // By default the subscriber prints a failed write to stderr, and panics if stderr is closed as well.
         .log_internal_errors(false)
         .with_ansi(std::io::stderr().is_terminal());
     match settings.log.format {
         LogFormat::Json => log.json().init(),
         LogFormat::Text => log.init(),
     }
+    // Resolved before the gateway starts, so that invalid node settings do not leave a half-started gateway.
     let own = if up.no_node || !settings.node.enabled {
         None
     } else {
-        Some(OwnNode::of(&settings, ground)?)
+        Some(OwnNode::of(&settings, ctx)?)
     };
     if let Some(warning) = own.as_ref().and_then(OwnNode::warning) {
-        output::remark(warning);
+        output::print_note(warning);
     }
     let options = Options {
-        home: ground.home.clone(),
-        clock: ground.clock.clone(),
-        ids: ground.ids.clone(),
-        passphrase: ground.passphrase(),
-        environment: ground.environment(),
+        home: ctx.home.clone(),
+        clock: ctx.clock.clone(),
+        ids: ctx.ids.clone(),
+        passphrase: ctx.passphrase(),
+        environment: ctx.environment(),
         vectors: vectors(),
     };
-    let mut lent = None;
+    // Started from the callback, once the port is known; port 0 is only resolved there.
+    let mut running_node = None;
     let ready = |ready: &Ready| {
         let started = own
             .as_ref()
-            .map(|own| own.start(ready, settings.tls.as_ref(), ground));
+            .map(|own| own.start(ready, settings.tls.as_ref(), ctx));
         greet(ready, &node_line(own.as_ref(), started.as_ref()));
-        lent = started.and_then(Result::ok);
+        running_node = started.and_then(Result::ok);
     };
     let served = daemon::run(options, up.listen, Box::new(ready)).await;
-    if let Some(lent) = lent {
-        lent.stop().await;
+    // The node goes last: calls that are finishing may still use it.
+    if let Some(running_node) = running_node {
+        running_node.stop().await;
     }
     served?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// This machine as a node, in words.
-fn node_line(own: Option<&OwnNode>, started: Option<&Result<Lent, Failure>>) -> String {
+/// Describes this machine's node.
+fn node_line(own: Option<&OwnNode>, started: Option<&Result<RunningNode, Failure>>) -> String {
     match (own, started) {
-        (Some(own), Some(Ok(_))) => format!("{} ({})", own.id, own.lending),
-        (Some(own), Some(Err(failure))) => format!("{} is not lent: {}", own.id, failure.0),
-        _ => "none: this machine is not lent".to_owned(),
+        (Some(own), Some(Ok(_))) => format!("{} ({})", own.id, own.sharing),
+        (Some(own), Some(Err(failure))) => format!("{} is not shared: {}", own.id, failure.0),
+        _ => "none (this machine is not shared)".to_owned(),
     }
 }
 
 fn greet(ready: &Ready, node: &str) {
     let home = ready.gateway.home();
     let url = &ready.url;
-    output::say(format!(
+    output::print_line(format!(
         "manyhands {} is up at {url}",
         env!("CARGO_PKG_VERSION")
     ));
-    output::say(format!(
-        "  page      {url}{} (works once; `manyhands link` prints another)",
+    output::print_line(format!(
+        "  page      {url}{} (one-time link; `manyhands link` prints another)",
         ready.gateway.login_link()
     ));
-    output::say(format!("  home      {}", home.display()));
-    output::say(format!("  settings  {}", home.join(CONFIG_FILE).display()));
-    output::say(format!(
-        "  token     {} (the owner's; keep it to yourself)",
+    output::print_line(format!("  home      {}", home.display()));
+    output::print_line(format!("  settings  {}", home.join(CONFIG_FILE).display()));
+    output::print_line(format!(
+        "  token     {} (owner token; keep it secret)",
         home.join(manyhands_gateway::OWNER_TOKEN_FILE).display()
     ));
-    output::say(format!("  node      {node}"));
-    output::say(format!(
-        "  MCP       {url}/mcp, or `manyhands mcp` over standard input and output"
+    output::print_line(format!("  node      {node}"));
+    output::print_line(format!(
+        "  MCP       {url}/mcp, or `manyhands mcp` on stdio"
     ));
-    output::say(
+    output::print_line(
         "  try       manyhands call gsv__WriteFile '{\"path\":\"memory/a.md\",\"content\":\"hi\"}'",
     );
 }
 
-/// The word vectors that were brought in beside the program, or beside the folder of its build.
+/// Finds the word vectors installed next to the executable or its build directory.
 fn vectors() -> Option<std::path::PathBuf> {
     let program = std::env::current_exe().ok()?;
+    // `target/release/manyhands` finds `target/vectors`, an installed binary its own directory.
     let mut around = program.ancestors().skip(1).take(2);
     around.find_map(|folder| Some(folder.join("vectors")).filter(|found| found.is_dir()))
 }

@@ -1,4 +1,4 @@
-//! `usage`: what models have used up.
+//! `usage`: shows model usage and cost.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -6,14 +6,14 @@ use std::process::ExitCode;
 use serde_json::Value;
 
 use crate::args::Usage;
-use crate::ground::Ground;
+use crate::context::CliContext;
 use crate::output::{self, Done};
 use crate::remote::text;
 
-/// Shows it by day, agent and model.
-pub async fn run(usage: Usage, ground: &Ground) -> Done {
+/// Shows usage by day, agent and model.
+pub async fn run(usage: Usage, ctx: &CliContext) -> Done {
     let path = format!("/api/usage?days={}", usage.days);
-    let used = ground.remote()?.get(&path).await?;
+    let used = ctx.remote()?.get(&path).await?;
     if usage.json {
         output::json(&used);
         return Ok(ExitCode::SUCCESS);
@@ -23,7 +23,7 @@ pub async fn run(usage: Usage, ground: &Ground) -> Done {
         .map(Vec::as_slice)
         .unwrap_or_default();
     if rows.is_empty() {
-        output::say(format!("no model was asked since {}", text(&used["since"])));
+        output::print_line(format!("no model usage since {}", text(&used["since"])));
         return Ok(ExitCode::SUCCESS);
     }
     let mut table: Vec<Vec<String>> = by_day(rows)
@@ -34,10 +34,10 @@ pub async fn run(usage: Usage, ground: &Ground) -> Done {
             row
         })
         .collect();
-    let mut total = vec!["in all".to_owned(), String::new(), String::new()];
+    let mut total = vec!["total".to_owned(), String::new(), String::new()];
     total.extend(Sums::of(&used["total"]).cells());
     table.push(total);
-    let header = ["day", "agent", "model", "calls", "in", "out", "cost"];
+    let header = ["day", "agent", "model", "calls", "input", "output", "cost"];
     output::table(&header, table);
     Ok(ExitCode::SUCCESS)
 }
@@ -79,7 +79,7 @@ impl Sums {
     }
 }
 
-/// The sessions of a day are taken together.
+/// Adds up the sessions of each day.
 fn by_day(rows: &[Value]) -> BTreeMap<(String, String, String), Sums> {
     let mut days: BTreeMap<_, Sums> = BTreeMap::new();
     for row in rows {
@@ -89,7 +89,7 @@ fn by_day(rows: &[Value]) -> BTreeMap<(String, String, String), Sums> {
     days
 }
 
-/// A number of tokens for a person.
+/// Formats a number of tokens.
 pub fn tokens(count: u64) -> String {
     match count {
         0..10_000 => count.to_string(),
@@ -98,11 +98,12 @@ pub fn tokens(count: u64) -> String {
     }
 }
 
-/// Millionths of a dollar for a person.
+/// Formats a cost given in millionths of a dollar.
 pub fn dollars(micros: u64) -> String {
     let dollars = micros as f64 / 1e6;
     match micros {
         0 => "$0".to_owned(),
+        // Below ten cents two digits would hide what a call costs.
         1..100_000 => format!("${dollars:.4}"),
         _ => format!("${dollars:.2}"),
     }

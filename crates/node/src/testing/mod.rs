@@ -221,7 +221,7 @@ mod tests {
                     args,
                     "call",
                     &cancel,
-                    crate::tools::Watched::default(),
+                    crate::tools::OutputOptions::default(),
                 )
                 .await;
             came.map_err(|error| error.text())

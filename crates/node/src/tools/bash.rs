@@ -5,7 +5,7 @@ use manyhands_hands::local::LocalFiles;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{NodeTool, said, tool};
+use super::{NodeTool, to_json, tool};
 
 /// Execute a shell command on this machine with the user's login shell: to its end, in the
 /// background, or in the background once it has taken longer than `yieldMs`. Standard output and
@@ -29,7 +29,7 @@ struct Params {
 }
 
 pub(super) fn bash(files: LocalFiles, jobs: Jobs) -> NodeTool {
-    tool::<Params, _>("Bash", "shell.exec", move |params, asked| {
+    tool::<Params, _>("Bash", "shell.exec", move |params, call| {
         let (files, jobs) = (files.clone(), jobs.clone());
         Box::pin(async move {
             let yield_ms = params.yield_ms.map(|wait| u64::try_from(wait).unwrap_or(0));
@@ -40,11 +40,11 @@ pub(super) fn bash(files: LocalFiles, jobs: Jobs) -> NodeTool {
                 timeout_ms: params.timeout,
                 background: params.background == Some(true),
                 yield_ms,
-                origin: Some(asked.call_id),
-                progress: asked.progress,
-                full_output: asked.full_output,
+                origin: Some(call.call_id),
+                progress: call.progress,
+                full_output: call.full_output,
             };
-            said(&jobs.bash(request, &asked.cancel).await?)
+            to_json(&jobs.bash(request, &call.cancel).await?)
         })
     })
 }

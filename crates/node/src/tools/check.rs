@@ -1,12 +1,11 @@
-//! Holds arguments against a tool's schema, and says everything that is wrong at once.
+//! Validates arguments against a tool's schema and reports all problems at once.
 //!
-//! A gateway does the same before it asks; a node does not rely on that.
+//! The gateway does the same before it sends a call; a node does not rely on that.
 
 use manyhands_core::{Problem, ToolError};
 use serde_json::{Map, Value};
 
-/// The arguments as the tool reads them: a whole number that was written with a fraction of
-/// zero is a whole number.
+/// Returns the arguments as the tool reads them: an integer written with a zero fraction becomes an integer.
 pub(super) fn check(schema: &Value, arguments: Value) -> Result<Value, ToolError> {
     let mut arguments = match arguments {
         Value::Object(arguments) => arguments,
@@ -49,6 +48,7 @@ fn problem(name: &str, message: String) -> Problem {
 
 fn unknown(name: &str, known: &Map<String, Value>) -> String {
     let names: Vec<&str> = known.keys().map(String::as_str).collect();
+    // 0.8 suggests `workDir` for `workdir` and `cwd`, but nothing for unrelated words.
     let near = names
         .iter()
         .map(|known| {
@@ -68,7 +68,7 @@ fn unknown(name: &str, known: &Map<String, Value>) -> String {
     }
 }
 
-/// What is wrong with one value.
+/// Returns what is wrong with one value.
 fn wrong(rule: &Value, value: &mut Value) -> Option<String> {
     let types = match &rule["type"] {
         Value::Array(types) => types.iter().filter_map(Value::as_str).collect(),
@@ -111,7 +111,7 @@ fn bounds(rule: &Value, value: &Value) -> Option<String> {
     (short && value.as_str() == Some("")).then(|| "must not be empty".to_owned())
 }
 
-/// The words a value may be, however the schema spells them.
+/// Allowed values, from `enum` or `oneOf`.
 fn choices(rule: &Value) -> Vec<&Value> {
     let listed = rule["enum"].as_array().into_iter().flatten();
     let described = rule["oneOf"].as_array().into_iter().flatten();
@@ -120,7 +120,7 @@ fn choices(rule: &Value) -> Vec<&Value> {
         .collect()
 }
 
-#[allow(clippy::cast_possible_truncation)] // whole, and within what a double tells exactly
+#[allow(clippy::cast_possible_truncation)] // an integer within the exact range of a double
 fn as_whole_number(value: &mut Value) {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     let whole = value

@@ -15,18 +15,18 @@ struct Params {
     pattern: String,
     /// Directory to search in. Relative paths start at the node's workspace.
     path: Option<String>,
-    /// Also what ignore files leave out. Default false.
+    /// Include files excluded by ignore files. Default false.
     no_ignore: Option<bool>,
 }
 
 pub(super) fn glob(files: LocalFiles) -> NodeTool {
-    tool::<Params, _>("Glob", "filesystem.list", move |params, asked| {
+    tool::<Params, _>("Glob", "filesystem.list", move |params, call| {
         let files = files.clone();
         let request = GlobRequest {
             pattern: params.pattern,
             path: params.path,
             no_ignore: params.no_ignore == Some(true),
         };
-        Box::pin(blocking(move || files.glob(&request, &asked.cancel)))
+        Box::pin(blocking(move || files.glob(&request, &call.cancel)))
     })
 }

@@ -22,14 +22,14 @@ struct Params {
     limit: Option<usize>,
     /// Lines of context around each match. Default 0.
     context: Option<usize>,
-    /// Also what ignore files leave out. Default false.
+    /// Include files excluded by ignore files. Default false.
     no_ignore: Option<bool>,
     /// Follow links that lead out of the directory. Default false.
     follow_links: Option<bool>,
 }
 
 pub(super) fn grep(files: LocalFiles) -> NodeTool {
-    tool::<Params, _>("Grep", "text.search", move |params, asked| {
+    tool::<Params, _>("Grep", "text.search", move |params, call| {
         let files = files.clone();
         let request = GrepRequest {
             pattern: params.pattern,
@@ -40,6 +40,6 @@ pub(super) fn grep(files: LocalFiles) -> NodeTool {
             no_ignore: params.no_ignore == Some(true),
             follow_links: params.follow_links == Some(true),
         };
-        Box::pin(blocking(move || files.grep(&request, &asked.cancel)))
+        Box::pin(blocking(move || files.grep(&request, &call.cancel)))
     })
 }

@@ -1,4 +1,4 @@
-//! A node's tools, one file each. The behaviour is in `hands`; here are the words.
+//! A node's tools, one file each. The behaviour is in `hands`; these files hold the definitions.
 
 mod bash;
 mod check;
@@ -22,41 +22,40 @@ use tokio_util::sync::CancellationToken;
 
 pub use toolbox::{Confinement, SandboxMode, ToolSettings, Toolbox, ToolboxError};
 
-/// What a tool says, and does.
+/// A tool's definition and function.
 struct NodeTool {
     name: &'static str,
-    /// What the tool needs, in the words of the gateway.
+    /// The capability the tool needs.
     capability: &'static str,
     definition: ToolDefinition,
     run: Run,
 }
 
-type Said = Result<Value, ToolError>;
-type Run = Box<dyn Fn(Value, Asked) -> BoxFuture<'static, Said> + Send + Sync>;
+type ToolResult = Result<Value, ToolError>;
+type Run = Box<dyn Fn(Value, CallInfo) -> BoxFuture<'static, ToolResult> + Send + Sync>;
 
-/// What a tool knows of the call beside its parameters.
-struct Asked {
+/// What a tool knows about a call besides its parameters.
+struct CallInfo {
     call_id: String,
     cancel: CancellationToken,
     progress: Progress,
     full_output: bool,
 }
 
-/// What the gateway wants of an output beside the result.
+/// How the output of a call is reported besides the result.
 #[derive(Debug, Clone, Default)]
-pub struct Watched {
-    /// Told what is printed.
+pub struct OutputOptions {
+    /// Receives output as it is printed.
     pub progress: Progress,
-    /// All of it with the result, where that shows a part.
+    /// Also return the full output if the result shows only a part.
     pub full_output: bool,
 }
 
-/// Makes a tool of a function over typed parameters. The description is the doc comment of
-/// the type.
+/// Creates a tool from a function over typed parameters. Its description is the doc comment of the type.
 fn tool<P, F>(name: &'static str, capability: &'static str, run: F) -> NodeTool
 where
     P: DeserializeOwned + JsonSchema + Send + 'static,
-    F: Fn(P, Asked) -> BoxFuture<'static, Said> + Send + Sync + 'static,
+    F: Fn(P, CallInfo) -> BoxFuture<'static, ToolResult> + Send + Sync + 'static,
 {
     let mut schema = schema_of::<P>();
     let about = schema.as_object_mut().and_then(|s| s.remove("description"));
@@ -74,22 +73,23 @@ where
         name,
         capability,
         definition,
-        run: Box::new(move |arguments, asked| match typed(arguments) {
-            Ok(params) => run(params, asked),
+        run: Box::new(move |arguments, call| match typed(arguments) {
+            Ok(params) => run(params, call),
             Err(wrong) => Box::pin(std::future::ready(Err(wrong))),
         }),
     }
 }
 
-fn said<T: Serialize>(result: &T) -> Said {
+fn to_json<T: Serialize>(result: &T) -> ToolResult {
     serde_json::to_value(result).map_err(|e| ToolError::internal(e.to_string()))
 }
 
-/// Runs blocking work on files where it holds nobody up.
+/// Runs blocking file I/O on a blocking thread.
 async fn blocking<T: Serialize + Send + 'static>(
     work: impl FnOnce() -> Result<T, LocalError> + Send + 'static,
-) -> Said {
-    let done = tokio::task::spawn_blocking(move || work().map(|result| said(&result)));
+) -> ToolResult {
+    // Serialised there as well: a large result would block the runtime.
+    let done = tokio::task::spawn_blocking(move || work().map(|result| to_json(&result)));
     let done = done.await.map_err(|e| ToolError::internal(e.to_string()))?;
     done.map_err(ToolError::from)?
 }

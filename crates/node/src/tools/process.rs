@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{NodeTool, Said, said, tool};
+use super::{NodeTool, ToolResult, to_json, tool};
 
 /// Manage background Bash sessions: list them, poll one, read its log, write to it, kill it.
 #[derive(Deserialize, JsonSchema)]
@@ -43,19 +43,19 @@ pub(super) fn process(jobs: Jobs) -> NodeTool {
     })
 }
 
-async fn act(jobs: &Jobs, params: Params) -> Said {
+async fn act(jobs: &Jobs, params: Params) -> ToolResult {
     let data = params.data.unwrap_or_default();
     let id = || session(params.session_id.as_deref());
     match params.action {
         Action::List => {
             let sessions = jobs.process_list();
-            said(&json!({ "count": sessions.len(), "sessions": sessions }))
+            to_json(&json!({ "count": sessions.len(), "sessions": sessions }))
         }
-        Action::Poll => said(&jobs.poll(id()?)?),
-        Action::Log => said(&jobs.log(id()?, params.offset.unwrap_or(0), params.limit)?),
-        Action::Write => said(&jobs.write(id()?, &data).await?),
-        Action::Submit => said(&jobs.submit(id()?, &data).await?),
-        Action::Kill => said(&jobs.kill(id()?).await?),
+        Action::Poll => to_json(&jobs.poll(id()?)?),
+        Action::Log => to_json(&jobs.log(id()?, params.offset.unwrap_or(0), params.limit)?),
+        Action::Write => to_json(&jobs.write(id()?, &data).await?),
+        Action::Submit => to_json(&jobs.submit(id()?, &data).await?),
+        Action::Kill => to_json(&jobs.kill(id()?).await?),
     }
 }
 

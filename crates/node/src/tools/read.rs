@@ -21,13 +21,13 @@ struct Params {
 }
 
 pub(super) fn read(files: LocalFiles) -> NodeTool {
-    tool::<Params, _>("Read", "filesystem.read", move |params, asked| {
+    tool::<Params, _>("Read", "filesystem.read", move |params, call| {
         let files = files.clone();
         let request = ReadRequest {
             path: params.path,
             offset: params.offset,
             limit: params.limit,
         };
-        Box::pin(blocking(move || files.read(&request, &asked.cancel)))
+        Box::pin(blocking(move || files.read(&request, &call.cancel)))
     })
 }

@@ -1,4 +1,4 @@
-//! All tools of one node, as its owner lets them.
+//! All tools of one node, within the limits set by its owner.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -13,15 +13,15 @@ use manyhands_wire::{NodeRuntime, ToolDefinition};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{Asked, NodeTool, Watched, bash, edit, glob, grep, process, read, write};
+use super::{CallInfo, NodeTool, OutputOptions, bash, edit, glob, grep, process, read, write};
 
-/// How variables begin that hold our own tokens and passphrases.
-const OURS: &str = "MANYHANDS_";
+/// Prefix of variables with our own tokens and passphrases.
+const OWN_VARIABLES: &str = "MANYHANDS_";
 
-/// How far the hands of a node reach.
+/// Limits of a node's tools.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Confinement {
-    /// The folder that the file tools do not leave. In a sandbox without one it is the workspace.
+    /// Directory the file tools cannot leave. Default in a sandbox: the workspace.
     pub jail: Option<PathBuf>,
     /// What commands may change.
     pub sandbox: SandboxMode,
@@ -30,44 +30,44 @@ pub struct Confinement {
 /// What commands may change.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum SandboxMode {
-    /// Whatever the node's user may.
+    /// Everything the node's user may.
     #[default]
     Off,
-    /// The workspace and the jail, without network.
+    /// The workspace and the jail; no network.
     Workspace,
-    /// Nothing, without network; no tool writes, and no file is received.
+    /// Nothing; no network, no writing tools, no received files.
     ReadOnly,
 }
 
-/// What a node's tools work with.
+/// Dependencies of a node's tools.
 #[derive(Clone)]
 pub struct ToolSettings {
-    /// Where relative paths start.
+    /// Base of relative paths.
     pub workspace: PathBuf,
-    /// The environment of commands; what begins with `MANYHANDS_` is left out.
+    /// Environment of commands; variables starting with `MANYHANDS_` are removed.
     pub env: BTreeMap<String, String>,
-    /// How far the tools reach.
+    /// Limits.
     pub confinement: Confinement,
-    /// Starts the commands.
+    /// Starts commands.
     pub supervisor: Supervisor,
-    /// Tells the time.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// Makes ids.
+    /// Id generator.
     pub ids: Ids,
 }
 
-/// Why there are no tools.
+/// Why the tools cannot be created.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolboxError {
-    /// The workspace is no directory.
-    #[error("the workspace {} is not a directory; create it, or name another", .0.display())]
+    /// The workspace is not a directory.
+    #[error("the workspace {} is not a directory; create it or choose another", .0.display())]
     Workspace(PathBuf),
-    /// The workspace or the jail cannot be used.
-    #[error("the workspace or the jail cannot be used: {0}")]
+    /// The workspace or the jail cannot be opened.
+    #[error("cannot use the workspace or the jail: {0}")]
     Files(#[from] LocalError),
 }
 
-/// The tools of a node. Clones are the same; when the last is dropped, all commands end.
+/// The tools of a node. Clones share them; when the last is dropped, all commands are stopped.
 #[derive(Clone)]
 pub struct Toolbox {
     inner: Arc<Inner>,
@@ -89,10 +89,11 @@ impl fmt::Debug for Toolbox {
 }
 
 impl Toolbox {
-    /// The tools that `settings` allow.
+    /// Creates the tools that `settings` allow.
     pub fn new(settings: ToolSettings) -> Result<Self, ToolboxError> {
         let mode = settings.confinement.sandbox;
         let jail = settings.confinement.jail.as_deref();
+        // In a sandbox the file tools need a jail as well: they run in this process, outside of the sandbox.
         let jail = match mode {
             SandboxMode::Off => jail,
             SandboxMode::Workspace | SandboxMode::ReadOnly => {
@@ -124,39 +125,39 @@ impl Toolbox {
         })
     }
 
-    /// Runs a tool. Foreground work ends when `cancel` fires; `call_id` is told in news of
-    /// programs that stay in the background, and what is printed before to whoever watches.
+    /// Runs a tool. Foreground work ends when `cancel` fires; `call_id` is reported with events of background processes,
+    /// and output is sent to `watched`.
     pub async fn call(
         &self,
         name: &str,
         arguments: Value,
         call_id: &str,
         cancel: &CancellationToken,
-        watched: Watched,
+        watched: OutputOptions,
     ) -> Result<Value, ToolError> {
         let tools = &self.inner.tools;
         let Some(tool) = tools.iter().find(|tool| tool.name == name) else {
             let names: Vec<&str> = tools.iter().map(|tool| tool.name).collect();
-            let message = format!("this node has no tool {name:?}");
-            let hint = format!("it has {}", names.join(", "));
+            let message = format!("unknown tool {name:?} on this node");
+            let hint = format!("available tools: {}", names.join(", "));
             return Err(ToolError::new(ErrorCode::UnknownTool, message).hint(hint));
         };
-        let asked = Asked {
+        let call = CallInfo {
             call_id: call_id.to_owned(),
             cancel: cancel.clone(),
             progress: watched.progress,
             full_output: watched.full_output,
         };
-        (tool.run)(arguments, asked).await
+        (tool.run)(arguments, call).await
     }
 
-    /// The tools as a gateway is told of them.
+    /// Tool definitions, as announced to the gateway.
     pub fn definitions(&self) -> Vec<ToolDefinition> {
         let tools = self.inner.tools.iter();
         tools.map(|tool| tool.definition.clone()).collect()
     }
 
-    /// What the machine and each tool can do, in the words of the gateway.
+    /// Capabilities of the machine and of each tool.
     pub fn runtime(&self) -> NodeRuntime {
         let tools = &self.inner.tools;
         let all: BTreeSet<&str> = tools.iter().map(|tool| tool.capability).collect();
@@ -167,17 +168,17 @@ impl Toolbox {
         }
     }
 
-    /// Whether programs and writes stay inside a sandbox.
+    /// Returns whether commands and writes stay inside a sandbox.
     pub fn is_sandboxed(&self) -> bool {
         self.inner.mode != SandboxMode::Off
     }
 
-    /// Where relative paths start.
+    /// Base of relative paths.
     pub fn workspace(&self) -> &Path {
         self.inner.files.workspace()
     }
 
-    /// The programs in the background.
+    /// The background processes.
     pub fn jobs(&self) -> &Jobs {
         &self.inner.jobs
     }
@@ -194,7 +195,7 @@ impl Toolbox {
         &self.inner.ids
     }
 
-    /// Whether files may be changed at all.
+    /// Returns whether files may be changed at all.
     pub(crate) fn may_write(&self) -> bool {
         self.inner.mode != SandboxMode::ReadOnly
     }
@@ -206,6 +207,7 @@ fn tools(files: &LocalFiles, jobs: &Jobs, mode: SandboxMode) -> Vec<NodeTool> {
         process::process(jobs.clone()),
         read::read(files.clone()),
     ];
+    // Not offered at all, so that a model does not try them in vain.
     if mode != SandboxMode::ReadOnly {
         tools.push(write::write(files.clone()));
         tools.push(edit::edit(files.clone()));
@@ -220,10 +222,13 @@ fn job_settings(
     mode: SandboxMode,
     files: &LocalFiles,
 ) -> JobSettings {
-    let env = env.into_iter().filter(|(name, _)| !name.starts_with(OURS));
+    let env = env
+        .into_iter()
+        .filter(|(name, _)| !name.starts_with(OWN_VARIABLES));
     let mut settings = JobSettings::of_env(env.collect());
     let places = [Some(files.workspace()), files.jail()];
     let places = places.into_iter().flatten().map(Path::to_owned);
+    // Secrets in the environment are kept out above; the sandbox keeps out those in files.
     let bare = Sandbox::system_read_only();
     settings.sandbox = match mode {
         SandboxMode::Off => None,

@@ -1,9 +1,9 @@
-//! The node's side of transfers: files it sends and files it receives.
+//! The node's side of transfers: files it sends and receives.
 //!
-//! Each runs in a task of its own that reads or writes the disk where it holds nobody up. What
-//! has come of a file outlives the connection; see [`notes`].
+//! Each transfer runs in its own task with blocking I/O on blocking threads. Partially received files outlive the connection;
+//! see [`partial_files`].
 
-mod notes;
+mod partial_files;
 mod receive;
 mod send;
 
@@ -24,38 +24,38 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::run::Node;
-use crate::writer::{Gone, Outgoing};
+use crate::writer::{ConnectionClosed, Outgoing};
 
-pub(crate) use notes::Notes;
+pub(crate) use partial_files::PartialFiles;
 use receive::Receiving;
 use send::Sending;
 
-/// How many transfers there may be at once.
-const MOST: usize = 64;
-/// A transfer that nothing is heard of for this long is over.
+/// Maximum number of concurrent transfers.
+const MAX_TRANSFERS: usize = 64;
+/// A transfer without any message for this long is abandoned.
 const IDLE: Duration = Duration::from_secs(600);
-/// How long the last piece may take to reach the disk when the connection is gone.
-const CLOSED_WITHIN: Duration = Duration::from_secs(5);
+/// How long the last chunk may take to reach the disk after the connection is lost.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What every transfer of a connection works with.
+/// Dependencies of a connection's transfers.
 #[derive(Clone)]
-struct Link {
+struct TransferDeps {
     node: Arc<Node>,
     outgoing: Outgoing,
-    /// Whether the gateway knows hashes, offsets and acknowledgements.
+    /// Whether the gateway supports hashes, offsets and acknowledgements.
     checked: bool,
 }
 
 /// The transfers of one connection.
 pub(crate) struct Transfers {
-    link: Link,
-    live: HashMap<u32, Live>,
+    deps: TransferDeps,
+    live: HashMap<u32, ActiveTransfer>,
     tasks: JoinSet<(u32, u64)>,
     started: u64,
     stop: CancellationToken,
 }
 
-struct Live {
+struct ActiveTransfer {
     number: u64,
     cancel: CancellationToken,
     role: Role,
@@ -69,7 +69,7 @@ enum Role {
 impl Transfers {
     pub(crate) fn new(node: Arc<Node>, outgoing: Outgoing, checked: bool) -> Self {
         Self {
-            link: Link {
+            deps: TransferDeps {
                 node,
                 outgoing,
                 checked,
@@ -81,8 +81,12 @@ impl Transfers {
         }
     }
 
-    /// Takes an event that is about a transfer.
-    pub(crate) async fn hear(&mut self, kind: EventKind, event: Event) -> Result<(), Gone> {
+    /// Handles a transfer event.
+    pub(crate) async fn on_event(
+        &mut self,
+        kind: EventKind,
+        event: Event,
+    ) -> Result<(), ConnectionClosed> {
         match kind {
             EventKind::TransferSend => match TransferSendEvent::read(event) {
                 Some(ask) => self.send(ask).await,
@@ -126,36 +130,35 @@ impl Transfers {
         }
     }
 
-    /// Takes an answer. One that says no is about a transfer that the gateway knows nothing of,
-    /// and nothing more will be heard of it.
-    pub(crate) fn answered(&mut self, answer: &Response) {
-        let id = answer
+    /// Handles a response. An error means that the gateway does not know the transfer, and will not mention it again.
+    pub(crate) fn on_response(&mut self, response: &Response) {
+        let id = response
             .id
             .strip_prefix(REQUEST)
             .and_then(|id| id.parse().ok());
-        if let (Some(transfer_id), false) = (id, answer.ok) {
+        if let (Some(transfer_id), false) = (id, response.ok) {
+            // Kept: the gateway may have restarted, and resumes the file under a new transfer.
             let keep = true;
             self.cancel(&TransferCancelEvent { transfer_id, keep });
         }
     }
 
-    /// Takes the next bytes of a file. Those of a transfer that is over are passed by: they were
-    /// on their way when it ended.
+    /// Handles the next bytes of a file. Those of a finished transfer are ignored: they were in flight when it ended.
     pub(crate) async fn take(&mut self, message: Bytes) {
         let Ok(frame) = BinaryFrame::decode(&message) else {
             return;
         };
-        let checked = self.link.checked;
+        let checked = self.deps.checked;
         if let Some(Role::Receiving(receiving)) = self.role(frame.transfer) {
             receiving.take(message.slice(HEADER..), checked).await;
         }
     }
 
-    /// Waits for a transfer to end; for ever when there is none.
+    /// Waits for a transfer to end; never returns if there is none.
     pub(crate) async fn ended(&mut self) {
         match self.tasks.join_next().await {
             Some(Ok((id, number))) => {
-                // Its number may have been given to another transfer since.
+                // Its id may have been reused by another transfer meanwhile.
                 if self.live.get(&id).is_some_and(|live| live.number == number) {
                     self.live.remove(&id);
                 }
@@ -165,17 +168,17 @@ impl Transfers {
         }
     }
 
-    /// Ends all of them; what has come of files stays.
+    /// Stops all transfers; partially received files are kept.
     pub(crate) async fn close(mut self) {
         self.stop.cancel();
         self.live.clear();
         let all = async { while self.tasks.join_next().await.is_some() {} };
-        let _ = timeout(CLOSED_WITHIN, all).await;
+        let _ = timeout(CLOSE_TIMEOUT, all).await;
     }
 
-    async fn send(&mut self, ask: TransferSendEvent) -> Result<(), Gone> {
+    async fn send(&mut self, ask: TransferSendEvent) -> Result<(), ConnectionClosed> {
         if let Err(refused) = self.admit(ask.transfer_id) {
-            let (error, code) = self.link.refusal(&refused);
+            let (error, code) = self.deps.refusal(&refused);
             let answer = TransferMetaParams {
                 transfer_id: ask.transfer_id,
                 error,
@@ -183,22 +186,22 @@ impl Transfers {
                 ..TransferMetaParams::default()
             };
             return self
-                .link
+                .deps
                 .outgoing
                 .text(answer.encode(&request_id(ask.transfer_id)))
                 .await;
         }
-        let (sending, orders) = Sending::new();
-        let (id, link) = (ask.transfer_id, self.link.clone());
+        let (sending, control) = Sending::new();
+        let (id, deps) = (ask.transfer_id, self.deps.clone());
         self.start(id, Role::Sending(sending), |cancel| {
-            send::send(ask, link, orders, cancel)
+            send::send(ask, deps, control, cancel)
         });
         Ok(())
     }
 
-    async fn receive(&mut self, ask: TransferReceiveEvent) -> Result<(), Gone> {
+    async fn receive(&mut self, ask: TransferReceiveEvent) -> Result<(), ConnectionClosed> {
         if let Err(refused) = self.admit(ask.transfer_id) {
-            let (error, code) = self.link.refusal(&refused);
+            let (error, code) = self.deps.refusal(&refused);
             let answer = TransferAcceptParams {
                 transfer_id: ask.transfer_id,
                 error,
@@ -206,15 +209,15 @@ impl Transfers {
                 ..TransferAcceptParams::default()
             };
             return self
-                .link
+                .deps
                 .outgoing
                 .text(answer.encode(&request_id(ask.transfer_id)))
                 .await;
         }
-        let (receiving, pieces) = Receiving::new();
-        let (id, link) = (ask.transfer_id, self.link.clone());
+        let (receiving, chunks) = Receiving::new();
+        let (id, deps) = (ask.transfer_id, self.deps.clone());
         self.start(id, Role::Receiving(receiving), |cancel| {
-            receive::receive(ask, link, pieces, cancel)
+            receive::receive(ask, deps, chunks, cancel)
         });
         Ok(())
     }
@@ -231,7 +234,7 @@ impl Transfers {
             task.await;
             (id, number)
         });
-        let live = Live {
+        let live = ActiveTransfer {
             number,
             cancel,
             role,
@@ -241,13 +244,13 @@ impl Transfers {
 
     fn admit(&self, id: u32) -> Result<(), ToolError> {
         if self.live.contains_key(&id) {
-            let message = format!("transfer {id} is under way already");
+            let message = format!("transfer {id} is already running");
             return Err(ToolError::new(ErrorCode::Conflict, message));
         }
-        if self.tasks.len() >= MOST {
-            let message = format!("{MOST} transfers are under way on this node");
+        if self.tasks.len() >= MAX_TRANSFERS {
+            let message = format!("this node already has {MAX_TRANSFERS} running transfers");
             let busy = ToolError::new(ErrorCode::Unavailable, message);
-            return Err(busy.hint("try again when one has ended"));
+            return Err(busy.hint("retry when one has finished"));
         }
         Ok(())
     }
@@ -273,15 +276,15 @@ impl Transfers {
     }
 }
 
-impl Link {
-    /// An error as a transfer tells it: its text, and its code to those who know codes.
+impl TransferDeps {
+    /// Error text, and its code if the gateway supports codes.
     fn refusal(&self, error: &ToolError) -> (Option<String>, Option<String>) {
         let code = self.checked.then(|| error.code.word().to_owned());
         (Some(error.text()), code)
     }
 }
 
-/// Runs work on the disk where it holds nobody up.
+/// Runs file I/O on a blocking thread.
 async fn on_disk<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, LocalError> + Send + 'static,
 ) -> Result<T, ToolError> {
@@ -298,6 +301,6 @@ fn request_id(transfer: u32) -> String {
 
 fn gave_up() -> ToolError {
     let limit = IDLE.as_secs() / 60;
-    let message = format!("nothing was heard of the transfer for {limit} minutes");
+    let message = format!("transfer timed out: no message for {limit} minutes");
     ToolError::new(ErrorCode::DeadlineExceeded, message)
 }

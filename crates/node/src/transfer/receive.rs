@@ -16,179 +16,184 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::{IDLE, Link, Notes, gave_up, on_disk, request_id};
+use super::{IDLE, PartialFiles, TransferDeps, gave_up, on_disk, request_id};
 use crate::writer::Outgoing;
 
-/// How many pieces may wait for the disk, however small they are.
-const PIECES: usize = 1_024;
-/// How many pieces are written before the other end is told.
-const AT_ONCE: usize = 2;
-/// How often, and after how long each time, a part is tried again that a connection which has
-/// just ended still holds.
+/// Maximum number of chunks queued for the disk, whatever their size.
+const MAX_QUEUED: usize = 1_024;
+/// Number of chunks written before they are acknowledged.
+const WRITE_BATCH: usize = 2;
+/// Attempts to open a partial file that a connection which has just ended still holds, and the delay between
+/// them.
 const TRIES: usize = 50;
-const TRY_AGAIN: Duration = Duration::from_millis(100);
+const RETRY_DELAY: Duration = Duration::from_millis(100);
 
-/// What the gateway says about a file that is being received.
+/// Sending half: what the gateway says about a file being received.
 pub(super) struct Receiving {
-    pieces: mpsc::Sender<Piece>,
+    chunks: mpsc::Sender<Chunk>,
     room: Arc<Semaphore>,
     keep: Arc<AtomicBool>,
 }
 
-/// The other end of it.
-pub(super) struct Pieces {
-    pieces: mpsc::Receiver<Piece>,
+/// Receiving half.
+pub(super) struct ChunkReceiver {
+    chunks: mpsc::Receiver<Chunk>,
     room: Arc<Semaphore>,
     keep: Arc<AtomicBool>,
 }
 
-enum Piece {
+enum Chunk {
     Bytes(Bytes, OwnedSemaphorePermit),
-    /// Everything has come.
+    /// Everything has arrived.
     End(Option<String>),
-    /// More has come than was acknowledged.
+    /// More arrived than was acknowledged.
     Flood,
 }
 
 impl Receiving {
-    pub(super) fn new() -> (Self, Pieces) {
-        let (pieces, received) = mpsc::channel(PIECES);
+    pub(super) fn new() -> (Self, ChunkReceiver) {
+        let (chunks, received) = mpsc::channel(MAX_QUEUED);
+        // Counts bytes: memory per transfer is bounded by one window, however small the chunks are.
         let room = Arc::new(Semaphore::new(window()));
         let keep = Arc::new(AtomicBool::new(true));
         let receiving = Self {
-            pieces,
+            chunks,
             room: room.clone(),
             keep: keep.clone(),
         };
-        let pieces = Pieces {
-            pieces: received,
+        let chunks = ChunkReceiver {
+            chunks: received,
             room,
             keep,
         };
-        (receiving, pieces)
+        (receiving, chunks)
     }
 
-    /// Takes the next bytes. A gateway that is told what was taken never sends more than a
-    /// window; one that is not has to wait.
+    /// Queues the next bytes. A gateway that gets acknowledgements never sends more than a window; for one that does not,
+    /// this waits for room.
     pub(super) async fn take(&mut self, bytes: Bytes, checked: bool) {
         let wanted = u32::try_from(bytes.len().min(window())).unwrap_or(u32::MAX);
         let room = self.room.clone();
-        let piece = if checked && bytes.len() <= window() {
+        let chunk = if checked && bytes.len() <= window() {
             match room.try_acquire_many_owned(wanted) {
-                Ok(room) => Piece::Bytes(bytes, room),
-                Err(_) => Piece::Flood,
+                Ok(room) => Chunk::Bytes(bytes, room),
+                Err(_) => Chunk::Flood,
             }
         } else if checked {
-            Piece::Flood
+            Chunk::Flood
         } else {
             match room.acquire_many_owned(wanted).await {
-                Ok(room) => Piece::Bytes(bytes, room),
+                Ok(room) => Chunk::Bytes(bytes, room),
                 Err(_) => return,
             }
         };
-        let _ = self.pieces.send(piece).await;
+        let _ = self.chunks.send(chunk).await;
     }
 
     pub(super) async fn end(&mut self, sha256: Option<String>) {
-        let _ = self.pieces.send(Piece::End(sha256)).await;
+        let _ = self.chunks.send(Chunk::End(sha256)).await;
     }
 
-    /// What has come is not wanted any more.
+    /// The partial file is not needed any more.
     pub(super) fn do_not_keep(&self) {
         self.keep.store(false, Ordering::Relaxed);
     }
 }
 
-impl Drop for Pieces {
+impl Drop for ChunkReceiver {
     fn drop(&mut self) {
-        // Whoever waits for room waits for nobody.
+        // A sender waiting for room would otherwise wait forever.
         self.room.close();
     }
 }
 
-/// How taking a file ended.
-enum Outcome {
+/// Outcome of a received file.
+enum ReceiveOutcome {
     Placed(u64),
     Failed(ToolError),
-    /// Taken back, or the connection is gone.
+    /// Cancelled, or the connection is lost.
     Stopped(Option<Box<IncomingFile>>),
 }
 
-/// Receives a file: readies its place, writes what comes, and says how it went.
+/// Receives a file: opens it, writes the chunks, and reports the outcome.
 pub(super) async fn receive(
     ask: TransferReceiveEvent,
-    link: Link,
-    mut pieces: Pieces,
+    deps: TransferDeps,
+    mut chunks: ChunkReceiver,
     cancel: CancellationToken,
 ) {
     let id = ask.transfer_id;
-    let opened = open(&ask, &link).await;
-    let accept = accept(id, &opened, &link);
-    // Whether anybody hears it shows soon enough.
-    let _ = link.outgoing.text(accept.encode(&request_id(id))).await;
+    let opened = open(&ask, &deps).await;
+    let accept = accept(id, &opened, &deps);
+    // A lost connection is noticed below.
+    let _ = deps.outgoing.text(accept.encode(&request_id(id))).await;
     let Ok(incoming) = opened else { return };
     let part = incoming.part().to_owned();
-    let outcome = write(id, Box::new(incoming), &link, &mut pieces, &cancel).await;
+    let outcome = write(id, Box::new(incoming), &deps, &mut chunks, &cancel).await;
     let kept = match &outcome {
-        Outcome::Stopped(_) => pieces.keep.load(Ordering::Relaxed) && key(&ask, &link).is_some(),
+        ReceiveOutcome::Stopped(_) => {
+            chunks.keep.load(Ordering::Relaxed) && key(&ask, &deps).is_some()
+        }
         _ => false,
     };
     let outcome = if kept {
         outcome
     } else {
-        forget(outcome, part, &link.node.notes).await
+        forget(outcome, part, &deps.node.partial_files).await
     };
-    finish(&ask, outcome, &link).await;
+    finish(&ask, outcome, &deps).await;
 }
 
-async fn open(ask: &TransferReceiveEvent, link: &Link) -> Result<IncomingFile, ToolError> {
-    if !link.node.toolbox.may_write() {
-        let message = "this node is read-only and receives no files";
+async fn open(ask: &TransferReceiveEvent, deps: &TransferDeps) -> Result<IncomingFile, ToolError> {
+    if !deps.node.toolbox.may_write() {
+        let message = "this node is read-only and cannot receive files";
         return Err(ToolError::new(ErrorCode::Forbidden, message));
     }
     let mut tries = 0;
     loop {
         tries += 1;
-        let files = link.node.toolbox.files().clone();
+        let files = deps.node.toolbox.files().clone();
         let (path, size) = (ask.path.clone(), ask.size);
-        let resume = key(ask, link).map(str::to_owned);
-        let notes = link.node.notes.clone();
+        let resume = key(ask, deps).map(str::to_owned);
+        let partial_files = deps.node.partial_files.clone();
         let opened = on_disk(
             move || match files.incoming(&path, size, resume.as_deref()) {
                 Err(LocalError::Busy(path)) => Ok(Err(LocalError::Busy(path))),
                 opened => {
                     let incoming = opened?;
-                    notes.add(incoming.part());
+                    // Recorded as soon as it exists: a crash must not leave a part that nobody removes.
+                    partial_files.add(incoming.part());
                     Ok(Ok(incoming))
                 }
             },
         );
         match opened.await? {
             Ok(incoming) => return Ok(incoming),
-            Err(_) if tries < TRIES => sleep(TRY_AGAIN).await,
+            // The task of the old connection needs a moment to notice that it is gone.
+            Err(_) if tries < TRIES => sleep(RETRY_DELAY).await,
             Err(busy) => return Err(busy.into()),
         }
     }
 }
 
-/// By what the part is found again.
-fn key<'a>(ask: &'a TransferReceiveEvent, link: &Link) -> Option<&'a str> {
-    ask.resume.as_deref().filter(|_| link.checked)
+/// The key by which a partial file is found again.
+fn key<'a>(ask: &'a TransferReceiveEvent, deps: &TransferDeps) -> Option<&'a str> {
+    ask.resume.as_deref().filter(|_| deps.checked)
 }
 
 fn accept(
     transfer_id: u32,
     opened: &Result<IncomingFile, ToolError>,
-    link: &Link,
+    deps: &TransferDeps,
 ) -> TransferAcceptParams {
     let (offset, refused) = match opened {
         Ok(incoming) => (Some(incoming.taken()), None),
-        Err(error) => (None, Some(link.refusal(error))),
+        Err(error) => (None, Some(deps.refusal(error))),
     };
     let (error, code) = refused.unwrap_or_default();
     TransferAcceptParams {
         transfer_id,
-        offset: offset.filter(|offset| link.checked && *offset > 0),
+        offset: offset.filter(|offset| deps.checked && *offset > 0),
         error,
         code,
     }
@@ -197,57 +202,59 @@ fn accept(
 async fn write(
     id: u32,
     mut incoming: Box<IncomingFile>,
-    link: &Link,
-    pieces: &mut Pieces,
+    deps: &TransferDeps,
+    chunks: &mut ChunkReceiver,
     cancel: &CancellationToken,
-) -> Outcome {
+) -> ReceiveOutcome {
     loop {
-        let mut some = Vec::with_capacity(AT_ONCE);
+        let mut some = Vec::with_capacity(WRITE_BATCH);
         let count = tokio::select! {
             biased;
-            () = cancel.cancelled() => return Outcome::Stopped(Some(incoming)),
-            count = timeout(IDLE, pieces.pieces.recv_many(&mut some, AT_ONCE)) => count,
+            // Biased: after a cancellation nothing more is written.
+            () = cancel.cancelled() => return ReceiveOutcome::Stopped(Some(incoming)),
+            count = timeout(IDLE, chunks.chunks.recv_many(&mut some, WRITE_BATCH)) => count,
         };
         match count {
-            Ok(0) => return Outcome::Stopped(Some(incoming)),
+            Ok(0) => return ReceiveOutcome::Stopped(Some(incoming)),
             Ok(_) => {}
             Err(_) => {
                 let _ = tokio::task::spawn_blocking(move || incoming.discard()).await;
-                return Outcome::Failed(gave_up());
+                return ReceiveOutcome::Failed(gave_up());
             }
         }
         let before = incoming.taken();
         let step = on_disk(move || put(incoming, some)).await;
         match step {
-            Ok(Step::More(next)) => incoming = next,
-            Ok(Step::Placed(bytes)) => return Outcome::Placed(bytes),
-            Err(error) => return Outcome::Failed(error),
+            Ok(WriteStep::More(next)) => incoming = next,
+            Ok(WriteStep::Placed(bytes)) => return ReceiveOutcome::Placed(bytes),
+            Err(error) => return ReceiveOutcome::Failed(error),
         }
-        if link.checked && incoming.taken() > before {
-            acknowledge(id, incoming.taken(), &link.outgoing).await;
+        // Acknowledged only once written, so that seen_calls stays bounded however slow the disk is.
+        if deps.checked && incoming.taken() > before {
+            acknowledge(id, incoming.taken(), &deps.outgoing).await;
         }
     }
 }
 
-enum Step {
+enum WriteStep {
     More(Box<IncomingFile>),
     Placed(u64),
 }
 
-/// Writes some pieces; what cannot be written to its end is removed.
-fn put(mut incoming: Box<IncomingFile>, pieces: Vec<Piece>) -> Result<Step, LocalError> {
-    for piece in pieces {
-        let written = match piece {
-            Piece::End(sha256) => return incoming.finish(sha256.as_deref()).map(Step::Placed),
-            Piece::Bytes(bytes, _room) => incoming.write(&bytes),
-            Piece::Flood => Err(incoming.flooded()),
+/// Writes some chunks; on failure the partial file is removed.
+fn put(mut incoming: Box<IncomingFile>, chunks: Vec<Chunk>) -> Result<WriteStep, LocalError> {
+    for chunk in chunks {
+        let written = match chunk {
+            Chunk::End(sha256) => return incoming.finish(sha256.as_deref()).map(WriteStep::Placed),
+            Chunk::Bytes(bytes, _room) => incoming.write(&bytes),
+            Chunk::Flood => Err(incoming.flooded()),
         };
         if let Err(error) = written {
             incoming.discard();
             return Err(error);
         }
     }
-    Ok(Step::More(incoming))
+    Ok(WriteStep::More(incoming))
 }
 
 async fn acknowledge(transfer_id: u32, bytes: u64, outgoing: &Outgoing) {
@@ -255,49 +262,60 @@ async fn acknowledge(transfer_id: u32, bytes: u64, outgoing: &Outgoing) {
     let _ = outgoing.text(ack.encode()).await;
 }
 
-/// Removes what has come, and the note about it.
-async fn forget(outcome: Outcome, part: std::path::PathBuf, notes: &Notes) -> Outcome {
-    let notes = notes.clone();
+/// Removes a partial file and its record.
+async fn forget(
+    outcome: ReceiveOutcome,
+    part: std::path::PathBuf,
+    partial_files: &PartialFiles,
+) -> ReceiveOutcome {
+    let partial_files = partial_files.clone();
     let forgotten = tokio::task::spawn_blocking(move || {
         let outcome = match outcome {
-            Outcome::Stopped(Some(incoming)) => {
+            ReceiveOutcome::Stopped(Some(incoming)) => {
                 incoming.discard();
-                Outcome::Stopped(None)
+                ReceiveOutcome::Stopped(None)
             }
             other => other,
         };
-        notes.remove(&part);
+        partial_files.remove(&part);
         outcome
     });
-    let lost = |e: tokio::task::JoinError| Outcome::Failed(ToolError::internal(e.to_string()));
+    let lost =
+        |e: tokio::task::JoinError| ReceiveOutcome::Failed(ToolError::internal(e.to_string()));
     forgotten.await.unwrap_or_else(lost)
 }
 
-async fn finish(ask: &TransferReceiveEvent, outcome: Outcome, link: &Link) {
+async fn finish(ask: &TransferReceiveEvent, outcome: ReceiveOutcome, deps: &TransferDeps) {
     let mut done = TransferDoneParams {
         transfer_id: ask.transfer_id,
         ..TransferDoneParams::default()
     };
     let mut about = json!({ "transferId": ask.transfer_id, "path": ask.path });
     match outcome {
-        Outcome::Stopped(_) => {
-            link.node
-                .log
-                .info("a file was not received to its end", about);
+        ReceiveOutcome::Stopped(_) => {
+            deps.node.log.info(
+                "file_receive_stopped",
+                "receiving a file was stopped",
+                about,
+            );
             return;
         }
-        Outcome::Placed(bytes) => {
+        ReceiveOutcome::Placed(bytes) => {
             done.bytes_written = Some(bytes);
             about["bytes"] = bytes.into();
-            link.node.log.info("a file was received", about);
+            deps.node
+                .log
+                .info("file_received", "received a file", about);
         }
-        Outcome::Failed(error) => {
+        ReceiveOutcome::Failed(error) => {
             about["why"] = error.text().into();
-            link.node.log.warn("a file was not received", about);
-            (done.error, done.code) = link.refusal(&error);
+            deps.node
+                .log
+                .warn("file_receive_failed", "failed to receive a file", about);
+            (done.error, done.code) = deps.refusal(&error);
         }
     }
-    let _ = link
+    let _ = deps
         .outgoing
         .text(done.encode(&request_id(ask.transfer_id)))
         .await;

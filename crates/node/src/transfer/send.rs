@@ -12,47 +12,49 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::{IDLE, Link, gave_up, on_disk, request_id};
-use crate::writer::Gone;
+use super::{IDLE, TransferDeps, gave_up, on_disk, request_id};
+use crate::writer::ConnectionClosed;
 
-/// How many chunks are read at a time, while those before them are sent.
-const AHEAD: usize = 4;
+/// Number of chunks read ahead while earlier ones are sent.
+const READ_AHEAD: usize = 4;
 
-/// What the gateway says about a file that is being sent.
+/// Sending half: what the gateway says about a file being sent.
 pub(super) struct Sending {
     start: Option<oneshot::Sender<u64>>,
     acknowledged: watch::Sender<u64>,
 }
 
-/// The other end of it.
-pub(super) struct Orders {
+/// Receiving half.
+pub(super) struct SendControl {
     start: oneshot::Receiver<u64>,
     acknowledged: watch::Receiver<u64>,
 }
 
 impl Sending {
-    pub(super) fn new() -> (Self, Orders) {
+    pub(super) fn new() -> (Self, SendControl) {
         let (start, started) = oneshot::channel();
         let (acknowledged, heard) = watch::channel(0);
         let sending = Self {
             start: Some(start),
             acknowledged,
         };
-        let orders = Orders {
+        let control = SendControl {
             start: started,
             acknowledged: heard,
         };
-        (sending, orders)
+        (sending, control)
     }
 
     pub(super) fn start(&mut self, offset: u64) {
         if let Some(start) = self.start.take() {
+            // Set before the start is sent: the sender would otherwise take the offset for bytes in flight.
             self.acknowledged.send_replace(offset);
             let _ = start.send(offset);
         }
     }
 
     pub(super) fn acknowledged(&mut self, bytes: u64) {
+        // Never backwards: acknowledgements may arrive out of order after a reconnect.
         self.acknowledged.send_if_modified(|known| {
             let more = bytes > *known;
             *known = bytes.max(*known);
@@ -61,39 +63,39 @@ impl Sending {
     }
 }
 
-/// Why a file is not sent to its end.
-enum Broken {
-    /// The gateway took it back, or is gone: nobody is told.
+/// Why a file was not sent completely.
+enum SendError {
+    /// Cancelled, or the connection is lost: nothing to report.
     Stopped,
-    /// The gateway is told.
+    /// Reported to the gateway.
     Failed(ToolError),
 }
 
-impl From<Gone> for Broken {
-    fn from(_: Gone) -> Self {
+impl From<ConnectionClosed> for SendError {
+    fn from(_: ConnectionClosed) -> Self {
         Self::Stopped
     }
 }
 
-impl From<ToolError> for Broken {
+impl From<ToolError> for SendError {
     fn from(error: ToolError) -> Self {
         Self::Failed(error)
     }
 }
 
-/// Sends a file: says what it is, waits to be told to begin, and says how it went.
+/// Sends a file: announces it, waits for the start, streams it, and reports the outcome.
 pub(super) async fn send(
     ask: TransferSendEvent,
-    link: Link,
-    mut orders: Orders,
+    deps: TransferDeps,
+    mut control: SendControl,
     cancel: CancellationToken,
 ) {
     let id = ask.transfer_id;
-    let files = link.node.toolbox.files().clone();
+    let files = deps.node.toolbox.files().clone();
     let path = ask.path.clone();
     let opened = on_disk(move || files.outgoing(&path)).await;
-    let answer = meta(id, &opened, &link);
-    if link
+    let answer = meta(id, &opened, &deps);
+    if deps
         .outgoing
         .text(answer.encode(&request_id(id)))
         .await
@@ -103,21 +105,23 @@ pub(super) async fn send(
     }
     let Ok(file) = opened else { return };
     let sent = tokio::select! {
-        sent = stream(id, file, &link, &mut orders) => sent,
-        () = cancel.cancelled() => Err(Broken::Stopped),
+        sent = stream(id, file, &deps, &mut control) => sent,
+        () = cancel.cancelled() => Err(SendError::Stopped),
     };
     let mut about = json!({ "transferId": id, "path": ask.path });
     let complete = match sent {
         Ok((complete, bytes)) => {
             about["bytes"] = bytes.into();
-            link.node.log.info("a file was sent", about);
+            deps.node.log.info("file_sent", "sent a file", about);
             complete
         }
-        Err(Broken::Stopped) => return,
-        Err(Broken::Failed(error)) => {
+        Err(SendError::Stopped) => return,
+        Err(SendError::Failed(error)) => {
             about["why"] = error.text().into();
-            link.node.log.warn("a file was not sent", about);
-            let (error, code) = link.refusal(&error);
+            deps.node
+                .log
+                .warn("file_send_failed", "failed to send a file", about);
+            let (error, code) = deps.refusal(&error);
             TransferCompleteParams {
                 transfer_id: id,
                 error,
@@ -127,25 +131,26 @@ pub(super) async fn send(
         }
     };
     let complete = complete.encode(&request_id(id));
-    let _ = link.outgoing.text_behind_frames(complete).await;
+    // Behind the file's frames: as a text it would overtake them.
+    let _ = deps.outgoing.text_behind_frames(complete).await;
 }
 
 fn meta(
     transfer_id: u32,
     opened: &Result<local::OutgoingFile, ToolError>,
-    link: &Link,
+    deps: &TransferDeps,
 ) -> TransferMetaParams {
     match opened {
         Ok(file) => TransferMetaParams {
             transfer_id,
             size: Some(file.size()),
             mime: file.mime().map(str::to_owned),
-            version: link.checked.then(|| file.version().to_owned()),
+            version: deps.checked.then(|| file.version().to_owned()),
             error: None,
             code: None,
         },
         Err(error) => {
-            let (error, code) = link.refusal(error);
+            let (error, code) = deps.refusal(error);
             TransferMetaParams {
                 transfer_id,
                 error,
@@ -159,17 +164,22 @@ fn meta(
 async fn stream(
     id: u32,
     mut file: local::OutgoingFile,
-    link: &Link,
-    orders: &mut Orders,
-) -> Result<(TransferCompleteParams, u64), Broken> {
-    let start = timeout(IDLE, &mut orders.start).await;
-    let offset = start.map_err(|_| gave_up())?.map_err(|_| Broken::Stopped)?;
+    deps: &TransferDeps,
+    control: &mut SendControl,
+) -> Result<(TransferCompleteParams, u64), SendError> {
+    let start = timeout(IDLE, &mut control.start).await;
+    let offset = start
+        .map_err(|_| gave_up())?
+        .map_err(|_| SendError::Stopped)?;
     if offset > 0 {
+        // Skipping hashes the part that the other end already has, which takes a while for a large file.
+        // Stops the blocking task if this future is dropped by a cancellation.
         let dropped = CancellationToken::new();
         let _dropped = dropped.clone().drop_guard();
         file = on_disk(move || file.skip_to(offset, &dropped).map(|()| file)).await?;
     }
     let mut sent = offset;
+    // Read while the previous chunks are being sent, to keep disk and network busy.
     let mut next = spawn_blocking(move || read_ahead(id, file));
     let file = loop {
         let read = (&mut next).await;
@@ -181,31 +191,31 @@ async fn stream(
         next = spawn_blocking(move || read_ahead(id, file));
         for frame in frames {
             let after = sent + (frame.len() - HEADER) as u64;
-            if link.checked {
-                room_for(after, orders).await?;
+            if deps.checked {
+                room_for(after, control).await?;
             }
-            link.outgoing.frame(frame).await?;
+            deps.outgoing.frame(frame).await?;
             sent = after;
         }
     };
     let sha256 = on_disk(move || file.finish()).await?;
     let complete = TransferCompleteParams {
         transfer_id: id,
-        sha256: link.checked.then_some(sha256),
+        sha256: deps.checked.then_some(sha256),
         ..TransferCompleteParams::default()
     };
     Ok((complete, sent - offset))
 }
 
-/// Waits until no more than a window is on its way when `after` bytes have been sent.
-async fn room_for(after: u64, orders: &mut Orders) -> Result<(), Broken> {
-    let mut acknowledged = orders.acknowledged.clone();
+/// Waits until at most one window is unacknowledged after `after` bytes.
+async fn room_for(after: u64, control: &mut SendControl) -> Result<(), SendError> {
+    let mut acknowledged = control.acknowledged.clone();
     let room = acknowledged.wait_for(|taken| after <= taken.saturating_add(WINDOW));
     match timeout(IDLE, room).await {
         Ok(Ok(_)) => Ok(()),
-        Ok(Err(_)) => Err(Broken::Stopped),
+        Ok(Err(_)) => Err(SendError::Stopped),
         Err(_) => {
-            let message = "the other end took nothing more";
+            let message = "the receiver stopped accepting data";
             Err(ToolError::new(ErrorCode::DeadlineExceeded, message).into())
         }
     }
@@ -213,10 +223,10 @@ async fn room_for(after: u64, orders: &mut Orders) -> Result<(), Broken> {
 
 type Read = (local::OutgoingFile, Vec<Bytes>);
 
-/// The next chunks, each as the frame it travels in.
+/// Reads the next chunks, each as a complete frame.
 fn read_ahead(id: u32, mut file: local::OutgoingFile) -> Result<Read, local::LocalError> {
-    let mut frames = Vec::with_capacity(AHEAD);
-    while frames.len() < AHEAD && file.at() < file.size() {
+    let mut frames = Vec::with_capacity(READ_AHEAD);
+    while frames.len() < READ_AHEAD && file.at() < file.size() {
         let left = usize::try_from(file.size() - file.at()).unwrap_or(usize::MAX);
         let mut frame = vec![0; HEADER + left.min(CHUNK)];
         frame[..HEADER].copy_from_slice(&id.to_le_bytes());

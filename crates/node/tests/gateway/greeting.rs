@@ -136,9 +136,7 @@ async fn whatever_may_pass_is_tried_again() {
         .iter()
         .map(|l| serde_json::from_str(l).unwrap())
         .collect();
-    let lost = whys
-        .iter()
-        .filter(|l| l["message"] == "no connection to the gateway");
+    let lost = whys.iter().filter(|l| l["event"] == "gateway_disconnected");
     let whys: Vec<&str> = lost.filter_map(|l| l["why"].as_str()).collect();
     assert_eq!(whys.len(), 6, "{whys:?}");
     for expect in ["starting", "too many sockets", "the gateway is stopping"] {
@@ -186,7 +184,7 @@ async fn a_gateway_that_says_nothing_is_dialed_again_after_thirty_seconds() {
             .last(9)
             .0
             .concat()
-            .contains("no greeting within 30 seconds")
+            .contains("no hello within 30 seconds")
     );
 }
 
@@ -223,7 +221,7 @@ async fn a_half_open_socket_is_noticed_although_a_write_is_stuck() {
             .last(99)
             .0
             .concat()
-            .contains("the gateway went silent")
+            .contains("the gateway stopped responding")
     );
     drop(silent);
 }

@@ -107,6 +107,6 @@ async fn a_gateway_that_does_not_know_of_news_is_not_told_for_ever() {
             .last(9)
             .0
             .concat()
-            .contains("news of a program were refused")
+            .contains("process_event_refused")
     );
 }

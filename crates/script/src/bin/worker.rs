@@ -1,5 +1,5 @@
-//! The worker that the tests of this crate start, as `manyhands script-worker` is the product's.
-//! With `probe` it shuts itself in and says what it can still do.
+//! The worker started by the tests of this crate, like the product's `manyhands script-worker`. With `probe` it confines
+//! itself and prints what it can still do.
 #![allow(clippy::print_stdout)] // it answers on standard output
 
 fn main() {

@@ -1,7 +1,6 @@
-//! Tools as TypeScript, so that a model that writes a script knows what to pass and what comes back.
+//! Declares tools as TypeScript, so that a model writing a script knows their arguments and results.
 //!
-//! Schemas come from anybody: what they say is bounded in depth and number, and nothing in them can
-//! end a comment or a text early.
+//! Schemas are untrusted: their depth and number are limited, and nothing in them can end a comment or a string early.
 
 mod schema;
 mod text;
@@ -11,32 +10,32 @@ use serde_json::Value;
 use schema::Writer;
 use text::{comment, literal};
 
-/// The most characters of all declarations together.
-const MOST: usize = 256 << 10;
+/// Maximum size of all declarations together.
+const MAX_TEXT: usize = 256 << 10;
 
-/// One tool to write down.
+/// One tool to declare.
 #[derive(Debug, Clone, Copy)]
 pub struct Declared<'a> {
-    /// Its server, as `callTool` names it.
+    /// Its server, as used in `callTool`.
     pub server: &'a str,
-    /// Its name there.
+    /// Its name on the server.
     pub tool: &'a str,
-    /// What it does.
+    /// Its description.
     pub description: &'a str,
-    /// The JSON Schema of its arguments.
+    /// JSON Schema of its arguments.
     pub input: &'a Value,
-    /// The JSON Schema of its result, where it says.
+    /// JSON Schema of its result, if known.
     pub output: Option<&'a Value>,
 }
 
-/// What a script finds without any tool.
-const ALWAYS: &str = r#"/** What a failed call throws. */
+/// Declarations that are always present.
+const ALWAYS: &str = r#"/** Thrown by a failed call. */
 interface ToolError extends Error {
   code: string;
 }
 
 declare const codeExec: {
-  /** Keeps a file. Types: csv, txt, json, html, xml, js, ts, md, py. */
+  /** Stores a file. Types: csv, txt, json, html, xml, js, ts, md, py. */
   createArtifact(filename: string, content: string, fileType?: string): Promise<{
     success: boolean;
     id: string;
@@ -45,7 +44,7 @@ declare const codeExec: {
     mimeType: string;
     size: number;
   }>;
-  /** Reads a file by its id, name or address. */
+  /** Reads a file by its id, name or URL. */
   readArtifact(identifier: string): Promise<{
     success: boolean;
     content: string;
@@ -56,15 +55,14 @@ declare const codeExec: {
 };
 "#;
 
-/// Writes `tools` down as declarations of `callTool`, one for each, and `codeExec` beside them. Those that no longer
-/// fit are counted at the end.
+/// Writes one declaration of `callTool` per tool, preceded by `codeExec`. Tools that do not fit are counted at the end.
 pub fn declare(tools: &[Declared<'_>]) -> String {
     let mut all = ALWAYS.to_owned();
     for (number, tool) in tools.iter().enumerate() {
         let one = declaration(tool);
-        if all.len() + one.len() > MOST {
+        if all.len() + one.len() > MAX_TEXT {
             let left = tools.len() - number;
-            all.push_str(&format!("\n// {left} more tools are left out here.\n"));
+            all.push_str(&format!("\n// {left} more tools omitted.\n"));
             break;
         }
         all.push('\n');
@@ -80,6 +78,7 @@ fn declaration(tool: &Declared<'_>) -> String {
     said.push_str(&literal(tool.server));
     said.push_str(", tool: ");
     said.push_str(&literal(tool.tool));
+    // Models write `callTool(server, tool)` for such tools, which has to type-check.
     let optional = if wants_nothing(tool.input) { "?" } else { "" };
     said.push_str(&format!(", args{optional}: "));
     said.push_str(&Writer::new(tool.input).arguments());

@@ -1,25 +1,25 @@
-//! One schema as a type.
+//! Converts a JSON Schema to a TypeScript type.
 
 use serde_json::{Map, Value};
 
 use super::text::{comment, literal, name};
 
-/// How deep types nest before they are left open.
-const DEEPEST: usize = 10;
+/// Maximum nesting depth; deeper types become `unknown`.
+const MAX_DEPTH: usize = 10;
 
-/// How many types one schema may come to, with what it refers to written out each time.
-const MOST_TYPES: usize = 1_500;
+/// Maximum number of types per schema, counting references each time they are expanded.
+const MAX_TYPES: usize = 1_500;
 
-/// The most values of one enum, and the most branches of one union.
-const MOST_BRANCHES: usize = 60;
+/// Maximum number of values of an enum and branches of a union.
+const MAX_BRANCHES: usize = 60;
 
 /// Writes the type of a schema.
 pub(super) struct Writer<'a> {
     root: &'a Value,
-    /// References that are being followed.
+    /// References being expanded.
     following: Vec<&'a str>,
     types: usize,
-    /// How many objects are open.
+    /// Number of open objects.
     indent: usize,
 }
 
@@ -33,12 +33,12 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The type of the whole schema.
+    /// The type of the complete schema.
     pub(super) fn whole(mut self) -> String {
         self.of(self.root, 0)
     }
 
-    /// The type of the whole schema, which is one of arguments and so of an object.
+    /// The type of a schema of arguments, which is always an object.
     pub(super) fn arguments(mut self) -> String {
         match self.of(self.root, 0) {
             open if open == "unknown" => "Record<string, unknown>".to_owned(),
@@ -53,7 +53,8 @@ impl<'a> Writer<'a> {
             Value::Bool(false) => return "never".to_owned(),
             _ => return "unknown".to_owned(),
         };
-        if depth > DEEPEST || self.types > MOST_TYPES {
+        // Counted across the schema: references can make a small schema expand exponentially.
+        if depth > MAX_DEPTH || self.types > MAX_TYPES {
             return "unknown".to_owned();
         }
         let said = self.bare(schema, depth);
@@ -71,9 +72,9 @@ impl<'a> Writer<'a> {
             return value_type(value, depth);
         }
         if let Some(values) = schema.get("enum").and_then(Value::as_array) {
-            let some = values.iter().take(MOST_BRANCHES);
+            let some = values.iter().take(MAX_BRANCHES);
             let mut said: Vec<String> = some.map(|value| value_type(value, depth)).collect();
-            if values.len() > MOST_BRANCHES {
+            if values.len() > MAX_BRANCHES {
                 said.push("unknown".to_owned());
             }
             return union(said);
@@ -86,26 +87,26 @@ impl<'a> Writer<'a> {
             if let Some(branches) = schema.get(key).and_then(Value::as_array) {
                 let said: Vec<String> = branches
                     .iter()
-                    .take(MOST_BRANCHES)
+                    .take(MAX_BRANCHES)
                     .map(|branch| self.of(branch, depth + 1))
                     .collect();
                 parts.push(union(said));
             }
         }
         if let Some(all) = schema.get("allOf").and_then(Value::as_array) {
-            for part in all.iter().take(MOST_BRANCHES) {
+            for part in all.iter().take(MAX_BRANCHES) {
                 parts.push(self.of(part, depth + 1));
             }
         }
         intersection(parts)
     }
 
-    /// What `type`, or the words that go with one, say.
+    /// The type given by `type`, or by keywords that imply one.
     fn typed(&mut self, schema: &'a Map<String, Value>, depth: usize) -> Option<String> {
         match schema.get("type") {
             Some(Value::String(one)) => Some(self.simple(one, schema, depth)),
             Some(Value::Array(some)) => {
-                let some = some.iter().take(MOST_BRANCHES).filter_map(Value::as_str);
+                let some = some.iter().take(MAX_BRANCHES).filter_map(Value::as_str);
                 let said: Vec<String> = some.map(|one| self.simple(one, schema, depth)).collect();
                 Some(union(said))
             }
@@ -145,7 +146,7 @@ impl<'a> Writer<'a> {
         };
         let mut said: Vec<String> = places
             .iter()
-            .take(MOST_BRANCHES)
+            .take(MAX_BRANCHES)
             .map(|place| self.of(place, depth + 1))
             .collect();
         let rest = match (schema.get("items"), schema.get("additionalItems")) {
@@ -169,7 +170,7 @@ impl<'a> Writer<'a> {
         self.indent += 1;
         let pad = "  ".repeat(self.indent);
         for (key, property) in properties.into_iter().flatten() {
-            if self.types > MOST_TYPES {
+            if self.types > MAX_TYPES {
                 fields.push_str(&format!("{pad}// and more\n"));
                 break;
             }
@@ -184,7 +185,7 @@ impl<'a> Writer<'a> {
             .and_then(Value::as_object)
             .into_iter()
             .flat_map(Map::values)
-            .take(MOST_BRANCHES)
+            .take(MAX_BRANCHES)
             .map(|other| self.of(other, depth + 1))
             .collect();
         if let Some(other @ Value::Object(_)) = schema.get("additionalProperties") {
@@ -203,7 +204,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The type that is named elsewhere in the schema, written out; one that leads back to itself is left open.
+    /// Expands a reference; a recursive one becomes `unknown`.
     fn referred(&mut self, to: &'a str, depth: usize) -> String {
         let target = to.strip_prefix('#').and_then(|to| self.root.pointer(to));
         let Some(target) = target else {
@@ -212,6 +213,7 @@ impl<'a> Writer<'a> {
         if self.following.contains(&to) {
             return "unknown".to_owned();
         }
+        // Popped below, so that two fields may refer to the same type side by side.
         self.following.push(to);
         let said = self.of(target, depth);
         self.following.pop();
@@ -226,7 +228,7 @@ fn words(schema: &Value) -> &str {
         .unwrap_or("")
 }
 
-/// What the type itself cannot say.
+/// Constraints that the type cannot express.
 fn tags(schema: &Value) -> Vec<String> {
     const TAGS: [&str; 9] = [
         "default",
@@ -248,15 +250,15 @@ fn tags(schema: &Value) -> Vec<String> {
         .collect()
 }
 
-/// The type of exactly this value.
+/// The literal type of a value.
 fn value_type(value: &Value, depth: usize) -> String {
     match value {
         Value::String(text) => literal(text),
-        Value::Array(_) | Value::Object(_) if depth > DEEPEST => "unknown".to_owned(),
+        Value::Array(_) | Value::Object(_) if depth > MAX_DEPTH => "unknown".to_owned(),
         Value::Array(all) => {
             let all: Vec<String> = all
                 .iter()
-                .take(MOST_BRANCHES)
+                .take(MAX_BRANCHES)
                 .map(|one| value_type(one, depth + 1))
                 .collect();
             format!("[{}]", all.join(", "))
@@ -265,7 +267,7 @@ fn value_type(value: &Value, depth: usize) -> String {
         Value::Object(all) => {
             let all: Vec<String> = all
                 .iter()
-                .take(MOST_BRANCHES)
+                .take(MAX_BRANCHES)
                 .map(|(key, one)| format!("{}: {}", name(key), value_type(one, depth + 1)))
                 .collect();
             format!("{{ {} }}", all.join("; "))
@@ -282,7 +284,7 @@ fn list(item: &str) -> String {
     }
 }
 
-/// One of `said`, each once.
+/// A union without duplicates.
 fn union(said: impl IntoIterator<Item = String>) -> String {
     let mut once: Vec<String> = Vec::new();
     for one in said {
@@ -296,7 +298,7 @@ fn union(said: impl IntoIterator<Item = String>) -> String {
     once.join(" | ")
 }
 
-/// All of `parts` at once.
+/// An intersection.
 fn intersection(parts: Vec<String>) -> String {
     let mut parts: Vec<String> = parts.into_iter().filter(|part| part != "unknown").collect();
     match parts.len() {
@@ -304,6 +306,7 @@ fn intersection(parts: Vec<String>) -> String {
         1 => parts.remove(0),
         _ => {
             let each = parts.iter().map(|part| {
+                // `&` binds more tightly than `|`.
                 if part.contains(" | ") {
                     format!("({part})")
                 } else {

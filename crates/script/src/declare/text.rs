@@ -1,16 +1,17 @@
-//! Words and names that come from elsewhere.
+//! Escapes untrusted text and names.
 
-/// The longest comment, in characters.
-const LONGEST: usize = 600;
+/// Maximum length of a comment, in characters.
+const MAX_COMMENT: usize = 600;
 
-/// The widest line of a comment.
+/// Line width of comments.
 const WIDTH: usize = 100;
 
-/// `text` as a literal.
+/// Formats a string literal.
 pub(super) fn literal(text: &str) -> String {
     let quoted = serde_json::to_string(text).unwrap_or_else(|_| "\"\"".to_owned());
     let mut safe = String::with_capacity(quoted.len());
     for c in quoted.chars() {
+        // Escaped rather than removed: the name still has to match the tool's.
         if is_hidden(c) || c == '\u{7f}' {
             let mut units = [0; 2];
             for unit in c.encode_utf16(&mut units) {
@@ -23,7 +24,7 @@ pub(super) fn literal(text: &str) -> String {
     safe
 }
 
-/// A property's name, in quotes where it needs them.
+/// Formats a property name, quoted if needed.
 pub(super) fn name(text: &str) -> String {
     let mut chars = text.chars();
     let starts = chars
@@ -35,7 +36,7 @@ pub(super) fn name(text: &str) -> String {
     literal(text)
 }
 
-/// Writes a comment of `text` and of `tags`, such as `@default 5`; nothing where there is nothing to say.
+/// Writes a comment with `text` and `tags`, such as `@default 5`; nothing if both are empty.
 pub(super) fn comment(into: &mut String, text: &str, tags: &[String], indent: usize) {
     let mut lines: Vec<String> = plain(text)
         .lines()
@@ -66,11 +67,11 @@ pub(super) fn comment(into: &mut String, text: &str, tags: &[String], indent: us
     }
 }
 
-/// `text` without what could end the comment or hide something in it.
+/// Removes everything that could end the comment or hide text in it.
 fn plain(text: &str) -> String {
     let cut = text
         .char_indices()
-        .nth(LONGEST)
+        .nth(MAX_COMMENT)
         .map_or(text.len(), |(at, _)| at);
     let mut plain: String = text[..cut]
         .chars()
@@ -80,17 +81,18 @@ fn plain(text: &str) -> String {
     if cut < text.len() {
         plain.push_str(" [...]");
     }
+    // A description must not be able to end the comment and continue as code.
     plain.replace("*/", "* /")
 }
 
-/// Characters that show nothing, or turn what is around them.
+/// Invisible characters and bidirectional controls.
 fn is_hidden(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
         | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// `line` in lines that are not wider than `width` where words allow.
+/// Wraps a line at `width`, at word boundaries.
 fn wrapped(line: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in line.split(' ') {

@@ -1,9 +1,9 @@
-//! Workers that wait, and runs in them.
+//! A pool of warm workers.
 //!
-//! A pool that nobody uses holds nothing. With its first run it begins to keep workers ready, and
-//! some minutes after its last it gives them back.
+//! An unused pool holds nothing. With its first run it starts to keep workers ready, and some minutes after its last it stops
+//! them.
 
-mod conversation;
+mod session;
 mod worker;
 
 use std::collections::VecDeque;
@@ -19,32 +19,32 @@ use tokio_util::sync::CancellationToken;
 use crate::host::Host;
 use crate::limits::Limits;
 use crate::report::{Fault, FaultKind, Report};
-use conversation::{Conversation, End};
+use session::{WorkerOutcome, WorkerSession};
 use worker::Worker;
 
 /// How long workers are kept after the last run.
-const REST: Duration = Duration::from_secs(5 * 60);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(5 * 60);
 
-/// How long a run has the machine to itself before the next worker is started.
-const BREATH: Duration = Duration::from_millis(3);
+/// Delay before the next worker is started, so that it does not compete with the run for the CPU.
+const REFILL_DELAY: Duration = Duration::from_millis(3);
 
-/// What a pool is made of.
+/// Dependencies of a pool.
 pub struct PoolParts {
-    /// Starts the workers and counts them.
+    /// Starts and counts the workers.
     pub supervisor: Supervisor,
-    /// The program that a worker is, by its absolute path.
+    /// Absolute path of the worker's executable.
     pub program: PathBuf,
     /// Its arguments; with them it must call [`serve`](crate::worker::serve).
     pub args: Vec<String>,
-    /// What holds a worker until it shuts itself in; see [`sandbox`].
+    /// Sandbox of a worker until it confines itself; see [`sandbox`].
     pub sandbox: Sandbox,
-    /// How many workers wait once the pool is in use.
+    /// Number of warm workers while the pool is in use.
     pub warm: usize,
-    /// Tells how long a run took.
+    /// Measures the duration of runs.
     pub clock: Arc<dyn Clock>,
 }
 
-/// The sandbox of a worker whose program is at `program`: it may load that and the system's libraries.
+/// Sandbox of a worker with the executable `program`: it may load that and the system's libraries.
 pub fn sandbox(program: &Path) -> Sandbox {
     const LIBRARIES: [&str; 6] = [
         "/usr/lib",
@@ -64,7 +64,10 @@ pub fn sandbox(program: &Path) -> Sandbox {
         network: false,
         limits: ProcessLimits {
             cpu_seconds: 30 * 60,
+            // A backstop: the engine's own limit is far below, but its allocator also maps address
+            // space.
             memory_bytes: 2 << 30,
+            // The worker itself; it may never start another.
             processes: 1,
             file_bytes: 0,
             open_files: 64,
@@ -77,75 +80,76 @@ pub fn sandbox(program: &Path) -> Sandbox {
 pub struct Run {
     /// JavaScript, as the body of an async function.
     pub code: String,
-    /// How long it may take, waiting included.
+    /// Timeout, including waiting.
     pub timeout: Duration,
-    /// How much it may use.
+    /// Limits.
     pub limits: Limits,
-    /// Who answers it.
+    /// Answers its requests.
     pub host: Arc<dyn Host>,
 }
 
 /// Runs scripts. Clones share the workers.
 #[derive(Clone)]
-pub struct Pool(Arc<Inner>);
+pub struct Pool(Arc<PoolInner>);
 
-struct Inner {
+struct PoolInner {
     parts: PoolParts,
-    shelf: Mutex<Shelf>,
+    idle: Mutex<IdleWorkers>,
 }
 
-/// What waits.
-struct Shelf {
+/// The waiting workers.
+struct IdleWorkers {
     ready: VecDeque<Worker>,
-    /// Whether somebody is filling it up.
+    /// Whether a task is refilling it.
     filling: bool,
-    /// Whether somebody will clear it away.
-    tended: bool,
+    /// Whether a task will stop idle workers.
+    reaping: bool,
     used: Instant,
     running: usize,
 }
 
 impl Pool {
-    /// A pool that holds nothing yet.
+    /// Creates an empty pool.
     pub fn new(parts: PoolParts) -> Self {
-        let shelf = Shelf {
+        let idle = IdleWorkers {
             ready: VecDeque::new(),
             filling: false,
-            tended: false,
+            reaping: false,
             used: Instant::now(),
             running: 0,
         };
-        Self(Arc::new(Inner {
+        Self(Arc::new(PoolInner {
             parts,
-            shelf: Mutex::new(shelf),
+            idle: Mutex::new(idle),
         }))
     }
 
-    /// How many workers wait.
+    /// Number of waiting workers.
     pub fn waiting(&self) -> usize {
-        self.0.shelf().ready.len()
+        self.0.idle().ready.len()
     }
 
-    /// Runs a script to its end, or until `cancel` fires. Dropping this ends the script too.
+    /// Runs a script until it ends or `cancel` fires. Dropping the future ends the script, too.
     pub async fn run(&self, run: Run, cancel: CancellationToken) -> Report {
         let clock = Arc::clone(&self.0.parts.clock);
         let started = clock.monotonic();
-        let mut conversation = Conversation::new(&run, clock.as_ref(), started);
+        let mut session = WorkerSession::new(&run, clock.as_ref(), started);
         let outcome = match too_long(&run) {
             Some(fault) => Err(fault),
-            None => self.within_time(&run, &mut conversation, &cancel).await,
+            None => self.within_time(&run, &mut session, &cancel).await,
         };
-        conversation.report(outcome, clock.monotonic().saturating_sub(started))
+        session.report(outcome, clock.monotonic().saturating_sub(started))
     }
 
     async fn within_time(
         &self,
         run: &Run,
-        conversation: &mut Conversation<'_>,
+        session: &mut WorkerSession<'_>,
         cancel: &CancellationToken,
     ) -> Result<serde_json::Value, Fault> {
-        let _running = Running::begin(&self.0);
+        let _running = ActiveRun::begin(&self.0);
         tokio::select! {
+            // Biased: a cancelled run must not be reported as timed out.
             biased;
             () = cancel.cancelled() => {
                 Err(Fault::new(FaultKind::Cancelled, "the run was cancelled"))
@@ -153,39 +157,40 @@ impl Pool {
             () = tokio::time::sleep(run.timeout) => Err(Fault::new(
                 FaultKind::Timeout,
                 format!(
-                    "the script did not end within {:?}; ask for less at a time, or give it more time",
+                    "the script timed out after {:?}; process less data at a time, or raise the timeout",
                     run.timeout
                 ),
             )),
-            outcome = self.in_a_worker(conversation) => outcome,
+            outcome = self.in_a_worker(session) => outcome,
         }
     }
 
-    /// Talks to a worker; one that died while it waited is replaced.
+    /// Runs in a worker; one that died while it was waiting is replaced.
     async fn in_a_worker(
         &self,
-        conversation: &mut Conversation<'_>,
+        session: &mut WorkerSession<'_>,
     ) -> Result<serde_json::Value, Fault> {
         loop {
-            let ready = self.0.shelf().ready.pop_front();
+            let ready = self.0.idle().ready.pop_front();
             let waited = ready.is_some();
             let worker = match ready {
                 Some(worker) => worker,
                 None => self.0.start().map_err(|error| unavailable(&error))?,
             };
-            Inner::fill(&self.0);
-            match conversation.hold(worker).await {
-                End::Answer(outcome) => return outcome,
-                End::NeverSpoke(_) if waited => {}
-                End::NeverSpoke(fault) => return Err(fault),
+            // Refilled as soon as one is taken, so that a burst of runs finds warm workers.
+            PoolInner::fill(&self.0);
+            match session.run(worker).await {
+                WorkerOutcome::Finished(outcome) => return outcome,
+                WorkerOutcome::NeverStarted(_) if waited => {}
+                WorkerOutcome::NeverStarted(fault) => return Err(fault),
             }
         }
     }
 }
 
-impl Inner {
-    fn shelf(&self) -> std::sync::MutexGuard<'_, Shelf> {
-        self.shelf.lock().unwrap_or_else(|held| held.into_inner())
+impl PoolInner {
+    fn idle(&self) -> std::sync::MutexGuard<'_, IdleWorkers> {
+        self.idle.lock().unwrap_or_else(|held| held.into_inner())
     }
 
     fn start(&self) -> Result<Worker, SuperviseError> {
@@ -198,102 +203,104 @@ impl Inner {
         )
     }
 
-    /// Fills the shelf up, beside everything else.
+    /// Refills the pool in the background.
     fn fill(pool: &Arc<Self>) {
         {
-            let mut shelf = pool.shelf();
-            if shelf.filling || shelf.ready.len() >= pool.parts.warm {
+            let mut idle = pool.idle();
+            if idle.filling || idle.ready.len() >= pool.parts.warm {
                 return;
             }
-            shelf.filling = true;
+            idle.filling = true;
         }
-        let filling = Filling(Arc::clone(pool));
+        let filling = RefillGuard(Arc::clone(pool));
         tokio::spawn(async move {
-            let filling = filling; // all of it, not only what is used below
+            let filling = filling; // moved as a whole, so that its `Drop` runs when the task ends
             let pool = &filling.0;
-            // The run that took one comes first; the next is readied while it is under way.
-            tokio::time::sleep(BREATH).await;
+            // The run that took a worker comes first; the next one is started while it is waiting for tools.
+            tokio::time::sleep(REFILL_DELAY).await;
             loop {
                 let worker = pool.start();
-                let mut shelf = pool.shelf();
+                let mut idle = pool.idle();
                 match worker {
-                    Ok(worker) => shelf.ready.push_back(worker),
-                    // The next run says why, if it is still so.
+                    Ok(worker) => idle.ready.push_back(worker),
+                    // Only debug: the next run reports the error if it persists.
                     Err(error) => {
-                        tracing::debug!(%error, "no worker could be kept ready");
+                        tracing::debug!(event = "script_worker_start_failed", %error, "failed to start a warm worker");
                         return;
                     }
                 }
-                if shelf.ready.len() >= pool.parts.warm {
+                if idle.ready.len() >= pool.parts.warm {
                     return;
                 }
             }
         });
     }
 
-    /// Clears the shelf once nothing has run for a while.
-    fn tend(pool: &Arc<Self>) {
+    /// Stops the waiting workers after some idle time.
+    fn reap_idle(pool: &Arc<Self>) {
         {
-            let mut shelf = pool.shelf();
-            if shelf.tended {
+            let mut idle = pool.idle();
+            if idle.reaping {
                 return;
             }
-            shelf.tended = true;
+            idle.reaping = true;
         }
+        // Weak: the task must not keep a pool alive that nobody uses any more.
         let weak: Weak<Self> = Arc::downgrade(pool);
         tokio::spawn(async move {
             loop {
-                let Some(until) = weak.upgrade().map(|pool| pool.shelf().used + REST) else {
+                let Some(until) = weak.upgrade().map(|pool| pool.idle().used + IDLE_TIMEOUT) else {
                     return;
                 };
                 tokio::time::sleep_until(until).await;
                 let Some(pool) = weak.upgrade() else { return };
-                let mut shelf = pool.shelf();
-                if shelf.running == 0 && Instant::now() >= shelf.used + REST {
-                    shelf.tended = false;
-                    let ready = std::mem::take(&mut shelf.ready);
-                    drop(shelf);
+                let mut idle = pool.idle();
+                if idle.running == 0 && Instant::now() >= idle.used + IDLE_TIMEOUT {
+                    idle.reaping = false;
+                    let ready = std::mem::take(&mut idle.ready);
+                    // Released first: stopping the workers takes a while.
+                    drop(idle);
                     drop(ready);
                     return;
                 }
-                // A run that goes on counts as use.
-                if shelf.running > 0 {
-                    shelf.used = Instant::now();
+                // An active run counts as use.
+                if idle.running > 0 {
+                    idle.used = Instant::now();
                 }
             }
         });
     }
 }
 
-/// Somebody fills the shelf up until this is dropped, also by a panic.
-struct Filling(Arc<Inner>);
+/// Marks the pool as being refilled until dropped, even by a panic.
+struct RefillGuard(Arc<PoolInner>);
 
-impl Drop for Filling {
+impl Drop for RefillGuard {
     fn drop(&mut self) {
-        self.0.shelf().filling = false;
+        self.0.idle().filling = false;
     }
 }
 
-/// Counts a run, however it ends.
-struct Running<'a>(&'a Arc<Inner>);
+/// Counts an active run until dropped.
+struct ActiveRun<'a>(&'a Arc<PoolInner>);
 
-impl<'a> Running<'a> {
-    fn begin(pool: &'a Arc<Inner>) -> Self {
+impl<'a> ActiveRun<'a> {
+    fn begin(pool: &'a Arc<PoolInner>) -> Self {
         {
-            let mut shelf = pool.shelf();
-            shelf.running += 1;
-            shelf.used = Instant::now();
+            let mut idle = pool.idle();
+            idle.running += 1;
+            idle.used = Instant::now();
         }
-        Inner::tend(pool);
+        PoolInner::reap_idle(pool);
         Self(pool)
     }
 }
 
-impl Drop for Running<'_> {
+impl Drop for ActiveRun<'_> {
     fn drop(&mut self) {
-        let mut shelf = self.0.shelf();
-        shelf.running -= 1;
-        shelf.used = Instant::now();
+        let mut idle = self.0.idle();
+        idle.running -= 1;
+        idle.used = Instant::now();
     }
 }
 
@@ -302,7 +309,7 @@ fn too_long(run: &Run) -> Option<Fault> {
     (long > most).then(|| {
         Fault::new(
             FaultKind::Syntax,
-            format!("the code is {long} bytes and may be {most}; keep data out of the code"),
+            format!("the code has {long} bytes and the limit is {most}; keep data out of the code"),
         )
     })
 }
@@ -310,6 +317,6 @@ fn too_long(run: &Run) -> Option<Fault> {
 fn unavailable(error: &SuperviseError) -> Fault {
     Fault::new(
         FaultKind::Unavailable,
-        format!("no process could be started for the script: {error}"),
+        format!("cannot start a process for the script: {error}"),
     )
 }

@@ -1,4 +1,4 @@
-//! The parent's ends of the pipes.
+//! The parent's side of the pipes.
 
 use std::io;
 use std::path::Path;
@@ -8,28 +8,28 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio_util::sync::CancellationToken;
 
-use crate::frames::{Incoming, TooLong};
+use crate::frames::{FrameBuffer, FrameTooLong};
 
-/// How much is read at a time.
+/// Read size.
 const PIECE: usize = 16 << 10;
 
-/// How much of what a worker says when it breaks is looked at.
-const LAST_WORDS: usize = 2048;
+/// How much of a crashed worker's stderr is read.
+const MAX_STDERR: usize = 2048;
 
-/// A worker that runs. Dropping it ends it.
+/// A running worker. Stopped when dropped.
 pub(super) struct Worker {
     running: RunningProgram,
     stdin: Option<ChildStdin>,
     stdout: ChildStdout,
     stderr: Option<ChildStderr>,
-    incoming: Incoming,
+    incoming: FrameBuffer,
 }
 
-/// What came of listening to a worker.
-pub(super) enum Heard {
+/// What was received from a worker.
+pub(super) enum Received {
     Frame(Vec<u8>),
-    /// It is gone.
-    Nothing,
+    /// It has exited.
+    Eof,
     TooLong(usize),
 }
 
@@ -42,6 +42,7 @@ impl Worker {
     ) -> Result<Self, SuperviseError> {
         let start = Program::new(program)
             .args(args)
+            // It has no files; any other directory would be kept busy and could not be unmounted.
             .cwd("/")
             .stdin(Stdin::Piped)
             .sandbox(Some(sandbox.clone()));
@@ -56,17 +57,21 @@ impl Worker {
             stdin: Some(stdin.ok_or_else(lost)?),
             stdout: stdout.ok_or_else(lost)?,
             running,
-            incoming: Incoming::default(),
+            incoming: FrameBuffer::default(),
         })
     }
 
-    /// What it says next, at most `most` bytes of it; and meanwhile says to it what is in `outgoing`. Returns
-    /// when something was heard, or when something could be said. May be dropped and called again.
-    pub(super) async fn exchange(&mut self, most: usize, outgoing: &mut Outgoing) -> Option<Heard> {
+    /// Receives at most `most` bytes, and sends what is in `outgoing` meanwhile. Returns when something was received or sent.
+    /// Cancel-safe.
+    pub(super) async fn exchange(
+        &mut self,
+        most: usize,
+        outgoing: &mut FrameQueue,
+    ) -> Option<Received> {
         match self.incoming.take(most) {
-            Ok(Some(frame)) => return Some(Heard::Frame(frame)),
+            Ok(Some(frame)) => return Some(Received::Frame(frame)),
             Ok(None) => {}
-            Err(TooLong(length)) => return Some(Heard::TooLong(length)),
+            Err(FrameTooLong(length)) => return Some(Received::TooLong(length)),
         }
         let piece = outgoing.piece();
         let speak = async {
@@ -75,53 +80,53 @@ impl Worker {
                 _ => std::future::pending().await,
             }
         };
-        // Listened to always: a worker that could not speak would not listen either.
+        // Always read, even while writing: otherwise both sides could block on a full pipe.
         self.incoming.bytes().reserve(PIECE);
         let hear = self.stdout.read_buf(self.incoming.bytes());
-        let (said, heard) = tokio::select! {
+        let (said, received) = tokio::select! {
             said = speak => (Some(said), None),
-            heard = hear => (None, Some(heard)),
+            received = hear => (None, Some(received)),
         };
-        match (said, heard) {
-            (Some(Ok(count)), _) => outgoing.said(count),
-            // It does not listen; what it said before it went is still to be heard.
+        match (said, received) {
+            (Some(Ok(count)), _) => outgoing.sent(count),
+            // It does not read any more; what it sent before is still to be received.
             (Some(Err(_)), _) => self.stdin = None,
-            (None, Some(Ok(0) | Err(_))) => return Some(Heard::Nothing),
+            (None, Some(Ok(0) | Err(_))) => return Some(Received::Eof),
             (None, _) => {}
         }
         None
     }
 
-    /// How it ended, and what it said of that.
+    /// Returns its exit status and its stderr.
     pub(super) async fn end(mut self) -> (Option<Exit>, String) {
         self.running.stop();
         let exit = self.running.wait().await.ok().map(|(exit, _)| exit);
         let mut said = Vec::new();
         if let Some(stderr) = self.stderr.take() {
-            // The whole group is gone, so this ends.
-            let mut stderr = stderr.take(LAST_WORDS as u64);
+            // Ends soon: the whole process group is gone.
+            let mut stderr = stderr.take(MAX_STDERR as u64);
             let _ = stderr.read_to_end(&mut said).await;
         }
         (exit, String::from_utf8_lossy(&said).into_owned())
     }
 }
 
-/// Frames on their way to a worker.
+/// Frames queued for a worker.
 #[derive(Debug, Default)]
-pub(super) struct Outgoing {
+pub(super) struct FrameQueue {
     frames: std::collections::VecDeque<Vec<u8>>,
-    /// How much of the first is said.
+    /// How much of the first frame was sent.
     at: usize,
     bytes: usize,
 }
 
-impl Outgoing {
+impl FrameQueue {
     pub(super) fn push(&mut self, frame: Vec<u8>) {
         self.bytes += frame.len();
         self.frames.push_back(frame);
     }
 
-    /// Bytes that are not said yet.
+    /// Number of unsent bytes.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -130,7 +135,7 @@ impl Outgoing {
         self.frames.front().map(|frame| &frame[self.at..])
     }
 
-    fn said(&mut self, count: usize) {
+    fn sent(&mut self, count: usize) {
         self.at += count;
         self.bytes -= count;
         if self

@@ -1,7 +1,7 @@
-//! The worker shuts itself in, before it reads any code.
+//! Confines the worker before it reads any code.
 //!
-//! Its parent has already started it in a sandbox, which still has to let it load its program and
-//! libraries. After that it needs nothing but its two pipes, memory and the time.
+//! Its parent has started it in a sandbox that still lets it load its executable and libraries. After that it needs
+//! nothing but its two pipes, memory and the clock.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -18,10 +18,10 @@ use seccompiler::{
     SeccompCondition, SeccompFilter, SeccompRule, TargetArch,
 };
 
-/// What a worker may have beside the values of its script: itself, and frames on their way.
-const BESIDE: u64 = 256 << 20;
+/// Memory of a worker besides the script's values: its own, and frames in transit.
+const OWN_MEMORY: u64 = 256 << 20;
 
-/// Calls that are allowed whatever the arguments.
+/// System calls allowed with any arguments.
 const ALWAYS: &[i64] = &[
     libc::SYS_read,
     libc::SYS_write,
@@ -52,29 +52,31 @@ const ALWAYS_HERE: &[i64] = &[libc::SYS_poll, libc::SYS_time];
 #[cfg(not(target_arch = "x86_64"))]
 const ALWAYS_HERE: &[i64] = &[];
 
-/// Takes away everything that a script could be after: files, network, other programs, new
-/// processes and threads, memory that can be run. There is no way back.
+/// Removes access to files, the network, other programs, new processes and threads, and executable memory. Irreversible.
 pub fn shut_in() -> Result<(), String> {
+    // No debugger and no core dump may show what a script works on.
     set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(said("not dumpable"))?;
     no_files()?;
     for (resource, most) in [
         (Resource::Core, 0),
+        // A second barrier behind Landlock: no file can grow.
         (Resource::Fsize, 0),
         (Resource::Nproc, 0),
         (Resource::Nofile, 3), // its pipes, which are open already
     ] {
         lower(resource, most).map_err(said("limits"))?;
     }
+    // Last: the steps above need system calls that the filter refuses.
     seccompiler::apply_filter(&filter()?).map_err(said("system call filter"))
 }
 
-/// Bounds memory and time on the processor for one run.
+/// Limits memory and CPU time for one run.
 pub(super) fn bound(memory: usize, cpu: Duration) -> Result<(), String> {
     let memory = u64::try_from(memory).unwrap_or(u64::MAX);
-    let data = memory.saturating_add(BESIDE);
+    let data = memory.saturating_add(OWN_MEMORY);
     lower(Resource::Data, data).map_err(said("limit of memory"))?;
-    // Behind the worker's own look at the time, for what never looks. First the signal that says why, and a
-    // second later the one that cannot be ignored.
+    // A backstop for code that never reaches the worker's own check. The first signal tells the parent the reason; the second,
+    // one second later, cannot be caught.
     let whole = cpu.as_secs().saturating_add(2);
     set(Resource::Cpu, whole, whole.saturating_add(1)).map_err(said("limit of time"))
 }
@@ -83,7 +85,7 @@ fn lower(resource: Resource, most: u64) -> rustix::io::Result<()> {
     set(resource, most, most)
 }
 
-/// Sets a limit, and where it ends for good, neither above what there is.
+/// Sets a soft and a hard limit, neither above the current one.
 fn set(resource: Resource, most: u64, hard: u64) -> rustix::io::Result<()> {
     let now = getrlimit(resource).maximum.unwrap_or(u64::MAX);
     let limit = Rlimit {
@@ -96,6 +98,7 @@ fn set(resource: Resource, most: u64, hard: u64) -> rustix::io::Result<()> {
 fn no_files() -> Result<(), String> {
     let newest = ABI::V9;
     let rules = Ruleset::default()
+        // The oldest supported version is required; newer restrictions are added where the kernel has them.
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(ABI::V3))
         .map_err(said("landlock"))?
@@ -127,13 +130,13 @@ fn allowed() -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
         .chain(ALWAYS_HERE)
         .map(|call| (*call, Vec::new()))
         .collect();
-    // Memory, as long as it cannot be run.
+    // Memory, but not executable.
     let run = u64::from(libc::PROT_EXEC.unsigned_abs());
     for call in [libc::SYS_mmap, libc::SYS_mprotect] {
         let not_run = SeccompCondition::new(2, Width::Dword, Is::MaskedEq(run), 0)?;
         rules.insert(call, vec![SeccompRule::new(vec![not_run])?]);
     }
-    // Its own limits, and its own end.
+    // Its own limits, and signals to itself.
     let itself = SeccompCondition::new(0, Width::Dword, Is::Eq, 0)?;
     rules.insert(libc::SYS_prlimit64, vec![SeccompRule::new(vec![itself])?]);
     let us = u64::from(std::process::id());

@@ -1,4 +1,4 @@
-//! The engine and the loop around it.
+//! The JavaScript engine and its event loop.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -11,53 +11,54 @@ use rquickjs::{
     Value,
 };
 
-use super::desk::{Desk, raw};
-use super::memory::{Meter, Metered};
-use super::pipes::{Inbox, Outbox};
+use super::memory::{Meter, MeteredAllocator};
+use super::pipes::{FrameReader, FrameWriter};
+use super::state::{ScriptState, raw};
 use super::{confine, natives, refuse};
 use crate::frames::{FromWorker, ToWorker};
 use crate::report::{Fault, FaultKind};
 
 const PRELUDE: &str = include_str!("prelude.js");
 
-/// The file that the script's own lines belong to; the prelude looks for it too.
+/// File name of the script; also used by the prelude.
 const SCRIPT: &str = "script.js";
 
-/// What stands before the code on its first line, so that lines are the script's own and only the
-/// columns of the first have to be put right.
+/// Precedes the code on its first line, so that line numbers stay the same and only columns of the first line have to be
+/// corrected.
 const BEFORE: &str = "(async()=>{";
 const AFTER: &str = "\n})";
 
-/// How deep the engine may call itself, in bytes of stack; a process has several times as much.
+/// Maximum stack size of the engine; the process has several times as much.
 const STACK: usize = 1 << 20;
 
-/// What the engine may have before there is a script.
+/// Memory the engine may use before the script.
 const TO_START: usize = 64 << 20;
 
-/// How many jobs without a look at the time. The engine looks by itself, except between jobs that are
-/// not the script's functions.
+/// Number of jobs between checks of the CPU time. The engine checks by itself, except between jobs that are not functions of
+/// the script.
 const JOBS: u32 = 1024;
 
-/// The prelude's way to hear of rejections, once there is one.
-type Track = Rc<RefCell<Option<Persistent<Function<'static>>>>>;
+/// The prelude's rejection handler, once set.
+type RejectionHandler = Rc<RefCell<Option<Persistent<Function<'static>>>>>;
 
-/// Readies an engine, waits for code, runs it, and ends the process.
-pub(super) fn run(mut inbox: Inbox, out: Outbox) -> ! {
+/// Prepares an engine, waits for code, runs it, and ends the process.
+pub(super) fn run(mut reader: FrameReader, out: FrameWriter) -> ! {
     let meter = Meter::new(TO_START);
-    let desk = Rc::new(Desk::new(out, Rc::clone(&meter)));
-    let engine = Runtime::new_with_alloc(Metered(Rc::clone(&meter)))
+    let state = Rc::new(ScriptState::new(out, Rc::clone(&meter)));
+    let engine = Runtime::new_with_alloc(MeteredAllocator(Rc::clone(&meter)))
         .and_then(|runtime| Context::full(&runtime).map(|context| (runtime, context)));
     let (runtime, context) = match engine {
         Ok(engine) => engine,
-        Err(error) => refuse(desk.out(), &format!("the engine cannot start: {error}")),
+        Err(error) => refuse(state.out(), &format!("cannot start the engine: {error}")),
     };
+    // Far below the real stack: the engine has to notice a deep recursion before the kernel does.
     runtime.set_max_stack_size(STACK);
-    let watch = Rc::clone(&desk);
+    let watch = Rc::clone(&state);
     runtime.set_interrupt_handler(Some(Box::new(move || {
         watch.check_cpu();
         false
     })));
-    let track = Track::default();
+    let track = RejectionHandler::default();
     let tracked = Rc::clone(&track);
     runtime.set_host_promise_rejection_tracker(Some(Box::new(
         move |ctx, promise, reason, handled| {
@@ -72,33 +73,38 @@ pub(super) fn run(mut inbox: Inbox, out: Outbox) -> ! {
         },
     )));
     context.with(|ctx| {
-        let prelude = match prepare(&ctx, &desk, &track) {
+        let prelude = match prepare(&ctx, &state, &track) {
             Ok(prelude) => prelude,
-            Err(error) => refuse(desk.out(), &format!("the prelude failed: {error}")),
+            Err(error) => refuse(state.out(), &format!("the prelude failed: {error}")),
         };
-        let Some(ToWorker::Start(start)) = inbox.next(None) else {
+        let Some(ToWorker::Start(start)) = reader.next(None) else {
             std::process::exit(1)
         };
-        let start = desk.begin(*start);
+        let start = state.begin(*start);
+        // Limited only now: preparing the engine must not count towards the script's limits.
         if let Err(what) = confine::bound(start.memory, Duration::from_millis(start.cpu_ms)) {
-            refuse(desk.out(), &format!("the worker cannot be bounded: {what}"));
+            refuse(state.out(), &format!("cannot limit the worker: {what}"));
         }
-        inbox.bound(start.frame);
+        reader.bound(start.frame);
         meter.allow(start.memory);
         let script = Script {
             ctx: &ctx,
-            desk: &desk,
+            state: &state,
             meter: &meter,
             prelude,
         };
-        script.run(&mut inbox)
+        script.run(&mut reader)
     })
 }
 
-fn prepare<'js>(ctx: &Ctx<'js>, desk: &Rc<Desk>, track: &Track) -> Result<Prelude<'js>, String> {
+fn prepare<'js>(
+    ctx: &Ctx<'js>,
+    state: &Rc<ScriptState>,
+    track: &RejectionHandler,
+) -> Result<Prelude<'js>, String> {
     let made = || -> rquickjs::Result<Prelude<'js>> {
         let prelude: Function = ctx.eval_with_options(PRELUDE, options("prelude"))?;
-        let made: Object = prelude.call((natives::natives(ctx, desk)?,))?;
+        let made: Object = prelude.call((natives::natives(ctx, state)?,))?;
         let tell: Function = made.get("track")?;
         *track.borrow_mut() = Some(Persistent::save(ctx, tell));
         Ok(Prelude {
@@ -119,7 +125,7 @@ pub(super) fn options(filename: &str) -> EvalOptions {
     options
 }
 
-/// Functions of the prelude that are called from here.
+/// Functions of the prelude called from here.
 struct Prelude<'js> {
     settle: Function<'js>,
     fire: Function<'js>,
@@ -131,15 +137,15 @@ struct Prelude<'js> {
 /// One run.
 struct Script<'a, 'js> {
     ctx: &'a Ctx<'js>,
-    desk: &'a Desk,
+    state: &'a ScriptState,
     meter: &'a Meter,
     prelude: Prelude<'js>,
 }
 
 impl<'js> Script<'_, 'js> {
-    fn run(&self, inbox: &mut Inbox) -> ! {
-        let code = &self.desk.start().code;
-        // A first line for a shell is none for us, and keeps its number.
+    fn run(&self, reader: &mut FrameReader) -> ! {
+        let code = &self.state.start().code;
+        // A shebang line is turned into a comment, which keeps line numbers.
         let code = match code.strip_prefix("#!") {
             Some(rest) => format!("//{rest}"),
             None => code.clone(),
@@ -165,56 +171,58 @@ impl<'js> Script<'_, 'js> {
                 PromiseState::Rejected => {
                     match main.result::<Value>().transpose().catch(self.ctx) {
                         Ok(_) => self
-                            .desk
+                            .state
                             .fail(FaultKind::Crashed, "a rejection without a reason"),
                         Err(error) => self.fail(FaultKind::Thrown, error),
                     }
                 }
             }
-            self.wait(inbox);
+            self.wait(reader);
         }
     }
 
-    /// Does what is ready to be done.
+    /// Runs all pending jobs.
     fn jobs(&self) {
         let mut done = 0;
         while self.ctx.execute_pending_job() {
             done += 1;
             if done % JOBS == 0 {
-                self.desk.check_cpu();
+                self.state.check_cpu();
             }
         }
     }
 
-    /// Waits for the next timer or answer, and acts on it.
-    fn wait(&self, inbox: &mut Inbox) {
-        let now = self.desk.now();
-        let due = self.desk.timers.borrow_mut().due(now);
+    /// Waits for the next timer or response, and handles it.
+    fn wait(&self, reader: &mut FrameReader) {
+        let now = self.state.now();
+        let due = self.state.timers.borrow_mut().due(now);
         if let Some(id) = due
             && let Err(error) = self.prelude.fire.call::<_, ()>((id,)).catch(self.ctx)
         {
             self.fail(FaultKind::Thrown, error);
         }
-        let next = self.desk.timers.borrow().next();
+        let next = self.state.timers.borrow().next();
         let wait = match (due, next) {
+            // A timer has just fired: look for responses without waiting, its callback may have
+            // made work.
             (Some(_), _) => Some(Duration::ZERO),
             (None, Some(next)) => Some(next.saturating_sub(now)),
-            (None, None) if self.desk.waits_for_answers() => None,
-            (None, None) => self.desk.fail(
+            (None, None) if self.state.waits_for_answers() => None,
+            (None, None) => self.state.fail(
                 FaultKind::Thrown,
-                "the script waits for a promise that nothing will ever settle: no call and no timer is left",
+                "the script waits for a promise that can never settle: no call or timer is pending",
             ),
         };
-        let answered = match inbox.next(wait) {
+        let answered = match reader.next(wait) {
             None => return,
             Some(ToWorker::Start(_)) => std::process::exit(1),
             Some(ToWorker::Answer { id, value }) => {
-                self.desk.answered(id);
+                self.state.answered(id);
                 let text: &str = value.get();
                 self.prelude.settle.call::<_, ()>((id, true, text, ""))
             }
             Some(ToWorker::Refusal { id, code, message }) => {
-                self.desk.answered(id);
+                self.state.answered(id);
                 self.prelude.settle.call((id, false, code, message))
             }
         };
@@ -223,8 +231,9 @@ impl<'js> Script<'_, 'js> {
         }
     }
 
-    /// The script returned: hands over what it returned.
+    /// Sends the returned value.
     fn finish(&self, main: &Promise<'js>) -> ! {
+        // Checked before the result: an unhandled rejection usually means that the result is incomplete.
         let overlooked = self
             .prelude
             .overlooked
@@ -233,11 +242,7 @@ impl<'js> Script<'_, 'js> {
             let reason = overlooked
                 .get("reason")
                 .unwrap_or(Value::new_undefined(self.ctx.clone()));
-            self.explain(
-                FaultKind::Thrown,
-                reason,
-                "a promise was rejected and nobody waited for it: ",
-            );
+            self.explain(FaultKind::Thrown, reason, "unhandled promise rejection: ");
         }
         let value = match main.result::<Value>().transpose().catch(self.ctx) {
             Ok(value) => value.unwrap_or_else(|| Value::new_undefined(self.ctx.clone())),
@@ -256,22 +261,22 @@ impl<'js> Script<'_, 'js> {
                 Err(error) => self.fail(FaultKind::Output, error),
             }
         };
-        let most = self.desk.start().output;
+        let most = self.state.start().output;
         if text.len() > most {
-            self.desk.fail(
+            self.state.fail(
                 FaultKind::Output,
                 format!(
-                    "the returned value is {} bytes of JSON and may be {most}; return less, or keep it with \
+                    "the returned value has {} bytes of JSON and the limit is {most}; return less, or store it with \
                      codeExec.createArtifact",
                     text.len()
                 ),
             );
         }
         match raw(text) {
-            Ok(value) => self.desk.end(&FromWorker::Done { value }),
-            Err(error) => self.desk.fail(
+            Ok(value) => self.state.end(&FromWorker::Done { value }),
+            Err(error) => self.state.fail(
                 FaultKind::Output,
-                format!("the returned value is no JSON: {error}"),
+                format!("the returned value is not JSON: {error}"),
             ),
         }
     }
@@ -280,25 +285,23 @@ impl<'js> Script<'_, 'js> {
         match error {
             CaughtError::Exception(thrown) => self.explain(kind, thrown.into_value(), ""),
             CaughtError::Value(thrown) => self.explain(kind, thrown, ""),
-            // What was thrown is no text, or the like: the engine's words are all there is.
-            CaughtError::Error(error) => self.desk.fail(kind, error.to_string()),
+            // Not an exception of the script: the engine's message is all there is.
+            CaughtError::Error(error) => self.state.fail(kind, error.to_string()),
         }
     }
 
-    /// Says what was thrown, and ends.
+    /// Reports what was thrown, and ends.
     fn explain(&self, kind: FaultKind, thrown: Value<'js>, before: &str) -> ! {
-        // When memory ran out there may have been too little left to make an error of it.
+        // After running out of memory there may be too little left to create an error object.
         let nothing = thrown.is_null() || thrown.is_undefined();
         if nothing && self.meter.refused() {
             self.out_of_memory();
         }
-        self.meter.last_words();
+        self.meter.allow_report();
         let told: Object = match self.prelude.explain.call((thrown,)).catch(self.ctx) {
             Ok(told) => told,
             Err(_) if self.meter.refused() => self.out_of_memory(),
-            Err(_) => self
-                .desk
-                .fail(kind, "something was thrown that cannot be shown"),
+            Err(_) => self.state.fail(kind, "the thrown value cannot be shown"),
         };
         let part = |key: &str| told.get::<_, String>(key).unwrap_or_default();
         let (name, message, stack) = (part("name"), part("message"), part("stack"));
@@ -306,11 +309,11 @@ impl<'js> Script<'_, 'js> {
             self.out_of_memory();
         }
         let kind = match (kind, name.as_str()) {
-            // Code that is too deep to read is no fault of its grammar.
+            // Code nested too deeply to parse is not a syntax error.
             (FaultKind::Syntax, "SyntaxError") | (FaultKind::Thrown | FaultKind::Output, _) => kind,
             _ => FaultKind::Thrown,
         };
-        let place = super::stack::place(&stack, BEFORE.len(), &self.desk.start().code);
+        let place = super::stack::place(&stack, BEFORE.len(), &self.state.start().code);
         let fault = Fault {
             kind,
             name,
@@ -320,14 +323,16 @@ impl<'js> Script<'_, 'js> {
             excerpt: None,
             stack: super::stack::shown(&stack, BEFORE.len()),
         };
-        self.desk.end(&FromWorker::Failed(Box::new(fault)))
+        self.state.end(&FromWorker::Failed(Box::new(fault)))
     }
 
     fn out_of_memory(&self) -> ! {
-        let mib = self.desk.start().memory >> 20;
-        self.desk.fail(
+        let mib = self.state.start().memory >> 20;
+        self.state.fail(
             FaultKind::Memory,
-            format!("the script wanted more than {mib} MiB of memory; work on less at a time"),
+            format!(
+                "the script exceeded its memory limit of {mib} MiB; process less data at a time"
+            ),
         )
     }
 }

@@ -1,8 +1,8 @@
-//! How much memory the values of a script take.
+//! Meters the memory of a script's values.
 //!
-//! The engine asks for each piece here, so that a refusal is remembered: it cannot always say
-//! itself that it ran out, since saying so takes memory too.
-#![allow(unsafe_code)] // the engine's allocator is an unsafe trait; every piece is made and freed by the engine's own
+//! The engine allocates through this, so that a refusal is remembered: the engine cannot always report that it ran out,
+//! because that takes memory, too.
+#![allow(unsafe_code)] // the engine's allocator is an unsafe trait; all memory is allocated and freed by the engine's own
 
 use std::cell::Cell;
 use std::ptr;
@@ -10,10 +10,10 @@ use std::rc::Rc;
 
 use rquickjs::allocator::{Allocator, RustAllocator};
 
-/// What is left for the words about having run out.
-const LAST_WORDS: usize = 4 << 20;
+/// Reserve for reporting that memory ran out.
+const REPORT_RESERVE: usize = 4 << 20;
 
-/// What is in use, and what may be.
+/// Memory in use, and its limit.
 #[derive(Debug)]
 pub(super) struct Meter {
     used: Cell<usize>,
@@ -30,22 +30,23 @@ impl Meter {
         })
     }
 
-    /// Sets how much the script may have on top of what is in use now.
+    /// Sets the limit to the memory in use plus `more`.
     pub(super) fn allow(&self, more: usize) {
         self.limit.set(self.used.get().saturating_add(more));
     }
 
-    /// Whether something was refused.
+    /// Returns whether an allocation was refused.
     pub(super) fn refused(&self) -> bool {
         self.refused.get()
     }
 
-    /// A little more, once, to say what happened.
-    pub(super) fn last_words(&self) {
-        self.limit.set(self.limit.get().saturating_add(LAST_WORDS));
+    /// Raises the limit once, to report what happened.
+    pub(super) fn allow_report(&self) {
+        self.limit
+            .set(self.limit.get().saturating_add(REPORT_RESERVE));
     }
 
-    /// Counts `bytes` that are kept for the script outside the engine; `false` if there is no room.
+    /// Counts memory used for the script outside of the engine; `false` if there is no room.
     pub(super) fn hold(&self, bytes: usize) -> bool {
         let room = self.has_room(bytes);
         if room {
@@ -54,13 +55,14 @@ impl Meter {
         room
     }
 
-    /// Those bytes are no longer kept.
+    /// Releases such memory.
     pub(super) fn release(&self, bytes: usize) {
         self.gave(bytes);
     }
 
     fn has_room(&self, more: usize) -> bool {
         let wanted = self.used.get().saturating_add(more);
+        // Rust allocations may not exceed `isize::MAX`, and the engine sometimes doubles a size.
         let room = wanted <= self.limit.get() && more <= isize::MAX as usize / 2;
         if !room {
             self.refused.set(true);
@@ -77,12 +79,12 @@ impl Meter {
     }
 }
 
-/// The allocator of the engine.
-pub(super) struct Metered(pub(super) Rc<Meter>);
+/// The engine's allocator.
+pub(super) struct MeteredAllocator(pub(super) Rc<Meter>);
 
-// SAFETY: every piece comes from `RustAllocator`, which keeps these promises; this only counts, and
-// answers null where the engine expects that memory may be short.
-unsafe impl Allocator for Metered {
+// SAFETY: all memory comes from `RustAllocator`, which upholds the contract; this only counts, and returns null where the
+// engine expects that memory may run out.
+unsafe impl Allocator for MeteredAllocator {
     fn alloc(&mut self, size: usize) -> *mut u8 {
         if !self.0.has_room(size) {
             return ptr::null_mut();
@@ -101,7 +103,7 @@ unsafe impl Allocator for Metered {
     }
 
     unsafe fn dealloc(&mut self, piece: *mut u8) {
-        // SAFETY: the caller promises that the piece is one of ours.
+        // SAFETY: the caller promises that the pointer is ours.
         unsafe {
             self.0.gave(RustAllocator::usable_size(piece));
             RustAllocator.dealloc(piece);
@@ -112,12 +114,12 @@ unsafe impl Allocator for Metered {
         if piece.is_null() {
             return self.alloc(size);
         }
-        // SAFETY: the caller promises that the piece is one of ours.
+        // SAFETY: the caller promises that the pointer is ours.
         let before = unsafe { RustAllocator::usable_size(piece) };
         if !self.0.has_room(size.saturating_sub(before)) {
             return ptr::null_mut();
         }
-        // SAFETY: as above; on null the old piece is still whole.
+        // SAFETY: as above; on null the old allocation is still valid.
         let moved = unsafe { RustAllocator.realloc(piece, size) };
         if !moved.is_null() {
             self.0.gave(before);
@@ -126,17 +128,17 @@ unsafe impl Allocator for Metered {
     }
 
     unsafe fn usable_size(piece: *mut u8) -> usize {
-        // SAFETY: the caller promises that the piece is one of ours.
+        // SAFETY: the caller promises that the pointer is ours.
         unsafe { RustAllocator::usable_size(piece) }
     }
 }
 
-impl Metered {
+impl MeteredAllocator {
     fn counted(&self, piece: *mut u8) -> *mut u8 {
         if piece.is_null() {
             self.0.refused.set(true);
         } else {
-            // SAFETY: it was made a moment ago by the same allocator.
+            // SAFETY: just allocated by the same allocator.
             self.0.took(unsafe { RustAllocator::usable_size(piece) });
         }
         piece

@@ -1,4 +1,4 @@
-//! The worker's ends of the pipes.
+//! The worker's side of the pipes.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
@@ -7,39 +7,39 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use serde::Serialize;
 
-use crate::frames::{AROUND, Incoming, ToWorker, encode};
+use crate::frames::{FrameBuffer, OVERHEAD, ToWorker, encode};
 
-/// How much is read at a time.
+/// Read size.
 const PIECE: usize = 64 << 10;
 
-/// Ends the worker without a word: there is nobody left to say it to.
+/// Exits silently: there is nobody left to report to.
 fn leave() -> ! {
     std::process::exit(1)
 }
 
-/// Where the parent speaks.
+/// Receives from the parent.
 #[derive(Debug)]
-pub(super) struct Inbox {
+pub(super) struct FrameReader {
     pipe: OwnedFd,
-    incoming: Incoming,
+    incoming: FrameBuffer,
     most: usize,
 }
 
-impl Inbox {
+impl FrameReader {
     pub(super) fn new(pipe: OwnedFd, most: usize) -> Self {
         Self {
             pipe,
-            incoming: Incoming::default(),
+            incoming: FrameBuffer::default(),
             most,
         }
     }
 
-    /// Sets how much one frame may carry.
+    /// Sets the maximum payload of a frame.
     pub(super) fn bound(&mut self, most: usize) {
-        self.most = most.saturating_add(AROUND);
+        self.most = most.saturating_add(OVERHEAD);
     }
 
-    /// The next frame, waiting at most `wait` for it; without `wait`, however long it takes.
+    /// Returns the next frame, waiting at most `wait`, or forever.
     pub(super) fn next(&mut self, wait: Option<Duration>) -> Option<ToWorker> {
         loop {
             match self.incoming.take(self.most) {
@@ -73,6 +73,7 @@ impl Inbox {
     fn read(&mut self) {
         let bytes = self.incoming.bytes();
         let before = bytes.len();
+        // Read directly into the buffer, to avoid copying large results.
         bytes.resize(before + PIECE, 0);
         let count = match rustix::io::read(self.pipe.as_fd(), &mut bytes[before..]) {
             Ok(0) => leave(),
@@ -84,11 +85,11 @@ impl Inbox {
     }
 }
 
-/// Where the worker speaks.
+/// Sends to the parent.
 #[derive(Debug)]
-pub(super) struct Outbox(pub(super) OwnedFd);
+pub(super) struct FrameWriter(pub(super) OwnedFd);
 
-impl Outbox {
+impl FrameWriter {
     pub(super) fn send(&self, message: &impl Serialize) {
         match encode(message) {
             Ok(frame) => self.send_frame(&frame),

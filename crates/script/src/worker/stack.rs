@@ -1,13 +1,14 @@
-//! The engine's stacks, read for the lines that are the script's own.
+//! Extracts the script's own frames from the engine's stack traces.
 
-/// How many calls of a stack are shown.
-const MOST: usize = 20;
+/// Maximum number of frames shown.
+const MAX_FRAMES: usize = 20;
 
-/// Line and column of the innermost call that is the script's. `before` characters on the first line are
-/// not, and what comes after the last line of `code` belongs to its end.
+/// Line and column of the innermost frame of the script. `before` characters of the first line are not part of it, and a
+/// position after the last line of `code` is its end.
 pub(super) fn place(stack: &str, before: usize, code: &str) -> Option<(u32, u32)> {
     let (line, column) = stack.lines().find_map(position)?;
     let last = u32::try_from(code.lines().count().max(1)).unwrap_or(u32::MAX);
+    // The closing lines of the wrapper: the error is at the end of the script.
     if line > last {
         let width = code.lines().last().map_or(0, |line| line.chars().count());
         return Some((
@@ -18,7 +19,7 @@ pub(super) fn place(stack: &str, before: usize, code: &str) -> Option<(u32, u32)
     Some((line, own_column(line, column, before)))
 }
 
-/// The calls that are the script's, in the engine's words.
+/// The script's frames, in the engine's format.
 pub(super) fn shown(stack: &str, before: usize) -> Option<String> {
     let own: Vec<String> = stack
         .lines()
@@ -31,7 +32,7 @@ pub(super) fn shown(stack: &str, before: usize) -> Option<String> {
             let column = own_column(line, column, before);
             Some(format!("at {name} (script.js:{line}:{column})"))
         })
-        .take(MOST)
+        .take(MAX_FRAMES)
         .collect();
     (!own.is_empty()).then(|| own.join("\n"))
 }
@@ -45,7 +46,7 @@ fn own_column(line: u32, column: u32, before: usize) -> u32 {
     column.saturating_sub(before).max(1)
 }
 
-/// The `3:7` of `at f (script.js:3:7)`.
+/// Parses the `3:7` of `at f (script.js:3:7)`.
 fn position(text: &str) -> Option<(u32, u32)> {
     let (_, rest) = text.rsplit_once("script.js:")?;
     let (line, rest) = rest.split_once(':')?;

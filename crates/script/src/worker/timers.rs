@@ -1,9 +1,9 @@
-//! Timers that wait, the next first.
+//! Pending timers in order.
 
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
-/// Which timer is due when. What they do is the script's.
+/// Due times of timers. Their callbacks are in the prelude.
 #[derive(Debug, Default)]
 pub(super) struct Timers {
     order: BTreeSet<(Duration, u64, u32)>,
@@ -12,9 +12,10 @@ pub(super) struct Timers {
 }
 
 impl Timers {
-    /// Sets timer `id`; those due at the same time go off in the order they were set.
+    /// Sets timer `id`; timers due at the same time fire in the order they were set.
     pub(super) fn set(&mut self, id: u32, due: Duration) {
         self.clear(id);
+        // A counter breaks ties, so that timers of the same millisecond keep their order.
         self.set += 1;
         self.order.insert((due, self.set, id));
         self.by_id.insert(id, (due, self.set));
@@ -26,7 +27,7 @@ impl Timers {
         }
     }
 
-    /// Takes the next timer that is due at `now`.
+    /// Takes the next timer due at `now`.
     pub(super) fn due(&mut self, now: Duration) -> Option<u32> {
         let (due, _, id) = *self.order.first()?;
         if due > now {
@@ -36,7 +37,7 @@ impl Timers {
         Some(id)
     }
 
-    /// When the next one is due.
+    /// Due time of the next timer.
     pub(super) fn next(&self) -> Option<Duration> {
         self.order.first().map(|(due, ..)| *due)
     }

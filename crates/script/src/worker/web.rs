@@ -1,5 +1,5 @@
-//! Addresses, encodings and ids for scripts: `web.js` over the crates that do the work.
-#![allow(unsafe_code)] // the bytes of an array are the engine's; they are copied at once, in one place
+//! URLs, encodings and ids for scripts: `web.js` on top of Rust crates.
+#![allow(unsafe_code)] // an array's bytes belong to the engine; they are copied in one place
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -13,10 +13,10 @@ use super::engine::options;
 
 const SOURCE: &str = include_str!("web.js");
 
-/// How many decoders may be in the middle of their data at once.
+/// Maximum number of decoders with unfinished streams.
 const MAX_STREAMS: usize = 1_000;
 
-/// What `web.js` defines, by name.
+/// The globals defined by `web.js`, by name.
 pub(super) fn globals<'js>(ctx: &Ctx<'js>) -> rquickjs::Result<Object<'js>> {
     let made: Function = ctx.eval_with_options(SOURCE, options("prelude"))?;
     made.call((natives(ctx)?,))
@@ -55,7 +55,7 @@ fn natives<'js>(ctx: &Ctx<'js>) -> rquickjs::Result<Object<'js>> {
             .map(|encoding| encoding.name().to_ascii_lowercase())
     };
     natives.set("encodingName", Function::new(ctx.clone(), name)?)?;
-    let streams = Streams::default();
+    let streams = DecoderStreams::default();
     let decode = move |ctx: Ctx<'js>,
                        id: u32,
                        name: String,
@@ -63,11 +63,11 @@ fn natives<'js>(ctx: &Ctx<'js>) -> rquickjs::Result<Object<'js>> {
                        fatal: bool,
                        keep_bom: bool,
                        more: bool| {
-        // SAFETY: nothing of the engine runs while they are copied.
+        // SAFETY: the engine does not run while the bytes are copied.
         let bytes = unsafe { bytes.as_bytes() }.unwrap_or_default().to_vec();
         let decoder = streams.take(id, &name, keep_bom);
         let decoder = decoder.ok_or_else(|| {
-            let message = "TextDecoder: too many decoders are in the middle of a stream";
+            let message = "TextDecoder: too many unfinished streams";
             Exception::throw_range(&ctx, message)
         })?;
         Ok::<_, rquickjs::Error>(streams.decode(id, decoder, &bytes, fatal, more))
@@ -102,7 +102,7 @@ fn parts(url: &Url) -> Vec<String> {
     ]
 }
 
-/// The address with another part; `None` where that is not possible.
+/// Returns the URL with one part changed; `None` if that is not possible.
 fn change(url: &str, part: &str, value: &str) -> Option<Url> {
     let mut url = Url::parse(url).ok()?;
     match part {
@@ -121,13 +121,14 @@ fn change(url: &str, part: &str, value: &str) -> Option<Url> {
     Some(url)
 }
 
-/// Decoders that wait for more of their data.
+/// Decoders with unfinished streams.
 #[derive(Default)]
-struct Streams(RefCell<HashMap<u32, Decoder>>);
+struct DecoderStreams(RefCell<HashMap<u32, Decoder>>);
 
-impl Streams {
+impl DecoderStreams {
     fn take(&self, id: u32, name: &str, keep_bom: bool) -> Option<Decoder> {
         let mut waiting = self.0.borrow_mut();
+        // A stream continues with the decoder that holds its incomplete character.
         if let Some(decoder) = waiting.remove(&id) {
             return Some(decoder);
         }
@@ -139,7 +140,7 @@ impl Streams {
         })
     }
 
-    /// The text; `None` where the data is wrong and that is fatal.
+    /// Returns the text; `None` if the data is invalid and `fatal` is set.
     fn decode(
         &self,
         id: u32,
@@ -175,7 +176,7 @@ impl Streams {
     }
 }
 
-/// A random id, version 4.
+/// A random UUID (version 4).
 fn uuid() -> String {
     let mut bytes = [0; 16];
     OsEntropy.fill(&mut bytes);

@@ -1,7 +1,7 @@
 //! What a script can say, and how it is answered.
 
 use crate::stage::{Stage, check, fault};
-use manyhands_script::{Ask, FaultKind, Level};
+use manyhands_script::{FaultKind, HostRequest, Level};
 use serde_json::json;
 
 #[tokio::test]
@@ -49,7 +49,7 @@ async fn tools_are_called_and_answer_with_plain_values() {
     assert_eq!(report.outcome, Ok(json!({"q": "é", "deep": {"list": [1]}})));
     assert_eq!(report.calls, 1);
     let asked = stage.host.asked.lock().unwrap().clone();
-    let expect = Ask::Tool {
+    let expect = HostRequest::Tool {
         server: "mail".into(),
         tool: "say".into(),
         arguments: json!({"q": "é", "deep": {"list": [1]}}),
@@ -111,13 +111,13 @@ async fn artifacts_are_made_and_read() {
         .await;
     assert_eq!(report.outcome, Ok(json!([3, 9, "of file_1"])));
     let asked = stage.host.asked.lock().unwrap().clone();
-    let made = Ask::CreateArtifact {
+    let made = HostRequest::CreateArtifact {
         filename: "e.csv".into(),
         content: "a,b".into(),
         file_type: Some("csv".into()),
     };
     assert_eq!(asked[0], made);
-    let read = Ask::ReadArtifact {
+    let read = HostRequest::ReadArtifact {
         identifier: "file_1".into(),
     };
     assert_eq!(asked[2], read);

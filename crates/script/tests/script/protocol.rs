@@ -50,23 +50,23 @@ async fn garbage_ends_the_run() {
         "a frame of",
     )
     .await;
-    faults("f '{'; sleep 1000", FaultKind::Crashed, "what is no frame").await;
+    faults("f '{'; sleep 1000", FaultKind::Crashed, "an invalid frame").await;
     faults(
         r#"f '{"done":{}}'; sleep 1000"#,
         FaultKind::Crashed,
-        "what is no frame",
+        "an invalid frame",
     )
     .await;
     faults(
         r#"f '{"secret":1}'; sleep 1000"#,
         FaultKind::Crashed,
-        "what is no frame",
+        "an invalid frame",
     )
     .await;
     faults(
         "f '[[[[[[[['; sleep 1000",
         FaultKind::Crashed,
-        "what is no frame",
+        "an invalid frame",
     )
     .await;
     faults(
@@ -87,7 +87,7 @@ async fn a_worker_cannot_ask_for_more_than_a_script_may() {
     faults(
         &format!("while :; do {ask}; done"),
         FaultKind::Crashed,
-        "more calls than it may make",
+        "more calls than allowed",
     )
     .await;
     let mut stage = fake(&format!("{ask}; {ask}; {ask}; sleep 1000"));

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use manyhands_core::SystemClock;
 use manyhands_guard::{Sandbox, Supervisor};
 use manyhands_script::{
-    Ask, Fault, FaultKind, Host, Limits, Pool, PoolParts, Report, Run, Thrown, sandbox,
+    Fault, FaultKind, Host, HostError, HostRequest, Limits, Pool, PoolParts, Report, Run, sandbox,
 };
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -22,7 +22,7 @@ pub(crate) fn program() -> PathBuf {
 /// Answers what it is asked, and remembers it.
 #[derive(Default)]
 pub(crate) struct Echo {
-    pub(crate) asked: Mutex<Vec<Ask>>,
+    pub(crate) asked: Mutex<Vec<HostRequest>>,
     /// Calls that are being answered now, and the most there ever were.
     pub(crate) at_once: Mutex<(usize, usize)>,
     /// Told when a call of `never` has come.
@@ -42,7 +42,7 @@ impl Drop for Counted<'_> {
 
 #[async_trait]
 impl Host for Echo {
-    async fn call(&self, ask: Ask) -> Result<Value, Thrown> {
+    async fn call(&self, ask: HostRequest) -> Result<Value, HostError> {
         self.asked.lock().unwrap().push(ask.clone());
         let _counted = {
             let mut at_once = self.at_once.lock().unwrap();
@@ -51,21 +51,21 @@ impl Host for Echo {
             Counted(self)
         };
         let (tool, arguments) = match ask {
-            Ask::Tool {
+            HostRequest::Tool {
                 tool, arguments, ..
             } => (tool, arguments),
-            Ask::CreateArtifact {
+            HostRequest::CreateArtifact {
                 filename, content, ..
             } => {
                 return Ok(json!({"success": true, "filename": filename, "size": content.len()}));
             }
-            Ask::ReadArtifact { identifier } => {
+            HostRequest::ReadArtifact { identifier } => {
                 return Ok(json!({"success": true, "content": format!("of {identifier}")}));
             }
         };
         match tool.as_str() {
             "say" => Ok(arguments),
-            "fail" => Err(Thrown::new("NOT_FOUND", "there is no such thing")),
+            "fail" => Err(HostError::new("NOT_FOUND", "there is no such thing")),
             "big" => Ok(Value::String(
                 "x".repeat(arguments["bytes"].as_u64().unwrap() as usize),
             )),
@@ -89,7 +89,7 @@ impl Host for Echo {
                 }
                 Ok(arguments)
             }
-            other => Err(Thrown::new("UNKNOWN_TOOL", format!("no tool {other}"))),
+            other => Err(HostError::new("UNKNOWN_TOOL", format!("no tool {other}"))),
         }
     }
 }

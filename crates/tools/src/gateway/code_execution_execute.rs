@@ -14,7 +14,7 @@ use manyhands_federation::servers::{Servers, address, wrapped};
 use manyhands_host::artifacts::{Reader, Shelf};
 use manyhands_path::Path;
 use manyhands_script::{
-    Ask, Fault, FaultKind, Host, Level, Limits, LogLine, Pool, Report, Run, Thrown,
+    HostRequest, Fault, FaultKind, Host, Level, Limits, LogLine, Pool, Report, Run, HostError,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -496,24 +496,24 @@ impl Hands {
 
 #[async_trait]
 impl Host for Hands {
-    async fn call(&self, ask: Ask) -> Result<Value, Thrown> {
+    async fn call(&self, ask: HostRequest) -> Result<Value, HostError> {
         let done = match ask {
-            Ask::Tool {
+            HostRequest::Tool {
                 server,
                 tool,
                 arguments,
             } => self.tool(&server, &tool, arguments).await,
-            Ask::CreateArtifact {
+            HostRequest::CreateArtifact {
                 filename,
                 content,
                 file_type,
             } => self.create(&filename, &content, file_type.as_deref()).await,
-            Ask::ReadArtifact { identifier } => self.read(&identifier).await,
+            HostRequest::ReadArtifact { identifier } => self.read(&identifier).await,
         };
-        done.map_err(|error| Thrown::new(error.code.word(), error.text()))
+        done.map_err(|error| HostError::new(error.code.word(), error.text()))
     }
 
-    fn said(&self, said: &LogLine) {
+    fn on_log(&self, said: &LogLine) {
         let progress = &self.context.progress;
         if progress.is_printing() {
             progress.print(&format!("{}\n", line(said)));

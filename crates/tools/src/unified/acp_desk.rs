@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use manyhands_acp::{CommandLine, Desk, Exited, News, Permit, Question, Screen, Terminal};
+use manyhands_acp::{CommandLine, AgentHost, ExitStatus, AgentEvent, Permission, PermissionRequest, TerminalOutput, Terminal};
 use manyhands_agent::What;
 use manyhands_config::{AcpAgent, AcpPermissions};
 use manyhands_core::{
@@ -79,7 +79,7 @@ impl AcpDesk {
     }
 
     /// Asks the owner's rules, and the owner where they say so.
-    async fn permitted(&self, question: &Question) -> Result<(), ToolError> {
+    async fn permitted(&self, question: &PermissionRequest) -> Result<(), ToolError> {
         let arguments = json!({
             "agent": self.name,
             "title": question.title,
@@ -154,10 +154,10 @@ impl Witness for Crier {
 }
 
 #[async_trait]
-impl Desk for AcpDesk {
-    fn news(&self, news: News) {
-        let what = match news {
-            News::ToolStarted { title, kind, input } => What::ToolStarted {
+impl AgentHost for AcpDesk {
+    fn on_event(&self, event: AgentEvent) {
+        let what = match event {
+            AgentEvent::ToolStarted { title, kind, input } => What::ToolStarted {
                 call_id: String::new(),
                 tool: kind.to_owned(),
                 arguments: match input.is_object() {
@@ -166,7 +166,7 @@ impl Desk for AcpDesk {
                 },
                 call: None,
             },
-            News::ToolDone {
+            AgentEvent::ToolDone {
                 title, ok, took, ..
             } => What::ToolDone {
                 call_id: String::new(),
@@ -182,19 +182,19 @@ impl Desk for AcpDesk {
         }
     }
 
-    async fn permit(&self, question: Question) -> Permit {
+    async fn request_permission(&self, question: PermissionRequest) -> Permission {
         if self.permissions == AcpPermissions::Deny {
             self.tell(format!("refused, as acp.agents says: {}", question.title));
-            return Permit::Deny;
+            return Permission::Deny;
         }
         match self.permitted(&question).await {
             Ok(()) => {
                 self.tell(format!("allowed: {}", question.title));
-                Permit::Allow
+                Permission::Allow
             }
             Err(error) => {
                 self.tell(format!("refused: {}: {}", question.title, error.message));
-                Permit::Deny
+                Permission::Deny
             }
         }
     }
@@ -312,7 +312,7 @@ fn variables(named: Vec<(String, String)>) -> Result<BTreeMap<String, String>, S
 /// A command that runs for an agent. Dropped, it is stopped.
 struct Shell {
     shown: Arc<Mutex<Ring>>,
-    exited: watch::Receiver<Option<Exited>>,
+    exited: watch::Receiver<Option<ExitStatus>>,
     stop: CancellationToken,
     _stop_on_drop: DropGuard,
 }
@@ -338,9 +338,9 @@ impl Shell {
                 None => started.running.wait().await,
             };
             let how = match ended {
-                Ok((Exit::Code(code), _)) => Exited::Code(code),
-                Ok((Exit::Signal(name), _)) => Exited::Signal(name),
-                Err(lost) => Exited::Signal(lost.to_string()),
+                Ok((Exit::Code(code), _)) => ExitStatus::Code(code),
+                Ok((Exit::Signal(name), _)) => ExitStatus::Signal(name),
+                Err(lost) => ExitStatus::Signal(lost.to_string()),
             };
             let _ = tell.send(Some(how)); // nobody may be looking any more
         });
@@ -355,22 +355,22 @@ impl Shell {
 
 #[async_trait]
 impl Terminal for Shell {
-    fn screen(&self) -> Screen {
+    fn output(&self) -> TerminalOutput {
         // The end first: what was written before it is then all there.
         let exited = self.exited.borrow().clone();
         let ring = self.shown.lock().expect("no panic while held");
-        Screen {
+        TerminalOutput {
             text: ring.text(),
             cut: ring.cut,
             exited,
         }
     }
 
-    async fn exited(&self) -> Exited {
+    async fn exited(&self) -> ExitStatus {
         let mut exited = self.exited.clone();
         let ended = exited.wait_for(Option::is_some).await;
         let ended = ended.ok().and_then(|ended| ended.clone());
-        ended.unwrap_or_else(|| Exited::Signal("lost".to_owned()))
+        ended.unwrap_or_else(|| ExitStatus::Signal("lost".to_owned()))
     }
 
     fn kill(&self) {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use manyhands_acp::{AcpError, Bounds, Offer, Opening, Reply, Session, drive};
+use manyhands_acp::{AcpError, Bounds, HostCapabilities, SessionOptions, Reply, Session, drive};
 use manyhands_agent::SessionKey;
 use manyhands_config::{AcpAgent, Confinement};
 use manyhands_core::{
@@ -355,9 +355,9 @@ impl Errand<'_> {
             return Err("its pipes are gone".to_owned());
         };
         let errors = tokio::spawn(last_words(running.stderr.take()));
-        let opening = Opening {
+        let opening = SessionOptions {
             cwd: self.cwd.clone(),
-            offer: Offer {
+            capabilities: HostCapabilities {
                 read: self.agent.files,
                 write: self.agent.files,
                 terminal: self.terminal,

@@ -1,8 +1,8 @@
-//! The MCP servers that an editor names for a session.
+//! MCP servers that an editor configures for a session.
 //!
-//! They are programs of the editor's machine, so they are started here, with the rights of whoever uses the editor; the
-//! gateway may be on another machine, and nobody starts programs there over the network. The gateway is offered
-//! their tools for the one session over a socket for each server, and calls them through its path like any other tool.
+//! They run on the editor's machine, with its user's permissions: the gateway may be on another machine, where
+//! no client may start programs. Each server's tools are offered to the gateway for this session over a
+//! separate socket, and calls take the same path as any other tool.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
@@ -26,41 +26,41 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::{There, words};
-use crate::socket::{Heard, Socket, client};
+use super::{GatewayLink, message_of};
+use crate::socket::{Incoming, Socket, client};
 
-/// How long a server may take to start and to list its tools.
+/// Timeout for starting a server and listing its tools.
 const START: Duration = Duration::from_secs(30);
-/// How long a call may take.
+/// Timeout of a call.
 const CALL: Duration = Duration::from_secs(300);
-/// How many tools of one server are offered; a gateway takes no more.
+/// Maximum number of tools offered per server; the gateway's own limit.
 const MAX_TOOLS: usize = 128;
-/// How long a description and a schema may be.
-const MAX_WORDS: usize = 60_000;
-/// How many calls of one server run at a time.
+/// Maximum length of a description and of a schema.
+const MAX_TEXT: usize = 60_000;
+/// Maximum number of concurrent calls per server.
 const MAX_CALLS: usize = 64;
-/// The longest result; a gateway takes 16 MiB unless its owner says otherwise.
+/// Maximum result size; a gateway accepts 16 MiB by default.
 const MAX_RESULT: usize = 15 * 1024 * 1024;
-/// How much of what a server wrote to its standard error is shown when it does not start.
-const SHOWN: usize = 500;
+/// How much of a server's stderr is shown if it fails to start.
+const STDERR_SHOWN: usize = 500;
 
-/// A server that runs, and the socket over which its tools are offered.
-pub(super) struct Running {
+/// A running server and the socket over which its tools are offered.
+pub(super) struct SessionServer {
     upstream: Upstream,
     _serving: AbortOnDropHandle<()>,
 }
 
-impl Running {
+impl SessionServer {
     /// Starts a server for a session and offers its tools to the gateway.
     pub(super) async fn start(
-        there: &Arc<There>,
+        gateway: &Arc<GatewayLink>,
         session: &str,
         cwd: &Path,
         server: McpProgram,
     ) -> Result<Self, String> {
         let name = server.name.clone();
-        let failed = |why: String| format!("the MCP server {name:?} did not start: {why}");
-        let transport = transport(there, cwd, server).map_err(failed)?;
+        let failed = |why: String| format!("MCP server {name:?} failed to start: {why}");
+        let transport = transport(gateway, cwd, server).map_err(failed)?;
         let described = Server {
             timeouts: Timeouts {
                 start: START,
@@ -70,8 +70,8 @@ impl Running {
             ..Server::new(&name, transport)
         };
         let below = Below {
-            supervisor: there.supervisor.clone(),
-            clock: there.ground.clock.clone(),
+            supervisor: gateway.supervisor.clone(),
+            clock: gateway.ctx.clock.clone(),
             entropy: Arc::new(OsEntropy),
         };
         let upstream = Upstream::new(described, below);
@@ -80,54 +80,52 @@ impl Running {
             ..Hooks::default()
         };
         let offered = match upstream.list_tools(&hooks).await {
-            Ok(tools) => Offered::new(tools),
+            Ok(tools) => OfferedTools::new(tools),
             Err(error) => {
                 let wrote = upstream.stderr();
                 let last = wrote.trim();
-                let from = last.ceil_char_boundary(last.len().saturating_sub(SHOWN));
+                let from = last.ceil_char_boundary(last.len().saturating_sub(STDERR_SHOWN));
                 let last = match &last[from..] {
                     "" => String::new(),
-                    last => format!("; it wrote: {last}"),
+                    last => format!("; last log lines: {last}"),
                 };
                 upstream.stop().await;
                 return Err(failed(format!("{error}{last}")));
             }
         };
         let connect = offered.greeting(&name, session);
-        let socket = match there.connect(Some(&connect)).await {
+        let socket = match gateway.connect(Some(&connect)).await {
             Ok(socket) => socket,
             Err(refused) => {
                 upstream.stop().await;
-                let why = words(&refused);
-                return Err(format!(
-                    "the gateway does not take the MCP server {name:?}: {why}"
-                ));
+                let why = message_of(&refused);
+                return Err(format!("the gateway refused MCP server {name:?}: {why}"));
             }
         };
-        let line = Line {
-            there: there.clone(),
+        let bridge = ServerBridge {
+            gateway: gateway.clone(),
             upstream: upstream.clone(),
             names: Arc::new(offered.names),
             connect,
         };
         Ok(Self {
             upstream,
-            _serving: AbortOnDropHandle::new(tokio::spawn(line.serve(socket))),
+            _serving: AbortOnDropHandle::new(tokio::spawn(bridge.serve(socket))),
         })
     }
 
-    /// Ends it, and waits for that.
+    /// Stops the server and waits for it to exit.
     pub(super) async fn stop(self) {
         self.upstream.stop().await;
     }
 }
 
-fn transport(there: &There, cwd: &Path, server: McpProgram) -> Result<Transport, String> {
+fn transport(gateway: &GatewayLink, cwd: &Path, server: McpProgram) -> Result<Transport, String> {
     if !cwd.is_dir() {
         return Err(format!("cwd: {} is not a directory", cwd.display()));
     }
-    let environment = there.ground.environment();
-    // What servers of the gateway's settings get: the editor's other variables may hold secrets.
+    let environment = gateway.ctx.environment();
+    // Only the variables that configured servers get: the editor's others may contain secrets.
     let mut env: BTreeMap<OsString, OsString> = SERVER_VARIABLES
         .iter()
         .filter_map(|name| Some(((*name).into(), environment.get(*name)?.into())))
@@ -145,7 +143,7 @@ fn transport(there: &There, cwd: &Path, server: McpProgram) -> Result<Transport,
     let command = server.command.to_string_lossy();
     let program = find_program(&command, &path);
     Ok(Transport::Stdio {
-        program: program.ok_or_else(|| format!("command: there is no program {command:?}"))?,
+        program: program.ok_or_else(|| format!("command not found: {command:?}"))?,
         args: server.args.into_iter().map(OsString::from).collect(),
         env,
         cwd: Some(cwd.to_owned()),
@@ -153,16 +151,16 @@ fn transport(there: &There, cwd: &Path, server: McpProgram) -> Result<Transport,
     })
 }
 
-/// What a server offers, in the words of a node.
-struct Offered {
+/// A server's tools, as offered by a node.
+struct OfferedTools {
     tools: Vec<ToolDefinition>,
-    /// What each tool needs, by its name on the wire.
+    /// Required capabilities by wire name.
     capabilities: BTreeMap<String, Vec<String>>,
-    /// The server's own names, by those on the wire.
+    /// The server's own tool names by wire name.
     names: HashMap<String, String>,
 }
 
-impl Offered {
+impl OfferedTools {
     fn new(listed: Vec<Value>) -> Self {
         let mut offered = Self {
             tools: Vec::new(),
@@ -171,9 +169,15 @@ impl Offered {
         };
         let count = listed.len();
         if count > MAX_TOOLS {
-            tracing::warn!(count, MAX_TOOLS, "a server has more tools than are offered");
+            tracing::warn!(
+                event = "server_tools_truncated",
+                count,
+                limit = MAX_TOOLS,
+                "MCP server has too many tools; the rest is not offered"
+            );
         }
         for (at, tool) in listed.into_iter().take(MAX_TOOLS).enumerate() {
+            // A tool without a name cannot be called; the rest of the list is still useful.
             let Some(name) = tool["name"].as_str() else {
                 continue;
             };
@@ -181,21 +185,24 @@ impl Offered {
                 Value::Object(schema) => Value::Object(schema.clone()),
                 _ => json!({ "type": "object" }),
             };
-            if schema.to_string().len() > MAX_WORDS {
+            if schema.to_string().len() > MAX_TEXT {
                 tracing::warn!(
-                    name,
-                    "a tool of a server has a schema that is too large to be offered"
+                    event = "tool_schema_too_large",
+                    tool = name,
+                    limit = MAX_TEXT,
+                    "tool schema is too large; tool is not offered"
                 );
                 continue;
             }
+            // Names that differ only in unsupported characters would collide on the wire.
             let mut ours = plain(name);
             if offered.names.contains_key(&ours) {
                 ours = format!("{}_{at}", &ours[..ours.len().min(56)]);
             }
             let about = tool["description"].as_str().or(tool["title"].as_str());
             let about = about.unwrap_or_default();
-            let end = about.floor_char_boundary(about.len().min(MAX_WORDS));
-            // The gateway takes a tool that does not claim to read only for one that may do anything.
+            let end = about.floor_char_boundary(about.len().min(MAX_TEXT));
+            // Without a read-only hint the gateway has to assume that a tool may do anything.
             let needs = match tool["annotations"]["readOnlyHint"] == true {
                 true => "filesystem.read",
                 false => "shell.exec",
@@ -236,7 +243,7 @@ impl Offered {
     }
 }
 
-/// A tool's name as the wire has it: what it cannot carry is an underscore.
+/// Converts a tool name to the wire's character set.
 fn plain(name: &str) -> String {
     let legal = |c: char| {
         if c.is_ascii_alphanumeric() || c == '-' {
@@ -252,60 +259,66 @@ fn plain(name: &str) -> String {
     }
 }
 
-/// The line between one server and the gateway.
-struct Line {
-    there: Arc<There>,
+/// Connects one server to the gateway.
+struct ServerBridge {
+    gateway: Arc<GatewayLink>,
     upstream: Upstream,
     names: Arc<HashMap<String, String>>,
     connect: ConnectParams,
 }
 
-impl Line {
-    /// Answers calls until the gateway stays away.
+impl ServerBridge {
+    /// Answers calls, reconnecting until the gateway stays away.
     async fn serve(self, mut socket: Socket) {
         loop {
             self.answer(&mut socket).await;
-            match self.there.redial(Some(&self.connect)).await {
-                Ok(again) => socket = again,
+            match self.gateway.redial(Some(&self.connect)).await {
+                Ok(reconnected) => socket = reconnected,
                 Err(why) => {
-                    tracing::warn!(why, "the gateway does not take an MCP server back");
+                    tracing::warn!(
+                        event = "server_offer_lost",
+                        error = why,
+                        "failed to offer an MCP server to the gateway again"
+                    );
                     return;
                 }
             }
         }
     }
 
-    /// Answers calls until the connection is no more, which ends those that run.
+    /// Answers calls until the connection is lost; running calls are dropped with it.
     async fn answer(&self, socket: &mut Socket) {
         let mut calls: JoinSet<ToolResultParams> = JoinSet::new();
         let mut running: HashMap<String, CancellationToken> = HashMap::new();
         loop {
             let result = tokio::select! {
-                heard = socket.hear() => match heard {
-                    Ok(Heard::Event(event)) => match self.call(event, &mut running, &mut calls) {
+                message = socket.receive() => match message {
+                    Ok(Incoming::Event(event)) => match self.call(event, &mut running, &mut calls) {
                         Some(result) => result,
                         None => continue,
                     },
-                    Ok(Heard::Answer(..)) => continue,
+                    Ok(Incoming::Response(..)) => continue,
                     Err(_) => return,
                 },
+                // A panicked call has no result to send; the gateway's deadline ends it.
                 Some(Ok(result)) = calls.join_next(), if !calls.is_empty() => result,
             };
+            // Before sending: a cancellation that arrives now must not find a finished call.
             running.remove(&result.call_id);
-            if socket.say(&result).await.is_err() {
+            if socket.send(&result).await.is_err() {
                 return;
             }
         }
     }
 
-    /// Begins or cancels a call; the result is there where it cannot begin.
+    /// Starts or cancels a call; returns a result at once if it cannot be started.
     fn call(
         &self,
         event: Event,
         running: &mut HashMap<String, CancellationToken>,
         calls: &mut JoinSet<ToolResultParams>,
     ) -> Option<ToolResultParams> {
-        let asked = match EventKind::from_name(&event.event)? {
+        let call = match EventKind::from_name(&event.event)? {
             EventKind::ToolInvoke => ToolInvokeEvent::read(event)?,
             EventKind::ToolCancel => {
                 let cancelled = ToolCancelEvent::read(event)?;
@@ -315,30 +328,30 @@ impl Line {
             _ => return None,
         };
         if calls.len() >= MAX_CALLS {
-            let message = format!("{MAX_CALLS} calls of this server run already");
-            let error = ToolError::new(ErrorCode::Unavailable, message)
-                .hint("try again when one has ended");
-            return Some(result_of(asked.call_id, Err(error)));
+            let message = format!("this server already has {MAX_CALLS} running calls");
+            let error =
+                ToolError::new(ErrorCode::Unavailable, message).hint("retry when one has finished");
+            return Some(result_of(call.call_id, Err(error)));
         }
         let cancel = CancellationToken::new();
-        running.insert(asked.call_id.clone(), cancel.clone());
+        running.insert(call.call_id.clone(), cancel.clone());
         let (upstream, names) = (self.upstream.clone(), self.names.clone());
         calls.spawn(async move {
-            let called = match names.get(&asked.tool) {
+            let called = match names.get(&call.tool) {
                 Some(name) => {
                     let hooks = Hooks {
                         cancel,
                         ..Hooks::default()
                     };
-                    let called = upstream.call_tool(name, asked.args, &hooks).await;
+                    let called = upstream.call_tool(name, call.args, &hooks).await;
                     called.map_err(|error| failure(&error))
                 }
                 None => Err(ToolError::not_found(format!(
-                    "there is no tool {:?}",
-                    asked.tool
+                    "unknown tool {:?}",
+                    call.tool
                 ))),
             };
-            result_of(asked.call_id, called)
+            result_of(call.call_id, called)
         });
         None
     }
@@ -357,13 +370,13 @@ fn failure(error: &UpstreamError) -> ToolError {
 
 fn result_of(call_id: String, called: Result<Value, ToolError>) -> ToolResultParams {
     let called = called.and_then(|result| {
+        // A frame above the gateway's limit would close the socket and fail all other calls, too.
         let bytes = result.to_string().len();
         match bytes > MAX_RESULT {
             false => Ok(result),
             true => {
-                let message =
-                    format!("the result is {bytes} bytes, and at most {MAX_RESULT} are sent");
-                Err(ToolError::new(ErrorCode::TooLarge, message).hint("ask for less"))
+                let message = format!("the result has {bytes} bytes; the limit is {MAX_RESULT}");
+                Err(ToolError::new(ErrorCode::TooLarge, message).hint("request less data"))
             }
         }
     });
@@ -397,7 +410,7 @@ mod tests {
             tool(&"x".repeat(300)),
             json!({ "title": "no name" }),
         ];
-        let offered = Offered::new(listed);
+        let offered = OfferedTools::new(listed);
         let names: Vec<&str> = offered
             .tools
             .iter()
@@ -412,17 +425,17 @@ mod tests {
 
     #[test]
     fn no_more_tools_are_offered_than_a_gateway_takes_and_texts_are_cut() {
-        let long = "ü".repeat(MAX_WORDS);
+        let long = "ü".repeat(MAX_TEXT);
         let tool = |n: usize| json!({ "name": format!("t{n}"), "description": long });
-        let offered = Offered::new((0..500).map(tool).collect());
+        let offered = OfferedTools::new((0..500).map(tool).collect());
         assert_eq!(offered.tools.len(), MAX_TOOLS);
         assert!(
             offered
                 .tools
                 .iter()
-                .all(|tool| tool.description.len() <= MAX_WORDS)
+                .all(|tool| tool.description.len() <= MAX_TEXT)
         );
         let huge = json!({ "name": "huge", "inputSchema": { "type": "object", "title": long } });
-        assert!(Offered::new(vec![huge]).tools.is_empty());
+        assert!(OfferedTools::new(vec![huge]).tools.is_empty());
     }
 }

@@ -1,8 +1,8 @@
-//! `chat`: one message and its answer, or a conversation at the terminal.
+//! `chat`: sends one message, or runs an interactive chat.
 
+mod interactive;
 mod screen;
 mod setup;
-mod talk;
 mod turn;
 
 use std::io::{IsTerminal, Read};
@@ -13,56 +13,59 @@ use serde_json::{Value, json};
 
 use self::screen::{Mode, Screen};
 use self::setup::Setup;
-use self::turn::{Asked, End, Saying};
+use self::turn::{OutgoingMessage, PendingApproval, TurnOutcome};
 use crate::args::Chat;
-use crate::ground::Ground;
+use crate::context::CliContext;
 use crate::output::{self, Done, Failure};
 
 pub use self::setup::ADVICE;
 
-/// The most that is taken from standard input.
+/// Maximum size of standard input.
 const MAX_INPUT: u64 = 4 * 1024 * 1024;
 
-/// Says one thing, or begins a conversation.
-pub async fn run(chat: Chat, ground: &Ground) -> Done {
+/// Sends one message, or starts an interactive chat.
+pub async fn run(chat: Chat, ctx: &CliContext) -> Done {
     let message = message(chat.message.as_deref())?;
     if message.is_none() && chat.json {
         return Err(Failure("--json needs a message".to_owned()));
     }
     if message.is_none() && !std::io::stdout().is_terminal() {
         return Err(Failure(
-            "a conversation needs a terminal\nhint: manyhands chat \"MESSAGE\"".to_owned(),
+            "an interactive chat needs a terminal\nhint: manyhands chat \"MESSAGE\"".to_owned(),
         ));
     }
-    let talk = Talk::new(&chat, ground);
+    let session = ChatSession::new(&chat, ctx);
+    // Slash commands are answered by the gateway and need no model.
     if !message.as_deref().is_some_and(is_command)
-        && setup::look(&ground.remote()?).await == Setup::NoProvider
+        && setup::look(&ctx.remote()?).await == Setup::NoProvider
     {
         return Err(Failure(format!("no model is configured\n{ADVICE}")));
     }
     match message {
-        Some(message) if chat.json => talk.once(&message, Mode::Silent).await,
-        Some(message) => talk.once(&message, Mode::OneShot).await,
-        None => talk::run(&talk).await,
+        Some(message) if chat.json => session.once(&message, Mode::Silent).await,
+        Some(message) => session.once(&message, Mode::OneShot).await,
+        None => interactive::run(&session).await,
     }
 }
 
-/// What is to be said: the argument, and what is piped in after it.
+/// Combines the argument with piped input.
 fn message(argument: Option<&str>) -> Result<Option<String>, Failure> {
     let input = std::io::stdin();
     let mut piped = String::new();
     if !input.is_terminal() {
         input
             .lock()
+            // One byte more than allowed, to tell an input of exactly the limit from a longer one.
             .take(MAX_INPUT + 1)
             .read_to_string(&mut piped)?;
         if piped.len() as u64 > MAX_INPUT {
             return Err(Failure(format!(
-                "standard input holds more than {} MiB\nhint: put it into a file and name that",
+                "standard input is larger than {} MiB\nhint: save it to a file and mention its path",
                 MAX_INPUT / (1024 * 1024)
             )));
         }
     }
+    // The question first, then the material, as in `git diff | manyhands chat "review this"`.
     let parts = [argument.unwrap_or_default(), piped.trim_end()];
     let parts: Vec<&str> = parts
         .into_iter()
@@ -71,22 +74,21 @@ fn message(argument: Option<&str>) -> Result<Option<String>, Failure> {
     match parts.is_empty() {
         false => Ok(Some(parts.join("\n\n"))),
         true if argument.is_some() || !input.is_terminal() => Err(Failure(
-            "there is nothing to say\nhint: manyhands chat \"MESSAGE\", or pipe something in"
-                .to_owned(),
+            "no message given\nhint: manyhands chat \"MESSAGE\", or pipe one in".to_owned(),
         )),
         true => Ok(None),
     }
 }
 
-/// Who is talked to, and how.
-pub struct Talk<'a> {
-    ground: &'a Ground,
+/// A session and the directives for each message.
+pub struct ChatSession<'a> {
+    ctx: &'a CliContext,
     session: String,
     directives: String,
 }
 
-impl<'a> Talk<'a> {
-    fn new(chat: &Chat, ground: &'a Ground) -> Self {
+impl<'a> ChatSession<'a> {
+    fn new(chat: &Chat, ctx: &'a CliContext) -> Self {
         let mut directives = String::new();
         if let Some(level) = &chat.think {
             directives.push_str(&format!("/t:{level} "));
@@ -95,50 +97,51 @@ impl<'a> Talk<'a> {
             directives.push_str(&format!("/m:{model} "));
         }
         Self {
-            ground,
+            ctx,
             session: key(&chat.agent, &chat.session),
             directives,
         }
     }
 
-    fn saying(&self, message: &str) -> Saying {
+    fn outgoing(&self, message: &str) -> OutgoingMessage {
         let message = match is_command(message) {
+            // Directives before a slash command would turn it into a plain message.
             true => message.to_owned(),
             false => format!("{}{message}", self.directives),
         };
-        Saying {
+        OutgoingMessage {
             session: self.session.clone(),
-            run: self.ground.ids.next::<uuid::Uuid>().to_string(),
+            run: self.ctx.ids.next::<uuid::Uuid>().to_string(),
             message,
         }
     }
 
-    /// One message and its answer.
+    /// Sends one message and prints the reply.
     async fn once(&self, message: &str, mode: Mode) -> Done {
         let mut screen = Screen::new(mode);
-        let saying = self.saying(message);
-        let end = turn::follow(&saying, self.ground, &mut screen).await;
+        let outgoing = self.outgoing(message);
+        let end = turn::follow(&outgoing, self.ctx, &mut screen).await;
         if mode == Mode::Silent {
-            return Ok(print(&self.session, &saying.run, &end));
+            return Ok(print(&self.session, &outgoing.run, &end));
         }
         match end? {
-            End::Answer { .. } => Ok(ExitCode::SUCCESS),
-            End::Command { response, error } => match error {
+            TurnOutcome::Reply { .. } => Ok(ExitCode::SUCCESS),
+            TurnOutcome::Command { response, error } => match error {
                 None => {
-                    output::say(response);
+                    output::print_line(response);
                     Ok(ExitCode::SUCCESS)
                 }
                 Some(error) => Err(Failure(error)),
             },
-            End::Failed { error, .. } => Err(Failure(self.explained(error).await)),
-            End::Waits(asked) => Err(Failure(waits(&self.session, &asked))),
-            End::Left => Err(Failure(left(&self.session))),
+            TurnOutcome::Failed { error, .. } => Err(Failure(self.explained(error).await)),
+            TurnOutcome::NeedsApproval(asked) => Err(Failure(approval_hint(&self.session, &asked))),
+            TurnOutcome::Detached => Err(Failure(detached_hint(&self.session))),
         }
     }
 
-    /// An error of a turn, with advice where no model is the default.
+    /// Adds advice to a turn's error if no default model is set.
     async fn explained(&self, error: String) -> String {
-        let Ok(remote) = self.ground.remote() else {
+        let Ok(remote) = self.ctx.remote() else {
             return error;
         };
         match error.contains("no model is set") && setup::look(&remote).await != Setup::Fine {
@@ -148,20 +151,20 @@ impl<'a> Talk<'a> {
     }
 }
 
-/// How it ended, as one JSON object.
-fn print(session: &str, run: &str, end: &Result<End, Failure>) -> ExitCode {
+/// Prints the outcome as one JSON object.
+fn print(session: &str, run: &str, end: &Result<TurnOutcome, Failure>) -> ExitCode {
     let mut told = json!({ "ok": false, "sessionKey": session, "runId": run });
     let mut say = |name: &str, value: Value| told[name] = value;
     let mut code = ExitCode::FAILURE;
     match end {
-        Ok(End::Answer { text, stop, usage }) => {
+        Ok(TurnOutcome::Reply { text, stop, usage }) => {
             say("ok", json!(true));
             say("text", json!(text));
             say("stopReason", json!(stop));
             say("usage", json!(usage));
             code = ExitCode::SUCCESS;
         }
-        Ok(End::Command {
+        Ok(TurnOutcome::Command {
             response,
             error: None,
         }) => {
@@ -169,10 +172,10 @@ fn print(session: &str, run: &str, end: &Result<End, Failure>) -> ExitCode {
             say("text", json!(response));
             code = ExitCode::SUCCESS;
         }
-        Ok(End::Command {
+        Ok(TurnOutcome::Command {
             error: Some(error), ..
         }) => say("error", json!(error)),
-        Ok(End::Failed {
+        Ok(TurnOutcome::Failed {
             error,
             stopped,
             sort,
@@ -183,37 +186,37 @@ fn print(session: &str, run: &str, end: &Result<End, Failure>) -> ExitCode {
             say("failure", json!(sort.failure));
             say("retryAfterMs", json!(sort.retry_after_ms));
         }
-        Ok(End::Waits(asked)) => {
-            say("error", json!(waits(session, asked)));
+        Ok(TurnOutcome::NeedsApproval(asked)) => {
+            say("error", json!(approval_hint(session, asked)));
             say("code", json!("approval_required"));
             say("approvalId", json!(asked.approval));
             say("tool", json!(asked.tool));
             say("arguments", asked.arguments.clone());
         }
-        Ok(End::Left) => say("error", json!(left(session))),
+        Ok(TurnOutcome::Detached) => say("error", json!(detached_hint(session))),
         Err(failure) => say("error", json!(failure.0)),
     }
     output::json(&told);
     code
 }
 
-/// What to do about a turn that waits for the owner.
-fn waits(session: &str, asked: &Asked) -> String {
+/// Explains how to answer a turn that needs approval.
+fn approval_hint(session: &str, asked: &PendingApproval) -> String {
     format!(
-        "{} needs your approval; it will run with exactly this: {}\nhint: `manyhands approvals approve {id}` allows it, `manyhands approvals deny {id}` does not; the turn goes on by itself, and `manyhands sessions show {session}` has its answer",
+        "{} needs your approval; it will run with exactly this: {}\nhint: `manyhands approvals approve {id}` allows it, `manyhands approvals deny {id}` denies it; the turn then continues, and `manyhands sessions show {session}` shows the reply",
         asked.tool,
         asked.arguments,
         id = asked.approval,
     )
 }
 
-fn left(session: &str) -> String {
+fn detached_hint(session: &str) -> String {
     format!(
-        "left before the answer\nhint: the turn goes on unless it was stopped; `manyhands sessions show {session}` has its answer"
+        "left before the reply\nhint: the turn continues unless it was stopped; `manyhands sessions show {session}` shows the reply"
     )
 }
 
-/// The key of a session, as the gateway takes it.
+/// Session key as the gateway expects it.
 pub fn key(agent: &AgentId, text: &str) -> String {
     match *agent == AgentId::main() || text.starts_with("agent:") {
         true => text.to_owned(),
@@ -244,12 +247,12 @@ mod tests {
 
     #[test]
     fn a_turn_that_waits_says_what_for_and_how_to_answer() {
-        let asked = Asked {
+        let asked = PendingApproval {
             approval: "0192-a".to_owned(),
             tool: "bash".to_owned(),
             arguments: json!({ "cmd": "rm -rf x" }),
         };
-        let words = waits("main", &asked);
+        let words = approval_hint("main", &asked);
         assert!(words.starts_with(
             "bash needs your approval; it will run with exactly this: {\"cmd\":\"rm -rf x\"}\n"
         ));

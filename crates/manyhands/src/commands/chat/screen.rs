@@ -1,4 +1,4 @@
-//! What a person sees of a turn: the answer on standard output, everything else beside it.
+//! Renders a turn: the reply on stdout, everything else on stderr.
 
 use std::io::IsTerminal;
 
@@ -6,71 +6,71 @@ use serde_json::Value;
 
 use crate::output;
 
-/// How many calls of tools can be shown again.
-const KEPT: usize = 500;
-/// A longer line is shown before its end comes.
+/// Maximum number of tool calls that `/show` can show again.
+const MAX_CALLS: usize = 500;
+/// Longer lines of tool output are shown before their end arrives.
 const MAX_LINE: usize = 4_096;
-/// How wide a line is where there is no terminal to say so.
+/// Line width without a terminal.
 const WIDTH: usize = 160;
 
-/// How much is shown.
+/// How much is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// Nothing: the end is printed whole.
+    /// Nothing; the outcome is printed as JSON.
     Silent,
-    /// The answer as it comes, and a line for each call.
+    /// The reply as it streams, and a line per tool call.
     OneShot,
-    /// The same, with numbers by which calls can be shown in full.
-    Talk,
+    /// The same, with numbered tool calls for `/show`.
+    Interactive,
 }
 
-/// A call of a tool.
+/// A tool call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolCall {
-    /// The model's id of it.
+    /// The model's call id.
     pub id: String,
-    /// The tool.
+    /// Name of the tool.
     pub tool: String,
-    /// Its arguments.
+    /// Arguments.
     pub arguments: Value,
 }
 
-/// What came of a call.
+/// Result of a tool call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolEnd {
-    /// The model's id of it.
+    /// The model's call id.
     pub id: String,
-    /// Whether it worked.
+    /// Whether it succeeded.
     pub ok: bool,
-    /// The beginning of what it gave.
+    /// Beginning of the result.
     pub shown: String,
-    /// How long it took.
+    /// Duration.
     pub took_ms: Option<u64>,
 }
 
-/// A call and what came of it.
+/// A call and its result.
 struct Entry {
     number: usize,
     call: ToolCall,
     end: Option<ToolEnd>,
-    /// The beginning of a line that it prints.
+    /// An incomplete line of its output.
     printed: String,
 }
 
-/// What a person sees.
+/// The terminal view of a turn.
 pub struct Screen {
     mode: Mode,
-    /// Both streams go to one terminal, so that lines of one can cut through the other.
+    /// Both streams go to one terminal, so their lines can interleave.
     mixed: bool,
     width: usize,
     /// The part of the current reply that was printed.
-    said: String,
-    /// Whether a line of the answer is open.
+    printed: String,
+    /// Whether the last printed line of the reply is unfinished.
     open_line: bool,
-    /// Pieces may have been missed: wait for the whole.
+    /// Chunks may have been missed: wait for the complete reply.
     gap: bool,
-    /// A line that will be drawn over.
-    passing: bool,
+    /// A line that will be redrawn.
+    transient: bool,
     entries: Vec<Entry>,
     count: usize,
 }
@@ -80,72 +80,74 @@ impl Screen {
         let width = output::terminal_width();
         Self {
             mode,
+            // With one of them redirected, neither can disturb the other.
             mixed: width.is_some() && std::io::stdout().is_terminal(),
             width: width.unwrap_or(WIDTH),
-            said: String::new(),
+            printed: String::new(),
             open_line: false,
             gap: false,
-            passing: false,
+            transient: false,
             entries: Vec::new(),
             count: 0,
         }
     }
 
-    /// A new turn begins.
+    /// Starts a new turn.
     pub fn begin(&mut self) {
-        self.said.clear();
+        self.printed.clear();
         self.gap = false;
     }
 
-    /// More of the answer.
+    /// Prints a chunk of the reply.
     pub fn delta(&mut self, text: &str) {
         if !self.gap {
             self.print(text);
         }
     }
 
-    /// A reply is there as a whole; what of it was not printed is printed.
+    /// Prints what is missing of a complete reply.
     pub fn whole(&mut self, text: &str) {
-        match rest(&self.said, text) {
+        match rest(&self.printed, text) {
             Some(rest) => self.print(rest),
+            // The final text differs from the streamed one, such as after a restart: print it in full.
             None => {
                 self.end_line();
                 self.print(text);
             }
         }
         self.end_line();
-        self.said.clear();
+        self.printed.clear();
         self.gap = false;
     }
 
-    /// The reply begins anew.
+    /// The reply starts over.
     pub fn restart(&mut self, because: &str) {
         self.end_line();
-        self.said.clear();
-        self.note(&format!("the reply begins anew: {because}"));
+        self.printed.clear();
+        self.note(&format!("reply restarted: {because}"));
     }
 
-    /// The connection broke: pieces are missed until the next whole reply.
+    /// The connection was lost: chunks are missed until the next complete reply.
     pub fn missed(&mut self) {
         self.gap = true;
     }
 
-    /// Ends the line of the answer, if one is open.
+    /// Ends the unfinished line of the reply, if any.
     pub fn end_line(&mut self) {
         self.clear();
         if std::mem::take(&mut self.open_line) {
-            output::piece("\n");
+            output::print_chunk("\n");
         }
     }
 
-    /// A tool is called.
+    /// Shows a started tool call.
     pub fn tool_started(&mut self, call: ToolCall) {
         if self
             .entries
             .iter()
             .any(|e| e.call.id == call.id && e.end.is_none())
         {
-            return; // told again after the connection broke
+            return; // repeated after a reconnect
         }
         self.count += 1;
         let entry = Entry {
@@ -157,15 +159,15 @@ impl Screen {
         if self.mode != Mode::Silent && self.mixed {
             self.end_line();
             output::redraw(&self.line(&entry));
-            self.passing = true;
+            self.transient = true;
         }
-        if self.entries.len() == KEPT {
+        if self.entries.len() == MAX_CALLS {
             self.entries.remove(0);
         }
         self.entries.push(entry);
     }
 
-    /// A tool printed something: a person at a terminal sees its lines as they come.
+    /// Shows complete lines of a tool's output on a terminal.
     pub fn tool_output(&mut self, id: &str, text: &str) {
         if self.mode == Mode::Silent || !self.mixed {
             return;
@@ -180,19 +182,22 @@ impl Screen {
         }
         self.before_aside();
         for line in lines {
-            output::aside(&format!(
+            output::print_dimmed(&format!(
                 "  {}",
+                // A wrapped line could not be redrawn: the cursor only returns to the start of the
+                // last row.
                 cut(&output::one_line(&line), self.width - 3)
             ));
         }
         if let Some(entry) = self.entries.iter().find(|e| e.call.id == id) {
             output::redraw(&self.line(entry));
-            self.passing = true;
+            self.transient = true;
         }
     }
 
-    /// A tool has given something.
+    /// Shows the result of a tool call.
     pub fn tool_done(&mut self, tool: &str, end: ToolEnd) {
+        // Its start was missed while the connection was down.
         if self.arguments(&end.id).is_none() {
             self.tool_started(ToolCall {
                 id: end.id.clone(),
@@ -212,7 +217,7 @@ impl Screen {
         self.note(&line);
     }
 
-    /// The arguments of a call that has not ended.
+    /// Arguments of a call that is still running.
     pub fn arguments(&self, id: &str) -> Option<&Value> {
         let open = self
             .entries
@@ -221,33 +226,33 @@ impl Screen {
         open.map(|entry| &entry.call.arguments)
     }
 
-    /// A line beside the answer.
+    /// Prints a dimmed note.
     pub fn note(&mut self, text: &str) {
         if self.mode == Mode::Silent {
             return;
         }
         self.before_aside();
-        output::aside(text);
+        output::print_dimmed(text);
     }
 
-    /// A line beside the answer that has to be seen.
+    /// Prints a note that must be noticed.
     pub fn remark(&mut self, text: &str) {
         self.before_aside();
-        output::remark(text);
+        output::print_note(text);
     }
 
-    /// Asks something, on a line left open.
+    /// Prints a prompt and leaves the line open.
     pub fn ask(&mut self, text: &str) {
         self.before_aside();
-        output::ask(text);
+        output::print_prompt(text);
     }
 
-    /// A call in full.
+    /// Formats a tool call in full.
     pub fn show(&self, number: usize) -> Option<String> {
         let entry = self.entries.iter().find(|entry| entry.number == number)?;
         let arguments = serde_json::to_string_pretty(&entry.call.arguments).unwrap_or_default();
         let given = match &entry.end {
-            None => "it has not ended".to_owned(),
+            None => "still running".to_owned(),
             Some(end) => format!("{}\n{}", ended(end), end.shown),
         };
         Some(format!("{} {arguments}\n{given}", entry.call.tool))
@@ -261,7 +266,7 @@ impl Screen {
     }
 
     fn clear(&mut self) {
-        if std::mem::take(&mut self.passing) {
+        if std::mem::take(&mut self.transient) {
             output::redraw("");
         }
     }
@@ -271,15 +276,15 @@ impl Screen {
             return;
         }
         self.clear();
-        output::piece(text);
-        self.said.push_str(text);
+        output::print_chunk(text);
+        self.printed.push_str(text);
         self.open_line = !text.ends_with('\n');
     }
 
-    /// A call on one line.
+    /// Formats a tool call on one line.
     fn line(&self, entry: &Entry) -> String {
         let number = match self.mode {
-            Mode::Talk => format!("{} ", entry.number),
+            Mode::Interactive => format!("{} ", entry.number),
             _ => String::new(),
         };
         let start = format!("{number}· {} ", entry.call.tool);
@@ -290,7 +295,7 @@ impl Screen {
         };
         let taken = start.chars().count() + end.chars().count() + 1;
         let room = self.width.saturating_sub(taken).max(16);
-        // A reason gets at least half of what is left.
+        // An error message gets at least half of the remaining width.
         let most = if why.is_empty() { room } else { room / 2 };
         let about = cut(&gist(&entry.call.arguments), most);
         let room = room.saturating_sub(about.chars().count());
@@ -300,8 +305,8 @@ impl Screen {
     }
 }
 
-/// The whole lines that there are with `more`; what is left over waits for its end. A carriage
-/// return begins a line anew, as on a terminal.
+/// Returns the complete lines in `open` plus `more`; the rest stays in `open`. A carriage return restarts a line,
+/// as on a terminal.
 fn lines(open: &mut String, more: &str) -> Vec<String> {
     open.push_str(more);
     let mut whole = Vec::new();
@@ -311,6 +316,7 @@ fn lines(open: &mut String, more: &str) -> Vec<String> {
         let line = line.trim_end_matches(['\r', '\n']);
         whole.push(line.rsplit('\r').next().unwrap_or_default().to_owned());
     }
+    // Progress bars may never send a line break.
     if open.len() > MAX_LINE {
         whole.push(std::mem::take(open));
     }
@@ -326,12 +332,12 @@ fn ended(end: &ToolEnd) -> String {
     }
 }
 
-/// What of `whole` was not `said`; `None` when something else was.
-fn rest<'a>(said: &str, whole: &'a str) -> Option<&'a str> {
-    whole.strip_prefix(said)
+/// The rest of `whole` after `printed`; `None` if it does not start with it.
+fn rest<'a>(printed: &str, whole: &'a str) -> Option<&'a str> {
+    whole.strip_prefix(printed)
 }
 
-/// What a call is about: its one text, or its arguments.
+/// Short form of a call's arguments: its only text, or all of them.
 pub fn gist(arguments: &Value) -> String {
     let text = match arguments {
         Value::Null => String::new(),
@@ -404,7 +410,7 @@ mod tests {
             "· laptop__Bash uname -a … ok 12 ms",
         );
         check(
-            Mode::Talk,
+            Mode::Interactive,
             uname(),
             true,
             "Linux",
@@ -436,7 +442,7 @@ mod tests {
     #[test]
     fn a_line_is_never_wider_than_the_terminal_and_never_steers_it() {
         let long = json!({ "command": format!("\u{1b}]52;c;x\u{7}{}", "y".repeat(500)) });
-        let line = screen(Mode::Talk).line(&entry(long, false, "z\u{1b}[2J\n"));
+        let line = screen(Mode::Interactive).line(&entry(long, false, "z\u{1b}[2J\n"));
         assert!(line.chars().count() < 60, "{line}");
         assert!(!line.chars().any(char::is_control), "{line:?}");
     }

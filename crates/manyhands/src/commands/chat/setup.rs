@@ -1,18 +1,18 @@
-//! What to do when there is no model to talk to.
+//! Advice for when there is no model to session to.
 
 use crate::remote::Remote;
 
-/// What to do so that there is a model.
-pub const ADVICE: &str = r#"hint: add one by its maker's name; the key is asked for, and kept in the vault:
+/// How to configure a model.
+pub const ADVICE: &str = r#"hint: add a provider; the API key is prompted for and stored in the vault:
 
     manyhands models add anthropic
 
-or a model of your own machine, which needs no key:
+or use a local model, which needs no API key:
 
     manyhands models add ollama --model qwen3:8b
 
-`manyhands models makers` lists everybody who can be added so. Others are written into config.toml in the home
-(the gateway takes it over by itself), with the key stored by `printf %s "$KEY" | manyhands secret set work`:
+`manyhands models makers` lists the supported providers. Configure others in config.toml in the home
+(it is applied automatically), with the API key stored by `printf %s "$KEY" | manyhands secret set work`:
 
     [models]
     default = "work/some-model"
@@ -23,21 +23,21 @@ or a model of your own machine, which needs no key:
 
 then: manyhands models test"#;
 
-/// How far the settings lead to a model.
+/// Whether the settings contain a usable model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Setup {
-    /// Nobody serves any.
+    /// No provider is configured.
     NoProvider,
-    /// None is the default.
+    /// No default model is set.
     NoDefault,
-    /// There is one, or it is not for us to see.
+    /// A model is set, or the settings are not readable with this token.
     Fine,
 }
 
-/// Looks at the settings of a gateway.
+/// Reads the model settings of a gateway.
 pub async fn look(remote: &Remote) -> Setup {
     let Ok(found) = remote.get("/api/config?path=models").await else {
-        return Setup::Fine; // whoever is not the owner is told by the turn itself
+        return Setup::Fine; // only the owner may read settings; others get the error from the turn
     };
     let models = &found["value"];
     let providers = models["providers"].as_object();

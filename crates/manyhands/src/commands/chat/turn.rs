@@ -1,4 +1,4 @@
-//! One message and what comes of it, through outages of the gateway.
+//! Sends a message and follows its turn, across outages of the gateway.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -14,77 +14,82 @@ use tokio::time::{Instant, sleep};
 
 use super::screen::{Screen, ToolCall, ToolEnd};
 use crate::commands::call::segment;
-use crate::editor::{Question, somebody_is_there};
-use crate::ground::Ground;
+use crate::context::CliContext;
+use crate::editor::{Question, is_interactive};
 use crate::output::Failure;
 use crate::remote::text;
-use crate::socket::{Heard, Socket};
+use crate::socket::{Incoming, Socket};
 
-/// How long a gateway that went away is waited for.
-const COMES_BACK_WITHIN: Duration = Duration::from_secs(600);
-/// The first and the longest wait before it is dialed again.
-const AGAIN: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
+/// How long to wait for a gateway that went away.
+const RECONNECT_TIMEOUT: Duration = Duration::from_secs(600);
+/// First and longest delay between reconnects.
+const RECONNECT_DELAYS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
 
-/// A message, with an id of its own: sent twice, it counts once.
-pub struct Saying {
+/// A message with a unique run id, so that resending it is idempotent.
+pub struct OutgoingMessage {
     pub session: String,
     pub run: String,
     pub message: String,
 }
 
-/// How it ended.
+/// Outcome of a turn.
 #[derive(Debug, PartialEq)]
-pub enum End {
-    /// There is an answer.
-    Answer {
+pub enum TurnOutcome {
+    /// The agent replied.
+    Reply {
         text: String,
-        /// Why the model said no more.
+        /// Why the model stopped.
         stop: Option<String>,
         usage: Option<ChatUsage>,
     },
-    /// It was a command, and this came of it.
+    /// The message was a slash command.
     Command {
         response: String,
         error: Option<String>,
     },
-    /// There is no answer.
+    /// The turn failed.
     Failed {
         error: String,
         stopped: bool,
-        sort: Sort,
+        sort: FailureDetails,
     },
-    /// It waits for the owner, and nobody is here to be asked.
-    Waits(Asked),
-    /// The person left before it ended.
-    Left,
+    /// It needs an approval, and there is no interactive user to ask.
+    NeedsApproval(PendingApproval),
+    /// The user left before the turn ended.
+    Detached,
 }
 
-/// What sort of failure, for programs.
+/// Machine-readable details of a failure.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Sort {
-    /// A stable word.
+pub struct FailureDetails {
+    /// Stable name of the failure.
     pub failure: Option<String>,
-    /// The code of a refusal.
+    /// Error code.
     pub code: Option<String>,
-    /// How long to wait before asking again.
+    /// Delay before a retry.
     pub retry_after_ms: Option<u64>,
 }
 
-/// What the owner is asked.
+/// An approval request.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Asked {
+pub struct PendingApproval {
     pub approval: String,
     pub tool: String,
     pub arguments: Value,
 }
 
-/// Says it and follows what comes of it.
-pub async fn follow(saying: &Saying, ground: &Ground, screen: &mut Screen) -> Result<End, Failure> {
+/// Sends a message and follows its turn.
+pub async fn follow(
+    outgoing: &OutgoingMessage,
+    ctx: &CliContext,
+    screen: &mut Screen,
+) -> Result<TurnOutcome, Failure> {
     screen.begin();
     let mut turn = Turn {
-        saying,
-        ground,
+        outgoing,
+        ctx,
         screen,
+        // Installed before the message is sent: Ctrl-C has to stop the turn, not kill the client.
         interrupts: signal(SignalKind::interrupt())?,
         stopping: false,
         asked: VecDeque::new(),
@@ -96,53 +101,51 @@ pub async fn follow(saying: &Saying, ground: &Ground, screen: &mut Screen) -> Re
             Ok(end) => return end,
             Err(lost) => lost,
         };
-        turn.take_back();
+        turn.cancel_prompts();
         turn.screen.missed();
-        turn.screen.note(&format!(
-            "{}; waiting for it to come back",
-            first_line(&lost)
-        ));
+        turn.screen
+            .note(&format!("{}; reconnecting", first_line(&lost)));
         match turn.redial().await? {
             Some(again) => socket = again,
-            None => return Ok(End::Left),
+            None => return Ok(TurnOutcome::Detached),
         }
-        turn.screen.note("the gateway is back");
+        turn.screen.note("reconnected");
     }
 }
 
 struct Turn<'a> {
-    saying: &'a Saying,
-    ground: &'a Ground,
+    outgoing: &'a OutgoingMessage,
+    ctx: &'a CliContext,
     screen: &'a mut Screen,
     interrupts: Signal,
     stopping: bool,
-    /// What the owner is asked, the first of them now.
-    asked: VecDeque<Asked>,
+    /// Pending approval requests; the first one is shown.
+    asked: VecDeque<PendingApproval>,
     question: Option<Question>,
 }
 
-/// Something that has to be seen to.
+/// Input the turn has to handle.
 #[allow(clippy::large_enum_variant)] // there is one at a time
-enum Happened {
-    Heard(Heard),
+enum TurnInput {
+    Received(Incoming),
     Answered(Option<String>),
     Interrupted,
 }
 
 impl Turn<'_> {
     async fn dial(&self) -> Result<Socket, Envelope> {
-        // A gateway that was started again may listen elsewhere.
-        let remote = self.ground.remote().map_err(|failure| {
+        // Resolved each time: a restarted gateway may listen on another port.
+        let remote = self.ctx.remote().map_err(|failure| {
             let error = manyhands_core::ToolError::new(ErrorCode::Unavailable, failure.0);
             Envelope::from(Err(error))
         })?;
         Socket::open(remote.url(), remote.token()).await
     }
 
-    /// Dials until the gateway is back; `None` when the person has seen enough.
+    /// Reconnects with backoff; `None` if the user interrupts.
     async fn redial(&mut self) -> Result<Option<Socket>, Failure> {
-        let until = Instant::now() + COMES_BACK_WITHIN;
-        let (mut wait, longest) = AGAIN;
+        let until = Instant::now() + RECONNECT_TIMEOUT;
+        let (mut wait, longest) = RECONNECT_DELAYS;
         loop {
             tokio::select! {
                 () = sleep(wait) => {}
@@ -157,68 +160,76 @@ impl Turn<'_> {
         }
     }
 
-    /// Says it over this connection and listens until it ends; an error means that the connection did.
-    async fn over(&mut self, socket: &mut Socket) -> Result<Result<End, Failure>, Envelope> {
+    /// Sends the message and handles events until the turn ends; an outer error means the connection is lost.
+    async fn over(
+        &mut self,
+        socket: &mut Socket,
+    ) -> Result<Result<TurnOutcome, Failure>, Envelope> {
         let send = ChatSendParams {
-            session_key: self.saying.session.clone(),
-            message: self.saying.message.clone(),
-            run_id: Some(self.saying.run.clone()),
+            session_key: self.outgoing.session.clone(),
+            message: self.outgoing.message.clone(),
+            run_id: Some(self.outgoing.run.clone()),
         };
-        let sent = socket.say(&send).await?;
+        let sent = socket.send(&send).await?;
         loop {
-            let happened = tokio::select! {
-                heard = socket.hear() => Happened::Heard(heard?),
-                answer = answered(&mut self.question) => Happened::Answered(answer),
-                _ = self.interrupts.recv() => Happened::Interrupted,
+            let input = tokio::select! {
+                message = socket.receive() => TurnInput::Received(message?),
+                answer = answered(&mut self.question) => TurnInput::Answered(answer),
+                _ = self.interrupts.recv() => TurnInput::Interrupted,
             };
-            let end = match happened {
-                Happened::Heard(Heard::Event(event)) => self.told(event).await,
-                Happened::Heard(Heard::Answer(id, said)) if id == sent => match said {
+            let end = match input {
+                TurnInput::Received(Incoming::Event(event)) => self.on_event(event).await,
+                TurnInput::Received(Incoming::Response(id, said)) if id == sent => match said {
                     Ok(said) => match serde_json::from_value(said) {
-                        Ok(became) => self.became(became).await,
+                        Ok(response) => self.on_response(response).await,
                         Err(e) => {
-                            return Ok(Err(Failure(format!("the gateway answers oddly: {e}"))));
+                            return Ok(Err(Failure(format!(
+                                "unexpected response from the gateway: {e}"
+                            ))));
                         }
                     },
+                    // The gateway is shutting down: reconnect instead of reporting a failed
+                    // message.
                     Err(gone) if is_outage(&gone) => return Err(gone),
                     Err(refused) => return Ok(Err(failure(refused))),
                 },
-                Happened::Heard(Heard::Answer(..)) => None,
-                Happened::Answered(answer) => self.decide(answer).await,
-                Happened::Interrupted if self.stopping => Some(End::Left),
-                Happened::Interrupted => {
+                TurnInput::Received(Incoming::Response(..)) => None,
+                TurnInput::Answered(answer) => self.decide(answer).await,
+                // The gateway may not react; the user must be able to leave anyway.
+                TurnInput::Interrupted if self.stopping => Some(TurnOutcome::Detached),
+                TurnInput::Interrupted => {
                     self.stopping = true;
-                    self.take_back();
+                    self.cancel_prompts();
                     self.screen
-                        .note("stopping; Ctrl-C again leaves without waiting");
+                        .note("stopping; press Ctrl-C again to leave without waiting");
                     let stop = ChatStopParams {
-                        session_key: self.saying.session.clone(),
+                        session_key: self.outgoing.session.clone(),
                     };
-                    socket.say(&stop).await?;
+                    socket.send(&stop).await?;
                     None
                 }
             };
             if let Some(end) = end {
-                self.take_back();
+                self.cancel_prompts();
                 self.screen.end_line();
                 return Ok(Ok(end));
             }
         }
     }
 
-    /// What became of the message.
-    async fn became(&mut self, became: ChatSendResult) -> Option<End> {
-        match became {
+    /// Handles the response to the message.
+    async fn on_response(&mut self, response: ChatSendResult) -> Option<TurnOutcome> {
+        match response {
             ChatSendResult::Started { queued, .. } => {
                 if queued {
-                    self.screen.note("another message is before this one");
+                    self.screen.note("queued behind another message");
                 }
                 None
             }
             ChatSendResult::Command {
                 response, error, ..
-            } => Some(End::Command { response, error }),
-            ChatSendResult::DirectiveOnly { response, .. } => Some(End::Command {
+            } => Some(TurnOutcome::Command { response, error }),
+            ChatSendResult::DirectiveOnly { response, .. } => Some(TurnOutcome::Command {
                 error: Some(response),
                 response: String::new(),
             }),
@@ -231,11 +242,11 @@ impl Turn<'_> {
                 let approval = approval_id?;
                 match self.look_up(&approval).await {
                     Some(asked) => self.paused(asked),
-                    // Nobody is asked about what they are not shown.
-                    None if somebody_is_there() => None,
-                    None => Some(End::Waits(Asked {
+                    // Without the details there is nothing the user could decide on.
+                    None if is_interactive() => None,
+                    None => Some(TurnOutcome::NeedsApproval(PendingApproval {
                         approval,
-                        tool: "a call before this message".to_owned(),
+                        tool: "an earlier call".to_owned(),
                         arguments: Value::Null,
                     })),
                 }
@@ -243,31 +254,25 @@ impl Turn<'_> {
         }
     }
 
-    /// What an approval is about.
-    async fn look_up(&self, approval: &str) -> Option<Asked> {
-        let listed = self
-            .ground
-            .remote()
-            .ok()?
-            .get("/api/approvals")
-            .await
-            .ok()?;
+    /// Fetches the details of an approval request.
+    async fn look_up(&self, approval: &str) -> Option<PendingApproval> {
+        let listed = self.ctx.remote().ok()?.get("/api/approvals").await.ok()?;
         let waiting = listed["approvals"].as_array()?;
         let one = waiting.iter().find(|one| one["id"] == approval)?;
-        Some(Asked {
+        Some(PendingApproval {
             approval: approval.to_owned(),
             tool: text(&one["tool"]),
             arguments: one["arguments"].clone(),
         })
     }
 
-    async fn told(&mut self, event: Event) -> Option<End> {
+    async fn on_event(&mut self, event: Event) -> Option<TurnOutcome> {
         match ChatToolEvent::read(event.clone()) {
-            Some(tool) if tool.run_id == self.saying.run => self.tool(tool),
+            Some(tool) if tool.run_id == self.outgoing.run => self.tool(tool),
             Some(_) => {}
             None => {
                 let chat = ChatEventPayload::read(event)?;
-                if chat.run_id.as_deref() == Some(&self.saying.run) {
+                if chat.run_id.as_deref() == Some(&self.outgoing.run) {
                     return self.chat(chat);
                 }
             }
@@ -292,8 +297,8 @@ impl Turn<'_> {
                 if asked.is_some_and(|a| {
                     a.tool == event.tool && Some(&a.arguments) == arguments.as_ref()
                 }) {
-                    // Somebody else answered.
-                    self.answered();
+                    // Answered elsewhere, such as on the web page.
+                    self.next_prompt();
                 }
                 let end = ToolEnd {
                     id: event.call_id,
@@ -306,7 +311,7 @@ impl Turn<'_> {
         }
     }
 
-    fn chat(&mut self, event: ChatEventPayload) -> Option<End> {
+    fn chat(&mut self, event: ChatEventPayload) -> Option<TurnOutcome> {
         let whole = || {
             let message = event
                 .message
@@ -330,7 +335,7 @@ impl Turn<'_> {
             }
             ChatState::Paused => {
                 let approval = event.approval_id.clone()?;
-                self.paused(Asked {
+                self.paused(PendingApproval {
                     approval,
                     tool: event.tool.unwrap_or_default(),
                     arguments: event.arguments.unwrap_or_default(),
@@ -340,18 +345,19 @@ impl Turn<'_> {
                 let text = whole();
                 self.screen.whole(&text);
                 if event.stop_reason.as_deref() == Some("length") {
-                    self.screen.remark("the answer was cut off at its longest");
+                    self.screen
+                        .remark("the reply was cut off at the model's length limit");
                 }
-                Some(End::Answer {
+                Some(TurnOutcome::Reply {
                     text,
                     stop: event.stop_reason,
                     usage: event.usage,
                 })
             }
-            ChatState::Error => Some(End::Failed {
+            ChatState::Error => Some(TurnOutcome::Failed {
                 error: why(event.error, event.retry_after_ms),
                 stopped: event.stopped.unwrap_or(false),
-                sort: Sort {
+                sort: FailureDetails {
                     failure: event.failure,
                     code: event.code,
                     retry_after_ms: event.retry_after_ms,
@@ -360,11 +366,12 @@ impl Turn<'_> {
         }
     }
 
-    /// The owner is asked, if somebody is here to be asked.
-    fn paused(&mut self, asked: Asked) -> Option<End> {
-        if !somebody_is_there() {
-            return Some(End::Waits(asked));
+    /// Prompts for an approval, if there is an interactive user.
+    fn paused(&mut self, asked: PendingApproval) -> Option<TurnOutcome> {
+        if !is_interactive() {
+            return Some(TurnOutcome::NeedsApproval(asked));
         }
+        // Repeated after a reconnect.
         if self
             .asked
             .iter()
@@ -385,37 +392,37 @@ impl Turn<'_> {
         };
         let arguments = serde_json::to_string_pretty(&asked.arguments).unwrap_or_default();
         self.screen.ask(&format!(
-            "{} needs your approval. It will run with exactly this:\n{arguments}\nallow it? [y]es once, [c]onversation, [a]lways, [n]o or a message why not: ",
+            "{} needs your approval. It will run with exactly this:\n{arguments}\nAllow? [y]es once, [c]onversation, [a]lways, [n]o, or a reason to deny: ",
             asked.tool
         ));
         self.question = Some(Question::new());
     }
 
-    /// The first question is answered: on to the next.
-    fn answered(&mut self) {
+    /// Removes the answered prompt and shows the next one.
+    fn next_prompt(&mut self) {
         self.question = None;
         self.asked.pop_front();
         self.ask();
     }
 
-    /// No question stands any more.
-    fn take_back(&mut self) {
+    /// Removes all prompts.
+    fn cancel_prompts(&mut self) {
         self.question = None;
         self.asked.clear();
     }
 
-    async fn decide(&mut self, answer: Option<String>) -> Option<End> {
+    async fn decide(&mut self, answer: Option<String>) -> Option<TurnOutcome> {
         self.question = None;
         let asked = self.asked.front()?.clone();
         let decision = match answer.as_deref().map(str::trim) {
-            None => return Some(End::Waits(asked)),
+            None => return Some(TurnOutcome::NeedsApproval(asked)),
             Some("y" | "Y" | "yes") => json!({ "decision": "approve" }),
             Some("c" | "conversation") => {
                 json!({ "decision": "approve", "scope": "conversation" })
             }
             Some("a" | "always") => json!({ "decision": "approve", "scope": "always" }),
             Some("n" | "N" | "no") => json!({ "decision": "deny" }),
-            // More than a letter is a reason, which the model receives.
+            // More than one word is a reason, which the model receives.
             Some(why) if why.contains(' ') => json!({ "decision": "deny", "message": why }),
             Some(_) => {
                 self.screen.ask("type y, c, a or n: ");
@@ -426,18 +433,18 @@ impl Turn<'_> {
         if let Err(failure) = self.post(&asked.approval, &decision).await {
             self.screen.remark(&format!("error: {}", failure.0));
         }
-        self.answered();
+        self.next_prompt();
         None
     }
 
     async fn post(&self, approval: &str, decision: &Value) -> Result<(), Failure> {
         let path = format!("/api/approvals/{}", segment(approval));
-        let remote = self.ground.remote()?;
+        let remote = self.ctx.remote()?;
         remote.expect_post(&path, decision).await.map(drop)
     }
 }
 
-/// The answer to a question; never, where none was asked.
+/// Waits for the answer to a prompt; never returns if there is none.
 async fn answered(question: &mut Option<Question>) -> Option<String> {
     match question {
         Some(question) => question.answer().await,
@@ -445,11 +452,11 @@ async fn answered(question: &mut Option<Question>) -> Option<String> {
     }
 }
 
-/// Why there is no answer, and when to ask again.
+/// Formats a turn's error with its retry delay.
 fn why(error: Option<String>, retry_after_ms: Option<u64>) -> String {
-    let error = error.unwrap_or_else(|| "there is no answer".to_owned());
+    let error = error.unwrap_or_else(|| "no reply".to_owned());
     match retry_after_ms {
-        Some(wait) => format!("{error}\nhint: ask again in {} s", wait.div_ceil(1_000)),
+        Some(wait) => format!("{error}\nhint: retry in {} s", wait.div_ceil(1_000)),
         None => error,
     }
 }
@@ -462,11 +469,11 @@ fn failure(envelope: Envelope) -> Failure {
     Failure(
         envelope
             .error
-            .unwrap_or_else(|| "the gateway refused".to_owned()),
+            .unwrap_or_else(|| "the gateway refused the request".to_owned()),
     )
 }
 
 fn first_line(envelope: &Envelope) -> String {
-    let error = envelope.error.as_deref().unwrap_or("the connection broke");
+    let error = envelope.error.as_deref().unwrap_or("connection lost");
     error.lines().next().unwrap_or_default().to_owned()
 }

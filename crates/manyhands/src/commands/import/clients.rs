@@ -1,11 +1,11 @@
-//! Programs that keep MCP servers in files of their own, and where those lie.
+//! Programs that store MCP servers in their own settings, and where.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use super::Around;
+use super::UserEnv;
 
-/// A program whose files are known.
+/// A supported program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Client {
     /// Claude Desktop.
@@ -31,7 +31,7 @@ pub enum Client {
 }
 
 impl Client {
-    /// All of them.
+    /// All supported programs.
     pub const ALL: [Self; 10] = [
         Self::ClaudeDesktop,
         Self::ClaudeCode,
@@ -45,7 +45,7 @@ impl Client {
         Self::Goose,
     ];
 
-    /// What it is called on the command line.
+    /// Its name on the command line.
     pub fn word(self) -> &'static str {
         match self {
             Self::ClaudeDesktop => "claude-desktop",
@@ -61,10 +61,10 @@ impl Client {
         }
     }
 
-    /// The files it would have, those of the folder `here` first.
-    pub fn files(self, around: &Around, here: &Path) -> Vec<PathBuf> {
-        let user = |name: &str| around.user.join(name);
-        let folder = |variable: &str, other: &str| match around.env.get(variable) {
+    /// Files it may have, those of the directory `here` first.
+    pub fn files(self, user_env: &UserEnv, here: &Path) -> Vec<PathBuf> {
+        let user = |name: &str| user_env.user.join(name);
+        let folder = |variable: &str, other: &str| match user_env.env.get(variable) {
             Some(set) if Path::new(set).is_absolute() => PathBuf::from(set),
             _ => user(other),
         };
@@ -110,7 +110,7 @@ impl Client {
         }
     }
 
-    /// Whose file this is, by its path.
+    /// Recognises a program's file by its path.
     pub fn of(path: &Path) -> Option<Self> {
         let text = path.to_string_lossy();
         let owners = [
@@ -138,8 +138,8 @@ impl FromStr for Client {
     }
 }
 
-/// The folder whose programs a file is about, where it is a file of one.
-pub fn project_of(path: &Path, around: &Around) -> Option<PathBuf> {
+/// The project directory a settings file belongs to, if any.
+pub fn project_of(path: &Path, user_env: &UserEnv) -> Option<PathBuf> {
     let (folder, name) = (path.parent()?, path.file_name()?.to_str()?);
     let inside = folder.file_name().and_then(|name| name.to_str());
     let project = match (inside.unwrap_or(""), name) {
@@ -150,5 +150,6 @@ pub fn project_of(path: &Path, around: &Around) -> Option<PathBuf> {
         (_, ".mcp.json" | "opencode.json" | "opencode.jsonc") => folder,
         _ => return None,
     };
-    (project != around.user).then(|| project.to_owned())
+    // A dot directory in the home holds the user's settings, not a project's.
+    (project != user_env.user).then(|| project.to_owned())
 }

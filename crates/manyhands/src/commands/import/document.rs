@@ -1,13 +1,13 @@
-//! The text of a file: JSON with comments, TOML or YAML.
+//! Parses settings files: JSON with comments, TOML or YAML.
 
 use std::path::Path;
 
 use serde_json::Value;
 
-/// How a file is written.
+/// Format of a settings file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// JSON; comments and commas after the last item are let pass.
+    /// JSON; comments and trailing commas are allowed.
     Json,
     /// TOML.
     Toml,
@@ -16,7 +16,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// By the end of the file's name.
+    /// Chosen by the file extension.
     pub fn of(path: &Path) -> Self {
         match path.extension().and_then(|end| end.to_str()) {
             Some("toml") => Self::Toml,
@@ -25,7 +25,7 @@ impl Format {
         }
     }
 
-    /// What the text says.
+    /// Parses the text.
     pub fn parse(self, text: &str) -> Result<Value, String> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         if text.trim().is_empty() {
@@ -33,19 +33,19 @@ impl Format {
         }
         match self {
             Self::Json => {
-                serde_json::from_str(&plain_json(text)).map_err(|e| format!("it is not JSON: {e}"))
+                serde_json::from_str(&plain_json(text)).map_err(|e| format!("invalid JSON: {e}"))
             }
-            Self::Toml => toml::from_str(text).map_err(|e| format!("it is not TOML: {e}")),
-            Self::Yaml => serde_saphyr::from_str(text).map_err(|e| format!("it is not YAML: {e}")),
+            Self::Toml => toml::from_str(text).map_err(|e| format!("invalid TOML: {e}")),
+            Self::Yaml => serde_saphyr::from_str(text).map_err(|e| format!("invalid YAML: {e}")),
         }
     }
 }
 
-/// The text without comments and without commas after the last item. Lines stay where they are.
+/// Removes comments and trailing commas. Line numbers stay the same, for error messages.
 fn plain_json(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();
-    // Where the last comma stands that nothing but space has followed.
+    // Position of the last comma that is followed by nothing but space so far.
     let mut comma = None;
     while let Some(c) = rest.next() {
         match (c, rest.peek()) {

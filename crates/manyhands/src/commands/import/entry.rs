@@ -1,4 +1,4 @@
-//! One server, in the words of whichever program wrote it down.
+//! Reads one server entry in any supported format.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,12 +8,12 @@ use manyhands_core::{Pattern, ServerName};
 use serde_json::{Map, Value};
 
 use super::values::Values;
-use super::{Around, Found, Section};
+use super::{ImportedServer, Section, UserEnv};
 
-/// Whose words they are, where the same word means different things.
+/// The program's format, where the same key means different things.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
-    /// `mcpServers` as most have it, and VS Code's `servers`.
+    /// `mcpServers` as in most programs, and VS Code's `servers`.
     Plain,
     /// Gemini CLI.
     Gemini,
@@ -27,8 +27,8 @@ pub enum Dialect {
     Goose,
 }
 
-/// Keys that say nothing the gateway would need.
-const IDLE: [&str; 6] = [
+/// Keys without a meaning for the gateway.
+const IGNORED_KEYS: [&str; 6] = [
     "name",
     "description",
     "display_name",
@@ -37,11 +37,11 @@ const IDLE: [&str; 6] = [
     "icon",
 ];
 
-/// The keys of an entry that are still to be read.
+/// The keys of an entry that have not been read yet.
 struct Keys(Map<String, Value>);
 
 impl Keys {
-    /// Takes the first of these keys that is there.
+    /// Takes the first of these keys that is present.
     fn take(&mut self, keys: &[&str]) -> Option<Value> {
         let found = keys.iter().find_map(|key| self.0.remove(*key));
         found.filter(|value| !value.is_null())
@@ -51,7 +51,7 @@ impl Keys {
         match self.take(keys) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
-            Some(_) => Err(format!("its {} is no text", keys[0])),
+            Some(_) => Err(format!("{} is not a string", keys[0])),
         }
     }
 
@@ -59,7 +59,7 @@ impl Keys {
         match self.take(keys) {
             None => Ok(Vec::new()),
             Some(list) => {
-                words(&list).ok_or_else(|| format!("its {} is no list of texts", keys[0]))
+                words(&list).ok_or_else(|| format!("{} is not a list of strings", keys[0]))
             }
         }
     }
@@ -68,7 +68,7 @@ impl Keys {
         let map = match self.take(keys) {
             None => return Ok(BTreeMap::new()),
             Some(Value::Object(map)) => map,
-            Some(_) => return Err(format!("its {} is no table", keys[0])),
+            Some(_) => return Err(format!("{} is not an object", keys[0])),
         };
         let texts = map
             .into_iter()
@@ -93,22 +93,22 @@ fn scalar(value: &Value) -> Option<String> {
     }
 }
 
-/// Reads one server; an error says why it cannot be taken over.
+/// Reads one server; an error says why it cannot be imported.
 pub fn read(
     given: &str,
     entry: &Value,
     section: &Section<'_>,
-    around: &Around,
-) -> Result<Found, String> {
+    user_env: &UserEnv,
+) -> Result<ImportedServer, String> {
     let dialect = section.dialect;
-    let mut keys = Keys(entry.as_object().ok_or("it is no table")?.clone());
-    // Goose once kept everything but `enabled` one level deeper.
+    let mut keys = Keys(entry.as_object().ok_or("not an object")?.clone());
+    // Older versions of Goose stored everything but `enabled` one level deeper.
     if let Some(Value::Object(inner)) = keys.take(&["config"]) {
         keys.0.extend(inner);
     }
     let name = legal_name(given);
     let project = section.project.as_deref();
-    let mut values = Values::new(&name, dialect, around, project, &section.inputs);
+    let mut values = Values::new(&name, dialect, user_env, project, &section.inputs);
     let word = keys.text(&["type", "transport"])?;
     let kind = word.as_deref().map(kind).transpose()?.flatten();
 
@@ -119,10 +119,11 @@ pub fn read(
     let headers = headers(&mut keys)?;
     if command.is_none() && url.is_none() {
         return Err(match (dialect, keys.0.contains_key("settings")) {
-            (Dialect::Zed, true) => "it comes with an extension of Zed".to_owned(),
-            _ => "it has neither a command nor a url".to_owned(),
+            (Dialect::Zed, true) => "it belongs to a Zed extension".to_owned(),
+            _ => "it has neither a command nor a URL".to_owned(),
         });
     }
+    // The other program uses this gateway as its server; importing that would create a loop.
     if is_ourselves(command.as_deref(), &args) {
         return Err("it is this gateway itself".to_owned());
     }
@@ -130,7 +131,7 @@ pub fn read(
         url = None;
         values
             .notes
-            .push("its url is left out, since it has a command".to_owned());
+            .push("ignored its URL, because it has a command".to_owned());
     }
 
     let mut enabled = keys.flag("enabled").unwrap_or(true);
@@ -141,12 +142,12 @@ pub fn read(
     }
     let cwd = keys.text(&["cwd", "workingDirectory"])?;
 
-    // What the gateway takes as it is, in which no secret can stand.
+    // Arguments and URLs are stored in plain text, so references to secrets cannot be resolved in them.
     let mut fill = |text: &mut String| {
         if let Err(reference) = values.open(text, &env).map(|filled| *text = filled) {
             enabled = false;
             values.notes.push(format!(
-                "{reference} in {text:?} is not filled in there, so it is switched off; move it into env or headers"
+                "cannot resolve {reference} in {text:?}, so the server is disabled; move it into env or headers"
             ));
         }
     };
@@ -160,7 +161,7 @@ pub fn read(
         let flag = pair[0].trim_start_matches('-');
         if flag.len() < pair[0].len() && is_secret_key(flag) && !pair[1].contains('$') {
             let note = format!(
-                "the argument after {} stands in config.toml for all to read",
+                "the argument after {} is stored in plain text in config.toml",
                 pair[0]
             );
             values.notes.push(note);
@@ -174,8 +175,8 @@ pub fn read(
     };
     let (env, headers) = (hide(&mut values, env), hide(&mut values, headers));
     let oauth = oauth(&mut keys, &mut values);
-    let cwd = folder(cwd, command.is_some(), project, around);
-    let command = command.map(|command| program(command, cwd.as_deref(), project, around));
+    let cwd = folder(cwd, command.is_some(), project, user_env);
+    let command = command.map(|command| program(command, cwd.as_deref(), project, user_env));
     let plain = McpServer::default();
     let server = McpServer {
         kind: kind.or(url_kind),
@@ -195,13 +196,13 @@ pub fn read(
         ..McpServer::default()
     };
     keys.0
-        .retain(|key, value| !IDLE.contains(&key.as_str()) && !value.is_null());
+        .retain(|key, value| !IGNORED_KEYS.contains(&key.as_str()) && !value.is_null());
     if !keys.0.is_empty() {
         let left: Vec<&str> = keys.0.keys().map(String::as_str).collect();
-        values.notes.push(format!("left out: {}", left.join(", ")));
+        values.notes.push(format!("ignored: {}", left.join(", ")));
     }
     let (secrets, notes) = (values.secrets, values.notes);
-    Ok(Found {
+    Ok(ImportedServer {
         given: given.to_owned(),
         name,
         server,
@@ -210,7 +211,7 @@ pub fn read(
     })
 }
 
-/// A legal name that is as near to the one that was given as can be.
+/// Converts a name to a legal server name.
 fn legal_name(given: &str) -> ServerName {
     let mut name = String::new();
     for c in given.chars() {
@@ -218,6 +219,7 @@ fn legal_name(given: &str) -> ServerName {
             true => c,
             false => '-',
         };
+        // `__` separates server and tool in the catalogue.
         let again = matches!(c, '_' | '-') && name.ends_with(c);
         if !again && name.len() < 32 {
             name.push(c);
@@ -225,7 +227,7 @@ fn legal_name(given: &str) -> ServerName {
     }
     let name = name.trim_matches(['_', '-']);
     let name = if name.is_empty() { "server" } else { name };
-    // What is left to be wrong is a name that the gateway's own tools have.
+    // The only remaining problem is a name reserved for the gateway's own tools.
     let found = name.parse().or_else(|_| format!("{name:.28}-mcp").parse());
     found.unwrap_or_else(|_| "server".parse().expect("a legal name"))
 }
@@ -238,15 +240,15 @@ fn kind(word: &str) -> Result<Option<ServerKind>, String> {
         "sse" => Ok(Some(ServerKind::Sse)),
         "remote" | "" => Ok(None),
         "builtin" | "platform" | "frontend" | "inlinepython" | "sdk" => {
-            Err(format!("it is part of the program ({word})"))
+            Err(format!("it is built into the program ({word})"))
         }
-        _ => Err(format!("its type {word:?} is not known here")),
+        _ => Err(format!("unknown type {word:?}")),
     }
 }
 
 type Command = (Option<String>, Vec<String>, BTreeMap<String, String>);
 
-/// The program: a text, a list that begins with it, or a table.
+/// Reads the command: a string, a list, or a table.
 fn command(keys: &mut Keys) -> Result<Command, String> {
     match keys.take(&["command", "cmd"]) {
         None => Ok((None, Vec::new(), BTreeMap::new())),
@@ -260,14 +262,14 @@ fn command(keys: &mut Keys) -> Result<Command, String> {
         }
         Some(list) => {
             let all = words(&list).filter(|all| !all.is_empty());
-            let mut all = all.ok_or("its command is no text and no list of texts")?;
+            let mut all = all.ok_or("command is neither a string nor a list of strings")?;
             let first = all.remove(0);
             Ok((Some(first), all, BTreeMap::new()))
         }
     }
 }
 
-/// The address, and what its key says of how it is spoken to.
+/// Reads the URL, and the transport its key implies.
 fn address(
     keys: &mut Keys,
     dialect: Dialect,
@@ -297,7 +299,7 @@ fn headers(keys: &mut Keys) -> Result<BTreeMap<String, String>, String> {
     Ok(headers)
 }
 
-/// A client of other programs that is started as this gateway would be in a circle.
+/// Returns whether the entry starts this gateway's own MCP server, which would be a loop.
 fn is_ourselves(command: Option<&str>, args: &[String]) -> bool {
     let name = command.and_then(|command| Path::new(command).file_name()?.to_str());
     name == Some("manyhands") && args.iter().any(|word| word == "mcp")
@@ -315,9 +317,9 @@ fn oauth(keys: &mut Keys, values: &mut Values<'_>) -> Option<OauthSettings> {
     let client_id = client_id.and_then(|id| match values.open(&id, &BTreeMap::new()) {
         Ok(id) => Some(id),
         Err(reference) => {
-            values.notes.push(format!(
-                "oauth.clientId is left out: {reference} is not set"
-            ));
+            values
+                .notes
+                .push(format!("ignored oauth.clientId: {reference} is not set"));
             None
         }
     });
@@ -331,6 +333,7 @@ fn oauth(keys: &mut Keys, values: &mut Values<'_>) -> Option<OauthSettings> {
         .flatten()
         .filter(|secret| !secret.is_empty())
         .map(|secret| {
+            // A reference or placeholder is not a secret; the user has to set the value later.
             let known = (!secret.contains('$') && secret.chars().count() >= 8).then_some(secret);
             format!("vault:{}", values.keep("client_secret", known, None))
         });
@@ -342,12 +345,13 @@ fn oauth(keys: &mut Keys, values: &mut Values<'_>) -> Option<OauthSettings> {
     })
 }
 
-/// Seconds a call may take, where the unit is known.
+/// Call timeout in seconds, where the unit is known.
 fn timeout(keys: &mut Keys, dialect: Dialect) -> Option<u64> {
     let (key, per_second) = match dialect {
         Dialect::Codex => ("tool_timeout_sec", 1.0),
         Dialect::Goose => ("timeout", 1.0),
         Dialect::Gemini | Dialect::Opencode => ("timeout", 1000.0),
+        // Their unit is not known; a wrong guess would be off by a factor of 1000.
         Dialect::Plain | Dialect::Zed => return None,
     };
     let number = keys.take(&[key])?.as_f64()?;
@@ -360,38 +364,43 @@ fn patterns(names: Vec<String>) -> Option<Vec<Pattern>> {
     (!all.is_empty()).then_some(all)
 }
 
-/// Where the program starts; that of a project in its folder, as relative paths are meant there.
+/// Working directory; for a project's server its directory, which relative paths refer to.
 fn folder(
     cwd: Option<String>,
     is_program: bool,
     project: Option<&Path>,
-    around: &Around,
+    user_env: &UserEnv,
 ) -> Option<PathBuf> {
     if !is_program {
         return None;
     }
-    let cwd = cwd.map(|text| at_home(&text, around));
+    let cwd = cwd.map(|text| at_home(&text, user_env));
     match (cwd, project) {
         (Some(cwd), _) if cwd.is_absolute() => Some(cwd),
         (Some(cwd), Some(project)) => Some(project.join(cwd).components().collect()),
-        (Some(cwd), None) => Some(around.user.join(cwd)),
+        (Some(cwd), None) => Some(user_env.user.join(cwd)),
         (None, project) => project.map(Path::to_owned),
     }
 }
 
-fn program(command: String, cwd: Option<&Path>, project: Option<&Path>, around: &Around) -> String {
+fn program(
+    command: String,
+    cwd: Option<&Path>,
+    project: Option<&Path>,
+    user_env: &UserEnv,
+) -> String {
     if !command.contains('/') {
         return command;
     }
-    let path = at_home(&command, around);
-    let base = cwd.or(project).unwrap_or(&around.user);
+    let path = at_home(&command, user_env);
+    let base = cwd.or(project).unwrap_or(&user_env.user);
     let whole: PathBuf = base.join(path).components().collect();
     whole.into_os_string().into_string().unwrap_or(command)
 }
 
-fn at_home(text: &str, around: &Around) -> PathBuf {
+fn at_home(text: &str, user_env: &UserEnv) -> PathBuf {
     match text.strip_prefix("~/") {
-        Some(rest) => around.user.join(rest),
+        Some(rest) => user_env.user.join(rest),
         None => PathBuf::from(text),
     }
 }

@@ -1,7 +1,7 @@
-//! MCP servers that other programs were told of: where their files lie, and what stands in them.
+//! Reads MCP servers from other programs' settings.
 //!
-//! Each program has its own words for the same things. They are read here into one form, together with
-//! what belongs into the vault, and with a note for whatever could not be taken over.
+//! Every program has its own format. All are read into one form, with the secrets that belong in the vault and a
+//! note for everything that could not be imported.
 
 mod clients;
 mod document;
@@ -23,79 +23,79 @@ pub use values::is_secret_value;
 use document::Format;
 use entry::Dialect;
 
-/// The user's surroundings, in which the files were meant.
-pub struct Around {
-    /// The user's own folder.
+/// The user's environment, which the files refer to.
+pub struct UserEnv {
+    /// Home directory.
     pub user: PathBuf,
-    /// The environment.
+    /// Environment variables.
     pub env: BTreeMap<String, String>,
 }
 
-/// A server that can be taken over.
+/// A server that can be imported.
 #[derive(Debug)]
-pub struct Found {
-    /// Its name there.
+pub struct ImportedServer {
+    /// Its name in the file.
     pub given: String,
-    /// Its name here.
+    /// Its name in our settings.
     pub name: ServerName,
-    /// What the settings will say of it.
+    /// Its settings.
     pub server: McpServer,
-    /// What it needs of the vault.
-    pub secrets: Vec<Kept>,
-    /// What was not taken over, and why.
+    /// Secrets it needs in the vault.
+    pub secrets: Vec<VaultEntry>,
+    /// What was not imported, and why.
     pub notes: Vec<String>,
 }
 
 /// A secret that a server refers to.
 #[derive(Debug)]
-pub struct Kept {
+pub struct VaultEntry {
     /// Its name in the vault.
-    pub place: String,
-    /// Its value, where the file or the environment has it.
+    pub name: String,
+    /// Its value, if the file or the environment has it.
     pub value: Option<Secret>,
-    /// What it is, where somebody wrote that down.
+    /// Description from the file.
     pub about: Option<String>,
 }
 
-/// A server that cannot be taken over.
+/// A server that cannot be imported.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Passed {
-    /// Its name there.
+pub struct SkippedServer {
+    /// Its name in the file.
     pub given: String,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
-/// What stands in a file.
+/// The servers in a file.
 #[derive(Debug, Default)]
 pub struct Contents {
-    /// What can be taken over.
-    pub found: Vec<Found>,
-    /// What cannot.
-    pub passed: Vec<Passed>,
+    /// Servers that can be imported.
+    pub found: Vec<ImportedServer>,
+    /// Servers that cannot.
+    pub skipped: Vec<SkippedServer>,
 }
 
-/// The servers of one section of a file.
+/// One section of a file.
 struct Section<'a> {
     dialect: Dialect,
     servers: &'a Map<String, Value>,
-    /// The folder that the section is for, if it is for one.
+    /// The project directory the section belongs to, if any.
     project: Option<PathBuf>,
-    /// Names that are switched off beside the servers themselves.
+    /// Servers disabled outside of their own entries.
     off: Vec<&'a str>,
-    /// What the user is asked for, by id.
+    /// Descriptions of values the user is prompted for, by id.
     inputs: BTreeMap<&'a str, &'a str>,
 }
 
-/// Reads a file. `client` says whose it is, where that is known.
+/// Reads a file; `client` is the program it belongs to, if known.
 pub fn read(
     text: &str,
     path: &Path,
     client: Option<Client>,
-    around: &Around,
+    user_env: &UserEnv,
 ) -> Result<Contents, String> {
     let document = Format::of(path).parse(text)?;
-    let sections = sections(&document, path, client, around);
+    let sections = sections(&document, path, client, user_env);
     let mut contents = Contents::default();
     let mut taken: BTreeMap<ServerName, String> = BTreeMap::new();
     let mut seen = BTreeSet::new();
@@ -103,23 +103,20 @@ pub fn read(
         for (given, entry) in section.servers {
             let mut pass = |why: String| {
                 let given = given.clone();
-                contents.passed.push(Passed { given, why });
+                contents.skipped.push(SkippedServer { given, why });
             };
-            // The same server stands in several projects of one file.
+            // Claude Code repeats the same server in several projects.
             if !seen.insert((given, entry.to_string())) {
                 continue;
             }
-            match entry::read(given, entry, section, around) {
+            match entry::read(given, entry, section, user_env) {
                 Err(why) => pass(why),
                 Ok(found) => match taken.get(&found.name) {
                     Some(other) if other == given => {
-                        pass("it is there more than once, with other settings".to_owned());
+                        pass("it appears more than once with different settings".to_owned());
                     }
                     Some(other) => {
-                        pass(format!(
-                            "it would be called {} here, as {other:?} is",
-                            found.name
-                        ));
+                        pass(format!("it would be named {} like {other:?}", found.name));
                     }
                     None => {
                         taken.insert(found.name.clone(), given.clone());
@@ -132,15 +129,15 @@ pub fn read(
     Ok(contents)
 }
 
-/// Where in a document servers are written down.
+/// Finds the sections with servers in a document.
 fn sections<'a>(
     document: &'a Value,
     path: &Path,
     client: Option<Client>,
-    around: &Around,
+    user_env: &UserEnv,
 ) -> Vec<Section<'a>> {
     let client = client.or_else(|| Client::of(path));
-    let project = clients::project_of(path, around);
+    let project = clients::project_of(path, user_env);
     let map = |value: &'a Value| value.as_object();
     let inputs_of = |value: &'a Value| {
         let inputs = value["inputs"].as_array().into_iter().flatten();
@@ -192,7 +189,7 @@ fn sections<'a>(
             section.off = switched_off(&document["mcp"], section.servers);
         }
     }
-    // Claude Code keeps the servers of each folder that it was used in.
+    // Claude Code stores the servers of every directory it was used in.
     for (folder, about) in map(&document["projects"]).into_iter().flatten() {
         let Some(servers) = map(&about["mcpServers"]) else {
             continue;
@@ -207,6 +204,7 @@ fn sections<'a>(
         });
     }
     let is_server = |one: &Value| one["command"].is_string() || one["url"].is_string();
+    // Some projects ship a bare list of servers, without any section around it.
     if sections.is_empty()
         && let Some(all) = map(document).filter(|all| all.values().all(is_server))
     {
@@ -221,7 +219,7 @@ fn sections<'a>(
     sections
 }
 
-/// The names that `allowed` leaves out and `excluded` names.
+/// Servers excluded by `allowed` and `excluded`.
 fn switched_off<'a>(rules: &'a Value, servers: &'a Map<String, Value>) -> Vec<&'a str> {
     let list = |key: &str| {
         let all = rules[key].as_array().into_iter().flatten();

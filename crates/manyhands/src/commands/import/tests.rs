@@ -4,14 +4,14 @@ use serde_json::json;
 
 use super::*;
 
-fn around() -> Around {
+fn user_env() -> UserEnv {
     let env = [
         ("HOME", "/home/me"),
         ("REGION", "eu"),
         ("CURSOR_KEY", "cursor-0123456789"),
         ("FIGMA_TOKEN", "figma-0123456789"),
     ];
-    Around {
+    UserEnv {
         user: "/home/me".into(),
         env: env
             .map(|(key, value)| (key.to_owned(), value.to_owned()))
@@ -20,21 +20,22 @@ fn around() -> Around {
 }
 
 /// What a server's settings say beyond the defaults.
-fn said(found: &Found) -> Value {
+fn said(found: &ImportedServer) -> Value {
     let (mut said, plain) = (json!(found.server), json!(McpServer::default()));
     let map = said.as_object_mut().expect("a table");
     map.retain(|key, value| plain[key.as_str()] != *value);
     said
 }
 
-/// Reads a file and compares: each server, its secrets, its notes; and what is passed over.
+/// Reads a file and compares: each server, its secrets, its notes; and what is skipped over.
 #[track_caller]
 fn check(text: &str, path: &str, client: Option<Client>, expected: Value) {
-    let contents = read(text, Path::new(path), client, &around()).expect("a file that can be read");
+    let contents =
+        read(text, Path::new(path), client, &user_env()).expect("a file that can be read");
     let found = contents.found.iter().map(|one| {
-        let secrets = one.secrets.iter().map(|kept| {
-            let value = kept.value.as_ref().map(Secret::expose);
-            (kept.place.clone(), json!([value, kept.about]))
+        let secrets = one.secrets.iter().map(|entry| {
+            let value = entry.value.as_ref().map(Secret::expose);
+            (entry.name.clone(), json!([value, entry.about]))
         });
         let mut shown = json!({ "server": said(one) });
         let secrets: Map<String, Value> = secrets.collect();
@@ -47,8 +48,8 @@ fn check(text: &str, path: &str, client: Option<Client>, expected: Value) {
         (one.name.to_string(), shown)
     });
     let mut all: Map<String, Value> = found.collect();
-    for passed in contents.passed {
-        all.insert(passed.given, json!(passed.why));
+    for skipped in contents.skipped {
+        all.insert(skipped.given, json!(skipped.why));
     }
     let all = Value::Object(all);
     assert_eq!(all, expected, "{all:#}");
@@ -456,7 +457,7 @@ fn what_cannot_be_taken_over_is_told() {
 #[test]
 fn a_broken_file_says_what_is_wrong_with_it() {
     for (path, text) in [("a.json", "{"), ("a.toml", "= 1"), ("a.yaml", "a: [")] {
-        let told = read(text, Path::new(path), None, &around())
+        let told = read(text, Path::new(path), None, &user_env())
             .map(|_| ())
             .unwrap_err();
         assert!(told.starts_with("it is not "), "{told}");
@@ -467,7 +468,7 @@ fn a_broken_file_says_what_is_wrong_with_it() {
 fn every_program_is_known_by_its_word() {
     for client in Client::ALL {
         assert_eq!(client.word().parse(), Ok(client));
-        let files = client.files(&around(), Path::new("/here"));
+        let files = client.files(&user_env(), Path::new("/here"));
         assert!(files.iter().all(|file| file.is_absolute()), "{files:?}");
     }
     assert_eq!("notepad".parse::<Client>(), Err(()));

@@ -1,4 +1,4 @@
-//! Values with references in them, and values that belong into the vault.
+//! Resolves references in values, and moves secrets to the vault.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,19 +7,19 @@ use manyhands_config::is_secret_key;
 use manyhands_core::{Secret, ServerName};
 
 use super::entry::Dialect;
-use super::{Around, Kept};
+use super::{UserEnv, VaultEntry};
 
-/// The vault takes nothing shorter: it could not be told from other text.
-const SHORTEST: usize = 8;
-/// The longest part of a secret's name that comes from a key.
+/// Minimum length of a secret in the vault: shorter ones could not be redacted reliably.
+const MIN_SECRET: usize = 8;
+/// Maximum length of the part of a secret's name that comes from a key.
 const MAX_KEY: usize = 80;
 
-/// Words of a key that make its value secret.
+/// Words in a key that mark its value as secret.
 const SECRET_WORDS: [&str; 13] = [
     "token", "secret", "password", "key", "pat", "pwd", "pass", "passwd", "auth", "bearer", "dsn",
     "jwt", "creds",
 ];
-/// How well-known secrets begin.
+/// Prefixes of well-known secrets.
 const SECRET_STARTS: [&str; 13] = [
     "sk-",
     "ghp_",
@@ -35,17 +35,18 @@ const SECRET_STARTS: [&str; 13] = [
     "Bearer ",
     "Basic ",
 ];
-/// What stands before the secret in a header.
+/// Prefixes of a secret in a header.
 const SCHEMES: [&str; 4] = ["Bearer ", "bearer ", "Basic ", "token "];
 
-/// Whether a value should not stand in a file, by its key or by itself.
+/// Returns whether a value should not be stored in plain text, by its key or its form.
 pub fn is_secret_value(key: &str, value: &str) -> bool {
     let dull = |text: &str| {
         text.is_empty()
-            || (text.len() < SHORTEST && text.parse::<f64>().is_ok())
+            || (text.len() < MIN_SECRET && text.parse::<f64>().is_ok())
             || matches!(text, "true" | "false")
             || (text.starts_with(['/', '~']) && !text.contains([' ', '=', '+']) && names_file(key))
     };
+    // Whole words only: `MONKEY` and `PATTERN` are not secrets.
     let mut words = key.split(|c: char| !c.is_ascii_alphanumeric());
     let named = is_secret_key(key)
         || words.any(|word| SECRET_WORDS.contains(&word.to_ascii_lowercase().as_str()));
@@ -53,7 +54,7 @@ pub fn is_secret_value(key: &str, value: &str) -> bool {
     (named && !dull(value)) || known || has_password(value)
 }
 
-/// `GOOGLE_APPLICATION_CREDENTIALS` and the like say where a secret lies.
+/// Keys such as `GOOGLE_APPLICATION_CREDENTIALS` contain the path of a secret, not the secret.
 fn names_file(key: &str) -> bool {
     let key = key.to_ascii_lowercase();
     ["credentials", "file", "path", "dir"]
@@ -61,39 +62,39 @@ fn names_file(key: &str) -> bool {
         .any(|end| key.ends_with(end))
 }
 
-/// Whether it is an address with a password in it.
+/// Returns whether it is a URL with a password.
 fn has_password(value: &str) -> bool {
     url::Url::parse(value).is_ok_and(|url| url.password().is_some_and(|word| !word.is_empty()))
 }
 
-/// What the values of one server come to.
+/// The resolved values of one server.
 pub struct Values<'a> {
     name: &'a ServerName,
     dialect: Dialect,
-    around: &'a Around,
+    user_env: &'a UserEnv,
     project: Option<&'a Path>,
     inputs: &'a BTreeMap<&'a str, &'a str>,
-    pub secrets: Vec<Kept>,
+    pub secrets: Vec<VaultEntry>,
     pub notes: Vec<String>,
 }
 
 /// A part of a value.
 #[derive(Debug, PartialEq, Eq)]
-enum Part<'t> {
+enum Segment<'t> {
     Text(&'t str),
-    /// What it looked like, and what was between the braces.
+    /// The reference as written, and the text between its braces.
     Reference(&'t str, &'t str),
 }
 
-/// What a reference stands for.
-enum Meaning {
+/// The target of a reference.
+enum Resolved {
     Plain(String),
     Secret {
         key: String,
         value: Option<String>,
         about: Option<String>,
     },
-    /// The gateway knows it as it is.
+    /// A reference in our own format, kept as it is.
     Ours,
 }
 
@@ -101,14 +102,14 @@ impl<'a> Values<'a> {
     pub fn new(
         name: &'a ServerName,
         dialect: Dialect,
-        around: &'a Around,
+        user_env: &'a UserEnv,
         project: Option<&'a Path>,
         inputs: &'a BTreeMap<&'a str, &'a str>,
     ) -> Self {
         Self {
             name,
             dialect,
-            around,
+            user_env,
             project,
             inputs,
             secrets: Vec::new(),
@@ -116,17 +117,20 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// A value of the environment or of a header; nothing when it has to stay out.
+    /// Resolves a variable or header, storing secrets in the vault; `None` if it must be omitted.
     pub fn hidden(&mut self, key: &str, text: &str) -> Option<String> {
         let parts = parts(text, self.dialect);
-        if parts.iter().any(|part| matches!(part, Part::Reference(..))) {
+        if parts
+            .iter()
+            .any(|part| matches!(part, Segment::Reference(..)))
+        {
             let filled = parts.into_iter().map(|part| match part {
-                Part::Text(text) => text.to_owned(),
-                Part::Reference(whole, inside) => match self.meaning(inside) {
-                    Meaning::Plain(text) => text,
-                    Meaning::Ours => whole.to_owned(),
-                    Meaning::Secret { key, value, about } => {
-                        let value = value.filter(|value| value.chars().count() >= SHORTEST);
+                Segment::Text(text) => text.to_owned(),
+                Segment::Reference(whole, inside) => match self.meaning(inside) {
+                    Resolved::Plain(text) => text,
+                    Resolved::Ours => whole.to_owned(),
+                    Resolved::Secret { key, value, about } => {
+                        let value = value.filter(|value| value.chars().count() >= MIN_SECRET);
                         format!("${{{}}}", self.keep(&key, value, about))
                     }
                 },
@@ -141,36 +145,36 @@ impl<'a> Values<'a> {
         let value = (!is_placeholder(rest)).then(|| rest.to_owned());
         if value
             .as_ref()
-            .is_some_and(|value| value.chars().count() < SHORTEST)
+            .is_some_and(|value| value.chars().count() < MIN_SECRET)
         {
             self.notes.push(format!(
-                "{key} is left out: a secret with less than {SHORTEST} characters cannot be kept"
+                "ignored {key}: a secret needs at least {MIN_SECRET} characters"
             ));
             return None;
         }
         Some(format!("{scheme}${{{}}}", self.keep(key, value, None)))
     }
 
-    /// A value that the gateway takes as it is, such as an argument; an error names what cannot be
-    /// filled in. What is in `env` under the same name is filled in by the program itself.
+    /// Resolves a value stored in plain text, such as an argument; an error names an unresolvable reference. A reference
+    /// to a variable in `env` is left for the server itself.
     pub fn open(&self, text: &str, env: &BTreeMap<String, String>) -> Result<String, String> {
         let mut filled = String::new();
         for part in parts(text, self.dialect) {
             match part {
-                Part::Text(text) => filled.push_str(text),
-                Part::Reference(whole, inside) if env.contains_key(inside) => {
+                Segment::Text(text) => filled.push_str(text),
+                Segment::Reference(whole, inside) if env.contains_key(inside) => {
                     filled.push_str(whole);
                 }
-                Part::Reference(whole, inside) => match self.meaning(inside) {
-                    Meaning::Plain(text) => filled.push_str(&text),
-                    Meaning::Secret { .. } | Meaning::Ours => return Err(whole.to_owned()),
+                Segment::Reference(whole, inside) => match self.meaning(inside) {
+                    Resolved::Plain(text) => filled.push_str(&text),
+                    Resolved::Secret { .. } | Resolved::Ours => return Err(whole.to_owned()),
                 },
             }
         }
         Ok(filled)
     }
 
-    /// A secret by a name of its own, and where it is kept.
+    /// Records a secret under a unique name, which is returned.
     pub fn keep(&mut self, key: &str, value: Option<String>, about: Option<String>) -> String {
         let legal = |c: char| match c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.') {
             true => c,
@@ -179,11 +183,11 @@ impl<'a> Values<'a> {
         let key: String = key.chars().take(MAX_KEY).map(legal).collect();
         let value = value.map(Secret::new);
         let base = format!("mcp/{}/{key}", self.name);
-        let mut place = base.clone();
+        let mut name = base.clone();
         for number in 2.. {
-            let Some(kept) = self.secrets.iter().find(|kept| kept.place == place) else {
-                self.secrets.push(Kept {
-                    place: place.clone(),
+            let Some(entry) = self.secrets.iter().find(|entry| entry.name == name) else {
+                self.secrets.push(VaultEntry {
+                    name: name.clone(),
                     value,
                     about,
                 });
@@ -192,28 +196,29 @@ impl<'a> Values<'a> {
             let same = |a: &Option<Secret>, b: &Option<Secret>| {
                 a.as_ref().map(Secret::expose) == b.as_ref().map(Secret::expose)
             };
-            if same(&kept.value, &value) {
+            // The same secret in two places is stored once.
+            if same(&entry.value, &value) {
                 break;
             }
-            place = format!("{base}-{number}");
+            name = format!("{base}-{number}");
         }
-        place
+        name
     }
 
-    fn meaning(&self, inside: &str) -> Meaning {
-        let folder = |path: &Path| Meaning::Plain(path.display().to_string());
+    fn meaning(&self, inside: &str) -> Resolved {
+        let folder = |path: &Path| Resolved::Plain(path.display().to_string());
         match (inside, self.project) {
-            ("userHome", _) => return folder(&self.around.user),
+            ("userHome", _) => return folder(&self.user_env.user),
             ("workspaceFolder" | "cwd" | "workspaceRoot", Some(project)) => return folder(project),
             ("workspaceFolderBasename", Some(project)) => {
                 return folder(Path::new(project.file_name().unwrap_or_default()));
             }
-            ("pathSeparator" | "/", _) => return Meaning::Plain("/".to_owned()),
+            ("pathSeparator" | "/", _) => return Resolved::Plain("/".to_owned()),
             _ => {}
         }
         if let Some(id) = inside.strip_prefix("input:") {
             let about = self.inputs.get(id).filter(|about| !about.is_empty());
-            return Meaning::Secret {
+            return Resolved::Secret {
                 key: id.to_owned(),
                 value: None,
                 about: about.map(|about| (*about).to_owned()),
@@ -227,13 +232,14 @@ impl<'a> Values<'a> {
             rest => (rest, None),
         };
         if self.dialect == Dialect::Plain && variable.contains('/') {
-            return Meaning::Ours;
+            return Resolved::Ours;
         }
-        let value = self.around.env.get(variable);
+        let value = self.user_env.env.get(variable);
         match (value, default) {
-            (Some(value), _) if !is_secret_value(variable, value) => Meaning::Plain(value.clone()),
-            (None, Some(default)) => Meaning::Plain(default.to_owned()),
-            (value, _) => Meaning::Secret {
+            // The gateway does not have this user's environment, so harmless values are copied.
+            (Some(value), _) if !is_secret_value(variable, value) => Resolved::Plain(value.clone()),
+            (None, Some(default)) => Resolved::Plain(default.to_owned()),
+            (value, _) => Resolved::Secret {
                 key: variable.to_owned(),
                 value: value.cloned(),
                 about: None,
@@ -242,7 +248,7 @@ impl<'a> Values<'a> {
     }
 }
 
-/// What stands where the user is meant to write something.
+/// Returns whether a value is a placeholder such as `<YOUR_KEY>`.
 fn is_placeholder(value: &str) -> bool {
     let upper = value.to_ascii_uppercase();
     (value.starts_with('<') && value.ends_with('>'))
@@ -252,8 +258,8 @@ fn is_placeholder(value: &str) -> bool {
             .all(|c| matches!(c, 'x' | 'X' | '.' | '*' | '…'))
 }
 
-/// A text and the references in it.
-fn parts(text: &str, dialect: Dialect) -> Vec<Part<'_>> {
+/// Splits a text into literal parts and references.
+fn parts(text: &str, dialect: Dialect) -> Vec<Segment<'_>> {
     let mut parts = Vec::new();
     let (mut from, mut at) = (0, 0);
     while at < text.len() {
@@ -263,19 +269,19 @@ fn parts(text: &str, dialect: Dialect) -> Vec<Part<'_>> {
             continue;
         };
         if from < at {
-            parts.push(Part::Text(&text[from..at]));
+            parts.push(Segment::Text(&text[from..at]));
         }
-        parts.push(Part::Reference(whole, inside));
+        parts.push(Segment::Reference(whole, inside));
         at += whole.len();
         from = at;
     }
     if from < text.len() {
-        parts.push(Part::Text(&text[from..]));
+        parts.push(Segment::Text(&text[from..]));
     }
     parts
 }
 
-/// The reference that a text begins with: all of it, and what is inside.
+/// The reference at the start of a text: all of it, and its inside.
 fn reference(text: &str, dialect: Dialect) -> Option<(&str, &str)> {
     let until_brace = |start: usize| {
         let end = text[start..].find('}')? + start;
@@ -330,8 +336,8 @@ mod tests {
         let found = |text, dialect| {
             let all = parts(text, dialect).into_iter();
             all.filter_map(|part| match part {
-                Part::Reference(_, inside) => Some(inside.to_owned()),
-                Part::Text(_) => None,
+                Segment::Reference(_, inside) => Some(inside.to_owned()),
+                Segment::Text(_) => None,
             })
             .collect::<Vec<_>>()
         };

@@ -1,15 +1,15 @@
-//! `mcp accept`: what tools say of themselves now, held against what was taken on.
+//! `mcp accept`: shows changed tool definitions and accepts them.
 
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
 use super::path;
-use crate::editor::{Question, somebody_is_there};
+use crate::editor::{Question, is_interactive};
 use crate::output::{self, Done, Failure};
 use crate::remote::{Remote, text};
 
-/// Shows what is held back and takes it on, when that is said.
+/// Shows the held tools and accepts them after confirmation.
 pub async fn run(remote: &Remote, name: &str, tool: Option<&str>, yes: bool) -> Done {
     let shown = remote.get(&path(name, "")).await?;
     let held: Vec<&Value> = shown["heldBack"]
@@ -20,41 +20,41 @@ pub async fn run(remote: &Remote, name: &str, tool: Option<&str>, yes: bool) -> 
         .collect();
     if held.is_empty() {
         let what = tool.map_or(name.to_owned(), |tool| format!("{tool} of {name}"));
-        return Err(Failure(format!("nothing of {what} is held back")));
+        return Err(Failure(format!("no held tools: {what}")));
     }
     for one in &held {
-        let news = match one["new"] == true {
+        let change = match one["new"] == true {
             true => "new",
             false => "changed",
         };
-        output::say(format!("{}: {news}", text(&one["tool"])));
-        output::say(text(&one["difference"]).trim_end());
+        output::print_line(format!("{}: {change}", text(&one["tool"])));
+        output::print_line(text(&one["difference"]).trim_end());
     }
-    if !yes && !agreed(held.len()).await {
-        output::remark(format!(
-            "nothing is taken on\nhint: `manyhands mcp accept {name} --yes` takes on what is shown"
+    if !yes && !confirmed(held.len()).await {
+        output::print_note(format!(
+            "nothing was accepted\nhint: `manyhands mcp accept {name} --yes` accepts what is shown"
         ));
         return Ok(ExitCode::FAILURE);
     }
-    // Tool by tool: what was not shown is not taken on with it.
+    // One request per tool, with the fingerprint that was shown: a definition that changes in between is not accepted.
     for one in held {
         let mut accept = json!({ "tool": one["tool"] });
         if let (Some(tool), Some(shown)) = (one["tool"].as_str(), one["fingerprint"].as_str()) {
             accept["fingerprints"] = json!({ tool: shown });
         }
         remote.expect_post(&path(name, "/accept"), &accept).await?;
-        output::say(format!("{} is taken on", text(&one["tool"])));
+        output::print_line(format!("accepted {}", text(&one["tool"])));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-async fn agreed(count: usize) -> bool {
-    if !somebody_is_there() {
+async fn confirmed(count: usize) -> bool {
+    if !is_interactive() {
         return false;
     }
-    output::ask(match count {
-        1 => "Take it on as it is now? [y/N] ",
-        _ => "Take them on as they are now? [y/N] ",
+    output::print_prompt(match count {
+        1 => "Accept the new definition? [y/N] ",
+        _ => "Accept the new definitions? [y/N] ",
     });
     let answer = Question::new().answer().await.unwrap_or_default();
     matches!(answer.trim(), "y" | "Y" | "yes")

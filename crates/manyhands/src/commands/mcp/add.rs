@@ -1,94 +1,91 @@
-//! `mcp add`: a server written down.
+//! `mcp add`: adds a server to the settings.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use manyhands_config::{Confinement, McpServer};
 
-use super::place::Place;
+use super::server_store::ServerStore;
 use crate::args::AddServer;
 use crate::commands::import::is_secret_value;
-use crate::ground::Ground;
+use crate::context::CliContext;
 use crate::output::{self, Done, Failure};
 
 /// Adds a server.
-pub async fn run(add: AddServer, ground: &Ground) -> Done {
-    let place = Place::of(ground)?;
+pub async fn run(add: AddServer, ctx: &CliContext) -> Done {
+    let store = ServerStore::of(ctx)?;
     let name = add.name.clone();
-    if let Place::Far(remote) = &place
+    if let ServerStore::Remote(remote) = &store
         && (add.url.is_none() || add.openapi.is_some() || !add.command.is_empty())
     {
         return Err(Failure(format!(
-            "over the network only a server with --url is added\nhint: type this on the machine of {}",
+            "a remote gateway accepts only servers with --url\nhint: run this on the machine of {}",
             remote.url()
         )));
     }
-    if place.known().await?.contains_key(name.as_str()) {
+    if store.known().await?.contains_key(name.as_str()) {
         return Err(Failure(format!(
-            "there is a server {name} already\nhint: `manyhands mcp remove {name}` first, or choose another name"
+            "server {name} already exists\nhint: run `manyhands mcp remove {name}` first, or choose another name"
         )));
     }
+    // Determined before `add` is consumed; reported after it was saved.
     let plain = plain_secrets(&add);
-    let lost = lost_files(&add, &ground.here()?);
-    let server = described(add, ground)?;
-    place.put(&name, &server).await?;
-    place.settle(&[&name]).await?;
-    output::say(format!("{name} is added"));
+    let lost = lost_files(&add, &ctx.here()?);
+    let server = described(add, ctx)?;
+    store.put(&name, &server).await?;
+    store.settle(&[&name]).await?;
+    output::print_line(format!("added {name}"));
     for (option, key) in plain {
-        output::remark(format!(
-            "{key} looks like a secret and stands in config.toml for all to read\nhint: printf %s \"$VALUE\" | manyhands secret set mcp/{name}/{key}, and {option} '{key}=${{mcp/{name}/{key}}}'"
+        output::print_note(format!(
+            "warning: {key} looks like a secret and is stored in plain text in config.toml\nhint: printf %s \"$VALUE\" | manyhands secret set mcp/{name}/{key}, and {option} '{key}=${{mcp/{name}/{key}}}'"
         ));
     }
     for file in lost {
-        output::remark(format!(
-            "{file} is a file here, but the program starts in a folder of its own\nhint: use its whole path, or --cwd ."
+        output::print_note(format!(
+            "warning: {file} is relative to this directory, but the server starts in a private one\nhint: use its full path, or --cwd ."
         ));
     }
-    if place.gateway().is_some() {
-        output::remark(format!(
-            "hint: `manyhands mcp test {name}` asks it for its tools"
-        ));
+    if store.gateway().is_some() {
+        output::print_note(format!("hint: test it with `manyhands mcp test {name}`"));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// What was typed, as the settings have it.
-fn described(add: AddServer, ground: &Ground) -> Result<McpServer, Failure> {
+/// Converts the arguments to settings.
+fn described(add: AddServer, ctx: &CliContext) -> Result<McpServer, Failure> {
     let wrong = |why: &str| Err(Failure(why.to_owned()));
     let mut words = add.command.into_iter();
     let command = words.next();
     match (&command, &add.url, &add.openapi) {
         (None, None, None) => {
-            return wrong(
-                "say what to add: --url URL, --openapi FILE, or -- and the program with its arguments",
-            );
+            return wrong("no server given: use --url URL, --openapi FILE, or -- COMMAND");
         }
         (Some(_), Some(_), _) => {
             return wrong(
-                "--url and a program are two servers: use one of them\nhint: here --url is the server's address; the gateway is named by MANYHANDS_URL",
+                "--url and a command exclude each other\nhint: --url is the server's URL here; select the gateway with MANYHANDS_URL",
             );
         }
-        (Some(_), _, Some(_)) => return wrong("--openapi needs no program"),
+        (Some(_), _, Some(_)) => return wrong("--openapi and a command exclude each other"),
         _ => {}
     }
     if command.is_none() && (!add.env.is_empty() || add.cwd.is_some() || add.sandbox.is_some()) {
-        return wrong("--env, --cwd and --sandbox are for programs");
+        return wrong("--env, --cwd and --sandbox need a command");
     }
     if command.is_some() && !add.header.is_empty() {
-        return wrong("--header is for servers with --url or --openapi");
+        return wrong("--header needs --url or --openapi");
     }
     Ok(McpServer {
-        command: command.map(|command| whole(command, ground)).transpose()?,
+        command: command.map(|command| whole(command, ctx)).transpose()?,
         args: words.collect(),
         env: add.env.into_iter().collect(),
-        cwd: add.cwd.map(|dir| ground.file(&dir)).transpose()?,
+        cwd: add.cwd.map(|dir| ctx.file(&dir)).transpose()?,
         url: add.url,
         headers: add.header.into_iter().collect(),
         openapi: add
             .openapi
             .map(|document| match document.contains("://") {
                 true => Ok(document),
-                false => file(&document, ground),
+                false => file(&document, ctx),
             })
             .transpose()?,
         sandbox: add.sandbox.map_or(Confinement::Off, Confinement::from),
@@ -96,24 +93,24 @@ fn described(add: AddServer, ground: &Ground) -> Result<McpServer, Failure> {
     })
 }
 
-/// A program that is named by a path, from where the user stands.
-fn whole(command: String, ground: &Ground) -> Result<String, Failure> {
+/// Resolves a command given as a path.
+fn whole(command: String, ctx: &CliContext) -> Result<String, Failure> {
     match command.contains('/') {
-        true => file(&command, ground),
+        true => file(&command, ctx),
         false => Ok(command),
     }
 }
 
-fn file(path: &str, ground: &Ground) -> Result<String, Failure> {
-    let whole = ground.file(Path::new(path))?;
+fn file(path: &str, ctx: &CliContext) -> Result<String, Failure> {
+    let whole = ctx.file(Path::new(path))?;
     if !whole.exists() {
-        return Err(Failure(format!("there is no file {}", whole.display())));
+        return Err(Failure(format!("file not found: {}", whole.display())));
     }
     let text = whole.into_os_string().into_string();
     text.map_err(|path| Failure(format!("{path:?} is not UTF-8")))
 }
 
-/// Keys whose values would stand in the file as they are, though they should not.
+/// Keys whose values look like secrets and would be stored in plain text.
 fn plain_secrets(add: &AddServer) -> Vec<(&'static str, String)> {
     let secret = |(key, value): &&(String, String)| {
         is_secret_value(key, value) && !value.contains("${") && !value.starts_with("vault:")
@@ -128,7 +125,7 @@ fn plain_secrets(add: &AddServer) -> Vec<(&'static str, String)> {
         .collect()
 }
 
-/// Arguments that name files from where the user stands, which is not where the program will.
+/// Arguments that name files relative to the current directory, which is not where the server will start.
 fn lost_files(add: &AddServer, here: &Path) -> Vec<String> {
     if add.cwd.is_some() {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! `mcp import`: servers taken over from other programs' files.
+//! `mcp import`: imports servers from other programs' settings.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,36 +8,36 @@ use manyhands_config::McpServer;
 use serde_json::{Value, json};
 
 use super::path;
-use super::place::{Known, Place};
+use super::server_store::{KnownServers, ServerStore};
 use crate::args::Import;
 use crate::commands::call::encode;
-use crate::commands::import::{Around, Client, Contents, Found, Kept, read};
-use crate::ground::Ground;
+use crate::commands::import::{Client, Contents, ImportedServer, UserEnv, VaultEntry, read};
+use crate::context::CliContext;
 use crate::output::{self, Done, Failure};
 use crate::own_gateway;
 use crate::remote::{Remote, text};
 
-/// The largest file that is read; what some programs keep beside their servers is large.
+/// Maximum size of a file; some programs keep large amounts of other data in it.
 const MAX_FILE: u64 = 64 * 1024 * 1024;
 
-/// A file and what stands in it.
+/// A file and the servers in it.
 struct Source {
     path: PathBuf,
     owner: Option<Client>,
     contents: Contents,
 }
 
-/// What was asked for.
-struct Wanted {
+/// What to import.
+struct Selection {
     sources: Vec<Source>,
     names: Vec<String>,
-    /// Whether everything of the sources is meant when no name is given.
+    /// Whether all servers of the sources are meant if no name is given.
     everything: bool,
 }
 
-/// Shows what there is, and takes over what was named.
-pub async fn run(import: Import, ground: &Ground) -> Done {
-    let wanted = wanted(&import, ground)?;
+/// Lists the servers found, or imports the selected ones.
+pub async fn run(import: Import, ctx: &CliContext) -> Done {
+    let wanted = wanted(&import, ctx)?;
     if wanted.names.is_empty() && !wanted.everything {
         show(&wanted.sources);
         return Ok(ExitCode::SUCCESS);
@@ -49,18 +49,18 @@ pub async fn run(import: Import, ground: &Ground) -> Done {
     let missing: Vec<&str> = missing.map(String::as_str).collect();
     if !missing.is_empty() {
         return Err(Failure(format!(
-            "found nowhere: {}\nhint: `manyhands mcp import` shows what there is",
+            "not found: {}\nhint: list what can be imported with `manyhands mcp import`",
             missing.join(", ")
         )));
     }
-    let place = Place::of(ground)?;
-    let mut taking = Taking {
-        known: place.known().await?,
-        kept: match place.gateway() {
+    let store = ServerStore::of(ctx)?;
+    let mut importer = Importer {
+        known: store.known().await?,
+        kept: match store.gateway() {
             Some(gateway) => names(&gateway.get("/api/secrets").await?),
             None => Vec::new(),
         },
-        place,
+        store,
         import: &import,
         taken: BTreeMap::new(),
         left: 0,
@@ -70,24 +70,27 @@ pub async fn run(import: Import, ground: &Ground) -> Done {
         wanted.names.is_empty() || wanted.names.iter().any(named)
     };
     for source in &wanted.sources {
-        for passed in &source.contents.passed {
-            if chosen("", &passed.given) {
-                let why = &passed.why;
-                taking.leave(&passed.given, &format!("{why} ({})", source.path.display()));
+        for skipped in &source.contents.skipped {
+            if chosen("", &skipped.given) {
+                let why = &skipped.why;
+                importer.leave(
+                    &skipped.given,
+                    &format!("{why} ({})", source.path.display()),
+                );
             }
         }
         for found in &source.contents.found {
             if chosen(found.name.as_str(), &found.given) {
-                taking.take(found, &source.path).await?;
+                importer.take(found, &source.path).await?;
             }
         }
     }
     if !import.dry_run {
-        let new: Vec<_> = taking.taken.values().map(|found| &found.name).collect();
-        taking.place.settle(&new).await?;
+        let new: Vec<_> = importer.taken.values().map(|found| &found.name).collect();
+        importer.store.settle(&new).await?;
     }
-    // What nobody named may stay where it is; what was named should have come.
-    Ok(match taking.left > 0 && !wanted.names.is_empty() {
+    // With explicit names, anything skipped is a failure; without, it is only reported.
+    Ok(match importer.left > 0 && !wanted.names.is_empty() {
         true => ExitCode::FAILURE,
         false => ExitCode::SUCCESS,
     })
@@ -102,72 +105,77 @@ fn names(listed: &Value) -> Vec<String> {
         .collect()
 }
 
-/// Reads the files in question, and sorts out what the words are.
-fn wanted(import: &Import, ground: &Ground) -> Result<Wanted, Failure> {
-    let around = Around {
-        user: ground.user_folder()?,
-        env: ground.environment(),
+/// Reads the files and splits the arguments into source and names.
+fn wanted(import: &Import, ctx: &CliContext) -> Result<Selection, Failure> {
+    let user_env = UserEnv {
+        user: ctx.user_folder()?,
+        env: ctx.environment(),
     };
-    let here = ground.here()?;
+    let here = ctx.here()?;
     let mut names = import.words.clone();
     let first = names.first().cloned().unwrap_or_default();
     if let Ok(client) = first.parse::<Client>() {
         names.remove(0);
-        let sources = known_files(&[client], &around, &here);
+        let sources = known_files(&[client], &user_env, &here);
         if sources.is_empty() {
-            let files = client.files(&around, &here);
+            let files = client.files(&user_env, &here);
             let files: Vec<String> = files
                 .iter()
                 .map(|file| file.display().to_string())
                 .collect();
             return Err(Failure(format!(
-                "{first} has no MCP servers here; looked for {}",
+                "no MCP servers of {first} found; looked for {}",
                 files.join(", ")
             )));
         }
-        return Ok(Wanted {
+        return Ok(Selection {
             sources,
             names,
             everything: true,
         });
     }
+    // Programs come first: a file named like one can still be given as ./NAME.
     let is_path = first.contains(['/', '.']) || Path::new(&first).is_file();
     if is_path {
-        let file = ground.file(Path::new(&first))?;
+        let file = ctx.file(Path::new(&first))?;
         names.remove(0);
-        let contents = load(&file, None, &around)
+        let contents = load(&file, None, &user_env)
             .map_err(|why| Failure(format!("{}: {why}", file.display())))?;
-        if contents.found.is_empty() && contents.passed.is_empty() {
-            return Err(Failure(format!("{} names no MCP server", file.display())));
+        if contents.found.is_empty() && contents.skipped.is_empty() {
+            return Err(Failure(format!(
+                "{} contains no MCP servers",
+                file.display()
+            )));
         }
         let sources = vec![Source {
             path: file,
             owner: None,
             contents,
         }];
-        return Ok(Wanted {
+        return Ok(Selection {
             sources,
             names,
             everything: true,
         });
     }
-    Ok(Wanted {
-        sources: known_files(&Client::ALL, &around, &here),
+    Ok(Selection {
+        sources: known_files(&Client::ALL, &user_env, &here),
         names,
         everything: import.all,
     })
 }
 
-/// What the files of these programs say; one that cannot be read is told, and passed over.
-fn known_files(clients: &[Client], around: &Around, here: &Path) -> Vec<Source> {
+/// Reads the files of these programs; unreadable ones are reported and skipped.
+fn known_files(clients: &[Client], user_env: &UserEnv, here: &Path) -> Vec<Source> {
     let mut sources: Vec<Source> = Vec::new();
     for client in clients {
-        for path in client.files(around, here) {
+        for path in client.files(user_env, here) {
+            // The project's and the user's file can be the same, if run in the home directory.
             if sources.iter().any(|source| source.path == path) || !path.is_file() {
                 continue;
             }
-            match load(&path, Some(*client), around) {
-                Ok(contents) if contents.found.is_empty() && contents.passed.is_empty() => {}
+            match load(&path, Some(*client), user_env) {
+                Ok(contents) if contents.found.is_empty() && contents.skipped.is_empty() => {}
                 Ok(contents) => {
                     let owner = Some(*client);
                     sources.push(Source {
@@ -176,23 +184,24 @@ fn known_files(clients: &[Client], around: &Around, here: &Path) -> Vec<Source> 
                         contents,
                     });
                 }
-                Err(why) => output::remark(format!("{} is passed over: {why}", path.display())),
+                Err(why) => output::print_note(format!("skipped {}: {why}", path.display())),
             }
         }
     }
     sources
 }
 
-fn load(path: &Path, client: Option<Client>, around: &Around) -> Result<Contents, String> {
+fn load(path: &Path, client: Option<Client>, user_env: &UserEnv) -> Result<Contents, String> {
+    // A named pipe or device would block or never end.
     let about = std::fs::metadata(path).map_err(|e| e.to_string())?;
     if !about.is_file() || about.len() > MAX_FILE {
         return Err(format!(
-            "it is not a file of at most {} MiB",
+            "not a regular file of at most {} MiB",
             MAX_FILE / 1024 / 1024
         ));
     }
     let text = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
-    read(&text, path, client, around)
+    read(&text, path, client, user_env)
 }
 
 fn is_there(sources: &[Source], name: &str) -> bool {
@@ -202,7 +211,7 @@ fn is_there(sources: &[Source], name: &str) -> bool {
         found
             .clone()
             .any(|one| one.name.as_str() == name || one.given == name)
-            || contents.passed.iter().any(|one| one.given == name)
+            || contents.skipped.iter().any(|one| one.given == name)
     })
 }
 
@@ -219,26 +228,26 @@ fn show(sources: &[Source]) {
                 path.clone(),
             ]);
         }
-        for passed in &source.contents.passed {
-            let why = format!("cannot be taken over: {}", passed.why);
-            rows.push(vec![passed.given.clone(), why, from.clone(), path.clone()]);
+        for skipped in &source.contents.skipped {
+            let why = format!("cannot be imported: {}", skipped.why);
+            rows.push(vec![skipped.given.clone(), why, from.clone(), path.clone()]);
         }
     }
     if rows.is_empty() {
-        output::say(
-            "no program that is known here has MCP servers\nhint: name a file, as in `manyhands mcp import servers.json`",
+        output::print_line(
+            "no MCP servers found\nhint: pass a file, as in `manyhands mcp import servers.json`",
         );
         return;
     }
-    output::table(&["name", "what", "program", "file"], rows);
-    output::remark(
-        "nothing is imported yet\nhint: `manyhands mcp import NAME`, `manyhands mcp import PROGRAM`, or --all",
+    output::table(&["name", "server", "program", "file"], rows);
+    output::print_note(
+        "nothing imported yet\nhint: `manyhands mcp import NAME`, `manyhands mcp import PROGRAM`, or --all",
     );
 }
 
-/// What a server is, without anything that might be a secret.
+/// Describes a server without anything that might be a secret.
 fn what(server: &McpServer) -> String {
-    let off = if server.enabled { "" } else { " (off)" };
+    let off = if server.enabled { "" } else { " (disabled)" };
     let what = match (&server.command, &server.url) {
         (Some(command), _) => command.clone(),
         (None, Some(url)) => url.split('?').next().unwrap_or_default().to_owned(),
@@ -247,121 +256,127 @@ fn what(server: &McpServer) -> String {
     format!("{what}{off}")
 }
 
-/// Servers on their way into the settings.
-struct Taking<'a> {
-    place: Place,
+/// An import in progress.
+struct Importer<'a> {
+    store: ServerStore,
     import: &'a Import,
-    known: Known,
-    /// The names of the secrets that are kept.
+    known: KnownServers,
+    /// Names of the secrets in the vault.
     kept: Vec<String>,
-    taken: BTreeMap<String, &'a Found>,
+    taken: BTreeMap<String, &'a ImportedServer>,
     left: usize,
 }
 
-impl<'a> Taking<'a> {
+impl<'a> Importer<'a> {
     fn leave(&mut self, name: &str, why: &str) {
         self.left += 1;
-        output::remark(format!("{name} is left where it is: {why}"));
+        output::print_note(format!("skipped {name}: {why}"));
     }
 
-    async fn take(&mut self, found: &'a Found, from: &Path) -> Result<(), Failure> {
+    async fn take(&mut self, found: &'a ImportedServer, from: &Path) -> Result<(), Failure> {
         let name = found.name.as_str();
         if let Some(other) = self.taken.get(name) {
             if other.server != found.server {
-                let why = format!("another of that name is taken already ({})", from.display());
+                let why = format!(
+                    "another server with that name is already imported ({})",
+                    from.display()
+                );
                 self.leave(name, &why);
             }
             return Ok(());
         }
+        // A gateway that is its own server would call itself in a loop.
         if self.is_ourselves(&found.server) {
             self.leave(name, "it is this gateway itself");
             return Ok(());
         }
         match self.known.get(name) {
             Some(Some(known)) if *known == found.server => {
-                output::say(format!("{name} is there already"));
+                output::print_line(format!("{name} already exists"));
                 return Ok(());
             }
             Some(_) if !self.import.force => {
                 self.leave(
                     name,
-                    "there is a server of that name already; --force overwrites it",
+                    "a server with that name already exists; --force overwrites it",
                 );
                 return Ok(());
             }
             _ => {}
         }
-        if matches!(self.place, Place::Far(_)) && found.server.url.is_none() {
-            self.leave(name, "over the network only servers with a url are added");
+        if matches!(self.store, ServerStore::Remote(_)) && found.server.url.is_none() {
+            self.leave(name, "a remote gateway accepts only servers with a URL");
             return Ok(());
         }
         self.taken.insert(name.to_owned(), found);
         let (given, from) = (&found.given, from.display());
         let called = match given == name {
             true => String::new(),
-            false => format!(", called {given:?} there"),
+            false => format!(", named {given:?} there"),
         };
         if self.import.dry_run {
-            output::say(format!("{name} would be added from {from}{called}"));
+            output::print_line(format!("would add {name} from {from}{called}"));
             for secret in &found.secrets {
-                output::say(format!(
-                    "  its secret {} would be kept in the vault",
-                    secret.place
+                output::print_line(format!(
+                    "  would store its secret {} in the vault",
+                    secret.name
                 ));
             }
         } else {
+            // Secrets first: a server whose references do not resolve would fail at its first start.
             for secret in &found.secrets {
                 self.keep(secret).await?;
             }
             self.write(found).await?;
-            output::say(format!("{name} is added from {from}{called}"));
+            output::print_line(format!("added {name} from {from}{called}"));
         }
         for note in &found.notes {
-            output::remark(format!("  {name}: {note}"));
+            output::print_note(format!("  {name}: {note}"));
         }
         if !found.server.enabled {
-            output::remark(format!(
-                "  {name} is switched off: `manyhands config set mcpServers.{name}.enabled true`"
+            output::print_note(format!(
+                "  {name} is disabled; enable it with `manyhands config set mcpServers.{name}.enabled true`"
             ));
         }
         Ok(())
     }
 
-    async fn write(&self, found: &Found) -> Result<(), Failure> {
-        if let Place::Far(remote) = &self.place
+    async fn write(&self, found: &ImportedServer) -> Result<(), Failure> {
+        if let ServerStore::Remote(remote) = &self.store
             && self.known.contains_key(found.name.as_str())
         {
+            // The API has no replace; a gateway refuses to add a server that exists.
             remote.delete(&path(found.name.as_str(), "")).await?;
         }
-        self.place.put(&found.name, &found.server).await
+        self.store.put(&found.name, &found.server).await
     }
 
-    /// Puts a secret into the vault, or says how that is done.
-    async fn keep(&self, secret: &Kept) -> Result<(), Failure> {
-        let place = &secret.place;
-        if self.kept.contains(place) && !self.import.force {
-            output::remark(format!(
-                "  the secret {place} is kept already, and stays as it is"
+    /// Stores a secret in the vault, or explains how to.
+    async fn keep(&self, secret: &VaultEntry) -> Result<(), Failure> {
+        let name = &secret.name;
+        if self.kept.contains(name) && !self.import.force {
+            output::print_note(format!(
+                "  secret {name} already exists and was not changed"
             ));
             return Ok(());
         }
-        let gateway = self.place.gateway();
+        let gateway = self.store.gateway();
         match (&secret.value, gateway) {
             (Some(value), Some(gateway)) => {
                 let put = json!({ "value": value.expose() });
                 gateway
-                    .put(&format!("/api/secrets/{}", encode(place)), &put)
+                    .put(&format!("/api/secrets/{}", encode(name)), &put)
                     .await?;
-                output::say(format!("  the secret {place} is kept in the vault"));
+                output::print_line(format!("  stored secret {name} in the vault"));
             }
             (value, _) => {
                 let why = match value {
-                    Some(_) => "no gateway runs that could keep it",
+                    Some(_) => "no gateway is running",
                     None => "its value is not in the file",
                 };
                 let about = secret.about.as_deref().map(|about| format!(" ({about})"));
-                output::remark(format!(
-                    "  {place}{} is still to be set: {why}\n  hint: printf %s \"$VALUE\" | manyhands secret set {place}",
+                output::print_note(format!(
+                    "  secret {name}{} is not set: {why}\n  hint: printf %s \"$VALUE\" | manyhands secret set {name}",
                     about.unwrap_or_default()
                 ));
             }
@@ -370,7 +385,7 @@ impl<'a> Taking<'a> {
     }
 
     fn is_ourselves(&self, server: &McpServer) -> bool {
-        let ours = self.place.gateway().map(Remote::url);
+        let ours = self.store.gateway().map(Remote::url);
         let (Some(ours), Some(url)) = (ours, &server.url) else {
             return false;
         };

@@ -1,10 +1,10 @@
-//! `mcp`: the tools over standard input and output, and the MCP servers behind the gateway.
+//! `mcp`: serves the tools on stdio, and manages the gateway's MCP servers.
 
 mod accept;
 mod add;
 mod import;
-mod place;
 mod serve;
+mod server_store;
 
 use std::process::ExitCode;
 
@@ -14,53 +14,53 @@ use serde_json::{Value, json};
 use super::call::segment;
 use super::login;
 use crate::args::{Mcp, McpCommand};
-use crate::ground::Ground;
+use crate::context::CliContext;
 use crate::output::{self, Done, Failure};
 use crate::remote::{Remote, text};
-use place::Place;
+use server_store::ServerStore;
 
-/// Serves, or sees to the servers.
-pub async fn run(mcp: Mcp, ground: &Ground) -> Done {
+/// Runs an `mcp` command.
+pub async fn run(mcp: Mcp, ctx: &CliContext) -> Done {
     match mcp.command {
-        None => serve::run(ground, mcp.profile.as_deref()).await,
-        Some(McpCommand::List { json }) => list(ground, json).await,
-        Some(McpCommand::Show { name }) => show(&ground.remote()?, &name).await,
-        Some(McpCommand::Add(add)) => add::run(*add, ground).await,
-        Some(McpCommand::Remove { name }) => remove(&name, ground).await,
-        Some(McpCommand::Test { name }) => test(&ground.remote()?, &name).await,
+        None => serve::run(ctx, mcp.profile.as_deref()).await,
+        Some(McpCommand::List { json }) => list(ctx, json).await,
+        Some(McpCommand::Show { name }) => show(&ctx.remote()?, &name).await,
+        Some(McpCommand::Add(add)) => add::run(*add, ctx).await,
+        Some(McpCommand::Remove { name }) => remove(&name, ctx).await,
+        Some(McpCommand::Test { name }) => test(&ctx.remote()?, &name).await,
         Some(McpCommand::Accept { name, tool, yes }) => {
-            accept::run(&ground.remote()?, &name, tool.as_deref(), yes).await
+            accept::run(&ctx.remote()?, &name, tool.as_deref(), yes).await
         }
         Some(McpCommand::Login {
             name,
             account,
             connection,
-        }) => login::login(&ground.remote()?, &name, account, connection).await,
+        }) => login::login(&ctx.remote()?, &name, account, connection).await,
         Some(McpCommand::Logout { name, connection }) => {
-            login::logout(&ground.remote()?, &name, connection).await
+            login::logout(&ctx.remote()?, &name, connection).await
         }
-        Some(McpCommand::Logs { name }) => logs(&ground.remote()?, &name).await,
-        Some(McpCommand::Import(import)) => import::run(import, ground).await,
+        Some(McpCommand::Logs { name }) => logs(&ctx.remote()?, &name).await,
+        Some(McpCommand::Import(import)) => import::run(import, ctx).await,
     }
 }
 
-/// Where the gateway answers about a server.
+/// API path of a server.
 fn path(name: &str, rest: &str) -> String {
     format!("/api/servers/{}{rest}", segment(name))
 }
 
-async fn list(ground: &Ground, json: bool) -> Done {
-    let listed = match Place::of(ground)? {
+async fn list(ctx: &CliContext, json: bool) -> Done {
+    let listed = match ServerStore::of(ctx)? {
         // Servers can be added before a gateway was ever started.
-        Place::File {
+        ServerStore::File {
             file,
             running: None,
         } => {
-            output::remark("no gateway runs: this is what config.toml says");
+            output::print_note("no gateway is running; showing config.toml");
             let servers: Vec<Value> = file.load()?.0.mcp_servers.iter().map(written).collect();
             json!({ "count": servers.len(), "servers": servers })
         }
-        _ => ground.remote()?.get("/api/servers").await?,
+        _ => ctx.remote()?.get("/api/servers").await?,
     };
     if json {
         output::json(&listed);
@@ -68,8 +68,8 @@ async fn list(ground: &Ground, json: bool) -> Done {
     }
     let servers = listed["servers"].as_array().cloned().unwrap_or_default();
     if servers.is_empty() {
-        output::say(
-            "there is no MCP server yet\nhint: `manyhands mcp add NAME -- COMMAND` adds one, `manyhands mcp import` finds those of other programs",
+        output::print_line(
+            "no MCP servers yet\nhint: add one with `manyhands mcp add NAME -- COMMAND`, or find those of other programs with `manyhands mcp import`",
         );
         return Ok(ExitCode::SUCCESS);
     }
@@ -98,7 +98,7 @@ fn written((name, server): (&ServerName, &manyhands_config::McpServer)) -> Value
 async fn show(remote: &Remote, name: &str) -> Done {
     let shown = match remote.get(&path(name, "")).await {
         Ok(shown) => shown,
-        // One that is switched off has no more to show than that.
+        // A disabled server has no details; show its list entry instead.
         Err(unknown) => {
             let listed = remote.get("/api/servers").await?;
             let servers = listed["servers"].as_array().into_iter().flatten();
@@ -113,12 +113,12 @@ async fn show(remote: &Remote, name: &str) -> Done {
 async fn test(remote: &Remote, name: &str) -> Done {
     let refresh = path(name, "/refresh");
     if let Err(failed) = remote.expect_post(&refresh, &Value::Null).await {
-        // What its program said before it ended is more telling than that it did.
+        // The server's last log lines usually tell more than the error.
         if let Ok(shown) = remote.get(&path(name, "")).await {
             let said = text(&shown["stderr"]);
             let last = said.lines().rev().take(10).collect::<Vec<_>>();
             for line in last.into_iter().rev() {
-                output::aside(line);
+                output::print_dimmed(line);
             }
         }
         return Err(failed);
@@ -128,7 +128,7 @@ async fn test(remote: &Remote, name: &str) -> Done {
         Value::String(era) => format!(", {era}"),
         _ => String::new(),
     };
-    output::say(format!(
+    output::print_line(format!(
         "{name} ({}{era}): {}, {}",
         text(&shown["type"]),
         text(&shown["state"]),
@@ -138,17 +138,17 @@ async fn test(remote: &Remote, name: &str) -> Done {
         let about = text(&tool["description"]);
         let about = about.lines().next().unwrap_or_default();
         let about: String = about.chars().take(100).collect();
-        output::say(format!("  {}  {about}", text(&tool["name"])).trim_end());
+        output::print_line(format!("  {}  {about}", text(&tool["name"])).trim_end());
     }
     if shown["held"].as_u64().is_some_and(|held| held > 0) {
-        output::remark(format!(
-            "{} held back until you take on what changed: `manyhands mcp accept {name}`",
+        output::print_note(format!(
+            "{} held for review; see `manyhands mcp accept {name}`",
             count(&shown["held"], "tool")
         ));
     }
     for left in shown["leftOut"].as_array().into_iter().flatten() {
-        output::remark(format!(
-            "{} is not offered as it is: {}",
+        output::print_note(format!(
+            "{} is not available: {}",
             text(&left["tool"]),
             text(&left["reason"])
         ));
@@ -169,39 +169,39 @@ fn count(number: &Value, thing: &str) -> String {
 async fn logs(remote: &Remote, name: &str) -> Done {
     let shown = remote.get(&path(name, "")).await?;
     match shown["stderr"].as_str().filter(|said| !said.is_empty()) {
-        Some(said) => output::say(said.trim_end_matches('\n')),
-        None => output::remark(format!("{name} wrote nothing to standard error")),
+        Some(said) => output::print_line(said.trim_end_matches('\n')),
+        None => output::print_note(format!("the log of {name} is empty")),
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// A running gateway also forgets what is on record of its tools.
-async fn remove(name: &ServerName, ground: &Ground) -> Done {
-    match Place::of(ground)? {
-        Place::File {
+/// Removes a server; a running gateway also deletes what it has recorded about its tools.
+async fn remove(name: &ServerName, ctx: &CliContext) -> Done {
+    match ServerStore::of(ctx)? {
+        ServerStore::File {
             file,
             running: None,
         } => {
             if !file.load()?.0.mcp_servers.contains_key(name) {
-                return Err(Failure(format!("there is no MCP server {name}")));
+                return Err(Failure(format!("unknown MCP server {name}")));
             }
-            file.unset(&place::key(name))?;
+            file.unset(&server_store::key(name))?;
         }
-        Place::File { .. } | Place::Far(_) => {
-            let remote = ground.remote()?;
+        ServerStore::File { .. } | ServerStore::Remote(_) => {
+            let remote = ctx.remote()?;
             remote.delete(&path(name.as_str(), "")).await?;
-            place::gone(&remote, name).await?;
+            server_store::gone(&remote, name).await?;
             let secrets = remote.get("/api/secrets").await?;
             let of_it = format!("mcp/{name}/");
             for secret in secrets["names"].as_array().into_iter().flatten().map(text) {
                 if secret.starts_with(&of_it) {
-                    output::remark(format!(
-                        "the secret {secret} is still kept; forget it with `manyhands secret remove {secret}`"
+                    output::print_note(format!(
+                        "secret {secret} is still stored; delete it with `manyhands secret remove {secret}`"
                     ));
                 }
             }
         }
     }
-    output::say(format!("{name} is removed"));
+    output::print_line(format!("removed {name}"));
     Ok(ExitCode::SUCCESS)
 }

@@ -1,8 +1,7 @@
-//! `mcp` by itself: the tools of a gateway over standard input and output.
+//! `mcp` without a command: serves a gateway's tools on stdio.
 //!
-//! What the gateway tells of changes comes on the stream of its `GET /mcp`, which looks at them
-//! with the rights of this token. The stream is opened anew when it ends, until the token no
-//! longer holds.
+//! Changes of the tools arrive on the stream of `GET /mcp`, which filters them by the rights of this token. The
+//! stream is reopened whenever it ends, until the token is no longer valid.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -21,32 +20,32 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use crate::commands::call::name;
-use crate::ground::Ground;
+use crate::context::CliContext;
 use crate::output::{Done, Failure};
 use crate::remote::Remote;
 
-/// How long the stream may take to open.
-const OPEN_WITHIN: Duration = Duration::from_secs(10);
-/// A stream that is silent for this long is gone; the gateway says something every 15 seconds.
-const DEAD: Duration = Duration::from_secs(45);
-/// How long one stream is followed, if nothing ends it before.
-const FOLLOWED: Duration = Duration::from_secs(30 * 86_400);
-/// How long to wait before the stream is opened again, at first and at the most.
-const PAUSES: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(30));
-/// The longest line that is kept to be understood.
+/// Timeout for opening the stream.
+const OPEN_TIMEOUT: Duration = Duration::from_secs(10);
+/// A stream silent for this long is dead; the gateway sends a keep-alive every 15 seconds.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(45);
+/// Maximum lifetime of one stream.
+const STREAM_LIFETIME: Duration = Duration::from_secs(30 * 86_400);
+/// First and longest delay before the stream is reopened.
+const REOPEN_DELAYS: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(30));
+/// Longest line of the stream.
 const MAX_LINE: usize = 64 * 1024;
 
-/// A gateway elsewhere.
+/// The tools of a gateway.
 #[derive(Clone)]
-struct There {
+struct RemoteTools {
     remote: Arc<Remote>,
-    /// What is shown; as the gateway's settings say unless named.
+    /// The profile to list; `default` follows the gateway's settings.
     profile: String,
-    /// Counts the changes since this process began.
+    /// Number of changes since the start of this process.
     changes: watch::Receiver<u64>,
 }
 
-impl Hands for There {
+impl Hands for RemoteTools {
     async fn list(&self, _: &RequestContext<RoleServer>) -> Result<Vec<ToolListing>, ErrorData> {
         let path = format!("/api/tools?profile={}", name(&self.profile));
         let listed = self.remote.get(&path).await;
@@ -67,7 +66,7 @@ impl Hands for There {
             .await)
     }
 
-    /// What changed before the client asked is told too: nobody knows what it saw by then.
+    /// Also reports changes from before the subscription: the client may have listed the tools earlier.
     fn changes(&self, _: &Extensions) -> Result<Changes, ErrorData> {
         let changes = unfold(self.changes.clone(), async |mut changes| {
             changes.changed().await.ok()?;
@@ -78,20 +77,20 @@ impl Hands for There {
 }
 
 /// Serves until the client closes its end.
-pub async fn run(ground: &Ground, profile: Option<&str>) -> Done {
-    let remote = Arc::new(ground.remote()?);
+pub async fn run(ctx: &CliContext, profile: Option<&str>) -> Done {
+    let remote = Arc::new(ctx.remote()?);
     let asked = profile.map(|profile| format!("?profile={}", name(profile)));
     let shown = profile.unwrap_or("default").to_owned();
-    // A gateway that is not there, or has no such profile, is said at once.
+    // Fails early if the gateway is missing or has no such profile.
     remote
         .get(&format!("/api/tools?profile={}", name(&shown)))
         .await?;
-    let feed = Feed::of(&remote, asked.as_deref().unwrap_or_default())?;
-    let (tell, changes) = watch::channel(0);
-    // It is open before the client can list anything, so that no change falls in between.
+    let feed = ChangeFeed::of(&remote, asked.as_deref().unwrap_or_default())?;
+    let (notify, changes) = watch::channel(0);
+    // Opened before the client can list tools, so that no change is missed in between.
     let first = feed.open().await;
-    let following = tokio::spawn(async move { feed.follow(first, &tell).await });
-    let served = serve_stdio(There {
+    let following = tokio::spawn(async move { feed.follow(first, &notify).await });
+    let served = serve_stdio(RemoteTools {
         remote,
         profile: shown,
         changes,
@@ -102,22 +101,22 @@ pub async fn run(ground: &Ground, profile: Option<&str>) -> Done {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where the gateway tells of changes.
-struct Feed {
+/// The stream of change notifications.
+struct ChangeFeed {
     client: GatewayClient,
     path: String,
     headers: HeaderMap,
 }
 
-/// Why there is no stream.
-enum Closed {
-    /// The gateway does not answer, or has no room for one.
-    ForNow,
-    /// It does not take this token, or has no such stream.
-    ForGood,
+/// Why a stream could not be opened.
+enum FeedError {
+    /// The gateway is unreachable or busy; retry.
+    Temporary,
+    /// The token is not accepted, or there is no such stream.
+    Permanent,
 }
 
-impl Feed {
+impl ChangeFeed {
     fn of(remote: &Remote, query: &str) -> Result<Self, Failure> {
         let wrong = |e: &dyn std::fmt::Display| Failure(format!("{}: {e}", remote.url()));
         let client = Egress::gateway(remote.url()).map_err(|e| wrong(&e))?;
@@ -130,6 +129,7 @@ impl Feed {
         }
         let said = [
             ("accept", "text/event-stream"),
+            // The last version of the protocol with a stream on `GET /mcp`.
             ("mcp-protocol-version", "2025-11-25"),
         ];
         for (name, value) in said {
@@ -142,39 +142,43 @@ impl Feed {
         })
     }
 
-    async fn open(&self) -> Result<Body, Closed> {
+    async fn open(&self) -> Result<Body, FeedError> {
         let limits = FetchLimits {
-            total_timeout: Some(FOLLOWED),
+            total_timeout: Some(STREAM_LIFETIME),
             max_bytes: Some(u64::MAX),
             ..FetchLimits::default()
         };
         let asked = self
             .client
             .fetch(Method::GET, &self.path, self.headers.clone(), None, limits);
-        match timeout(OPEN_WITHIN, asked).await {
+        match timeout(OPEN_TIMEOUT, asked).await {
             Ok(Ok(response)) => match response.status.as_u16() {
                 200 => Ok(response.body),
-                429 | 500.. => Err(Closed::ForNow),
-                _ => Err(Closed::ForGood),
+                // 429: no free stream slot; another client may release one.
+                429 | 500.. => Err(FeedError::Temporary),
+                _ => Err(FeedError::Permanent),
             },
-            Ok(Err(_)) | Err(_) => Err(Closed::ForNow),
+            Ok(Err(_)) | Err(_) => Err(FeedError::Temporary),
         }
     }
 
-    /// Tells every change, and once more whenever the stream had to be opened anew: what
-    /// happened meanwhile is not known.
-    async fn follow(&self, first: Result<Body, Closed>, tell: &watch::Sender<u64>) {
-        let (shortest, longest) = PAUSES;
+    /// Forwards every change, and notifies once more whenever the stream was reopened, because changes in between
+    /// were missed.
+    async fn follow(&self, first: Result<Body, FeedError>, notify: &watch::Sender<u64>) {
+        let (shortest, longest) = REOPEN_DELAYS;
         let (mut opened, mut pause) = (first, shortest);
         loop {
             match opened {
                 Ok(body) => {
                     pause = shortest;
-                    listen(body, tell).await;
+                    listen(body, notify).await;
                 }
-                Err(Closed::ForNow) => {}
-                Err(Closed::ForGood) => {
-                    tracing::warn!("the gateway does not tell this token of changes of the tools");
+                Err(FeedError::Temporary) => {}
+                Err(FeedError::Permanent) => {
+                    tracing::warn!(
+                        event = "change_feed_refused",
+                        "the gateway refused the change feed; tool changes are not reported"
+                    );
                     return;
                 }
             }
@@ -182,30 +186,31 @@ impl Feed {
             pause = (pause * 2).min(longest);
             opened = self.open().await;
             if opened.is_ok() {
-                tell.send_modify(|count| *count += 1);
+                notify.send_modify(|count| *count += 1);
             }
         }
     }
 }
 
-/// Tells the changes on one stream, until it ends.
-async fn listen(mut body: Body, tell: &watch::Sender<u64>) {
+/// Forwards the changes of one stream until it ends.
+async fn listen(mut body: Body, notify: &watch::Sender<u64>) {
     let mut rest = Vec::new();
-    while let Ok(Ok(Some(chunk))) = timeout(DEAD, body.chunk()).await {
+    while let Ok(Ok(Some(chunk))) = timeout(IDLE_TIMEOUT, body.chunk()).await {
         rest.extend_from_slice(&chunk);
         while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = rest.drain(..=end).collect();
             if is_change(&line) {
-                tell.send_modify(|count| *count += 1);
+                notify.send_modify(|count| *count += 1);
             }
         }
+        // No gateway sends such a line; reading on would only fill memory.
         if rest.len() > MAX_LINE {
             return;
         }
     }
 }
 
-/// Whether a line of the stream is the notification.
+/// Returns whether a line is a change notification.
 fn is_change(line: &[u8]) -> bool {
     let Some(data) = line.strip_prefix(b"data:") else {
         return false;

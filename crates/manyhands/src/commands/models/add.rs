@@ -1,4 +1,4 @@
-//! `models add`, `makers` and `remove`: providers by the names of their makers.
+//! `models add`, `makers` and `remove`: provider presets.
 
 use std::io::{IsTerminal, Read};
 use std::process::ExitCode;
@@ -9,43 +9,42 @@ use url::Url;
 use super::answered;
 use crate::commands::call::encode;
 use crate::commands::connection::asked;
-use crate::ground::Ground;
+use crate::context::CliContext;
 use crate::output::{self, Done, Failure};
 use crate::remote::{Remote, text};
 
-/// More than any key, so that one that is too long is refused for that.
+/// Longer than any API key, so that an oversized one is refused for its length.
 const MAX_INPUT: u64 = 64 * 1024;
-/// How many models are named where one has to be chosen.
-const NAMED: usize = 12;
+/// How many models are suggested.
+const SUGGESTED: usize = 12;
 
-/// Somebody to be added.
-pub struct Wanted {
-    /// The maker's name.
-    pub maker: String,
-    /// The model, as the maker calls it.
+/// A provider to add.
+pub struct NewProvider {
+    /// Id of the provider preset.
+    pub provider: String,
+    /// The provider's model id.
     pub model: Option<String>,
-    /// Whether it becomes the default.
+    /// Make it the default model.
     pub default: bool,
 }
 
-/// Refuses an address of a provider where the gateway's is meant: a token would be sent there.
-pub fn check_address(maker: &str, ground: &Ground) -> Result<(), Failure> {
-    let Some(named) = ground.named_url() else {
+/// Refuses a provider's URL where the gateway's is expected: a token would be sent there.
+pub fn check_address(maker: &str, ctx: &CliContext) -> Result<(), Failure> {
+    let Some(named) = ctx.named_url() else {
         return Ok(());
     };
-    let is_own = ground.own_address(named).is_some();
-    // With a token that was given, any gateway may be meant, unless it does not look like one.
-    if is_own || (ground.given_token().is_some() && !looks_like_provider(named)) {
+    let is_own = ctx.own_address(named).is_some();
+    // With an explicit token any gateway may be meant, unless the URL looks like a provider's.
+    if is_own || (ctx.given_token().is_some() && !looks_like_provider(named)) {
         return Ok(());
     }
     Err(Failure(format!(
-        "--url and MANYHANDS_URL name the gateway to talk to, not the provider: nothing was sent to {named}\n\
-         hint: leave it out to add {maker} at its usual address; another address of a provider is set in config.toml, as base_url under [models.providers.{maker}]; to talk to a gateway at this address, give its --token"
+        "--url and MANYHANDS_URL select the gateway, not the provider; nothing was sent to {named}\n\
+         hint: omit it to add {maker} at its default URL; to use another URL for the provider, set base_url under [models.providers.{maker}] in config.toml; to use a gateway at this URL, pass its --token"
     )))
 }
 
-/// Whether an address is one of a model's API rather than of a gateway, which has no path and whose
-/// host is rarely called `api`.
+/// Returns whether a URL is a model API rather than a gateway, which has no path and rarely a host named `api`.
 fn looks_like_provider(url: &str) -> bool {
     let Ok(url) = Url::parse(url) else {
         return false;
@@ -55,7 +54,7 @@ fn looks_like_provider(url: &str) -> bool {
     api || !matches!(path, "" | "ws")
 }
 
-/// Lists who can be added.
+/// Lists the provider presets.
 pub async fn makers(remote: &Remote, json: bool) -> Done {
     let listed = remote.get("/api/models/makers").await?;
     if json {
@@ -72,7 +71,7 @@ pub async fn makers(remote: &Remote, json: bool) -> Done {
         ]
     });
     output::table(
-        &["maker", "who", "address", "usual model", ""],
+        &["provider", "name", "url", "default model", "status"],
         rows.collect(),
     );
     Ok(ExitCode::SUCCESS)
@@ -84,32 +83,43 @@ fn each(listed: &Value) -> impl Iterator<Item = &Value> {
 
 fn standing(maker: &Value) -> &'static str {
     match (maker["standing"].as_str(), maker["needsKey"] == true) {
-        (Some("set"), _) => "set",
-        (Some("keyless"), _) => "set, without its key",
-        (Some("different"), _) => "another has its name",
-        (_, true) => "needs a key",
+        (Some("set"), _) => "configured",
+        (Some("keyless"), _) => "configured, no API key",
+        (Some("different"), _) => "name used by another provider",
+        (_, true) => "needs an API key",
         _ => "",
     }
 }
 
-/// Adds a maker and asks its model for a word.
-pub async fn add(remote: &Remote, wanted: Wanted, json: bool) -> Done {
+/// Adds a provider and tests its model.
+pub async fn add(remote: &Remote, new: NewProvider, json: bool) -> Done {
     let makers = remote.get("/api/models/makers").await?;
-    let maker = each(&makers).find(|maker| maker["id"] == wanted.maker.as_str());
-    let mut body = json!({ "maker": wanted.maker });
-    if let Some(model) = &wanted.model {
+    let maker = each(&makers).find(|maker| maker["id"] == new.provider.as_str());
+    let mut body = json!({ "maker": new.provider });
+    if let Some(model) = &new.model {
         body["model"] = json!(model);
     }
-    if wanted.default {
+    if new.default {
         body["default"] = json!(true);
     }
-    // Who is not known is refused by the gateway, which says who is; there is no use in a key then.
+    if maker.is_none() {
+        let known = each(&makers).filter_map(|maker| maker["id"].as_str());
+        // Repeated only if it resembles a provider: it may be an API key in the wrong place.
+        if let Some(nearest) = manyhands_config::nearest(&new.provider, known) {
+            return Err(Failure(format!(
+                "unknown provider '{}'; did you mean '{nearest}'?",
+                new.provider
+            )));
+        }
+    }
+    // For any other unknown name no key is prompted for: the gateway refuses it below.
     if let Some(maker) = maker.filter(|maker| maker["needsKey"] == true)
         && let Some(key) = key(maker)?
     {
         body["key"] = json!(key);
     }
     let added = remote.expect_post("/api/models/providers", &body).await?;
+    // Tested at once: a wrong key is best noticed while it is still in the clipboard.
     let tested = match added["model"].as_str() {
         Some(model) => {
             let test = json!({ "model": model });
@@ -126,28 +136,27 @@ pub async fn add(remote: &Remote, wanted: Wanted, json: bool) -> Done {
         output::json(&json!({ "added": added, "test": tested }));
         return Ok(code);
     }
-    output::say(told(&added));
+    output::print_line(told(&added));
     let Some(tested) = tested else {
-        output::remark(choose(&added));
+        output::print_note(choose(&added));
         return Ok(code);
     };
     match tested.error {
-        None => output::say(answered(&tested.result.unwrap_or_default())),
-        Some(error) => output::remark(format!("{error}\n{}", mend(&wanted.maker, &added))),
+        None => output::print_line(answered(&tested.result.unwrap_or_default())),
+        Some(error) => output::print_note(format!("{error}\n{}", mend(&new.provider, &added))),
     }
     Ok(code)
 }
 
-/// The key: what is typed unseen, or what comes on standard input. Nothing, where the vault has one.
+/// Prompts for the API key or reads it from stdin; `None` to keep the one in the vault.
 fn key(maker: &Value) -> Result<Option<String>, Failure> {
     let kept = maker["hasKey"] == true;
     let title = text(&maker["title"]);
     let input = std::io::stdin();
     let said = match input.is_terminal() {
-        true if kept => asked(&format!(
-            "the key of {title} (empty keeps the one in the vault)"
-        ))?,
-        true => asked(&format!("the key of {title}"))?,
+        true if kept => asked(&format!("API key of {title} (empty keeps the stored one)"))?,
+        true => asked(&format!("API key of {title}"))?,
+        // Piped in, so that the key is neither in the history nor in the process list.
         false => {
             let mut said = String::new();
             input.lock().take(MAX_INPUT).read_to_string(&mut said)?;
@@ -159,18 +168,18 @@ fn key(maker: &Value) -> Result<Option<String>, Failure> {
         (false, _) => Ok(Some(said.to_owned())),
         (true, true) => Ok(None),
         (true, false) => Err(Failure(format!(
-            "nothing came for the key of {title}\nhint: printf %s \"$KEY\" | manyhands models add {}",
+            "no API key given for {title}\nhint: printf %s \"$KEY\" | manyhands models add {}",
             text(&maker["id"])
         ))),
     }
 }
 
-/// What was done.
+/// Summary of what was added.
 fn told(added: &Value) -> String {
     let provider = text(&added["provider"]["provider"]);
     let key = match added["key"].as_str() {
-        Some("stored") => format!("; its key is in the vault, as {provider}"),
-        Some("kept") => format!("; its key was in the vault, as {provider}"),
+        Some("stored") => format!("; API key stored in the vault as {provider}"),
+        Some("kept") => format!("; using the API key {provider} from the vault"),
         _ => String::new(),
     };
     let default = match added["default"].as_str() {
@@ -178,29 +187,29 @@ fn told(added: &Value) -> String {
         None => String::new(),
     };
     let at = text(&added["provider"]["baseUrl"]);
-    format!("{provider} is set, at {at}{key}{default}")
+    format!("added {provider} ({at}){key}{default}")
 }
 
-/// What to do where no model is meant yet.
+/// Suggests models if none was chosen.
 fn choose(added: &Value) -> String {
     let provider = text(&added["provider"]["provider"]);
     let again = format!("manyhands models add {provider} --model MODEL --default");
     match (offered(added), added["provider"]["error"].as_str()) {
-        (_, Some(error)) => format!("{error}\nhint: then choose a model: {again}"),
-        (names, None) => format!("it offers {names}\nhint: choose one: {again}"),
+        (_, Some(error)) => format!("{error}\nhint: choose a model with: {again}"),
+        (names, None) => format!("available models: {names}\nhint: choose one with: {again}"),
     }
 }
 
-/// What to do where its model did not answer.
+/// Suggests what to do if the test failed.
 fn mend(maker: &str, added: &Value) -> String {
     let has_key = matches!(added["key"].as_str(), Some("stored" | "kept"));
     match added["provider"]["error"].as_str() {
         Some(_) if has_key => {
-            format!("hint: `manyhands models add {maker}` takes another key in its place")
+            format!("hint: replace the API key with `manyhands models add {maker}`")
         }
-        Some(_) => format!("hint: once it runs, `manyhands models add {maker}` tries it again"),
+        Some(_) => format!("hint: start it, then retry with `manyhands models add {maker}`"),
         None => format!(
-            "hint: `manyhands models add {maker} --model MODEL --default` takes another; it offers {}",
+            "hint: choose another model with `manyhands models add {maker} --model MODEL --default`; available: {}",
             offered(added)
         ),
     }
@@ -209,11 +218,14 @@ fn mend(maker: &str, added: &Value) -> String {
 fn offered(added: &Value) -> String {
     let offered = added["provider"]["offered"].as_array();
     let offered = offered.map(Vec::as_slice).unwrap_or_default();
-    let names = offered.iter().take(NAMED).map(|one| text(&one["model"]));
+    let names = offered
+        .iter()
+        .take(SUGGESTED)
+        .map(|one| text(&one["model"]));
     let names = names.collect::<Vec<String>>().join(", ");
     match offered.len() {
         0 => "no models".to_owned(),
-        count if count > NAMED => format!("{names} and {} more", count - NAMED),
+        count if count > SUGGESTED => format!("{names} and {} more", count - SUGGESTED),
         _ => names,
     }
 }
@@ -222,9 +234,9 @@ fn offered(added: &Value) -> String {
 pub async fn remove(remote: &Remote, name: &str) -> Done {
     let path = format!("/api/models/providers/{}", encode(name));
     let removed = remote.delete(&path).await?;
-    output::say(match removed["keyRemoved"] == true {
-        true => format!("{name} is removed, and its key is forgotten"),
-        false => format!("{name} is removed"),
+    output::print_line(match removed["keyRemoved"] == true {
+        true => format!("removed {name} and its API key"),
+        false => format!("removed {name}"),
     });
     Ok(ExitCode::SUCCESS)
 }

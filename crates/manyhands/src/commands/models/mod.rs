@@ -1,4 +1,4 @@
-//! `models`: who serves which, and whether one answers.
+//! `models`: lists, adds, removes and tests models.
 
 mod add;
 
@@ -9,35 +9,35 @@ use serde_json::{Value, json};
 use super::chat::ADVICE;
 use super::usage::dollars;
 use crate::args::{Models, ModelsCommand};
-use crate::ground::Ground;
+use crate::context::CliContext;
 use crate::output::{self, Done, Failure};
 use crate::remote::{Remote, text};
 
-/// How many offered models of one provider are listed.
-const SHOWN: usize = 30;
+/// Maximum number of available models listed per provider.
+const MAX_LISTED: usize = 30;
 
-/// Lists, adds, removes or tests them.
-pub async fn run(models: Models, ground: &Ground) -> Done {
-    if let Some(ModelsCommand::Add { maker, .. }) = &models.command {
-        add::check_address(maker, ground)?;
+/// Runs a `models` command.
+pub async fn run(models: Models, ctx: &CliContext) -> Done {
+    if let Some(ModelsCommand::Add { provider, .. }) = &models.command {
+        add::check_address(provider, ctx)?;
     }
-    let remote = ground.remote()?;
+    let remote = ctx.remote()?;
     match models.command {
         None => list(&remote, models.json).await,
         Some(ModelsCommand::Test { model, json }) => test(&remote, model, json).await,
         Some(ModelsCommand::Makers { json }) => add::makers(&remote, json).await,
         Some(ModelsCommand::Add {
-            maker,
+            provider,
             model,
             default,
             json,
         }) => {
-            let wanted = add::Wanted {
-                maker,
+            let new = add::NewProvider {
+                provider,
                 model,
                 default,
             };
-            add::add(&remote, wanted, json).await
+            add::add(&remote, new, json).await
         }
         Some(ModelsCommand::Remove { name }) => add::remove(&remote, &name).await,
     }
@@ -54,12 +54,12 @@ async fn list(remote: &Remote, json: bool) -> Done {
         .map(Vec::as_slice)
         .unwrap_or_default();
     if providers.is_empty() {
-        output::say(format!("no model is configured\n{ADVICE}"));
+        output::print_line(format!("no model is configured\n{ADVICE}"));
         return Ok(ExitCode::SUCCESS);
     }
-    output::say(match listed["default"].as_str() {
+    output::print_line(match listed["default"].as_str() {
         Some(model) => format!("default    {model}"),
-        None => "default    none\nhint: manyhands config set models.default PROVIDER/MODEL, with one of those below".to_owned(),
+        None => "default    none\nhint: choose one of those below with `manyhands config set models.default PROVIDER/MODEL`".to_owned(),
     });
     let fallbacks: Vec<String> = listed["fallbacks"]
         .as_array()
@@ -68,23 +68,23 @@ async fn list(remote: &Remote, json: bool) -> Done {
         .map(text)
         .collect();
     if !fallbacks.is_empty() {
-        output::say(format!("fallbacks  {}", fallbacks.join(", ")));
+        output::print_line(format!("fallbacks  {}", fallbacks.join(", ")));
     }
     for provider in providers {
-        output::say(format!("\n{}", about(provider)));
+        output::print_line(format!("\n{}", about(provider)));
     }
     for problem in listed["problems"].as_array().into_iter().flatten() {
-        output::remark(format!("wrong: {}", text(problem)));
+        output::print_note(format!("WARN {}", text(problem)));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// A provider and its models.
+/// Formats a provider and its models.
 fn about(provider: &Value) -> String {
     let name = text(&provider["provider"]);
     let mut about = format!("{name} ({})", text(&provider["kind"]));
     match (provider["scripted"] == true, text(&provider["baseUrl"])) {
-        (true, _) => about.push_str("  replays a file; no model is asked"),
+        (true, _) => about.push_str("  replays a file; no model is called"),
         (false, address) => about.push_str(&format!("  {address}")),
     }
     let configured = provider["configured"]
@@ -96,12 +96,12 @@ fn about(provider: &Value) -> String {
         let known = used.clone().find(|one| one["id"] == *model);
         let known = known.map(|one| format!("{}{}", context(one), price(one)));
         let known = known.unwrap_or_default();
-        about.push_str(&format!("\n  {}  in use{known}", text(model)));
+        about.push_str(&format!("\n  {}  configured{known}", text(model)));
     }
     if let Some(error) = provider["error"].as_str() {
         about.push_str(&format!(
-            "\n  WRONG  {}",
-            error.replace('\n', "\n         do: ")
+            "\n  ERROR  {}",
+            error.replace('\n', "\n         fix: ")
         ));
     }
     let is_configured = |model: &str| configured.iter().any(|known| text(known) == model);
@@ -115,11 +115,11 @@ fn about(provider: &Value) -> String {
         .filter(|(full, _)| !is_configured(full))
         .map(|(full, model)| format!("\n  {full}{}{}", context(model), price(model)))
         .collect();
-    about.extend(others.iter().take(SHOWN).cloned());
-    if others.len() > SHOWN {
+    about.extend(others.iter().take(MAX_LISTED).cloned());
+    if others.len() > MAX_LISTED {
         about.push_str(&format!(
-            "\n  and {} more; --json lists all",
-            others.len() - SHOWN
+            "\n  and {} more; list all with --json",
+            others.len() - MAX_LISTED
         ));
     }
     about
@@ -127,16 +127,17 @@ fn about(provider: &Value) -> String {
 
 fn context(model: &Value) -> String {
     match model["contextTokens"].as_u64() {
-        Some(count) => format!("  reads {}", crate::commands::usage::tokens(count)),
+        Some(count) => format!("  context {}", crate::commands::usage::tokens(count)),
         None => String::new(),
     }
 }
 
-/// Whether its price is known, where the gateway says so.
+/// Formats the price, if the gateway reports one.
 fn price(model: &Value) -> String {
     match model.get("price") {
         None => String::new(),
         Some(Value::Null) => "  price unknown".to_owned(),
+        Some(price) if price["input"] == 0.0 && price["output"] == 0.0 => "  free".to_owned(),
         Some(price) => format!(
             "  ${} in, ${} out per million tokens",
             price["input"], price["output"]
@@ -163,7 +164,7 @@ async fn test(remote: &Remote, model: Option<String>, json: bool) -> Done {
         }
         Some(error) => Err(Failure(error)),
         None => {
-            output::say(answered(&envelope.result.unwrap_or_default()));
+            output::print_line(answered(&envelope.result.unwrap_or_default()));
             Ok(ExitCode::SUCCESS)
         }
     }
@@ -175,11 +176,11 @@ fn answered(checked: &Value) -> String {
         None => "cost unknown".to_owned(),
     };
     let scripted = match checked["scripted"] == true {
-        true => "; it replays a file, no model was asked",
+        true => "; it replays a file, no model was called",
         false => "",
     };
     format!(
-        "ok  {} answered in {} ms, {cost}{scripted}",
+        "ok  {} replied in {} ms, {cost}{scripted}",
         text(&checked["model"]),
         checked["latencyMs"]
     )

@@ -1,4 +1,4 @@
-//! What a node in the foreground says about its connection.
+//! Reports the connection state of a node in the foreground.
 
 use std::fmt;
 use std::io::IsTerminal;
@@ -12,39 +12,40 @@ use tracing_subscriber::layer::{Context, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer};
 
-use crate::ground::Ground;
-use crate::lending::Lending;
+use crate::context::CliContext;
 use crate::output::{self, Failure};
+use crate::sharing::Sharing;
 
-/// What is written to the log unless the environment says otherwise: the lines of the node
-/// itself are said in words already.
-const QUIET: &str = "warn,manyhands_node=off";
+/// Default log filter: the node's own log is off, because it is reported in readable form here.
+const DEFAULT_FILTER: &str = "warn,manyhands_node=off";
 
-/// Says from here on how the connection of the node is, and writes the log.
-pub fn listen(id: &NodeId, url: &str, lending: &Lending, ground: &Ground) -> Result<(), Failure> {
-    let filter = ground.log_filter().unwrap_or_else(|| QUIET.to_owned());
-    let wrong = |e| Failure(format!("the log level {filter:?} is wrong: {e}"));
+/// Installs the log subscriber, which also prints connection changes.
+pub fn listen(id: &NodeId, url: &str, sharing: &Sharing, ctx: &CliContext) -> Result<(), Failure> {
+    let filter = ctx
+        .log_filter()
+        .unwrap_or_else(|| DEFAULT_FILTER.to_owned());
+    let wrong = |e| Failure(format!("invalid log filter {filter:?}: {e}"));
     let filter = EnvFilter::try_new(&filter).map_err(wrong)?;
     let log = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal())
         .with_filter(filter);
     let announcer = Announcer {
-        news: Mutex::new(News {
+        report: Mutex::new(ConnectionReport {
             id: id.to_string(),
             url: url.to_owned(),
-            lending: lending.to_string(),
+            sharing: sharing.to_string(),
             connection: Connection::New,
         }),
     };
     let all = tracing_subscriber::registry().with(log).with(announcer);
     all.try_init()
-        .map_err(|e| Failure(format!("the log cannot be written: {e}")))
+        .map_err(|e| Failure(format!("cannot set up the log: {e}")))
 }
 
-/// Turns what the node writes about its connection into lines for a person.
+/// Prints the node's connection events for the user.
 struct Announcer {
-    news: Mutex<News>,
+    report: Mutex<ConnectionReport>,
 }
 
 impl<S: Subscriber> Layer<S> for Announcer {
@@ -52,92 +53,98 @@ impl<S: Subscriber> Layer<S> for Announcer {
         if event.metadata().target() != "manyhands_node" {
             return;
         }
-        let mut seen = Seen::default();
-        event.record(&mut seen);
-        let mut news = self.news.lock().expect("no panic while held");
-        if let Some(line) = news.line(&seen) {
-            output::say(line);
+        let mut record = LogRecord::default();
+        event.record(&mut record);
+        let mut report = self.report.lock().expect("no panic while held");
+        if let Some(line) = report.line(&record) {
+            output::print_line(line);
         }
     }
 }
 
-struct News {
+struct ConnectionReport {
     id: String,
     url: String,
-    lending: String,
+    sharing: String,
     connection: Connection,
 }
 
 #[derive(PartialEq)]
 enum Connection {
-    /// There was none yet.
+    /// Not connected yet.
     New,
-    /// There was none yet, for this reason.
+    /// Not connected yet, for this reason.
     Unreached(String),
-    /// It stands.
+    /// Connected.
     Up,
-    /// It broke.
+    /// Lost.
     Lost,
 }
 
-impl News {
-    /// What there is to say; the same is not said twice.
-    fn line(&mut self, seen: &Seen) -> Option<String> {
+impl ConnectionReport {
+    /// Returns the line to print; repeated failures are reported once.
+    fn line(&mut self, record: &LogRecord) -> Option<String> {
         let (id, url) = (&self.id, &self.url);
-        match seen.message.as_str() {
-            "connected" => {
+        match record.event.as_str() {
+            "gateway_connected" => {
                 let again = self.connection == Connection::Lost;
                 self.connection = Connection::Up;
                 Some(match again {
-                    true => format!("{id} is connected again to {url}"),
-                    false => format!("{id} is connected to {url} ({})", self.lending),
+                    true => format!("{id} reconnected to {url}"),
+                    false => format!("{id} connected to {url} ({})", self.sharing),
                 })
             }
-            "no connection to the gateway" => {
-                let why = seen.about("why");
+            "gateway_disconnected" => {
+                let why = record.about("why");
                 let (next, line) = match &self.connection {
                     Connection::Up => (
                         Connection::Lost,
-                        format!("{id} lost its connection to {url}: {why}; dialing again"),
+                        format!("{id} lost its connection to {url}: {why}; reconnecting"),
                     ),
                     Connection::Lost => return None,
                     Connection::New | Connection::Unreached(_) => (
                         Connection::Unreached(why.clone()),
-                        format!("{id} does not reach {url}: {why}; dialing again"),
+                        format!("{id} cannot reach {url}: {why}; retrying"),
                     ),
                 };
                 let changed = self.connection != next;
                 self.connection = next;
                 changed.then_some(line)
             }
-            "this node has another name at the gateway" => Some(format!(
-                "{id} is called {} at the gateway",
-                seen.about("name")
+            "node_renamed" => Some(format!(
+                "{id} is named {} on the gateway",
+                record.about("name")
             )),
             _ => None,
         }
     }
 }
 
-/// One line of the node's log.
+/// Fields of one log record.
 #[derive(Default)]
-struct Seen {
-    message: String,
+struct LogRecord {
+    /// Stable name of the event.
+    event: String,
     about: Value,
 }
 
-impl Seen {
+impl LogRecord {
     fn about(&self, key: &str) -> String {
         self.about[key].as_str().unwrap_or_default().to_owned()
     }
 }
 
-impl Visit for Seen {
+impl Visit for LogRecord {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        if field.name() == "event" {
+            value.clone_into(&mut self.event);
+        }
+    }
+
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        match field.name() {
-            "message" => self.message = format!("{value:?}"),
-            "about" => self.about = serde_json::from_str(&format!("{value:?}")).unwrap_or_default(),
-            _ => {}
+        // Logged with `%`, so its debug form is the JSON text itself.
+        if field.name() == "about" {
+            self.about = serde_json::from_str(&format!("{value:?}")).unwrap_or_default();
         }
     }
 }
@@ -147,53 +154,50 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn seen(message: &str, about: Value) -> Seen {
-        Seen {
-            message: message.to_owned(),
+    fn record(event: &str, about: Value) -> LogRecord {
+        LogRecord {
+            event: event.to_owned(),
             about,
         }
     }
 
     #[test]
     fn every_change_of_the_connection_is_one_line() {
-        let mut news = News {
+        let mut report = ConnectionReport {
             id: "laptop".to_owned(),
             url: "http://a:1".to_owned(),
-            lending: "workspace /x, sandbox off".to_owned(),
+            sharing: "workspace /x, sandbox off".to_owned(),
             connection: Connection::New,
         };
-        let lost = |why: &str| seen("no connection to the gateway", json!({ "why": why }));
-        let up = || seen("connected", json!({}));
-        for (told, line) in [
+        let lost = |why: &str| record("gateway_disconnected", json!({ "why": why }));
+        let up = || record("gateway_connected", json!({}));
+        for (record, line) in [
             (
                 lost("refused"),
-                Some("laptop does not reach http://a:1: refused; dialing again"),
+                Some("laptop cannot reach http://a:1: refused; retrying"),
             ),
             (lost("refused"), None),
             (
                 lost("no answer"),
-                Some("laptop does not reach http://a:1: no answer; dialing again"),
+                Some("laptop cannot reach http://a:1: no answer; retrying"),
             ),
             (
                 up(),
-                Some("laptop is connected to http://a:1 (workspace /x, sandbox off)"),
+                Some("laptop connected to http://a:1 (workspace /x, sandbox off)"),
             ),
             (
                 lost("it went"),
-                Some("laptop lost its connection to http://a:1: it went; dialing again"),
+                Some("laptop lost its connection to http://a:1: it went; reconnecting"),
             ),
             (lost("refused"), None),
-            (up(), Some("laptop is connected again to http://a:1")),
-            (seen("call", json!({})), None),
+            (up(), Some("laptop reconnected to http://a:1")),
+            (record("tool_call_finished", json!({})), None),
             (
-                seen(
-                    "this node has another name at the gateway",
-                    json!({ "name": "desk" }),
-                ),
-                Some("laptop is called desk at the gateway"),
+                record("node_renamed", json!({ "name": "desk" })),
+                Some("laptop is named desk on the gateway"),
             ),
         ] {
-            assert_eq!(news.line(&told).as_deref(), line);
+            assert_eq!(report.line(&record).as_deref(), line);
         }
     }
 }

@@ -1,151 +1,153 @@
-//! Which node this is, of which gateway, and the token that proves it.
+//! Determines a node's name, gateway and token.
 
 use manyhands_core::{NodeId, Secret};
 use serde_json::json;
 
+use crate::context::CliContext;
 use crate::enrolment::{Enrolment, Enrolments};
-use crate::ground::Ground;
 use crate::output::Failure;
 use crate::own_gateway;
 use crate::remote::{Remote, text};
 
-/// Which node this is.
+/// A node's identity.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// Its name.
+    /// Name of the node.
     pub id: NodeId,
-    /// Its gateway.
+    /// URL of its gateway.
     pub url: String,
-    /// The token to show.
+    /// Its token.
     pub token: Secret,
-    /// Where that came from.
-    pub proof: Proof,
+    /// Origin of the token.
+    pub source: TokenSource,
 }
 
-/// Where a token came from.
+/// Origin of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Proof {
-    /// It was given on the command line or in the environment.
+pub enum TokenSource {
+    /// Given on the command line or in the environment.
     Given,
-    /// It is kept since the enrolment.
-    Kept,
-    /// It is the owner's of this home.
+    /// Stored by the enrolment.
+    Enrolled,
+    /// The owner's token of this home.
     Owner,
 }
 
-/// Finds out; a code is turned into a token, which is kept.
+/// Resolves the identity; a code is exchanged for a token, which is stored.
 pub async fn of(
     id: Option<&NodeId>,
     code: Option<&str>,
-    ground: &Ground,
+    ctx: &CliContext,
 ) -> Result<Identity, Failure> {
     match code {
-        Some(code) => enrol(id, code, ground).await,
-        None => known(&name(id, ground), ground),
+        Some(code) => enrol(id, code, ctx).await,
+        None => known(&name(id, ctx), ctx),
     }
 }
 
-/// The name that was given, that of the only node enrolled here, or that of the machine.
-pub fn name(id: Option<&NodeId>, ground: &Ground) -> NodeId {
+/// The given name, the only enrolled node, or the hostname.
+pub fn name(id: Option<&NodeId>, ctx: &CliContext) -> NodeId {
     if let Some(id) = id {
         return id.clone();
     }
-    match Enrolments::of(&ground.home).names().as_slice() {
+    match Enrolments::of(&ctx.home).names().as_slice() {
         [only] => only.clone(),
-        _ => NodeId::nearest(&ground.machine()),
+        _ => NodeId::nearest(&ctx.machine()),
     }
 }
 
-/// What is known without a code. A token that is kept goes to the gateway that gave it and nowhere
-/// else, and the owner's to the gateway of this home; only one that was given goes where the user says.
-fn known(id: &NodeId, ground: &Ground) -> Result<Identity, Failure> {
-    let kept = Enrolments::of(&ground.home).read(id)?;
-    let named = ground.named_url().map(web);
-    let (url, token, proof) = match (ground.given_token(), kept, named) {
-        (Some(token), kept, named) => {
-            let url = named.or_else(|| kept.map(|kept| kept.url));
-            let url = url.or_else(|| ground.running());
-            let url = url.ok_or_else(|| unknown(id, ground))?;
-            (url, token.clone(), Proof::Given)
+/// Resolves an identity without a code. An enrolment's token is sent only to the gateway that issued it, and the
+/// owner's only to this home's gateway; only a token given by the user is sent wherever the user says.
+fn known(id: &NodeId, ctx: &CliContext) -> Result<Identity, Failure> {
+    let stored = Enrolments::of(&ctx.home).read(id)?;
+    let named = ctx.named_url().map(web);
+    let (url, token, source) = match (ctx.given_token(), stored, named) {
+        (Some(token), stored, named) => {
+            let url = named.or_else(|| stored.map(|stored| stored.url));
+            let url = url.or_else(|| ctx.running());
+            let url = url.ok_or_else(|| unknown(id, ctx))?;
+            (url, token.clone(), TokenSource::Given)
         }
-        (None, Some(kept), None) => (kept.url, kept.token, Proof::Kept),
-        (None, Some(kept), Some(named)) => match own_gateway::meant(&named, &kept.url) {
-            Some(url) => (url, kept.token, Proof::Kept),
-            None => return Err(elsewhere(id, &kept.url, &named)),
+        (None, Some(stored), None) => (stored.url, stored.token, TokenSource::Enrolled),
+        (None, Some(stored), Some(named)) => match own_gateway::meant(&named, &stored.url) {
+            Some(url) => (url, stored.token, TokenSource::Enrolled),
+            None => return Err(elsewhere(id, &stored.url, &named)),
         },
-        (None, None, Some(named)) => match ground.own_address(&named) {
-            Some(url) => (url, ground.owner_token()?, Proof::Owner),
-            None => return Err(unknown(id, ground)),
+        (None, None, Some(named)) => match ctx.own_address(&named) {
+            Some(url) => (url, ctx.owner_token()?, TokenSource::Owner),
+            None => return Err(unknown(id, ctx)),
         },
-        (None, None, None) => match ground.running() {
-            Some(url) => (url, ground.owner_token()?, Proof::Owner),
-            None => return Err(unknown(id, ground)),
+        (None, None, None) => match ctx.running() {
+            Some(url) => (url, ctx.owner_token()?, TokenSource::Owner),
+            None => return Err(unknown(id, ctx)),
         },
     };
     Ok(Identity {
         id: id.clone(),
         url,
         token,
-        proof,
+        source,
     })
 }
 
 fn elsewhere(id: &NodeId, enrolled: &str, named: &str) -> Failure {
     Failure(format!(
-        "{id} is enrolled at {enrolled}, so its token was not sent to {named}\nhint: leave out --url and MANYHANDS_URL; or enrol it there: run `manyhands nodes code {id}` on that gateway's machine, and here the command it prints; or give --token"
+        "{id} is enrolled at {enrolled}, so its token was not sent to {named}\nhint: omit --url and MANYHANDS_URL; or enrol it there: run `manyhands nodes code {id}` on that gateway's machine, then the printed command here; or pass --token"
     ))
 }
 
-fn unknown(id: &NodeId, ground: &Ground) -> Failure {
-    let others = Enrolments::of(&ground.home).names();
+fn unknown(id: &NodeId, ctx: &CliContext) -> Failure {
+    let others = Enrolments::of(&ctx.home).names();
     let others: Vec<&str> = others.iter().map(NodeId::as_str).collect();
     let others = match others.as_slice() {
         [] => String::new(),
         names => format!("; enrolled here: {}", names.join(", ")),
     };
     Failure(format!(
-        "{id} is not enrolled on this machine{others}\nhint: on the gateway's machine run `manyhands nodes code {id}`, and here the command it prints; or give --url and --token"
+        "{id} is not enrolled on this machine{others}\nhint: run `manyhands nodes code {id}` on the gateway's machine, then the printed command here; or pass --url and --token"
     ))
 }
 
-/// Turns a code into a token, and keeps it.
-async fn enrol(id: Option<&NodeId>, code: &str, ground: &Ground) -> Result<Identity, Failure> {
-    let kept = Enrolments::of(&ground.home);
-    let url = match (ground.named_url(), id) {
+/// Exchanges a code for a token and stores it.
+async fn enrol(id: Option<&NodeId>, code: &str, ctx: &CliContext) -> Result<Identity, Failure> {
+    let stored = Enrolments::of(&ctx.home);
+    let url = match (ctx.named_url(), id) {
         (Some(url), _) => Some(web(url)),
-        (None, Some(id)) => kept.read(id)?.map(|kept| kept.url),
+        (None, Some(id)) => stored.read(id)?.map(|stored| stored.url),
         (None, None) => None,
     };
-    let Some(url) = url.or_else(|| ground.running()) else {
+    let Some(url) = url.or_else(|| ctx.running()) else {
         return Err(Failure(
-            "which gateway is the code for?\nhint: give its address with --url".to_owned(),
+            "no gateway given for this code\nhint: pass its URL with --url".to_owned(),
         ));
     };
-    let answer = Remote::stranger(&url)?
+    // Without a token: the code alone is the credential, and a stored token may belong to another gateway.
+    let answer = Remote::anonymous(&url)?
         .expect_post("/api/enrol", &json!({ "code": code }))
         .await?;
     let enrolled: NodeId = text(&answer["nodeId"])
         .parse()
-        .map_err(|_| Failure(format!("{url} does not answer like a gateway")))?;
+        .map_err(|_| Failure(format!("{url} does not respond like a gateway")))?;
     let enrolment = Enrolment {
         token: Secret::new(text(&answer["token"])),
         url,
     };
-    kept.write(&enrolled, &enrolment)?;
+    // Stored before the name is compared: the code is used up, and the token cannot be had again.
+    stored.write(&enrolled, &enrolment)?;
     if let Some(id) = id.filter(|id| **id != enrolled) {
         return Err(Failure(format!(
-            "the code is for {enrolled}, not for {id}\nhint: {enrolled} is enrolled here now; run it with `--id {enrolled}`"
+            "the code is for {enrolled}, not for {id}\nhint: {enrolled} is now enrolled; run it with `--id {enrolled}`"
         )));
     }
     Ok(Identity {
         id: enrolled,
         url: enrolment.url,
         token: enrolment.token,
-        proof: Proof::Kept,
+        source: TokenSource::Enrolled,
     })
 }
 
-/// A gateway's address as it is asked over HTTP.
+/// Normalises a gateway URL to HTTP.
 fn web(url: &str) -> String {
     let url = url.trim().trim_end_matches('/');
     let (url, socket) = match url.split_once("://") {
@@ -165,12 +167,12 @@ mod tests {
     use crate::args::Args;
     use clap::Parser;
 
-    fn ground(home: &std::path::Path, more: &[&str]) -> Ground {
+    fn ctx(home: &std::path::Path, more: &[&str]) -> CliContext {
         let home = home.to_str().unwrap();
         let words = ["manyhands", "--home", home, "node"]
             .into_iter()
             .chain(more.iter().copied());
-        Ground::new(&Args::try_parse_from(words).unwrap()).unwrap()
+        CliContext::new(&Args::try_parse_from(words).unwrap()).unwrap()
     }
 
     fn id(name: &str) -> NodeId {
@@ -188,20 +190,17 @@ mod tests {
     #[test]
     fn the_only_enrolled_node_is_meant_when_none_is_named() {
         let home = tempfile::tempdir().unwrap();
-        let machine = ground(home.path(), &[]).machine();
+        let machine = ctx(home.path(), &[]).machine();
         assert_eq!(
-            name(None, &ground(home.path(), &[])),
+            name(None, &ctx(home.path(), &[])),
             NodeId::nearest(&machine)
         );
         keep(home.path(), "laptop");
-        assert_eq!(name(None, &ground(home.path(), &[])), id("laptop"));
-        assert_eq!(
-            name(Some(&id("desk")), &ground(home.path(), &[])),
-            id("desk")
-        );
+        assert_eq!(name(None, &ctx(home.path(), &[])), id("laptop"));
+        assert_eq!(name(Some(&id("desk")), &ctx(home.path(), &[])), id("desk"));
         keep(home.path(), "server");
         assert_eq!(
-            name(None, &ground(home.path(), &[])),
+            name(None, &ctx(home.path(), &[])),
             NodeId::nearest(&machine)
         );
     }
@@ -210,17 +209,17 @@ mod tests {
     fn what_is_given_comes_before_what_is_kept() {
         let home = tempfile::tempdir().unwrap();
         keep(home.path(), "laptop");
-        let found = known(&id("laptop"), &ground(home.path(), &[])).unwrap();
+        let found = known(&id("laptop"), &ctx(home.path(), &[])).unwrap();
         assert_eq!(
-            (found.url.as_str(), found.proof),
-            ("http://laptop:1", Proof::Kept)
+            (found.url.as_str(), found.source),
+            ("http://laptop:1", TokenSource::Enrolled)
         );
         assert_eq!(found.token.expose(), "token-of-laptop");
         let flags = ["--url", "wss://new.example/ws", "--token", "given"];
-        let found = known(&id("laptop"), &ground(home.path(), &flags)).unwrap();
+        let found = known(&id("laptop"), &ctx(home.path(), &flags)).unwrap();
         assert_eq!(
-            (found.url.as_str(), found.proof),
-            ("https://new.example", Proof::Given)
+            (found.url.as_str(), found.source),
+            ("https://new.example", TokenSource::Given)
         );
         assert_eq!(found.token.expose(), "given");
     }
@@ -230,14 +229,14 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         keep(home.path(), "laptop");
         for same in ["http://laptop:1/", "ws://laptop:1/ws"] {
-            let found = known(&id("laptop"), &ground(home.path(), &["--url", same])).unwrap();
+            let found = known(&id("laptop"), &ctx(home.path(), &["--url", same])).unwrap();
             assert_eq!(
-                (found.url.as_str(), found.proof),
-                ("http://laptop:1", Proof::Kept)
+                (found.url.as_str(), found.source),
+                ("http://laptop:1", TokenSource::Enrolled)
             );
         }
         for other in ["http://evil:1", "http://laptop:2", "https://laptop:1"] {
-            let refused = known(&id("laptop"), &ground(home.path(), &["--url", other]));
+            let refused = known(&id("laptop"), &ctx(home.path(), &["--url", other]));
             let why = refused.unwrap_err().0;
             assert!(why.contains("its token was not sent"), "{why}");
             assert!(why.contains("--token"), "{why}");
@@ -249,9 +248,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         keep(home.path(), "laptop");
         for flags in [&[][..], &["--url", "http://elsewhere:1"]] {
-            let why = known(&id("desk"), &ground(home.path(), flags))
-                .unwrap_err()
-                .0;
+            let why = known(&id("desk"), &ctx(home.path(), flags)).unwrap_err().0;
             assert!(
                 why.starts_with("desk is not enrolled on this machine; enrolled here: laptop\n"),
                 "{why}"

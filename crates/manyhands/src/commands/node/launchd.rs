@@ -1,4 +1,4 @@
-//! A node as a launchd agent of the user's own.
+//! A node as a launchd user agent.
 
 use std::path::{Path, PathBuf};
 
@@ -8,18 +8,18 @@ use super::service::{Blueprint, plain};
 use super::session::Session;
 use crate::output::Failure;
 
-/// What the agent is called.
+/// Label of the agent.
 pub fn label(id: &str) -> String {
     format!("manyhands.node.{id}")
 }
 
-/// Where the agent's file is.
+/// Path of the agent's plist.
 pub fn file(id: &NodeId, user: &Path) -> PathBuf {
     let name = format!("{}.plist", label(id.as_str()));
     user.join("Library/LaunchAgents").join(name)
 }
 
-/// The agent's file.
+/// Contents of the plist.
 pub fn text(service: &Blueprint) -> Result<String, Failure> {
     let mut command = String::new();
     for word in &service.command {
@@ -64,19 +64,20 @@ pub fn text(service: &Blueprint) -> Result<String, Failure> {
 }
 
 fn escaped(word: &str) -> Result<String, Failure> {
+    // Ampersands first, or the escapes below would be escaped again.
     let word = plain(word)?.replace('&', "&amp;");
     let word = word.replace('<', "&lt;").replace('>', "&gt;");
     Ok(word.replace('"', "&quot;").replace('\'', "&apos;"))
 }
 
-/// The user's own launchd.
+/// The user's launchd.
 pub struct Launchd<'a> {
     session: &'a Session,
     domain: String,
 }
 
 impl<'a> Launchd<'a> {
-    /// That of who runs this.
+    /// The launchd domain of the current user.
     pub fn here(session: &'a Session) -> Self {
         let us = rustix::process::getuid().as_raw();
         Self {
@@ -89,9 +90,9 @@ impl<'a> Launchd<'a> {
         format!("{}/{}", self.domain, label(id.as_str()))
     }
 
-    /// Takes the agent over and starts it, now and with every login.
+    /// Loads and starts the agent, now and at every login.
     pub async fn start(&self, id: &NodeId, file: &Path) -> Result<(), Failure> {
-        let _ = self.stop(id).await; // one that was there before
+        let _ = self.stop(id).await; // bootstrap fails if an older version is still loaded
         let file = file.display().to_string();
         let args = ["bootstrap", self.domain.as_str(), &file];
         self.session.run("launchctl", &args).await.map(drop)
@@ -103,7 +104,7 @@ impl<'a> Launchd<'a> {
         self.session.run("launchctl", &args).await.map(drop)
     }
 
-    /// How the agent is, in launchd's words.
+    /// State of the agent, as launchd reports it.
     pub async fn state(&self, id: &NodeId) -> String {
         let args = ["print", &self.target(id)];
         let shown = self.session.run("launchctl", &args).await;

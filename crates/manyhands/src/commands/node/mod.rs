@@ -1,4 +1,4 @@
-//! `node`: this machine, lent to a gateway.
+//! `node`: shares this machine with a gateway.
 
 mod announce;
 mod identity;
@@ -14,118 +14,121 @@ use manyhands_node::{NodeLog, NodeOptions, SandboxMode};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use crate::args::{Lend, Node, SandboxWord};
+use crate::args::{Node, SandboxOption, ShareOptions};
+use crate::context::CliContext;
 use crate::enrolment::Enrolments;
-use crate::ground::Ground;
-use crate::lending::{self, Asked, Lending, Words, holds};
 use crate::output::{self, Done, Failure};
 use crate::remote::Remote;
-use identity::{Identity, Proof};
+use crate::sharing::{self, OptionNames, Sharing, SharingRequest, holds};
+use identity::{Identity, TokenSource};
 
-/// What the flags are called.
-const WORDS: Words = Words {
+/// Names of the options.
+const OPTIONS: OptionNames = OptionNames {
     workspace: "--workspace",
     jail: "--jail",
     sandbox_off: "--sandbox off",
 };
 
-/// Lends the machine here, or sees to its service.
-pub async fn run(node: Node, ground: &Ground) -> Done {
+/// Shares the machine in the foreground, or manages its service.
+pub async fn run(node: Node, ctx: &CliContext) -> Done {
     match node.service {
-        None => lend(&node.lend, ground).await,
-        Some(asked) => service::run(asked, ground).await,
+        None => share(&node.share, ctx).await,
+        Some(asked) => service::run(asked, ctx).await,
     }
 }
 
-/// Lends the machine until a signal ends it, or the gateway refuses it.
-async fn lend(asked: &Lend, ground: &Ground) -> Done {
-    let lending = lending_of(asked, ground)?;
-    let supervisor = lending::supervisor(ground)?;
-    let toolbox = lending.toolbox(ground.environment(), &supervisor, ground)?;
-    let identity = identity::of(asked.id.as_ref(), asked.code.as_deref(), ground).await?;
-    if identity.proof == Proof::Owner {
-        leave_alone(&identity).await?;
+/// Shares the machine until stopped by a signal or refused by the gateway.
+async fn share(asked: &ShareOptions, ctx: &CliContext) -> Done {
+    let sharing = sharing_of(asked, ctx)?;
+    let supervisor = sharing::supervisor(ctx)?;
+    // Before the enrolment: a code must not be used up by a workspace that cannot be opened.
+    let toolbox = sharing.toolbox(ctx.environment(), &supervisor, ctx)?;
+    let identity = identity::of(asked.id.as_ref(), asked.code.as_deref(), ctx).await?;
+    if identity.source == TokenSource::Owner {
+        refuse_if_online(&identity).await?;
     }
     let Identity { id, url, token, .. } = identity;
-    announce::listen(&id, &url, &lending, ground)?;
+    announce::listen(&id, &url, &sharing, ctx)?;
     let mut options = NodeOptions::new(url, token, id.clone());
-    options.state_dir = Some(Enrolments::of(&ground.home).state(&id)?);
+    options.state_dir = Some(Enrolments::of(&ctx.home).state(&id)?);
     let stop = CancellationToken::new();
     let signals = tokio::spawn(stop_on_signal(stop.clone()));
-    let ended = manyhands_node::run(options, toolbox, NodeLog::new(ground.clock.clone()), stop);
+    let ended = manyhands_node::run(options, toolbox, NodeLog::new(ctx.clock.clone()), stop);
     let ended = ended.await;
-    lending::all_ended(&supervisor).await;
+    // The exit status is only meaningful once no child process writes to the terminal any more.
+    sharing::all_ended(&supervisor).await;
+    // Otherwise its second signal would exit with 1 while we are already stopping.
     signals.abort();
     ended?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whoever shows the owner's token could push any node out, such as the gateway's own.
-async fn leave_alone(identity: &Identity) -> Result<(), Failure> {
+/// With the owner's token a node could displace any other, such as the gateway's own; refuse that.
+async fn refuse_if_online(identity: &Identity) -> Result<(), Failure> {
     let Identity { id, url, token, .. } = identity;
     let listed = Remote::new(url, token.clone())?.get("/api/nodes").await?;
     let mut nodes = listed["nodes"].as_array().into_iter().flatten();
     let taken = nodes.any(|node| node["nodeId"] == id.as_str() && node["online"] == true);
     if taken {
         return Err(Failure(format!(
-            "a node {id} is connected to {url} already\nhint: choose another name with --id; the gateway lends its own machine by itself, unless it is started with --no-node"
+            "node {id} is already connected to {url}\nhint: choose another name with --id; the gateway shares its own machine automatically, unless started with --no-node"
         )));
     }
     Ok(())
 }
 
-/// How much of the machine is lent, with what the owner should know about it said.
-fn lending_of(asked: &Lend, ground: &Ground) -> Result<Lending, Failure> {
-    let parts = Asked {
+/// Resolves the options and prints a warning if needed.
+fn sharing_of(asked: &ShareOptions, ctx: &CliContext) -> Result<Sharing, Failure> {
+    let parts = SharingRequest {
         workspace: asked.workspace.clone(),
         jail: asked.jail.clone(),
         sandbox: asked.sandbox.map(mode),
     };
-    let lending = Lending::new(parts, &ground.here()?, WORDS)?;
-    keep_tokens(&lending, &ground.home)?;
-    if let Some(warning) = lending.warning(WORDS) {
-        output::remark(warning);
+    let sharing = Sharing::new(parts, &ctx.here()?, OPTIONS)?;
+    protect_tokens(&sharing, &ctx.home)?;
+    if let Some(warning) = sharing.warning(OPTIONS) {
+        output::print_note(warning);
     }
-    Ok(lending)
+    Ok(sharing)
 }
 
-/// In a sandbox the tools do not reach the tokens that are kept here.
-fn keep_tokens(lending: &Lending, home: &Path) -> Result<(), Failure> {
-    let mut reach = lending.reach().into_iter();
+/// Refuses a sandbox that contains the tokens stored in the home.
+fn protect_tokens(sharing: &Sharing, home: &Path) -> Result<(), Failure> {
+    let mut reach = sharing.reach().into_iter();
     match reach.find(|folder| holds(folder, home)) {
         Some(around) => Err(Failure(format!(
-            "{} holds {}, where tokens are kept, and the tools would reach them\nhint: name a folder without it with {} or {}, or keep tokens elsewhere with MANYHANDS_HOME",
+            "{} contains {}, where tokens are stored, so the tools could read them\nhint: choose another directory with {} or {}, or move the tokens with MANYHANDS_HOME",
             around.display(),
             home.display(),
-            WORDS.workspace,
-            WORDS.jail
+            OPTIONS.workspace,
+            OPTIONS.jail
         ))),
         None => Ok(()),
     }
 }
 
-fn mode(word: SandboxWord) -> SandboxMode {
+fn mode(word: SandboxOption) -> SandboxMode {
     match word {
-        SandboxWord::ReadOnly => SandboxMode::ReadOnly,
-        SandboxWord::Workspace => SandboxMode::Workspace,
-        SandboxWord::Off => SandboxMode::Off,
+        SandboxOption::ReadOnly => SandboxMode::ReadOnly,
+        SandboxOption::Workspace => SandboxMode::Workspace,
+        SandboxOption::Off => SandboxMode::Off,
     }
 }
 
-/// The first signal stops the node and its programs; the second ends everything at once.
+/// The first signal stops the node and its child processes; the second exits at once.
 async fn stop_on_signal(stop: CancellationToken) {
     let (Ok(mut terminate), Ok(mut interrupt)) = (
         signal(SignalKind::terminate()),
         signal(SignalKind::interrupt()),
     ) else {
-        output::remark("signals cannot be heard; end the process with kill -9");
+        output::print_note("cannot install signal handlers; stop the process with kill -9");
         return;
     };
-    let mut heard =
+    let mut received =
         async || tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} };
-    heard().await;
+    received().await;
     stop.cancel();
-    heard().await;
+    received().await;
     std::process::exit(1);
 }
 
@@ -140,18 +143,18 @@ mod tests {
         std::fs::create_dir(&inner).unwrap();
         let home = folder.path().join("home");
         let check = |workspace: &Path, sandbox| {
-            let asked = Asked {
+            let asked = SharingRequest {
                 workspace: Some(workspace.to_owned()),
                 sandbox: Some(mode(sandbox)),
-                ..Asked::default()
+                ..SharingRequest::default()
             };
-            keep_tokens(&Lending::new(asked, &inner, WORDS).unwrap(), &home)
+            protect_tokens(&Sharing::new(asked, &inner, OPTIONS).unwrap(), &home)
         };
-        for sandbox in [SandboxWord::Workspace, SandboxWord::ReadOnly] {
+        for sandbox in [SandboxOption::Workspace, SandboxOption::ReadOnly] {
             let refused = check(folder.path(), sandbox).unwrap_err().0;
-            assert!(refused.contains("where tokens are kept"), "{refused}");
+            assert!(refused.contains("where tokens are stored"), "{refused}");
             assert!(check(&inner, sandbox).is_ok());
         }
-        assert!(check(folder.path(), SandboxWord::Off).is_ok());
+        assert!(check(folder.path(), SandboxOption::Off).is_ok());
     }
 }

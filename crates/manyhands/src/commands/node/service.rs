@@ -1,110 +1,121 @@
-//! A node that runs as a service of the user's own.
+//! A node that runs as a user service.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use manyhands_core::NodeId;
 
-use super::identity::{self, Proof};
+use super::identity::{self, TokenSource};
 use super::session::Session;
 use super::systemd::{self, Systemd};
-use super::{launchd, lending_of};
-use crate::args::{Lend, Service};
+use super::{launchd, sharing_of};
+use crate::args::{Service, ShareOptions};
+use crate::context::CliContext;
 use crate::enrolment::{Enrolment, Enrolments};
-use crate::ground::Ground;
-use crate::lending::{Lending, word};
 use crate::output::{self, Done, Failure};
 use crate::remote::Remote;
+use crate::sharing::{Sharing, word};
 
-/// Whether services are launchd's here; elsewhere they are systemd's.
+/// Services are managed by launchd on macOS and by systemd elsewhere.
 const LAUNCHD: bool = cfg!(target_os = "macos");
 
-/// What a service starts, and in which environment. It holds no token.
+/// Command and environment of a service. Contains no token.
 #[derive(Debug)]
 pub struct Blueprint {
-    /// The node's name.
+    /// Name of the node.
     pub id: String,
-    /// The program and its arguments.
+    /// The executable and its arguments.
     pub command: Vec<String>,
-    /// Its environment.
+    /// Environment variables.
     pub environment: Vec<(String, String)>,
-    /// Where it writes what it says, where the service manager keeps no log.
+    /// Log file, where the service manager has no log.
     pub log: PathBuf,
 }
 
-/// A word that can be written into a service's file.
+/// Refuses values that cannot be written to a service file.
 pub fn plain(word: &str) -> Result<&str, Failure> {
     if word.contains(char::is_control) {
         return Err(Failure(format!(
-            "{word:?} holds a line break or another control character, and cannot be written into a service's file"
+            "{word:?} contains a control character and cannot be written to a service file"
         )));
     }
     Ok(word)
 }
 
-/// Sees to the service.
-pub async fn run(asked: Service, ground: &Ground) -> Done {
-    let session = Session::new(ground);
+/// Runs a service command.
+pub async fn run(asked: Service, ctx: &CliContext) -> Done {
+    let session = Session::new(ctx);
     match asked {
-        Service::Install { lend, print } => {
-            let lending = lending_of(&lend, ground)?;
+        Service::Install { share, print } => {
+            let sharing = sharing_of(&share, ctx)?;
             if print {
-                return show(&lend, &lending, &session, ground).await;
+                return show(&share, &sharing, &session, ctx).await;
             }
-            install(&lend, &lending, &session, ground).await
+            install(&share, &sharing, &session, ctx).await
         }
         Service::Uninstall(which) => {
-            let node = Installed::find(which.id.as_ref(), ground)?;
-            node.uninstall(&session, ground).await
+            let node = Installed::find(which.id.as_ref(), ctx)?;
+            node.uninstall(&session, ctx).await
         }
         Service::Start(which) => {
-            let node = Installed::find(which.id.as_ref(), ground)?;
+            let node = Installed::find(which.id.as_ref(), ctx)?;
             node.start(&session).await
         }
         Service::Stop(which) => {
-            let node = Installed::find(which.id.as_ref(), ground)?;
+            let node = Installed::find(which.id.as_ref(), ctx)?;
             node.stop(&session).await
         }
-        Service::Status(which) => status(which.id.as_ref(), &session, ground).await,
+        Service::Status(which) => status(which.id.as_ref(), &session, ctx).await,
         Service::Logs { which, lines } => {
-            let node = Installed::find(which.id.as_ref(), ground)?;
+            let node = Installed::find(which.id.as_ref(), ctx)?;
             let text = match LAUNCHD {
-                true => tail(&log_file(&node.id, ground), lines)?,
+                true => tail(&log_file(&node.id, ctx), lines)?,
                 false => systemd::logs(&session, &node.id, lines).await?,
             };
-            output::say(text.trim_end());
+            output::print_line(text.trim_end());
             Ok(ExitCode::SUCCESS)
         }
     }
 }
 
-async fn show(lend: &Lend, lending: &Lending, session: &Session, ground: &Ground) -> Done {
-    let id = identity::name(lend.id.as_ref(), ground);
-    let service = blueprint(&id, lending, session, ground).await?;
-    output::text(&written(&service)?);
+async fn show(
+    share: &ShareOptions,
+    sharing: &Sharing,
+    session: &Session,
+    ctx: &CliContext,
+) -> Done {
+    let id = identity::name(share.id.as_ref(), ctx);
+    let service = blueprint(&id, sharing, session, ctx).await?;
+    output::print_text(&written(&service)?);
     Ok(ExitCode::SUCCESS)
 }
 
-async fn install(lend: &Lend, lending: &Lending, session: &Session, ground: &Ground) -> Done {
-    let foreground = foreground(lend.id.as_ref(), lending, ground);
+async fn install(
+    share: &ShareOptions,
+    sharing: &Sharing,
+    session: &Session,
+    ctx: &CliContext,
+) -> Done {
+    let foreground = foreground(share.id.as_ref(), sharing, ctx);
     let systemd = match LAUNCHD {
         true => None,
         false => Some(Systemd::here(session, &foreground).await?),
     };
-    // What cannot be written is found before a code is used up.
-    let named = identity::name(lend.id.as_ref(), ground);
-    written(&blueprint(&named, lending, session, ground).await?)?;
-    let identity = identity::of(lend.id.as_ref(), lend.code.as_deref(), ground).await?;
+    // Checked before the enrolment: a code works only once and must not be wasted on a service that cannot be written.
+    let named = identity::name(share.id.as_ref(), ctx);
+    written(&blueprint(&named, sharing, session, ctx).await?)?;
+    let identity = identity::of(share.id.as_ref(), share.code.as_deref(), ctx).await?;
     let id = identity.id;
-    if identity.proof == Proof::Given {
+    if identity.source == TokenSource::Given {
         let (url, token) = (identity.url, identity.token);
-        Enrolments::of(&ground.home).write(&id, &Enrolment { url, token })?;
+        Enrolments::of(&ctx.home).write(&id, &Enrolment { url, token })?;
     }
-    let text = written(&blueprint(&id, lending, session, ground).await?)?;
-    let file = file(&id, ground)?;
+    let text = written(&blueprint(&id, sharing, session, ctx).await?)?;
+    let file = file(&id, ctx)?;
+    // Read before it is overwritten: a changed unit needs a restart.
     let before = std::fs::read_to_string(&file).ok();
-    let failed = |e| Failure(format!("{} cannot be written: {e}", file.display()));
-    Enrolments::of(&ground.home).state(&id)?; // beside it goes the log
+    let failed = |e| Failure(format!("cannot write {}: {e}", file.display()));
+    Enrolments::of(&ctx.home).state(&id)?; // the log file goes into the same directory
     if let Some(folder) = file.parent() {
         std::fs::create_dir_all(folder).map_err(failed)?;
     }
@@ -113,54 +124,55 @@ async fn install(lend: &Lend, lending: &Lending, session: &Session, ground: &Gro
         Some(systemd) => systemd.enable(&id, before.is_some()).await?,
         None => launchd::Launchd::here(session).start(&id, &file).await?,
     }
-    output::say(format!("{id} is installed and started ({lending})"));
-    output::say(format!("  service   {}", file.display()));
-    output::say(format!("  status    manyhands node status --id {id}"));
+    output::print_line(format!("{id} is installed and started ({sharing})"));
+    output::print_line(format!("  service   {}", file.display()));
+    output::print_line(format!("  status    manyhands node status --id {id}"));
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the service starts.
+/// Builds the service's command and environment.
 async fn blueprint(
     id: &NodeId,
-    lending: &Lending,
+    sharing: &Sharing,
     session: &Session,
-    ground: &Ground,
+    ctx: &CliContext,
 ) -> Result<Blueprint, Failure> {
-    let mut command = vec![text(&ground.program()?)?, "node".to_owned()];
+    let mut command = vec![text(&ctx.program()?)?, "node".to_owned()];
     command.extend(["--id".to_owned(), id.to_string()]);
-    command.extend(flags(lending)?);
+    command.extend(flags(sharing)?);
     let environment = vec![
+        // A service manager starts with a minimal `PATH`, in which few tools of the user are found.
         ("PATH".to_owned(), session.login_path().await),
-        ("MANYHANDS_HOME".to_owned(), text(&ground.home)?),
+        ("MANYHANDS_HOME".to_owned(), text(&ctx.home)?),
         ("MANYHANDS_LOG".to_owned(), "info".to_owned()),
     ];
     Ok(Blueprint {
         id: id.to_string(),
         command,
         environment,
-        log: log_file(id, ground),
+        log: log_file(id, ctx),
     })
 }
 
-/// The flags that lend as much again.
-fn flags(lending: &Lending) -> Result<Vec<String>, Failure> {
-    let mut flags = vec!["--workspace".to_owned(), text(&lending.workspace)?];
-    if let Some(jail) = &lending.confinement.jail {
+/// Options that reproduce the same sharing.
+fn flags(sharing: &Sharing) -> Result<Vec<String>, Failure> {
+    let mut flags = vec!["--workspace".to_owned(), text(&sharing.workspace)?];
+    if let Some(jail) = &sharing.confinement.jail {
         flags.extend(["--jail".to_owned(), text(jail)?]);
     }
-    let sandbox = word(lending.confinement.sandbox).to_owned();
+    let sandbox = word(sharing.confinement.sandbox).to_owned();
     flags.extend(["--sandbox".to_owned(), sandbox]);
     Ok(flags)
 }
 
-fn foreground(id: Option<&NodeId>, lending: &Lending, ground: &Ground) -> String {
-    let id = identity::name(id, ground);
-    let flags = flags(lending).unwrap_or_default();
+fn foreground(id: Option<&NodeId>, sharing: &Sharing, ctx: &CliContext) -> String {
+    let id = identity::name(id, ctx);
+    let flags = flags(sharing).unwrap_or_default();
     let flags: Vec<String> = flags.iter().map(|flag| typed(flag)).collect();
     format!("manyhands node --id {id} {}", flags.join(" "))
 }
 
-/// A word as it is typed into a shell.
+/// Quotes a word for the shell.
 fn typed(word: &str) -> String {
     let bare = |c: char| c.is_alphanumeric() || "-_./=:+@".contains(c);
     match !word.is_empty() && word.chars().all(bare) {
@@ -173,7 +185,7 @@ fn text(path: &Path) -> Result<String, Failure> {
     let text = path.to_str().map(str::to_owned);
     text.ok_or_else(|| {
         Failure(format!(
-            "{} is not UTF-8, and cannot be written into a service's file",
+            "{} is not UTF-8 and cannot be written to a service file",
             path.display()
         ))
     })
@@ -186,51 +198,52 @@ fn written(service: &Blueprint) -> Result<String, Failure> {
     }
 }
 
-fn file(id: &NodeId, ground: &Ground) -> Result<PathBuf, Failure> {
-    let user = ground.user_folder()?;
+fn file(id: &NodeId, ctx: &CliContext) -> Result<PathBuf, Failure> {
+    let user = ctx.user_folder()?;
     Ok(match LAUNCHD {
         true => launchd::file(id, &user),
         false => systemd::file(id, &user),
     })
 }
 
-fn log_file(id: &NodeId, ground: &Ground) -> PathBuf {
-    let kept = Enrolments::of(&ground.home).file(id);
-    kept.with_extension("log")
+fn log_file(id: &NodeId, ctx: &CliContext) -> PathBuf {
+    let stored = Enrolments::of(&ctx.home).file(id);
+    stored.with_extension("log")
 }
 
 fn tail(file: &Path, lines: u32) -> Result<String, Failure> {
     let text = std::fs::read_to_string(file)
-        .map_err(|e| Failure(format!("{} cannot be read: {e}", file.display())))?;
+        .map_err(|e| Failure(format!("cannot read {}: {e}", file.display())))?;
     let all: Vec<&str> = text.lines().collect();
+    // launchd has no tail of its own; the file is small enough to be read as a whole.
     let from = all.len().saturating_sub(lines as usize);
     Ok(all[from..].join("\n"))
 }
 
-/// A node that has a service.
+/// A node installed as a service.
 struct Installed {
     id: NodeId,
     file: PathBuf,
 }
 
 impl Installed {
-    fn find(id: Option<&NodeId>, ground: &Ground) -> Result<Self, Failure> {
-        let id = identity::name(id, ground);
-        let file = file(&id, ground)?;
+    fn find(id: Option<&NodeId>, ctx: &CliContext) -> Result<Self, Failure> {
+        let id = identity::name(id, ctx);
+        let file = file(&id, ctx)?;
         if !file.is_file() {
             return Err(Failure(format!(
-                "{id} is not installed as a service: there is no {}\nhint: manyhands node install --id {id}",
+                "{id} is not installed as a service: {} does not exist\nhint: manyhands node install --id {id}",
                 file.display()
             )));
         }
         Ok(Self { id, file })
     }
 
-    async fn uninstall(&self, session: &Session, ground: &Ground) -> Done {
+    async fn uninstall(&self, session: &Session, ctx: &CliContext) -> Done {
         let id = &self.id;
         let remove = || {
             let gone = std::fs::remove_file(&self.file);
-            gone.map_err(|e| Failure(format!("{} cannot be removed: {e}", self.file.display())))
+            gone.map_err(|e| Failure(format!("cannot remove {}: {e}", self.file.display())))
         };
         if LAUNCHD {
             let _ = launchd::Launchd::here(session).stop(id).await; // it may be stopped already
@@ -241,10 +254,10 @@ impl Installed {
             remove()?;
             systemd.reload().await?;
         }
-        output::say(format!("{id} is no service any more"));
-        let kept = Enrolments::of(&ground.home).file(id);
-        if kept.is_file() {
-            output::remark(format!("its token is still in {}", kept.display()));
+        output::print_line(format!("{id} is uninstalled"));
+        let stored = Enrolments::of(&ctx.home).file(id);
+        if stored.is_file() {
+            output::print_note(format!("its token is still in {}", stored.display()));
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -258,7 +271,7 @@ impl Installed {
             }
             false => self.systemd(session).await?.start(id).await?,
         }
-        output::say(format!("{id} is started"));
+        output::print_line(format!("{id} is started"));
         Ok(ExitCode::SUCCESS)
     }
 
@@ -268,7 +281,7 @@ impl Installed {
             true => launchd::Launchd::here(session).stop(id).await?,
             false => self.systemd(session).await?.stop(id).await?,
         }
-        output::say(format!("{id} is stopped"));
+        output::print_line(format!("{id} is stopped"));
         Ok(ExitCode::SUCCESS)
     }
 
@@ -284,28 +297,28 @@ impl Installed {
     }
 }
 
-/// Whether the service runs, and whether the gateway sees the node.
-async fn status(id: Option<&NodeId>, session: &Session, ground: &Ground) -> Done {
-    let id = identity::name(id, ground);
-    let installed = Installed::find(Some(&id), ground);
+/// Prints whether the service is running and connected.
+async fn status(id: Option<&NodeId>, session: &Session, ctx: &CliContext) -> Done {
+    let id = identity::name(id, ctx);
+    let installed = Installed::find(Some(&id), ctx);
     let state = match &installed {
         Ok(installed) => installed.state(session).await,
         Err(_) => Ok("not installed".to_owned()),
     };
-    output::say(format!("node      {id}"));
+    output::print_line(format!("node      {id}"));
     match &state {
-        Ok(state) => output::say(format!("service   {state}")),
-        Err(failure) => output::say(format!("service   {}", failure.0)),
+        Ok(state) => output::print_line(format!("service   {state}")),
+        Err(failure) => output::print_line(format!("service   {}", failure.0)),
     }
-    output::say(format!("gateway   {}", seen(&id, ground).await));
+    output::print_line(format!("gateway   {}", seen(&id, ctx).await));
     Ok(match (installed, state) {
         (Ok(_), Ok(_)) => ExitCode::SUCCESS,
         _ => ExitCode::FAILURE,
     })
 }
 
-async fn seen(id: &NodeId, ground: &Ground) -> String {
-    let identity = match identity::of(Some(id), None, ground).await {
+async fn seen(id: &NodeId, ctx: &CliContext) -> String {
+    let identity = match identity::of(Some(id), None, ctx).await {
         Ok(identity) => identity,
         Err(failure) => return failure.0,
     };
@@ -316,13 +329,13 @@ async fn seen(id: &NodeId, ground: &Ground) -> String {
     };
     let listed = match listed {
         Ok(listed) => listed,
-        Err(failure) => return format!("{url} does not say: {}", failure.0),
+        Err(failure) => return format!("cannot query {url}: {}", failure.0),
     };
     let mut nodes = listed["nodes"].as_array().into_iter().flatten();
     match nodes.find(|node| node["nodeId"] == id.as_str()) {
-        Some(node) if node["online"] == true => format!("{url} sees it"),
-        Some(_) => format!("{url} knows it, and does not see it now"),
-        None => format!("{url} has never seen it"),
+        Some(node) if node["online"] == true => format!("connected to {url}"),
+        Some(_) => format!("not connected to {url}"),
+        None => format!("never connected to {url}"),
     }
 }
 
@@ -333,7 +346,7 @@ mod tests {
 
     #[test]
     fn the_flags_lend_as_much_again() {
-        let lending = Lending {
+        let sharing = Sharing {
             workspace: PathBuf::from("/work/a b"),
             confinement: Confinement {
                 jail: Some(PathBuf::from("/work")),
@@ -348,7 +361,7 @@ mod tests {
             "--sandbox",
             "read-only",
         ];
-        assert_eq!(flags(&lending).unwrap(), expect);
+        assert_eq!(flags(&sharing).unwrap(), expect);
     }
 
     #[test]

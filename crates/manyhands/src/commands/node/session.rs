@@ -1,4 +1,4 @@
-//! The programs that a service is seen to with, and the environment it will have.
+//! Runs the service manager's programs, and determines the service's environment.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,26 +7,27 @@ use std::time::Duration;
 use manyhands_guard::{Exit, Finished, Program, Supervisor};
 use tokio_util::sync::CancellationToken;
 
-use crate::ground::Ground;
+use crate::context::CliContext;
 use crate::output::Failure;
 
-/// How long a service manager may take.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// How long a login shell may take to say its `PATH`.
-const LOGIN: Duration = Duration::from_secs(5);
-/// Where programs are looked for when the environment does not say.
-const USUAL: &str = "/usr/local/bin:/usr/bin:/bin";
+/// Timeout of the service manager.
+const MANAGER_TIMEOUT: Duration = Duration::from_secs(60);
+/// Timeout of the login shell that reports `PATH`.
+const SHELL_TIMEOUT: Duration = Duration::from_secs(5);
+/// Default `PATH`.
+const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// Runs programs as the user would.
+/// Runs programs in the user's environment.
 pub struct Session {
     supervisor: Supervisor,
     environment: BTreeMap<String, String>,
 }
 
 impl Session {
-    /// In the environment this was started in, without our own tokens.
-    pub fn new(ground: &Ground) -> Self {
-        let mut environment = ground.environment();
+    /// Uses the current environment, without our own tokens.
+    pub fn new(ctx: &CliContext) -> Self {
+        let mut environment = ctx.environment();
+        // Profile scripts and service managers have no business with our tokens.
         environment.retain(|name, _| !name.starts_with("MANYHANDS_"));
         Self {
             supervisor: Supervisor::new(1),
@@ -34,12 +35,12 @@ impl Session {
         }
     }
 
-    /// Runs a program to its end: what it wrote, or why it failed in its own words.
+    /// Runs a program and returns its output, or an error with what it printed.
     pub async fn run(&self, name: &str, args: &[&str]) -> Result<String, Failure> {
         let path = self
             .find(name)
-            .ok_or_else(|| Failure(format!("there is no program `{name}` on this machine")))?;
-        let done = self.program(&path, args, PATIENCE).await?;
+            .ok_or_else(|| Failure(format!("`{name}` is not installed")))?;
+        let done = self.program(&path, args, MANAGER_TIMEOUT).await?;
         if done.exit == Exit::Code(0) {
             return Ok(done.stdout.text());
         }
@@ -64,28 +65,32 @@ impl Session {
     }
 
     fn find(&self, name: &str) -> Option<PathBuf> {
-        let path = self.environment.get("PATH").map_or(USUAL, String::as_str);
+        let path = self
+            .environment
+            .get("PATH")
+            .map_or(DEFAULT_PATH, String::as_str);
         let folders = path.split(':').map(Path::new);
+        // A relative entry in `PATH` would run whatever lies in the current directory.
         let folders = folders.filter(|folder| folder.is_absolute());
         folders
             .map(|folder| folder.join(name))
             .find(|file| file.is_file())
     }
 
-    /// The `PATH` that the user's login shell has; what we have ourselves when it does not say.
+    /// Returns the `PATH` of the user's login shell, or our own if that fails.
     pub async fn login_path(&self) -> String {
         let ours = self.environment.get("PATH").cloned();
         self.shell_path()
             .await
             .or(ours)
-            .unwrap_or_else(|| USUAL.to_owned())
+            .unwrap_or_else(|| DEFAULT_PATH.to_owned())
     }
 
     async fn shell_path(&self) -> Option<String> {
         let shell = self.environment.get("SHELL").map(PathBuf::from)?;
-        // Profiles may print a greeting; the last line is ours.
+        // Shell profiles may print a greeting; only the last line is `PATH`.
         let args = ["-lc", r#"printf '\n%s' "$PATH""#];
-        let said = self.program(&shell, &args, LOGIN).await.ok()?;
+        let said = self.program(&shell, &args, SHELL_TIMEOUT).await.ok()?;
         let said = (said.exit == Exit::Code(0)).then(|| said.stdout.text())?;
         let path = said.rsplit('\n').next()?;
         (path.starts_with('/') && !path.contains(char::is_control)).then(|| path.to_owned())

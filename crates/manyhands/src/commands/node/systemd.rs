@@ -1,4 +1,4 @@
-//! A node as a systemd unit of the user's own.
+//! A node as a systemd user unit.
 
 use std::path::{Path, PathBuf};
 
@@ -8,23 +8,23 @@ use super::service::{Blueprint, plain};
 use super::session::Session;
 use crate::output::{self, Failure};
 
-/// What the unit is called.
+/// Name of the unit.
 pub fn unit(id: &NodeId) -> String {
     format!("manyhands-node-{id}.service")
 }
 
-/// Where the unit's file is.
+/// Path of the unit file.
 pub fn file(id: &NodeId, user: &Path) -> PathBuf {
     user.join(".config/systemd/user").join(unit(id))
 }
 
-/// The unit's file.
+/// Contents of the unit file.
 pub fn text(service: &Blueprint) -> Result<String, Failure> {
     let (program, arguments) = service.command.split_first().unwrap_or((&service.id, &[]));
-    // The program's own name is not searched for variables, so a dollar cannot be written there.
+    // systemd does not expand variables in the executable's path, so `$$` would be taken literally there.
     if program.contains('$') {
         return Err(Failure(format!(
-            "{program} holds a $, which systemd cannot start\nhint: put the program elsewhere"
+            "{program} contains a $, which systemd cannot start\nhint: move the executable elsewhere"
         )));
     }
     let mut command = quoted(program)?;
@@ -53,25 +53,25 @@ pub fn text(service: &Blueprint) -> Result<String, Failure> {
     ))
 }
 
-/// A word as systemd reads it back: in quotes, with what it would expand written as itself.
+/// Quotes a word for a unit file; specifiers are escaped.
 fn quoted(word: &str) -> Result<String, Failure> {
     let word = plain(word)?.replace('\\', "\\\\").replace('"', "\\\"");
     Ok(format!("\"{}\"", word.replace('%', "%%")))
 }
 
-/// The user's own systemd.
+/// The user's systemd.
 pub struct Systemd<'a> {
     session: &'a Session,
 }
 
 impl<'a> Systemd<'a> {
-    /// The one that answers; where none does, `foreground` is advised.
+    /// Connects to the user's systemd; if there is none, the error suggests `foreground`.
     pub async fn here(session: &'a Session, foreground: &str) -> Result<Self, Failure> {
         let asked = session.run("systemctl", &["--user", "show", "--property=Version"]);
         match asked.await {
             Ok(_) => Ok(Self { session }),
             Err(failure) => Err(Failure(format!(
-                "there is no systemd user session here, and a service needs one: {}\nhint: log in at the machine or over ssh (a container or `su` has none), or run it in the foreground: {foreground}",
+                "no systemd user session, which a service needs: {}\nhint: log in on the machine or over ssh (a container or `su` has none), or run it in the foreground: {foreground}",
                 failure.0.replace('\n', "; ")
             ))),
         }
@@ -82,11 +82,12 @@ impl<'a> Systemd<'a> {
         self.session.run("systemctl", &args).await
     }
 
-    /// Takes the new unit over and starts it, now and with every login.
+    /// Loads and starts the unit, now and at every login.
     pub async fn enable(&self, id: &NodeId, changed: bool) -> Result<(), Failure> {
         let unit = unit(id);
         self.ctl(&["daemon-reload"]).await?;
         self.ctl(&["enable", "--now", &unit]).await?;
+        // `enable --now` leaves a unit that is already running with its old command line.
         if changed {
             self.ctl(&["restart", &unit]).await?;
         }
@@ -94,12 +95,12 @@ impl<'a> Systemd<'a> {
         Ok(())
     }
 
-    /// Stops the unit, and does not start it again; its file may go then.
+    /// Stops the unit and disables it.
     pub async fn disable(&self, id: &NodeId) -> Result<(), Failure> {
         self.ctl(&["disable", "--now", &unit(id)]).await.map(drop)
     }
 
-    /// Forgets what is no longer there.
+    /// Makes systemd forget a removed unit.
     pub async fn reload(&self) -> Result<(), Failure> {
         self.ctl(&["daemon-reload"]).await.map(drop)
     }
@@ -114,7 +115,7 @@ impl<'a> Systemd<'a> {
         self.ctl(&["stop", &unit(id)]).await.map(drop)
     }
 
-    /// How the unit is, in systemd's words.
+    /// State of the unit, as systemd reports it.
     pub async fn state(&self, id: &NodeId) -> Result<String, Failure> {
         let properties = "--property=ActiveState,SubState,UnitFileState";
         let shown = self.ctl(&["show", properties, &unit(id)]).await?;
@@ -137,12 +138,14 @@ impl<'a> Systemd<'a> {
         let asked = ["show-user", &us, "--property=Linger"];
         let linger = self.session.run("loginctl", &asked).await;
         if linger.is_ok_and(|said| said.trim() == "Linger=no") {
-            output::remark("it stops when you log out; to keep it running: loginctl enable-linger");
+            output::print_note(
+                "it stops when you log out; to keep it running: loginctl enable-linger",
+            );
         }
     }
 }
 
-/// The end of the unit's log.
+/// Returns the last lines of the unit's log.
 pub async fn logs(session: &Session, id: &NodeId, lines: u32) -> Result<String, Failure> {
     let (unit, lines) = (unit(id), lines.to_string());
     let args = [

@@ -1,4 +1,4 @@
-//! One run, as its parent sees it: nothing that the worker says is taken on trust.
+//! One run from the parent's side: nothing the worker sends is trusted.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -11,29 +11,30 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::Run;
-use super::worker::{Heard, Outgoing, Worker};
-use crate::frames::{AROUND, AT_ONCE, FromWorker, RawAsk, Start, ToWorker, encode};
-use crate::host::{Ask, Thrown};
+use super::worker::{FrameQueue, Received, Worker};
+use crate::frames::{FromWorker, MAX_IN_FLIGHT, OVERHEAD, RawRequest, Start, ToWorker, encode};
+use crate::host::{HostError, HostRequest};
 use crate::report::{Fault, FaultKind, Level, LogLine, Report, cut};
 
-/// Bytes of answers on their way before no more are made ready.
-const MOST_READY: usize = 32 << 20;
+/// Maximum size of queued responses before further ones are held back.
+const MAX_QUEUED: usize = 32 << 20;
 
-/// The longest code and message of a refusal.
-const LONGEST_REFUSAL: usize = 32 << 10;
+/// Maximum length of the code and message of an error.
+const MAX_ERROR: usize = 32 << 10;
 
-/// What came of a worker.
-pub(super) enum End {
-    Answer(Result<Value, Fault>),
-    /// It was gone before it said a word.
-    NeverSpoke(Fault),
+/// Outcome of a worker.
+pub(super) enum WorkerOutcome {
+    Finished(Result<Value, Fault>),
+    /// It exited before it sent anything.
+    NeverStarted(Fault),
 }
 
-/// An answer that a host works on: for which call, of what size, and what it is.
-type Answer<'a> = Pin<Box<dyn Future<Output = (u32, usize, Result<Value, Thrown>)> + Send + 'a>>;
+/// A pending call: its id, its size, and its result.
+type PendingCall<'a> =
+    Pin<Box<dyn Future<Output = (u32, usize, Result<Value, HostError>)> + Send + 'a>>;
 
-/// What has been said so far.
-pub(super) struct Conversation<'a> {
+/// State of a run.
+pub(super) struct WorkerSession<'a> {
     run: &'a Run,
     clock: &'a dyn Clock,
     started: Duration,
@@ -44,7 +45,7 @@ pub(super) struct Conversation<'a> {
     frames: usize,
 }
 
-impl<'a> Conversation<'a> {
+impl<'a> WorkerSession<'a> {
     pub(super) fn new(run: &'a Run, clock: &'a dyn Clock, started: Duration) -> Self {
         Self {
             run,
@@ -68,37 +69,42 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    /// Gives `worker` the code and answers it until it is done. Dropped, all it asked for is dropped too.
-    pub(super) async fn hold(&mut self, mut worker: Worker) -> End {
+    /// Sends the code to `worker` and answers it until it is done. Dropping it cancels all pending calls.
+    pub(super) async fn run(&mut self, mut worker: Worker) -> WorkerOutcome {
         let limits = &self.run.limits;
-        let most = limits.frame.max(limits.output).saturating_add(AROUND);
-        let mut outgoing = Outgoing::default();
+        let most = limits.frame.max(limits.output).saturating_add(OVERHEAD);
+        let mut outgoing = FrameQueue::default();
         outgoing.push(self.first_frame());
-        let mut answers: FuturesUnordered<Answer<'a>> = FuturesUnordered::new();
+        let mut answers: FuturesUnordered<PendingCall<'a>> = FuturesUnordered::new();
         let mut held = 0;
         loop {
-            let heard = tokio::select! {
-                heard = worker.exchange(most, &mut outgoing) => heard,
-                Some((id, size, answer)) = answers.next(), if outgoing.bytes() <= MOST_READY => {
+            let received = tokio::select! {
+                received = worker.exchange(most, &mut outgoing) => received,
+                Some((id, size, answer)) = answers.next(), if outgoing.bytes() <= MAX_QUEUED => {
                     held -= size;
                     outgoing.push(answer_frame(id, answer, limits.frame));
                     continue;
                 }
             };
-            let frame = match heard {
+            let frame = match received {
                 None => continue,
-                Some(Heard::Frame(frame)) => frame,
-                Some(Heard::Nothing) => return self.gone(worker).await,
-                Some(Heard::TooLong(length)) => {
-                    return End::Answer(Err(broke(&format!("a frame of {length} bytes"))));
+                Some(Received::Frame(frame)) => frame,
+                Some(Received::Eof) => return self.gone(worker).await,
+                Some(Received::TooLong(length)) => {
+                    return WorkerOutcome::Finished(Err(broke(&format!(
+                        "a frame of {length} bytes"
+                    ))));
                 }
             };
-            match self.listen(&frame, answers.len()) {
-                Ok(Step::On) => {}
-                Ok(Step::Call(id, ask)) => {
+            match self.on_frame(&frame, answers.len()) {
+                Ok(FrameResult::Continue) => {}
+                Ok(FrameResult::Call(id, ask)) => {
                     held += frame.len();
-                    if held > AT_ONCE && !answers.is_empty() {
-                        return End::Answer(Err(broke("more at once than it may")));
+                    // The worker respects this limit itself; exceeding it means that it is not our code any more.
+                    if held > MAX_IN_FLIGHT && !answers.is_empty() {
+                        return WorkerOutcome::Finished(Err(broke(
+                            "more concurrent calls than allowed",
+                        )));
                     }
                     let (host, size) = (&self.run.host, frame.len());
                     answers.push(Box::pin(async move {
@@ -109,11 +115,11 @@ impl<'a> Conversation<'a> {
                         (id, size, answer)
                     }));
                 }
-                Ok(Step::Done(value)) => {
-                    self.leave_behind(answers.len());
-                    return End::Answer(Ok(value));
+                Ok(FrameResult::Done(value)) => {
+                    self.warn_unawaited(answers.len());
+                    return WorkerOutcome::Finished(Ok(value));
                 }
-                Err(fault) => return End::Answer(Err(fault)),
+                Err(fault) => return WorkerOutcome::Finished(Err(fault)),
             }
         }
     }
@@ -134,29 +140,31 @@ impl<'a> Conversation<'a> {
         encode(&ToWorker::Start(Box::new(start))).unwrap_or_default()
     }
 
-    /// Takes in one frame while `at_once` calls are being answered.
-    fn listen(&mut self, frame: &[u8], at_once: usize) -> Result<Step, Fault> {
+    /// Handles one frame while `at_once` calls are pending.
+    fn on_frame(&mut self, frame: &[u8], at_once: usize) -> Result<FrameResult, Fault> {
         let limits = &self.run.limits;
         self.frames += 1;
-        // A line each, a call each, the cut and the end: more is no script of ours.
+        // One frame per line and call, plus a few: more cannot come from our worker.
         if self.frames > limits.log_lines + limits.calls as usize + 8 {
-            return Err(broke("more than it has to say"));
+            return Err(broke("too many frames"));
         }
-        let message = serde_json::from_slice(frame).map_err(|_| broke("what is no frame"))?;
+        // Untrusted: the script may have found a way to run its own code in the worker.
+        let message = serde_json::from_slice(frame).map_err(|_| broke("an invalid frame"))?;
         match message {
             FromWorker::Log { level, text } => self.log(level, text),
             FromWorker::LogsCut => self.logs_cut = true,
-            FromWorker::Failed(fault) => return Err(fault.told_by_worker(&self.run.code)),
-            FromWorker::Done { value } => return self.done(&value).map(Step::Done),
+            FromWorker::Failed(fault) => return Err(fault.from_worker(&self.run.code)),
+            FromWorker::Done { value } => return self.done(&value).map(FrameResult::Done),
             FromWorker::Ask { id, ask } => {
+                // Enforced here as well as in the worker, which a script may have subverted.
                 if self.calls >= limits.calls || at_once >= limits.calls_at_once {
-                    return Err(broke("more calls than it may make"));
+                    return Err(broke("more calls than allowed"));
                 }
                 self.calls += 1;
-                return Ok(Step::Call(id, ask_of(ask)));
+                return Ok(FrameResult::Call(id, ask_of(ask)));
             }
         }
-        Ok(Step::On)
+        Ok(FrameResult::Continue)
     }
 
     fn done(&self, value: &RawValue) -> Result<Value, Fault> {
@@ -168,7 +176,7 @@ impl<'a> Conversation<'a> {
             Fault::new(
                 FaultKind::Output,
                 format!(
-                    "the returned value cannot be taken over ({error}); return something less deep"
+                    "cannot read the returned value ({error}); return something less deeply nested"
                 ),
             )
         })
@@ -190,103 +198,104 @@ impl<'a> Conversation<'a> {
             text,
             at_ms: u64::try_from(at.as_millis()).unwrap_or(u64::MAX),
         };
-        self.run.host.said(&line);
+        self.run.host.on_log(&line);
         self.logs.push(line);
     }
 
-    /// Says that the script did not wait for something it asked for.
-    fn leave_behind(&mut self, calls: usize) {
+    /// Warns that the script did not await all of its calls.
+    fn warn_unawaited(&mut self, calls: usize) {
         if calls > 0 {
             let text = format!(
-                "{calls} of the script's calls were not awaited when it ended and were cancelled; \
-                 whether they took effect is not known"
+                "{calls} calls were not awaited and were cancelled when the script ended; \
+                 they may have taken effect"
             );
             self.log(Level::Warn, text);
         }
     }
 
-    /// The worker is gone without a last word.
-    async fn gone(&self, worker: Worker) -> End {
-        let (exit, said) = worker.end().await;
+    /// The worker exited without a final message.
+    async fn gone(&self, worker: Worker) -> WorkerOutcome {
+        let (exit, stderr) = worker.end().await;
         let fault = match exit {
             Some(Exit::Signal(signal)) if signal == "SIGXCPU" => Fault::new(
                 FaultKind::Cpu,
                 format!(
-                    "the script used up {:?} of time on the processor",
+                    "the script exceeded its CPU time of {:?}",
                     self.run.limits.cpu
                 ),
             ),
-            _ if said.contains("memory allocation of") => Fault::new(
+            _ if stderr.contains("memory allocation of") => Fault::new(
                 FaultKind::Memory,
-                "the script's process ran out of memory; work on less at a time",
+                "the script ran out of memory; process less data at a time",
             ),
             exit => {
                 let how = match exit {
                     Some(Exit::Signal(signal)) => format!("by {signal}"),
                     Some(Exit::Code(code)) => format!("with code {code}"),
-                    None => "in a way that is not known".to_owned(),
+                    None => "for an unknown reason".to_owned(),
                 };
-                tracing::warn!(%how, %said, "a script's process ended early");
+                tracing::warn!(event = "script_worker_crashed", %how, %stderr, "script worker exited unexpectedly");
                 Fault::new(
                     FaultKind::Crashed,
-                    format!("the script's process ended {how}"),
+                    format!("the script's process exited {how}"),
                 )
             }
         };
+        // A worker that died while it was waiting says nothing about the script: the pool retries it.
         if self.frames == 0 && fault.kind == FaultKind::Crashed {
-            return End::NeverSpoke(fault);
+            return WorkerOutcome::NeverStarted(fault);
         }
-        End::Answer(Err(fault))
+        WorkerOutcome::Finished(Err(fault))
     }
 }
 
-/// What follows from a frame.
-enum Step {
-    On,
-    Call(u32, Result<Ask, Thrown>),
+/// Result of a frame.
+enum FrameResult {
+    Continue,
+    Call(u32, Result<HostRequest, HostError>),
     Done(Value),
 }
 
-fn ask_of(ask: RawAsk) -> Result<Ask, Thrown> {
+fn ask_of(ask: RawRequest) -> Result<HostRequest, HostError> {
     Ok(match ask {
-        RawAsk::Tool {
+        RawRequest::Tool {
             server,
             tool,
             arguments,
         } => {
             let arguments = serde_json::from_str(arguments.get()).map_err(|error| {
-                Thrown::new(
+                HostError::new(
                     "INVALID_ARGUMENTS",
                     format!(
-                        "the arguments cannot be taken over ({error}); send something less deep"
+                        "cannot read the arguments ({error}); send something less deeply nested"
                     ),
                 )
             })?;
-            Ask::Tool {
+            HostRequest::Tool {
                 server,
                 tool,
                 arguments,
             }
         }
-        RawAsk::CreateArtifact {
+        RawRequest::CreateArtifact {
             filename,
             content,
             file_type,
-        } => Ask::CreateArtifact {
+        } => HostRequest::CreateArtifact {
             filename,
             content,
             file_type,
         },
-        RawAsk::ReadArtifact { identifier } => Ask::ReadArtifact { identifier },
+        RawRequest::ReadArtifact { identifier } => HostRequest::ReadArtifact { identifier },
     })
 }
 
-/// The frame that carries an answer; one that is too long is refused in its place.
-fn answer_frame(id: u32, answer: Result<Value, Thrown>, most: usize) -> Vec<u8> {
-    let refuse = |mut refusal: Thrown| {
-        cut(&mut refusal.code, LONGEST_REFUSAL);
-        cut(&mut refusal.message, LONGEST_REFUSAL);
-        let Thrown { code, message } = refusal;
+/// Encodes a response; one that is too long is replaced by an error.
+fn answer_frame(id: u32, answer: Result<Value, HostError>, most: usize) -> Vec<u8> {
+    let refuse = |mut refusal: HostError| {
+        cut(&mut refusal.code, MAX_ERROR);
+        cut(&mut refusal.message, MAX_ERROR);
+        let HostError { code, message } = refusal;
         encode(&ToWorker::Refusal { id, code, message }).unwrap_or_default()
     };
     let value = match answer {
@@ -298,20 +307,20 @@ fn answer_frame(id: u32, answer: Result<Value, Thrown>, most: usize) -> Vec<u8> 
         Ok(value) if value.get().len() <= most => {
             encode(&ToWorker::Answer { id, value }).unwrap_or_default()
         }
-        Ok(value) => refuse(Thrown::new(
+        Ok(value) => refuse(HostError::new(
             "RESULT_TOO_LARGE",
             format!(
-                "the result is {} bytes and a script can take {most}; ask for less at a time",
+                "the result has {} bytes and the limit is {most}; request less at a time",
                 value.get().len()
             ),
         )),
-        Err(error) => refuse(Thrown::new("INTERNAL", error.to_string())),
+        Err(error) => refuse(HostError::new("INTERNAL", error.to_string())),
     }
 }
 
 fn broke(what: &str) -> Fault {
     Fault::new(
         FaultKind::Crashed,
-        format!("the script's process did not keep to the protocol: it sent {what}"),
+        format!("the script's process violated the protocol: it sent {what}"),
     )
 }

@@ -1,4 +1,4 @@
-//! What the script's own functions end in: the log, the calls, the timers.
+//! State behind the script's functions: log, calls, timers.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{HashMap, VecDeque};
@@ -10,23 +10,23 @@ use rustix::time::{ClockId, clock_gettime};
 use serde_json::value::RawValue;
 
 use super::memory::Meter;
-use super::pipes::Outbox;
+use super::pipes::FrameWriter;
 use super::timers::Timers;
-use crate::frames::{AT_ONCE, FromWorker, RawAsk, Start, encode};
+use crate::frames::{FromWorker, MAX_IN_FLIGHT, RawRequest, Start, encode};
 use crate::report::{Fault, FaultKind, Level, cut};
 
-/// Everything that outlives one call into the engine.
-pub(super) struct Desk {
-    out: Outbox,
+/// State that outlives single calls into the engine.
+pub(super) struct ScriptState {
+    out: FrameWriter,
     clock: SystemClock,
-    /// The code and its limits, once they have come.
+    /// The code and its limits, once received.
     start: OnceCell<Start>,
     cpu_before: Cell<Duration>,
     pub(super) timers: RefCell<Timers>,
-    /// Calls that are made and have no answer, and how large each was.
+    /// Unanswered calls and their sizes.
     made: RefCell<HashMap<u32, usize>>,
     made_bytes: Cell<usize>,
-    /// Calls that wait for their turn.
+    /// Queued calls.
     waiting: RefCell<VecDeque<(u32, Vec<u8>)>>,
     meter: Rc<Meter>,
     calls: Cell<u32>,
@@ -35,8 +35,8 @@ pub(super) struct Desk {
     log_cut: Cell<bool>,
 }
 
-impl Desk {
-    pub(super) fn new(out: Outbox, meter: Rc<Meter>) -> Self {
+impl ScriptState {
+    pub(super) fn new(out: FrameWriter, meter: Rc<Meter>) -> Self {
         Self {
             out,
             clock: SystemClock::default(),
@@ -54,18 +54,18 @@ impl Desk {
         }
     }
 
-    /// From here on the script runs, and time counts.
+    /// Starts the run and its CPU time.
     pub(super) fn begin(&self, start: Start) -> &Start {
         self.cpu_before.set(cpu_time());
         self.start.get_or_init(|| start)
     }
 
-    /// The code and its limits. Nothing asks for them before there is a script.
+    /// The code and its limits. Never called before they were received.
     pub(super) fn start(&self) -> &Start {
         self.start.get().unwrap_or_else(|| std::process::exit(1))
     }
 
-    pub(super) fn out(&self) -> &Outbox {
+    pub(super) fn out(&self) -> &FrameWriter {
         &self.out
     }
 
@@ -73,18 +73,18 @@ impl Desk {
         self.clock.monotonic()
     }
 
-    /// Says the last word and ends the process.
+    /// Sends the final message and ends the process.
     pub(super) fn end(&self, last: &FromWorker) -> ! {
         self.out.send(last);
         std::process::exit(0)
     }
 
-    /// Ends the run with a fault that belongs to no line.
+    /// Fails the run without a line.
     pub(super) fn fail(&self, kind: FaultKind, message: impl Into<String>) -> ! {
         self.end(&FromWorker::Failed(Box::new(Fault::new(kind, message))))
     }
 
-    /// Ends the run when its time on the processor is up.
+    /// Fails the run if its CPU time is exceeded.
     pub(super) fn check_cpu(&self) {
         let Some(start) = self.start.get() else {
             return;
@@ -94,8 +94,8 @@ impl Desk {
             self.fail(
                 FaultKind::Cpu,
                 format!(
-                    "the script used up {limit:?} of time on the processor; waiting costs none, so look for a \
-                     loop that does not end, or work on less at a time"
+                    "the script exceeded its CPU time of {limit:?}; waiting does not count, so look for a \
+                     loop that does not end, or process less data at a time"
                 ),
             );
         }
@@ -120,14 +120,14 @@ impl Desk {
         }
     }
 
-    /// Makes a call, or lets it wait for its turn. `Err` says why it cannot be made at all.
-    pub(super) fn ask(&self, id: u32, ask: RawAsk) -> Result<(), String> {
+    /// Makes or queues a call. The error says why it cannot be made at all.
+    pub(super) fn ask(&self, id: u32, ask: RawRequest) -> Result<(), String> {
         let limits = self.start();
         if self.calls.get() >= limits.calls {
             self.fail(
                 FaultKind::Calls,
                 format!(
-                    "the script made more than {} calls; ask for more at a time, or return what there is",
+                    "the script made more than {} calls; request more per call, or return partial results",
                     limits.calls
                 ),
             );
@@ -135,12 +135,13 @@ impl Desk {
         let frame = encode(&FromWorker::Ask { id, ask }).map_err(|error| error.to_string())?;
         if frame.len() > limits.frame {
             return Err(format!(
-                "the call is {} bytes with its arguments and may be {}; send less at a time",
+                "the call with its arguments has {} bytes and the limit is {}; send less at a time",
                 frame.len(),
                 limits.frame
             ));
         }
         self.calls.set(self.calls.get() + 1);
+        // Behind queued calls, even if there is room: calls are made in the order of the script.
         if self.waiting.borrow().is_empty() && self.has_turn(frame.len()) {
             self.send(id, &frame);
             return Ok(());
@@ -148,14 +149,14 @@ impl Desk {
         if !self.meter.hold(frame.len()) {
             self.fail(
                 FaultKind::Memory,
-                "calls that wait for their turn hold too much memory; await some before making more",
+                "queued calls use too much memory; await some before making more",
             );
         }
         self.waiting.borrow_mut().push_back((id, frame));
         Ok(())
     }
 
-    /// The answer to call `id` has come, so others have their turn.
+    /// Handles the response to call `id`, and sends queued calls.
     pub(super) fn answered(&self, id: u32) {
         let size = self.made.borrow_mut().remove(&id).unwrap_or(0);
         self.made_bytes.set(self.made_bytes.get() - size);
@@ -165,6 +166,7 @@ impl Desk {
             else {
                 return;
             };
+            // Released before sending: a full pipe blocks, and nothing may be borrowed then.
             drop(waiting);
             self.meter.release(frame.len());
             self.send(id, &frame);
@@ -173,7 +175,7 @@ impl Desk {
 
     fn has_turn(&self, size: usize) -> bool {
         let made = self.made.borrow().len();
-        let fits = made == 0 || self.made_bytes.get() + size <= AT_ONCE;
+        let fits = made == 0 || self.made_bytes.get() + size <= MAX_IN_FLIGHT;
         made < self.start().calls_at_once && fits
     }
 
@@ -188,8 +190,7 @@ impl Desk {
     }
 }
 
-/// JSON as the engine wrote it, fit for everybody: half a character, which it writes as an escape, becomes
-/// the sign for one that is missing.
+/// Makes the engine's JSON valid: an unpaired surrogate, which it writes as an escape, becomes the replacement character.
 pub(super) fn raw(text: String) -> Result<Box<RawValue>, serde_json::Error> {
     RawValue::from_string(mend(text))
 }

@@ -1,19 +1,19 @@
-//! Which calls were taken already.
+//! Remembers received calls.
 
 use std::collections::{HashSet, VecDeque};
 
-/// How many calls are remembered.
+/// Number of remembered calls.
 const REMEMBERED: usize = 4_096;
 
-/// Which calls were taken already. Outlives connections, so that no call runs twice.
+/// Ids of received calls. Outlives connections, so that no call runs twice.
 #[derive(Default)]
-pub(crate) struct Memory {
+pub(crate) struct SeenCalls {
     order: VecDeque<String>,
     taken: HashSet<String>,
 }
 
-impl Memory {
-    /// Whether the call is new; from here on it is not.
+impl SeenCalls {
+    /// Records a call; returns whether it is new.
     pub(crate) fn take(&mut self, call: &str) -> bool {
         if !self.taken.insert(call.to_owned()) {
             return false;
@@ -34,19 +34,19 @@ mod tests {
 
     #[test]
     fn a_call_is_taken_once_and_memory_is_bounded() {
-        let mut memory = Memory::default();
-        assert!(memory.take("a"));
-        assert!(!memory.take("a"));
+        let mut seen_calls = SeenCalls::default();
+        assert!(seen_calls.take("a"));
+        assert!(!seen_calls.take("a"));
         for number in 0..REMEMBERED * 2 {
-            assert!(memory.take(&number.to_string()));
+            assert!(seen_calls.take(&number.to_string()));
         }
         assert_eq!(
-            (memory.order.len(), memory.taken.len()),
+            (seen_calls.order.len(), seen_calls.taken.len()),
             (REMEMBERED, REMEMBERED)
         );
-        assert!(!memory.take(&(REMEMBERED * 2 - 1).to_string()));
+        assert!(!seen_calls.take(&(REMEMBERED * 2 - 1).to_string()));
         assert!(
-            !memory.take(&REMEMBERED.to_string()),
+            !seen_calls.take(&REMEMBERED.to_string()),
             "the oldest that is kept"
         );
     }

@@ -1,4 +1,4 @@
-//! Where servers are written down: the file of the gateway on this machine, or a gateway elsewhere.
+//! Where servers are configured: the settings file of this home, or a remote gateway.
 
 use std::collections::BTreeMap;
 use std::fs::DirBuilder;
@@ -11,55 +11,56 @@ use manyhands_core::ServerName;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use crate::ground::Ground;
+use crate::context::CliContext;
 use crate::output::Failure;
 use crate::remote::{Remote, text};
 
-/// How long a running gateway may take to see the file.
-const SEEN_WITHIN: Duration = Duration::from_secs(15);
-/// How often it is asked meanwhile.
-const LOOK: Duration = Duration::from_millis(50);
+/// How long a running gateway may take to apply the file.
+const APPLY_TIMEOUT: Duration = Duration::from_secs(15);
+/// Polling interval meanwhile.
+const APPLY_POLL: Duration = Duration::from_millis(50);
 
-/// Where servers are written down.
-pub enum Place {
-    /// The file of this home.
+/// Where servers are configured.
+pub enum ServerStore {
+    /// The settings file of this home.
     File {
         /// The file.
         file: ConfigFile,
-        /// The gateway that runs on this home, if one does.
+        /// The gateway running on this home, if any.
         running: Option<Remote>,
     },
-    /// A gateway of another machine, or of another home.
-    Far(Remote),
+    /// A gateway on another machine or home.
+    Remote(Remote),
 }
 
-/// What is known of the servers that are written down, by name; nothing but the name of those far away.
-pub type Known = BTreeMap<String, Option<McpServer>>;
+/// Configured servers by name; `None` for those of a remote gateway, whose details are not available.
+pub type KnownServers = BTreeMap<String, Option<McpServer>>;
 
-impl Place {
-    /// The one in question.
-    pub fn of(ground: &Ground) -> Result<Self, Failure> {
-        let running = ground.running();
-        if let Some(named) = ground.named_url()
-            && ground.own_address(named).is_none()
+impl ServerStore {
+    /// Selects the store from the context.
+    pub fn of(ctx: &CliContext) -> Result<Self, Failure> {
+        let running = ctx.running();
+        if let Some(named) = ctx.named_url()
+            && ctx.own_address(named).is_none()
         {
-            return Ok(Self::Far(ground.remote()?));
+            return Ok(Self::Remote(ctx.remote()?));
         }
-        let running = running.map(|_| ground.remote()).transpose()?;
-        let file = ground.config();
+        // The file is edited directly, but a running gateway has to be told and asked.
+        let running = running.map(|_| ctx.remote()).transpose()?;
+        let file = ctx.config();
         Ok(Self::File { file, running })
     }
 
-    /// The gateway, if there is one to ask.
+    /// The gateway, if there is one.
     pub fn gateway(&self) -> Option<&Remote> {
         match self {
             Self::File { running, .. } => running.as_ref(),
-            Self::Far(remote) => Some(remote),
+            Self::Remote(remote) => Some(remote),
         }
     }
 
-    /// The servers that are written down.
-    pub async fn known(&self) -> Result<Known, Failure> {
+    /// Returns the configured servers.
+    pub async fn known(&self) -> Result<KnownServers, Failure> {
         match self {
             Self::File { file, .. } => {
                 let servers = file.load()?.0.mcp_servers.into_iter();
@@ -67,7 +68,7 @@ impl Place {
                     .map(|(name, one)| (name.to_string(), Some(one)))
                     .collect())
             }
-            Self::Far(remote) => {
+            Self::Remote(remote) => {
                 let listed = remote.get("/api/servers").await?;
                 let servers = listed["servers"].as_array().into_iter().flatten();
                 Ok(servers.map(|one| (text(&one["name"]), None)).collect())
@@ -75,16 +76,17 @@ impl Place {
         }
     }
 
-    /// Writes a server down, in place of what stands under its name.
+    /// Adds or replaces a server.
     pub async fn put(&self, name: &ServerName, server: &McpServer) -> Result<(), Failure> {
         match self {
             Self::File { file, .. } => {
                 if let Some(home) = file.path().parent() {
+                    // Servers can be added before the gateway was ever started.
                     make_home(home)?;
                 }
                 file.set(&key(name), &brief(server))?;
             }
-            Self::Far(remote) => {
+            Self::Remote(remote) => {
                 let new = json!({ "name": name, "server": brief(server) });
                 remote.expect_post("/api/servers", &new).await?;
             }
@@ -92,7 +94,7 @@ impl Place {
         Ok(())
     }
 
-    /// Waits until the gateway, if there is one, has these servers, so that the next command finds them.
+    /// Waits until the gateway, if any, has these servers, so that the next command finds them.
     pub async fn settle(&self, names: &[&ServerName]) -> Result<(), Failure> {
         match self.gateway() {
             Some(gateway) => until(gateway, |known| names.iter().all(|name| known(name))).await,
@@ -106,12 +108,12 @@ pub async fn gone(gateway: &Remote, name: &ServerName) -> Result<(), Failure> {
     until(gateway, |known| !known(name)).await
 }
 
-/// Waits until what a gateway knows of servers is as it should be.
+/// Polls until the gateway's list of servers satisfies `holds`.
 async fn until(
     gateway: &Remote,
     holds: impl Fn(&dyn Fn(&ServerName) -> bool) -> bool,
 ) -> Result<(), Failure> {
-    let last = Instant::now() + SEEN_WITHIN;
+    let last = Instant::now() + APPLY_TIMEOUT;
     loop {
         let listed = gateway.get("/api/servers").await?;
         let servers = listed["servers"].as_array();
@@ -123,31 +125,32 @@ async fn until(
         }
         if Instant::now() >= last {
             return Err(Failure(format!(
-                "it is written, but the gateway at {} has not taken it over\nhint: its log says why; `manyhands config check` looks at the file",
+                "saved, but the gateway at {} has not applied it\nhint: see its log; check the file with `manyhands config check`",
                 gateway.url()
             )));
         }
-        sleep(LOOK).await;
+        sleep(APPLY_POLL).await;
     }
 }
 
-/// The home, as the first start of a gateway would make it.
+/// Creates the home with the permissions a gateway would give it.
 fn make_home(home: &Path) -> Result<(), Failure> {
     let made = DirBuilder::new().recursive(true).mode(0o700).create(home);
     made.map_err(|e| Failure(format!("{}: {e}", home.display())))
 }
 
-/// Where a server stands in the settings.
+/// Dotted path of a server in the settings.
 pub fn key(name: &ServerName) -> String {
     format!("mcpServers.{name}")
 }
 
-/// What the file says of a server: what differs from the defaults.
+/// The settings that differ from the defaults.
 fn brief(server: &McpServer) -> Value {
     let (mut said, plain) = (json!(server), json!(McpServer::default()));
     if let Some(map) = said.as_object_mut() {
+        // Defaults are left out: the file should show only what the user decided.
         map.retain(|key, value| plain.get(key) != Some(value));
-        // What is not said inside is left out too: a file cannot say null.
+        // TOML has no null: unset values inside of tables have to be removed as well.
         for inner in map.values_mut().filter_map(Value::as_object_mut) {
             inner.retain(|_, value| !value.is_null());
         }

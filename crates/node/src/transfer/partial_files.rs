@@ -1,5 +1,5 @@
-//! Notes of the parts of files that were received, so that those nobody comes back for can be
-//! removed: one small file for each part, which holds its path.
+//! Records partially received files, so that abandoned ones can be removed: one small file per part, containing its
+//! path.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -13,24 +13,24 @@ use manyhands_core::Timestamp;
 use manyhands_hands::local::LocalFiles;
 use sha2::{Digest, Sha256};
 
-/// How long a part is kept.
-const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
+/// How long a partial file is kept.
+const MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Notes of parts, if there is a place for them. All calls block.
+/// Records of partial files, if there is a state directory. All methods block.
 #[derive(Debug, Clone)]
-pub(crate) struct Notes {
+pub(crate) struct PartialFiles {
     folder: Option<PathBuf>,
 }
 
-impl Notes {
+impl PartialFiles {
     pub(crate) fn new(state: Option<&Path>) -> Self {
         Self {
             folder: state.map(|state| state.join("parts")),
         }
     }
 
-    /// Notes a part. Without a note it stays until somebody comes back for it, which is no
-    /// reason to refuse the file.
+    /// Records a partial file. Without a record it is not removed automatically, which is no reason to refuse the
+    /// transfer.
     pub(super) fn add(&self, part: &Path) {
         let Some(folder) = &self.folder else { return };
         let made = fs::DirBuilder::new()
@@ -39,7 +39,7 @@ impl Notes {
             .create(folder);
         let noted = made.and_then(|()| fs::write(name(folder, part), part.as_os_str().as_bytes()));
         if let Err(error) = noted {
-            tracing::warn!(%error, folder = %folder.display(), "a part could not be noted");
+            tracing::warn!(event = "partial_file_not_recorded", %error, folder = %folder.display(), "failed to record a partial file; it will not be removed automatically");
         }
     }
 
@@ -49,18 +49,22 @@ impl Notes {
         }
     }
 
-    /// Removes parts that were not added to for a day, and says how many.
+    /// Removes partial files without a write for a day; returns how many.
     pub(crate) fn sweep(&self, files: &LocalFiles, now: Timestamp) -> usize {
-        let notes = self.folder.as_ref().map(fs::read_dir);
-        let Some(Ok(notes)) = notes else { return 0 };
+        let partial_files = self.folder.as_ref().map(fs::read_dir);
+        let Some(Ok(partial_files)) = partial_files else {
+            return 0;
+        };
         let mut removed = 0;
-        for note in notes.flatten() {
+        for note in partial_files.flatten() {
             let Ok(path) = fs::read(note.path()) else {
                 continue;
             };
             let part = Path::new(OsStr::from_bytes(&path));
+            // Not followed: a link in place of the part must not lead to a file of the user.
             match fs::symlink_metadata(part) {
-                Ok(found) if now.since(written(&found)) < KEPT => {}
+                // Still growing, or likely to be resumed after a longer outage.
+                Ok(found) if now.since(written(&found)) < MAX_AGE => {}
                 Ok(_) => {
                     if files.remove_part(part) {
                         removed += 1;
@@ -78,6 +82,7 @@ impl Notes {
 }
 
 fn name(folder: &Path, part: &Path) -> PathBuf {
+    // A path may be longer than a file name can be.
     let hash = Sha256::digest(part.as_os_str().as_bytes());
     let name: String = hash[..16].iter().map(|b| format!("{b:02x}")).collect();
     folder.join(name)
@@ -96,22 +101,22 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         let work = tempfile::tempdir().unwrap();
         let files = LocalFiles::open(work.path(), None).unwrap();
-        let notes = Notes::new(Some(state.path()));
+        let partial_files = PartialFiles::new(Some(state.path()));
         let at = |name: &str| work.path().join(name);
         for name in [".mh-part-a-1", "precious"] {
             fs::write(at(name), "x").unwrap();
-            notes.add(&at(name));
+            partial_files.add(&at(name));
         }
-        notes.add(&at(".mh-part-gone-1"));
+        partial_files.add(&at(".mh-part-gone-1"));
         let left = || fs::read_dir(state.path().join("parts")).unwrap().count();
         assert_eq!(left(), 3);
         let now = written(&fs::metadata(at("precious")).unwrap());
-        assert_eq!(notes.sweep(&files, now.plus(KEPT / 2)), 0);
+        assert_eq!(partial_files.sweep(&files, now.plus(MAX_AGE / 2)), 0);
         assert!(at(".mh-part-a-1").exists());
         assert_eq!(left(), 2, "what is gone needs no note");
-        notes.sweep(&files, now.plus(KEPT * 2));
+        partial_files.sweep(&files, now.plus(MAX_AGE * 2));
         assert!(!at(".mh-part-a-1").exists() && at("precious").exists());
         assert_eq!(left(), 0);
-        assert_eq!(Notes::new(None).sweep(&files, now), 0);
+        assert_eq!(PartialFiles::new(None).sweep(&files, now), 0);
     }
 }

@@ -1,4 +1,4 @@
-//! What an agent says in a turn, gathered within bounds.
+//! Collects what an agent sends during a turn, within limits.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard};
@@ -9,108 +9,112 @@ use agent_client_protocol::v1::schema::{
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::client::News;
+use crate::client::AgentEvent;
 
-/// The longest answer that is kept, in bytes.
+/// Maximum size of a reply, in bytes.
 const MAX_TEXT: usize = 1024 * 1024;
-/// How many calls of tools are followed at a time.
+/// Maximum number of concurrent tool calls that are tracked.
 const MAX_CALLS: usize = 256;
-/// How much news of one turn is told.
-const MAX_NEWS: u32 = 1_000;
-/// How much of the arguments of a call is told, in bytes.
+/// Maximum number of events reported per turn.
+const MAX_EVENTS: u32 = 1_000;
+/// Maximum size of reported arguments, in bytes.
 const MAX_INPUT: usize = 16 * 1024;
-/// How much of a title is told, in characters.
+/// Maximum length of a reported title, in characters.
 const MAX_TITLE: usize = 300;
 
-/// What an agent says in a turn.
+/// What an agent sends during a turn.
 #[derive(Default)]
-pub(crate) struct Said(Mutex<Gathered>);
+pub(crate) struct TurnTranscript(Mutex<TurnState>);
 
 #[derive(Default)]
-struct Gathered {
-    /// What was said since the last call of a tool.
+struct TurnState {
+    /// Text since the last tool call.
     text: String,
-    /// What was said before it.
+    /// Text before it.
     before: String,
     cut: bool,
-    calls: HashMap<String, Call>,
-    told: u32,
+    calls: HashMap<String, TrackedCall>,
+    reported: u32,
 }
 
-struct Call {
+struct TrackedCall {
     title: String,
     kind: &'static str,
     since: Instant,
-    /// Whether its begin was told; that waits until its arguments are known.
-    told: bool,
+    /// Whether its start was reported; that waits until its arguments are known.
+    reported: bool,
 }
 
-impl Said {
-    /// A new turn begins.
+impl TurnTranscript {
+    /// Starts a new turn.
     pub(crate) fn begin(&self) {
-        *self.gathered() = Gathered::default();
+        *self.state() = TurnState::default();
     }
 
-    /// The answer: what was said last, and whether it had to be cut.
+    /// Returns the reply and whether it was truncated.
     pub(crate) fn answer(&self) -> (String, bool) {
-        let mut gathered = self.gathered();
-        let text = match gathered.text.trim().is_empty() {
-            true => std::mem::take(&mut gathered.before),
-            false => std::mem::take(&mut gathered.text),
+        let mut state = self.state();
+        let text = match state.text.trim().is_empty() {
+            // Some agents end with a tool call; their reply is the text before it.
+            true => std::mem::take(&mut state.before),
+            false => std::mem::take(&mut state.text),
         };
-        (text, gathered.cut)
+        (text, state.cut)
     }
 
-    /// Takes one update in; what is worth telling comes back.
-    pub(crate) fn take(&self, update: SessionUpdate) -> Option<News> {
-        let mut gathered = self.gathered();
+    /// Processes one update; returns an event to report, if any.
+    pub(crate) fn take(&self, update: SessionUpdate) -> Option<AgentEvent> {
+        let mut state = self.state();
         match update {
             SessionUpdate::AgentMessageChunk(chunk) => {
-                gathered.words(&chunk);
+                state.words(&chunk);
                 None
             }
-            SessionUpdate::ToolCall(call) => gathered.called(call),
-            SessionUpdate::ToolCallUpdate(update) => gathered.changed(update),
+            SessionUpdate::ToolCall(call) => state.called(call),
+            SessionUpdate::ToolCallUpdate(update) => state.changed(update),
             _ => None,
         }
     }
 
-    fn gathered(&self) -> MutexGuard<'_, Gathered> {
+    fn state(&self) -> MutexGuard<'_, TurnState> {
         self.0.lock().expect("no panic while held")
     }
 }
 
-impl Gathered {
+impl TurnState {
     fn words(&mut self, chunk: &ContentChunk) {
         let ContentBlock::Text(said) = &chunk.content else {
             return;
         };
+        // The rest is dropped rather than refused: the agent's work is done by then.
         let room = MAX_TEXT.saturating_sub(self.text.len());
         let taken = said.text.floor_char_boundary(room.min(said.text.len()));
         self.cut |= taken < said.text.len();
         self.text.push_str(&said.text[..taken]);
     }
 
-    fn called(&mut self, call: ToolCall) -> Option<News> {
+    fn called(&mut self, call: ToolCall) -> Option<AgentEvent> {
+        // Text before a tool call is a comment on it, not the reply.
         if !self.text.trim().is_empty() {
             self.before = std::mem::take(&mut self.text);
         }
         self.text.clear();
         let known = is_known(call.raw_input.as_ref());
-        let begun = Call {
+        let begun = TrackedCall {
             title: shortened(&call.title),
             kind: kind_of(call.kind),
             since: Instant::now(),
-            told: known,
+            reported: known,
         };
         let started = known.then(|| begun.started(call.raw_input));
+        // Beyond the limit calls still run; only their end is not reported.
         if self.calls.len() < MAX_CALLS {
             self.calls.insert(call.tool_call_id.to_string(), begun);
         }
-        self.news(started?)
+        self.report(started?)
     }
 
-    fn changed(&mut self, update: ToolCallUpdate) -> Option<News> {
+    fn changed(&mut self, update: ToolCallUpdate) -> Option<AgentEvent> {
         let id = update.tool_call_id.to_string();
         let fields = update.fields;
         let call = self.calls.get_mut(&id)?;
@@ -120,15 +124,15 @@ impl Gathered {
         let ok = match fields.status {
             Some(ToolCallStatus::Completed) => true,
             Some(ToolCallStatus::Failed) => false,
-            _ if !call.told && is_known(fields.raw_input.as_ref()) => {
-                call.told = true;
+            _ if !call.reported && is_known(fields.raw_input.as_ref()) => {
+                call.reported = true;
                 let started = call.started(fields.raw_input);
-                return self.news(started);
+                return self.report(started);
             }
             _ => return None,
         };
         let call = self.calls.remove(&id)?;
-        self.news(News::ToolDone {
+        self.report(AgentEvent::ToolDone {
             title: call.title,
             kind: call.kind,
             ok,
@@ -136,35 +140,35 @@ impl Gathered {
         })
     }
 
-    fn news(&mut self, news: News) -> Option<News> {
-        self.told += 1;
-        (self.told <= MAX_NEWS).then_some(news)
+    fn report(&mut self, event: AgentEvent) -> Option<AgentEvent> {
+        self.reported += 1;
+        (self.reported <= MAX_EVENTS).then_some(event)
     }
 }
 
-impl Call {
-    fn started(&self, input: Option<Value>) -> News {
-        News::ToolStarted {
+impl TrackedCall {
+    fn started(&self, input: Option<Value>) -> AgentEvent {
+        AgentEvent::ToolStarted {
             title: self.title.clone(),
             kind: self.kind,
-            input: told(input),
+            input: reported_input(input),
         }
     }
 }
 
-/// Whether arguments are there; some agents tell a call before they are.
+/// Returns whether arguments are present; some agents announce a call before they are.
 fn is_known(input: Option<&Value>) -> bool {
     input.is_some_and(|input| input.as_object().is_none_or(|fields| !fields.is_empty()))
 }
 
-/// A title as it is told: one line of bounded length.
+/// Shortens a title to one line of limited length.
 pub(crate) fn shortened(title: &str) -> String {
     let line = title.lines().next().unwrap_or_default();
     line.chars().take(MAX_TITLE).collect()
 }
 
-/// Arguments as they are told; what is too large is left out.
-pub(crate) fn told(input: Option<Value>) -> Value {
+/// Arguments as reported; large ones are omitted.
+pub(crate) fn reported_input(input: Option<Value>) -> Value {
     let input = input.unwrap_or_default();
     match input.to_string().len() <= MAX_INPUT {
         true => input,
@@ -172,7 +176,7 @@ pub(crate) fn told(input: Option<Value>) -> Value {
     }
 }
 
-/// The word for a kind of tool.
+/// Name of a kind of tool.
 pub(crate) fn kind_of(kind: ToolKind) -> &'static str {
     match kind {
         ToolKind::Read => "read",
@@ -200,7 +204,7 @@ mod tests {
 
     #[test]
     fn the_answer_is_what_was_said_after_the_last_call() {
-        let said = Said::default();
+        let said = TurnTranscript::default();
         said.take(words("I look "));
         said.take(words("first."));
         said.take(SessionUpdate::ToolCall(ToolCall::new("1", "Read a")));
@@ -216,7 +220,7 @@ mod tests {
 
     #[test]
     fn an_endless_answer_is_cut_between_characters() {
-        let said = Said::default();
+        let said = TurnTranscript::default();
         for _ in 0..3 {
             said.take(words(&"ü".repeat(MAX_TEXT / 4)));
         }
@@ -227,25 +231,25 @@ mod tests {
 
     #[test]
     fn a_flood_of_calls_is_told_only_so_far() {
-        let said = Said::default();
+        let said = TurnTranscript::default();
         let mut count = 0;
         for n in 0..10_000 {
             let call = ToolCall::new(n.to_string(), "x").raw_input(json!({ "n": n }));
             count += u32::from(said.take(SessionUpdate::ToolCall(call)).is_some());
         }
-        assert_eq!(count, MAX_NEWS);
-        assert_eq!(said.gathered().calls.len(), MAX_CALLS);
+        assert_eq!(count, MAX_EVENTS);
+        assert_eq!(said.state().calls.len(), MAX_CALLS);
     }
 
     #[test]
     fn a_call_is_told_when_it_begins_and_when_it_ends() {
-        let said = Said::default();
+        let said = TurnTranscript::default();
         let call = ToolCall::new("1", "ls\n-la")
             .kind(ToolKind::Execute)
             .raw_input(json!({ "command": "ls" }));
         let begun = said.take(SessionUpdate::ToolCall(call)).unwrap();
         assert!(
-            matches!(&begun, News::ToolStarted { title, kind, input }
+            matches!(&begun, AgentEvent::ToolStarted { title, kind, input }
                 if title == "ls" && *kind == "execute" && input["command"] == "ls"),
             "{begun:?}"
         );
@@ -257,13 +261,13 @@ mod tests {
         };
         assert!(change(ToolCallStatus::InProgress).is_none());
         let ended = change(ToolCallStatus::Failed).unwrap();
-        assert!(matches!(&ended, News::ToolDone { ok: false, title, .. } if title == "ls"));
+        assert!(matches!(&ended, AgentEvent::ToolDone { ok: false, title, .. } if title == "ls"));
         assert!(change(ToolCallStatus::Failed).is_none(), "once");
     }
 
     #[test]
     fn a_call_is_told_with_its_arguments_where_they_come_later() {
-        let said = Said::default();
+        let said = TurnTranscript::default();
         let call = ToolCall::new("1", "Write").raw_input(json!({}));
         assert!(said.take(SessionUpdate::ToolCall(call)).is_none());
         let fields = ToolCallUpdateFields::new()
@@ -271,7 +275,7 @@ mod tests {
             .raw_input(json!({ "path": "a" }));
         let update = || SessionUpdate::ToolCallUpdate(ToolCallUpdate::new("1", fields.clone()));
         let begun = said.take(update()).unwrap();
-        assert!(matches!(&begun, News::ToolStarted { title, .. } if title == "Write a"));
+        assert!(matches!(&begun, AgentEvent::ToolStarted { title, .. } if title == "Write a"));
         assert!(said.take(update()).is_none(), "once");
     }
 }

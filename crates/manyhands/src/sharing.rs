@@ -1,4 +1,4 @@
-//! How much of a machine is lent, and the hands that follow from it.
+//! How much of a machine a node shares, and the tools that result from it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,67 +8,69 @@ use std::time::Duration;
 use manyhands_guard::Supervisor;
 use manyhands_node::{Confinement, SandboxMode, ToolSettings, Toolbox};
 
-use crate::ground::Ground;
+use crate::context::CliContext;
 use crate::output::Failure;
 
-/// How many programs of a node run at once; its jobs are bounded more narrowly.
+/// Maximum number of concurrent child processes of a node.
 const MAX_PROGRAMS: usize = 128;
-/// How long programs may take to end when the node does.
-const ENDED_WITHIN: Duration = Duration::from_secs(5);
-/// How often the ending programs are looked at.
-const LOOK: Duration = Duration::from_millis(20);
+/// How long child processes may take to exit when the node stops.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Polling interval while waiting for them.
+const EXIT_POLL: Duration = Duration::from_millis(20);
 
-/// What the owner calls the parts, for what is said about them.
+/// Names of the options, as the user knows them, for messages.
 #[derive(Debug, Clone, Copy)]
-pub struct Words {
-    /// The workspace.
+pub struct OptionNames {
+    /// The workspace option.
     pub workspace: &'static str,
-    /// The jail.
+    /// The jail option.
     pub jail: &'static str,
-    /// The sandbox, switched off.
+    /// The option that disables the sandbox.
     pub sandbox_off: &'static str,
 }
 
-/// What was asked for.
+/// Requested options; unset ones get defaults.
 #[derive(Debug, Clone, Default)]
-pub struct Asked {
-    /// Where the tools start.
+pub struct SharingRequest {
+    /// Working directory of the tools.
     pub workspace: Option<PathBuf>,
-    /// The folder that is not left.
+    /// Directory the tools cannot leave.
     pub jail: Option<PathBuf>,
     /// What commands may change.
     pub sandbox: Option<SandboxMode>,
 }
 
-/// How much of a machine is lent.
+/// How much of a machine is shared.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lending {
-    /// Where the tools start.
+pub struct Sharing {
+    /// Working directory of the tools.
     pub workspace: PathBuf,
-    /// How far they reach.
+    /// Limits of the tools.
     pub confinement: Confinement,
 }
 
-impl Lending {
-    /// What follows from what was asked for by somebody who stands at `here`: a jail brings a
-    /// sandbox with it, since a shell outside of one would walk out.
-    pub fn new(asked: Asked, here: &Path, words: Words) -> Result<Self, Failure> {
-        let jail = asked.jail.map(|jail| folder(&jail, here, words.jail));
+impl Sharing {
+    /// Resolves the requested options relative to `here`. A jail implies a sandbox, because a shell without one
+    /// could leave it.
+    pub fn new(asked: SharingRequest, here: &Path, options: OptionNames) -> Result<Self, Failure> {
+        let jail = asked.jail.map(|jail| folder(&jail, here, options.jail));
         let jail = jail.transpose()?;
         let workspace = match &asked.workspace {
-            Some(workspace) => folder(workspace, here, words.workspace)?,
+            Some(workspace) => folder(workspace, here, options.workspace)?,
             None => match &jail {
+                // Started outside of the jail, the current directory would be refused below.
+                // A jail elsewhere was given without a workspace: start in the jail itself.
                 Some(jail) if !holds(jail, here) => jail.clone(),
                 _ => here.to_owned(),
             },
         };
         if let Some(jail) = jail.as_deref().filter(|jail| !holds(jail, &workspace)) {
             return Err(Failure(format!(
-                "{} {} does not hold the workspace {}\nhint: name a folder around it, or another workspace with {}",
-                words.jail,
+                "{} {} does not contain the workspace {}\nhint: choose a directory that contains it, or another workspace with {}",
+                options.jail,
                 jail.display(),
                 workspace.display(),
-                words.workspace
+                options.workspace
             )));
         }
         let sandbox = match (asked.sandbox, &jail) {
@@ -82,19 +84,20 @@ impl Lending {
         })
     }
 
-    /// What the owner should know about it.
-    pub fn warning(&self, words: Words) -> Option<String> {
+    /// Returns a warning for the owner, if the options are weaker than they look.
+    pub fn warning(&self, options: OptionNames) -> Option<String> {
         match (&self.confinement.jail, self.confinement.sandbox) {
             (Some(jail), SandboxMode::Off) => Some(format!(
-                "warning: with {} only the file tools stay inside {}; commands reach whatever you do",
-                words.sandbox_off,
+                "warning: with {} only the file tools stay inside {}; commands have your full permissions",
+                options.sandbox_off,
                 jail.display()
             )),
+            // Without a jail, `off` is what the user asked for and needs no warning.
             _ => None,
         }
     }
 
-    /// The folders that the tools reach in a sandbox; without one they reach everything.
+    /// Directories the tools can reach in a sandbox; without a sandbox they can reach everything.
     pub fn reach(&self) -> Vec<&Path> {
         let Confinement { jail, sandbox } = &self.confinement;
         match (jail, sandbox) {
@@ -104,28 +107,29 @@ impl Lending {
         }
     }
 
-    /// The tools.
+    /// Builds the node's tools.
     pub fn toolbox(
         &self,
         environment: BTreeMap<String, String>,
         supervisor: &Supervisor,
-        ground: &Ground,
+        ctx: &CliContext,
     ) -> Result<Toolbox, Failure> {
         Ok(Toolbox::new(ToolSettings {
             workspace: self.workspace.clone(),
             env: environment,
             confinement: self.confinement.clone(),
             supervisor: supervisor.clone(),
-            clock: ground.clock.clone(),
-            ids: ground.ids.clone(),
+            clock: ctx.clock.clone(),
+            ids: ctx.ids.clone(),
         })?)
     }
 }
 
-impl fmt::Display for Lending {
+impl fmt::Display for Sharing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "workspace {}, ", self.workspace.display())?;
         let jail = self.confinement.jail.as_ref();
+        // Usually both are the same directory; printing it twice would only confuse.
         if let Some(jail) = jail.filter(|jail| **jail != self.workspace) {
             write!(f, "jail {}, ", jail.display())?;
         }
@@ -133,7 +137,7 @@ impl fmt::Display for Lending {
     }
 }
 
-/// How a sandbox is called.
+/// Returns the option value for a sandbox mode.
 pub fn word(sandbox: SandboxMode) -> &'static str {
     match sandbox {
         SandboxMode::Off => "off",
@@ -142,26 +146,26 @@ pub fn word(sandbox: SandboxMode) -> &'static str {
     }
 }
 
-/// The supervisor of a node's programs; what it started is killed even when this process is.
-pub fn supervisor(ground: &Ground) -> Result<Supervisor, Failure> {
-    // The file may be replaced while it runs; this name leads to what runs.
+/// Creates the supervisor of a node's child processes; they are killed even if this process dies.
+pub fn supervisor(ctx: &CliContext) -> Result<Supervisor, Failure> {
+    // The executable may be replaced by an update while it runs; this path leads to the running one.
     let us = Path::new("/proc/self/exe");
     let us = if us.exists() {
         us.to_owned()
     } else {
-        ground.program()?
+        ctx.program()?
     };
     Ok(Supervisor::new(MAX_PROGRAMS).kept_by(us, vec!["keeper".to_owned()]))
 }
 
-/// Waits until every program has ended, for a while.
+/// Waits until all child processes have exited, up to a timeout.
 pub async fn all_ended(supervisor: &Supervisor) {
     let ended = async {
         while supervisor.running() > 0 {
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(EXIT_POLL).await;
         }
     };
-    let _ = tokio::time::timeout(ENDED_WITHIN, ended).await;
+    let _ = tokio::time::timeout(EXIT_TIMEOUT, ended).await;
 }
 
 fn folder(named: &Path, here: &Path, word: &str) -> Result<PathBuf, Failure> {
@@ -170,18 +174,20 @@ fn folder(named: &Path, here: &Path, word: &str) -> Result<PathBuf, Failure> {
         return Ok(folder);
     }
     Err(Failure(format!(
-        "{word} {} is not a directory; create it, or name another",
+        "{word} {} is not a directory; create it or choose another",
         folder.display()
     )))
 }
 
-/// Whether one folder is, or lies in, another.
+/// Returns whether `folder` is `around` or lies inside it.
 pub fn holds(around: &Path, folder: &Path) -> bool {
+    // Links are resolved first: `/home/me/link` may point outside of the directory it appears to be in.
     full(folder).starts_with(full(around))
 }
 
-/// A path without links, as far as it is there.
+/// Resolves links in the part of a path that exists.
 fn full(path: &Path) -> PathBuf {
+    // The longest existing prefix is resolved; the rest of the path may be created later.
     for there in path.ancestors() {
         if let Ok(real) = there.canonicalize() {
             let rest = path.strip_prefix(there).unwrap_or(Path::new(""));
@@ -195,7 +201,7 @@ fn full(path: &Path) -> PathBuf {
 mod tests {
     use super::*;
 
-    const WORDS: Words = Words {
+    const OPTIONS: OptionNames = OptionNames {
         workspace: "--workspace",
         jail: "--jail",
         sandbox_off: "--sandbox off",
@@ -216,25 +222,25 @@ mod tests {
             self.0.path().join(name)
         }
 
-        fn lend(
+        fn share(
             &self,
             workspace: Option<&str>,
             jail: Option<&str>,
             sandbox: Option<SandboxMode>,
-        ) -> Result<Lending, String> {
-            let asked = Asked {
+        ) -> Result<Sharing, String> {
+            let asked = SharingRequest {
                 workspace: workspace.map(|name| self.path(name)),
                 jail: jail.map(|name| self.path(name)),
                 sandbox,
             };
-            Lending::new(asked, &self.path("here"), WORDS).map_err(|failure| failure.0)
+            Sharing::new(asked, &self.path("here"), OPTIONS).map_err(|failure| failure.0)
         }
     }
 
     #[test]
     fn a_jail_brings_a_sandbox_unless_it_is_said_off() {
         let desk = Desk::new();
-        let mode = |jail, sandbox| desk.lend(None, jail, sandbox).unwrap().confinement.sandbox;
+        let mode = |jail, sandbox| desk.share(None, jail, sandbox).unwrap().confinement.sandbox;
         assert_eq!(mode(None, None), SandboxMode::Off);
         assert_eq!(mode(Some("jail"), None), SandboxMode::Workspace);
         assert_eq!(
@@ -242,32 +248,32 @@ mod tests {
             SandboxMode::ReadOnly
         );
         let off = desk
-            .lend(None, Some("jail"), Some(SandboxMode::Off))
+            .share(None, Some("jail"), Some(SandboxMode::Off))
             .unwrap();
         assert_eq!(off.confinement.sandbox, SandboxMode::Off);
-        let warning = off.warning(WORDS).unwrap();
+        let warning = off.warning(OPTIONS).unwrap();
         assert!(
             warning.starts_with("warning: with --sandbox off only the file tools"),
             "{warning}"
         );
-        let on = desk.lend(None, Some("jail"), None).unwrap();
-        assert_eq!(on.warning(WORDS), None);
+        let on = desk.share(None, Some("jail"), None).unwrap();
+        assert_eq!(on.warning(OPTIONS), None);
     }
 
     #[test]
     fn the_tools_start_here_or_in_the_jail() {
         let desk = Desk::new();
         assert_eq!(
-            desk.lend(None, None, None).unwrap().workspace,
+            desk.share(None, None, None).unwrap().workspace,
             desk.path("here")
         );
         assert_eq!(
-            desk.lend(None, Some("jail"), None).unwrap().workspace,
+            desk.share(None, Some("jail"), None).unwrap().workspace,
             desk.path("jail")
         );
-        let inner = desk.lend(Some("jail/inner"), Some("jail"), None).unwrap();
+        let inner = desk.share(Some("jail/inner"), Some("jail"), None).unwrap();
         assert_eq!(inner.workspace, desk.path("jail/inner"));
-        let around = desk.lend(None, Some(""), None).unwrap();
+        let around = desk.share(None, Some(""), None).unwrap();
         assert_eq!(around.workspace, desk.path("here"));
         assert_eq!(
             inner.to_string(),
@@ -282,19 +288,19 @@ mod tests {
     #[test]
     fn a_wrong_folder_is_refused_by_its_flag() {
         let desk = Desk::new();
-        let wrong = desk.lend(Some("gone"), None, None).unwrap_err();
+        let wrong = desk.share(Some("gone"), None, None).unwrap_err();
         assert!(
             wrong.starts_with("--workspace /") && wrong.contains("is not a directory"),
             "{wrong}"
         );
-        let wrong = desk.lend(None, Some("gone"), None).unwrap_err();
+        let wrong = desk.share(None, Some("gone"), None).unwrap_err();
         assert!(
             wrong.starts_with("--jail /") && wrong.contains("is not a directory"),
             "{wrong}"
         );
-        let wrong = desk.lend(Some("here"), Some("jail"), None).unwrap_err();
+        let wrong = desk.share(Some("here"), Some("jail"), None).unwrap_err();
         assert!(wrong.contains("does not hold the workspace"), "{wrong}");
-        assert!(desk.lend(Some("jail/inner"), Some("jail"), None).is_ok());
+        assert!(desk.share(Some("jail/inner"), Some("jail"), None).is_ok());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What can be typed about artifacts and resources.
+//! Arguments of `artifact` and `resource`.
 
 use std::path::PathBuf;
 
@@ -19,7 +19,7 @@ pub struct Artifact {
 pub struct GetArtifact {
     /// The artifact's id.
     pub id: String,
-    /// Where to write it; standard output when not given.
+    /// File to write; default: standard output.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
@@ -28,46 +28,46 @@ pub struct GetArtifact {
 pub enum ArtifactCommand {
     /// List artifacts, newest first.
     List {
-        /// Only those of this agent.
+        /// Only artifacts of this agent.
         #[arg(long)]
         agent: Option<String>,
-        /// Only those in this chat; results for large results.
+        /// Only artifacts in this chat; `results` holds large tool results.
         #[arg(long)]
         chat: Option<String>,
-        /// How many at most.
+        /// Maximum number of results.
         #[arg(long, default_value_t = 100)]
         limit: u32,
-        /// As JSON.
+        /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Show what is known of one.
+    /// Show an artifact's metadata.
     Show {
         /// The artifact's id.
         id: String,
     },
-    /// Write the bytes of one to a file or standard output.
+    /// Write an artifact to a file or standard output.
     Get(GetArtifact),
-    /// Keep a file as an artifact.
+    /// Store a file as an artifact.
     Put {
-        /// The file, or - for standard input.
+        /// The file to read, or - for standard input.
         file: PathBuf,
-        /// Its name; that of the file when not given.
+        /// Name of the artifact; default: the file's name.
         #[arg(long)]
         name: Option<String>,
-        /// For which agent.
+        /// Agent that owns the artifact.
         #[arg(long, default_value = "main")]
         agent: String,
-        /// Into which chat; a new one when not given.
+        /// Chat to store it in; default: a new one.
         #[arg(long)]
         chat: Option<String>,
     },
-    /// Remove one.
+    /// Delete an artifact.
     Rm {
         /// The artifact's id.
         id: String,
     },
-    /// Make a link by which one is downloaded without a token, for a while.
+    /// Create a temporary download link that needs no token.
     Url {
         /// The artifact's id.
         id: String,
@@ -76,74 +76,74 @@ pub enum ArtifactCommand {
 
 #[derive(Subcommand)]
 pub enum Resource {
-    /// List every resource.
+    /// List resources.
     List {
-        /// As JSON.
+        /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Make one.
+    /// Create a resource.
     Create {
-        /// What it holds.
+        /// The kind of resource.
         #[arg(value_parser = kinds())]
         kind: CollectionKind,
-        /// Its name.
+        /// Name of the resource.
         name: String,
-        /// What it is for.
+        /// Description of the resource.
         #[arg(long, default_value = "")]
         description: String,
-        /// Who may use it, as AGENT=LEVEL; main=admin when not given. May be repeated.
+        /// Grant an agent access, as AGENT=LEVEL; default: main=admin. May be repeated.
         #[arg(long, value_name = "AGENT=LEVEL", value_parser = grant)]
         grant: Vec<(String, Level)>,
     },
-    /// Show one, with who may use it.
+    /// Show a resource and who has access.
     Show {
-        /// Its id or name.
-        which: String,
+        /// The resource's id or name.
+        resource: String,
     },
-    /// Remove one with all it holds.
+    /// Delete a resource and its contents.
     Rm {
-        /// Its id or name.
-        which: String,
+        /// The resource's id or name.
+        resource: String,
     },
-    /// Let an agent use one.
+    /// Grant an agent access to a resource.
     Grant {
-        /// Its id or name.
-        which: String,
+        /// The resource's id or name.
+        resource: String,
         /// The agent.
         agent: String,
-        /// How much it may do.
+        /// Access level.
         #[arg(value_parser = levels())]
         level: Level,
     },
-    /// Let an agent no longer use one.
+    /// Revoke an agent's access to a resource.
     Revoke {
-        /// Its id or name.
-        which: String,
+        /// The resource's id or name.
+        resource: String,
         /// The agent.
         agent: String,
     },
-    /// Keep secrets in a vault.
+    /// Manage the secrets in a vault.
     #[command(subcommand)]
     Secret(VaultSecret),
 }
 
 #[derive(Subcommand)]
 pub enum VaultSecret {
-    /// Put a secret into a vault, read from standard input.
+    /// Store a secret in a vault; the value is read from standard input.
     Set {
         /// The vault's id or name.
-        which: String,
+        vault: String,
         /// The secret's name.
         name: String,
-        /// A host it may be sent to, such as api.example.com or *.example.com. May be repeated.
+        /// Host the secret may be sent to, such as api.example.com or *.example.com. May be repeated.
         #[arg(long, value_name = "HOST")]
         host: Vec<String>,
     },
-    /// Forget a secret of a vault.
+    /// Delete a secret from a vault.
     Rm {
         /// The vault's id or name.
-        which: String,
+        vault: String,
         /// The secret's name.
         name: String,
     },
@@ -161,7 +161,7 @@ fn levels() -> impl TypedValueParser<Value = Level> {
 fn grant(text: &str) -> Result<(String, Level), String> {
     let (agent, level) = text
         .split_once('=')
-        .ok_or_else(|| format!("{text:?} is not AGENT=LEVEL, such as main=write"))?;
+        .ok_or_else(|| format!("{text:?} is not AGENT=LEVEL, for example main=write"))?;
     let level = level.parse().map_err(|e| format!("{level:?}: {e}"))?;
     Ok((agent.to_owned(), level))
 }

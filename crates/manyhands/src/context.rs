@@ -1,4 +1,4 @@
-//! What every command stands on: the home, the environment, the gateway in question.
+//! The context of every command: home directory, environment, and the gateway to talk to.
 #![allow(clippy::disallowed_methods)] // the one place the environment is read
 
 use std::collections::BTreeMap;
@@ -16,29 +16,30 @@ use crate::output::Failure;
 use crate::own_gateway;
 use crate::remote::{Remote, absent};
 
-/// What every command stands on.
+/// The context every command runs in.
 #[derive(Clone)]
-pub struct Ground {
-    /// Where the gateway keeps everything.
+pub struct CliContext {
+    /// Data directory of the gateway.
     pub home: PathBuf,
-    /// Time.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// Ids.
+    /// Id generator.
     pub ids: Ids,
     url: Option<String>,
     token: Option<Secret>,
 }
 
-impl Ground {
-    /// Reads the environment, once.
+impl CliContext {
+    /// Reads the environment once.
     pub fn new(args: &Args) -> Result<Self, Failure> {
         let home = match &args.home {
+            // Made absolute once: services and child processes start in other directories.
             Some(home) => std::path::absolute(home)?,
             None => match std::env::home_dir() {
                 Some(user) => user.join(".manyhands"),
                 None => {
                     return Err(Failure(
-                        "there is no home directory; set MANYHANDS_HOME".to_owned(),
+                        "cannot determine the home directory; set MANYHANDS_HOME".to_owned(),
                     ));
                 }
             },
@@ -51,6 +52,7 @@ impl Ground {
             url: match args.url_is_taken {
                 true => std::env::var("MANYHANDS_URL")
                     .ok()
+                    // An empty variable is what `VAR= command` sets to override an exported one.
                     .filter(|url| !url.is_empty()),
                 false => args.url.clone(),
             },
@@ -58,83 +60,83 @@ impl Ground {
         })
     }
 
-    /// The passphrase of the vault, when it has one.
+    /// Returns the vault's passphrase, if set.
     pub fn passphrase(&self) -> Option<Secret> {
         std::env::var("MANYHANDS_PASSPHRASE").ok().map(Secret::new)
     }
 
-    /// The gateway that was named, when one was.
+    /// Returns the gateway URL given by the user, if any.
     pub fn named_url(&self) -> Option<&str> {
         self.url.as_deref()
     }
 
-    /// The token that was given, when one was.
+    /// Returns the token given by the user, if any.
     pub fn given_token(&self) -> Option<&Secret> {
         self.token.as_ref()
     }
 
-    /// What this machine is called.
+    /// Returns the hostname.
     pub fn machine(&self) -> String {
         let name = rustix::system::uname();
         name.nodename().to_string_lossy().into_owned()
     }
 
-    /// This very program.
+    /// Returns the path of this executable.
     pub fn program(&self) -> Result<PathBuf, Failure> {
         Ok(std::env::current_exe()?)
     }
 
-    /// Where the user stands.
+    /// Returns the current directory.
     pub fn here(&self) -> Result<PathBuf, Failure> {
         std::env::current_dir()
-            .map_err(|e| Failure(format!("the current directory cannot be used: {e}")))
+            .map_err(|e| Failure(format!("cannot use the current directory: {e}")))
     }
 
-    /// The user's own folder.
+    /// Returns the user's home directory.
     pub fn user_folder(&self) -> Result<PathBuf, Failure> {
         std::env::home_dir()
             .filter(|folder| folder.is_absolute())
-            .ok_or_else(|| Failure("there is no home directory; set HOME".to_owned()))
+            .ok_or_else(|| Failure("cannot determine the home directory; set HOME".to_owned()))
     }
 
-    /// The environment this was started in.
+    /// Returns the environment variables that are valid UTF-8.
     pub fn environment(&self) -> BTreeMap<String, String> {
-        // A variable that is no text is none a tool could be given.
         std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect()
     }
 
-    /// What the log filter is to be, when the environment says so.
+    /// Returns the log filter from the environment, if set.
     pub fn log_filter(&self) -> Option<String> {
         std::env::var("MANYHANDS_LOG").ok()
     }
 
-    /// The settings' file.
+    /// Returns the settings file.
     pub fn config(&self) -> ConfigFile {
         ConfigFile::new(self.home.join(CONFIG_FILE))
     }
 
-    /// The gateway that runs on this home, by its own note: where it is reached from here.
+    /// Returns the URL of the gateway running on this home, as recorded in its lock file.
     pub fn running(&self) -> Option<String> {
+        // The lock file is only believed while its process holds the lock.
         let listens = HomeLock::holder(&self.home).and_then(|holder| holder.listen);
         listens.map(|listens| own_gateway::reached(&listens))
     }
 
-    /// Where to reach the gateway of this home, if that is the one that `named` means: by the
-    /// address it listens on, or the one its settings say others reach it by.
+    /// Returns the URL at which to reach this home's gateway, if `named` refers to it: by its listen address or
+    /// by `public_url` in its settings.
     pub fn own_address(&self, named: &str) -> Option<String> {
         let listens = HomeLock::holder(&self.home).and_then(|holder| holder.listen);
         if let Some(address) = listens.and_then(|listens| own_gateway::meant(named, &listens)) {
             return Some(address);
         }
-        // Settings that cannot be read name no address.
+        // Invalid settings have no `public_url`; the error is reported by the commands that need them.
         let public = self.config().load().ok()?.0.public_url?;
         own_gateway::is_same(named, &public).then_some(public)
     }
 
-    /// The gateway in question, with the token to show it. A token that was given goes where the
-    /// user says; the owner's token of this home goes to the gateway of this home and nowhere else.
+    /// Connects to the selected gateway. A token given by the user is sent wherever the user says; the owner's
+    /// token of this home is sent only to this home's gateway.
     pub fn remote(&self) -> Result<Remote, Failure> {
         match &self.token {
             Some(token) => {
@@ -156,7 +158,7 @@ impl Ground {
                 let token = self.owner_token()?;
                 match self.running() {
                     Some(address) => return Remote::new(&address, token),
-                    // Another program may listen where the gateway would.
+                    // No fallback to the configured address: another program may be listening there and would receive the token.
                     None => return Err(Failure(self.not_running()?)),
                 }
             }
@@ -164,36 +166,37 @@ impl Ground {
         Remote::new(&address, self.owner_token()?)
     }
 
-    /// Where the gateway of this home would listen.
+    /// Returns the address this home's gateway is configured to listen on.
     fn configured(&self) -> Result<String, Failure> {
         let listen = self.config().load()?.0.listen;
         Ok(own_gateway::reached(&format!("http://{listen}")))
     }
 
     fn not_running(&self) -> Result<String, Failure> {
-        let why = format!("none runs on {}", self.home.display());
+        let why = format!("no gateway is running on {}", self.home.display());
         Ok(absent(&self.configured()?, &why).text())
     }
 
-    /// Why the owner's token is not sent to `named`.
+    /// Explains why the owner's token is not sent to `named`.
     fn foreign(&self, named: &str) -> Failure {
         let home = self.home.display();
         let own = match self.running() {
             Some(own) => format!("it belongs to the gateway at {own}"),
-            None => format!("no gateway runs on {home}"),
+            None => format!("no gateway is running on {home}"),
         };
         Failure(format!(
-            "{named} is not known as the gateway of {home}, so its token was not sent: {own}\n\
-             hint: give the token of the gateway at that address with --token or MANYHANDS_TOKEN; leave out --url and MANYHANDS_URL to use the gateway of this home; or set `public_url` in config.toml if this is its address"
+            "{named} is not the gateway of {home}, so its token was not sent: {own}\n\
+             hint: pass that gateway's token with --token or MANYHANDS_TOKEN; omit --url and MANYHANDS_URL to use the gateway of this home; or set `public_url` in config.toml if this is its address"
         ))
     }
 
-    /// The owner's token of this home.
+    /// Reads the owner's token of this home.
     pub fn owner_token(&self) -> Result<Secret, Failure> {
         let file = self.home.join(OWNER_TOKEN_FILE);
+        // Checked first: the error of a missing private file would not say what to do.
         if !file.exists() {
             return Err(Failure(format!(
-                "no gateway was ever started on {}\nhint: start one with `manyhands up`, or set MANYHANDS_TOKEN and MANYHANDS_URL to use another",
+                "no gateway has been started on {} yet\nhint: start one with `manyhands up`, or set MANYHANDS_TOKEN and MANYHANDS_URL to use another gateway",
                 self.home.display()
             )));
         }
@@ -201,13 +204,14 @@ impl Ground {
         Ok(Secret::new(String::from_utf8_lossy(&bytes).trim()))
     }
 
-    /// The store of this home, for when no gateway runs on it; the lock keeps one from starting meanwhile.
+    /// Opens the store of this home while no gateway runs on it; the lock prevents one from starting meanwhile.
     pub async fn store(&self) -> Result<(HomeLock, Store), StoreError> {
         let us = Holder {
             pid: std::process::id(),
             listen: None,
             started_at: self.clock.now(),
         };
+        // Locked before the database is opened: two writers would break the audit chain.
         let lock = HomeLock::acquire(&self.home, &us)?;
         let store = Store::open(
             &self.home,
@@ -219,7 +223,7 @@ impl Ground {
         Ok((lock, store))
     }
 
-    /// A file the user named, from where they stand.
+    /// Resolves a path given by the user against the current directory.
     pub fn file(&self, path: &Path) -> Result<PathBuf, Failure> {
         Ok(std::path::absolute(path)?)
     }

@@ -1,4 +1,4 @@
-//! What can be typed about agents, their conversations and their models.
+//! Arguments of `chat`, `acp`, `sessions`, `agents`, `skills`, `models` and `usage`.
 
 use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -6,32 +6,32 @@ use manyhands_core::AgentId;
 
 #[derive(clap::Args)]
 pub struct Chat {
-    /// Which conversation: a name such as work, or agent:NAME:REST.
+    /// The session: a name such as work, or agent:NAME:REST.
     #[arg(short, long, default_value = "main", value_name = "KEY")]
     pub session: String,
-    /// With which agent.
+    /// The agent to talk to.
     #[arg(long, default_value = "main", value_name = "NAME")]
     pub agent: AgentId,
-    /// Which model answers here, as provider/model.
+    /// Set the session's model, as provider/model.
     #[arg(long, value_name = "MODEL")]
     pub model: Option<String>,
-    /// How hard it thinks here.
+    /// Set the session's reasoning level.
     #[arg(long, value_name = "LEVEL", value_parser = levels())]
     pub think: Option<String>,
-    /// Print one JSON object when the answer is there.
+    /// Print the reply as one JSON object.
     #[arg(long)]
     pub json: bool,
-    /// What to say; what comes on standard input follows it. Without both, a conversation begins.
+    /// The message; standard input is appended to it. Without either, starts an interactive chat.
     #[arg(value_name = "MESSAGE")]
     pub message: Option<String>,
 }
 
 #[derive(clap::Args)]
 pub struct Acp {
-    /// With which agent.
+    /// The agent to serve.
     #[arg(long, default_value = "main", value_name = "NAME")]
     pub agent: AgentId,
-    /// One conversation for all: a name such as work, or agent:NAME:REST. A new one each time when not given.
+    /// Use one session for all conversations: a name such as work, or agent:NAME:REST; default: a new session each time.
     #[arg(short, long, value_name = "KEY")]
     pub session: Option<String>,
 }
@@ -39,7 +39,7 @@ pub struct Acp {
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Sessions {
-    /// As JSON.
+    /// Print JSON.
     #[arg(long)]
     pub json: bool,
     #[command(subcommand)]
@@ -48,67 +48,67 @@ pub struct Sessions {
 
 #[derive(Subcommand)]
 pub enum SessionsCommand {
-    /// List the conversations, the latest first.
+    /// List sessions, most recently used first.
     List {
-        /// As JSON.
+        /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Show one, with what was said last.
+    /// Show a session and its latest messages.
     Show {
-        /// Which one: a name such as work, or agent:NAME:REST.
+        /// The session: a name such as work, or agent:NAME:REST.
         key: String,
-        /// How many messages.
+        /// Number of messages.
         #[arg(long, default_value_t = 20, value_name = "N")]
         limit: u32,
-        /// As JSON.
+        /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Look for words in what was said and in memory files, archives included.
+    /// Search messages and memory files, including archives.
     Search {
-        /// The words.
+        /// Text to search for.
         query: String,
-        /// Only of this agent.
+        /// Only sessions of this agent.
         #[arg(long, value_name = "NAME")]
         agent: Option<AgentId>,
-        /// How many results.
+        /// Maximum number of results.
         #[arg(long, default_value_t = 20, value_name = "N")]
         limit: u32,
-        /// As JSON.
+        /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Begin one anew; what was said is archived.
+    /// Clear a session; its messages are archived.
     Reset {
-        /// Which one.
+        /// The session's key.
         key: String,
     },
-    /// Leave all but the last messages out of what its model is shown; they are archived.
+    /// Compact a session: remove all but the latest messages from the model's context; they are archived.
     Compact {
-        /// Which one.
+        /// The session's key.
         key: String,
-        /// How many messages stay.
+        /// Number of messages to keep.
         #[arg(long, default_value_t = 20, value_name = "N")]
         keep: u32,
     },
-    /// Delete one with all that was said in it, archives too; what it cost stays counted.
+    /// Delete a session with its messages and archives; its usage stays counted.
     Delete {
-        /// Which one.
+        /// The session's key.
         key: String,
     },
-    /// Set its model, how hard it thinks, and what it is called.
+    /// Set a session's model, reasoning level or label.
     #[command(group(clap::ArgGroup::new("what").required(true).multiple(true)))]
     Set {
-        /// Which one.
+        /// The session's key.
         key: String,
         /// The model, as provider/model.
         #[arg(long, value_name = "MODEL", group = "what")]
         model: Option<String>,
-        /// How hard it thinks.
+        /// Reasoning level.
         #[arg(long, value_name = "LEVEL", value_parser = levels(), group = "what")]
         think: Option<String>,
-        /// What it is called.
+        /// Label shown in lists.
         #[arg(long, group = "what")]
         label: Option<String>,
     },
@@ -117,7 +117,7 @@ pub enum SessionsCommand {
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Agents {
-    /// As JSON.
+    /// Print JSON.
     #[arg(long)]
     pub json: bool,
     #[command(subcommand)]
@@ -126,17 +126,17 @@ pub struct Agents {
 
 #[derive(Subcommand)]
 pub enum AgentsCommand {
-    /// List the agents.
+    /// List agents.
     List {
-        /// As JSON.
+        /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Show one, with its rules and the tools it has.
+    /// Show an agent with its rules and tools.
     Show {
-        /// Which one.
+        /// The agent's name.
         name: AgentId,
-        /// As JSON.
+        /// Print JSON.
         #[arg(long)]
         json: bool,
     },
@@ -145,10 +145,10 @@ pub enum AgentsCommand {
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Skills {
-    /// Of which agent.
+    /// The agent whose skills are listed.
     #[arg(long, default_value = "main", value_name = "NAME")]
     pub agent: AgentId,
-    /// As JSON.
+    /// Print JSON.
     #[arg(long)]
     pub json: bool,
     #[command(subcommand)]
@@ -157,39 +157,39 @@ pub struct Skills {
 
 #[derive(Subcommand)]
 pub enum SkillsCommand {
-    /// List them, with whether they can be used now.
+    /// List skills and whether they are available.
     List {
-        /// Of which agent.
+        /// The agent whose skills are listed.
         #[arg(long, default_value = "main", value_name = "NAME")]
         agent: AgentId,
-        /// As JSON.
+        /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Show one with its text.
+    /// Show a skill and its text.
     Show {
-        /// Its name or its folder.
+        /// The skill's name or folder.
         name: String,
-        /// Of which agent.
+        /// The agent whose skills are searched.
         #[arg(long, default_value = "main", value_name = "NAME")]
         agent: AgentId,
-        /// As JSON.
+        /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Switch one on, for every agent.
+    /// Enable a skill for all agents.
     Enable {
-        /// Its name or its folder.
+        /// The skill's name or folder.
         name: String,
-        /// As this agent sees it.
+        /// The agent whose skills are searched.
         #[arg(long, default_value = "main", value_name = "NAME")]
         agent: AgentId,
     },
-    /// Switch one off, for every agent.
+    /// Disable a skill for all agents.
     Disable {
-        /// Its name or its folder.
+        /// The skill's name or folder.
         name: String,
-        /// As this agent sees it.
+        /// The agent whose skills are searched.
         #[arg(long, default_value = "main", value_name = "NAME")]
         agent: AgentId,
     },
@@ -198,7 +198,7 @@ pub enum SkillsCommand {
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Models {
-    /// As JSON.
+    /// Print JSON.
     #[arg(long)]
     pub json: bool,
     #[command(subcommand)]
@@ -207,36 +207,37 @@ pub struct Models {
 
 #[derive(Subcommand)]
 pub enum ModelsCommand {
-    /// List who can be added by name.
+    /// List the providers that can be added by name.
     Makers {
-        /// As JSON.
+        /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Add somebody's models and try one. The key is asked for, or comes on standard input.
+    /// Add a provider and test a model. The API key is prompted for or read from standard input.
     Add {
-        /// The maker's name, such as anthropic or ollama; `models makers` lists them.
-        maker: String,
-        /// The model, as the maker calls it; the maker's usual one when not given.
+        /// The provider, such as anthropic or ollama; `models makers` lists them.
+        #[arg(value_name = "PROVIDER")]
+        provider: String,
+        /// The provider's model id; default: the provider's recommended model.
         #[arg(long, value_name = "MODEL")]
         model: Option<String>,
-        /// Use it from now on where no other model is said; without this only where there is none yet.
+        /// Make it the default model; without this, only if there is no default yet.
         #[arg(long)]
         default: bool,
-        /// As JSON.
+        /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Remove a provider that nothing uses any more, with its key if it is its maker's.
+    /// Remove a provider that is no longer used, and its stored API key.
     Remove {
         /// The provider's name.
         name: String,
     },
-    /// Ask a model for one word, and say how it went.
+    /// Test a model with a one-word request.
     Test {
-        /// The model, as provider/model; the default when not given.
+        /// The model, as provider/model; default: the default model.
         model: Option<String>,
-        /// As JSON.
+        /// Print JSON.
         #[arg(long)]
         json: bool,
     },
@@ -244,15 +245,15 @@ pub enum ModelsCommand {
 
 #[derive(clap::Args)]
 pub struct Usage {
-    /// Of how many days.
+    /// Number of days to include.
     #[arg(long, default_value_t = 30, value_name = "N")]
     pub days: u32,
-    /// As JSON.
+    /// Print JSON.
     #[arg(long)]
     pub json: bool,
 }
 
-/// How hard a model can think, in words.
+/// Parses a reasoning level.
 fn levels() -> impl TypedValueParser<Value = String> {
     PossibleValuesParser::new(["none", "minimal", "low", "medium", "high", "xhigh"])
         .map(|word: String| word)
