@@ -7,19 +7,7 @@
 //! to be remembered. Nothing fails: what is not understood is text. The work and what is told grow
 //! with the text, whatever it holds.
 //!
-//! ```
-//! use manyhands_channels::markdown::{Event, Mark, render};
-//!
-//! let mut html = String::new();
-//! render("**hi** `x<y`", &mut |event: Event<'_>| match event {
-//!     Event::Text(text) | Event::Code(text) => html.push_str(&text.replace('<', "&lt;")),
-//!     Event::Open(Mark::Bold) => html.push_str("<b>"),
-//!     Event::Close(Mark::Bold) => html.push_str("</b>"),
-//!     Event::Line => html.push('\n'),
-//!     _ => {}
-//! });
-//! assert_eq!(html, "<b>hi</b> x&lt;y");
-//! ```
+//! `tagged` in the tests is such a renderer.
 
 use crate::fence;
 
