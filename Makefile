@@ -1,68 +1,88 @@
-# `make help` lists what there is; every target says in its own line what it does.
+# `make help` lists the targets.
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 NEXTEST := $(shell command -v cargo-nextest 2>/dev/null)
 
-# Real clients of ACP, MCP and of OpenAI's format, real ACP agents, MCP servers and an authorization server, for the black-box tests, exactly as the lock files name them.
-CLIENTS := tests/acp-client/node_modules/.package-lock.json tests/inspector/node_modules/.package-lock.json tests/mcp-client/node_modules/.package-lock.json tests/mcp-servers/node_modules/.package-lock.json tests/oidc-provider/node_modules/.package-lock.json tests/openai-client/node_modules/.package-lock.json tests/model-server/node_modules/.package-lock.json
+# The product as the tests build it. Cargo unifies the features of everything it builds together: `cargo build -p manyhands`
+# selects other features of tokio than the tests do, and so compiles nearly everything again. An example makes cargo
+# select the features that tests need, too.
+BINARY := $(abspath $(TARGET))/debug/manyhands
+BUILD := cargo build --workspace --locked --bin manyhands --example conformance
 
-# The official MCP suite. It needs a newer Node than most machines have.
+# Third-party clients, agents and servers that tests run, from npm, as the lock files pin them.
+PACKAGES := $(patsubst %/package-lock.json,%/node_modules/.installed,$(filter-out tests/interop/%,$(wildcard tests/*/package-lock.json)))
+
+# The official MCP suite. It needs a newer Node.js than most machines have.
 CONFORMANCE_VERSION := 0.2.0-alpha.12
 NODE_VERSION := 22
 SUITE := $(abspath $(TARGET))/conformance
-FIXTURE := tests/conformance/node_modules/.package-lock.json
 
-# The page, where there is Node.js to build it; without it the program builds too, and has no page.
-PAGE := $(if $(and $(wildcard web/package.json),$(shell command -v npm 2>/dev/null)),web/dist/.built)
-PAGE_SOURCES := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/dist/*' -not -path 'web/screenshots/*' 2>/dev/null)
+# The page. Without Node.js the program builds too, but has no page.
+NPM := $(and $(wildcard web/package.json),$(shell command -v npm 2>/dev/null))
+PAGE := $(if $(NPM),web/dist/.built)
+PAGE_SOURCES := $(shell find web/src web/public web/tools web/index.html web/*.js web/*.ts web/package.json -type f 2>/dev/null)
+PAGE_CHECKED := $(if $(NPM),web/node_modules/.checked)
+PAGE_TESTS := $(shell find web/tests web/browser web/*.json docs/openapi.json docs/protocol.json -type f 2>/dev/null)
 
 # The chat platforms' own libraries, from PyPI.
 PLATFORMS := $(abspath $(TARGET))/platforms
 
 # Third-party clients and servers, from PyPI and npm.
 INTEROP := $(abspath $(TARGET))/interop
+# Suites that are quick enough for `make test`: one per protocol, in Node.js and in Python.
+INTEROP_CI := acp mcp_node mcp_python openapi v1_node ws_node ws_python
 
 # A small real model and the server of llama.cpp, from PyPI.
 MODEL := $(abspath $(TARGET))/test-model
 
+# Nothing is compiled twice there, and nobody attaches a debugger.
 ifdef CI
 export CARGO_INCREMENTAL := 0
+export CARGO_PROFILE_DEV_DEBUG := false
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help up vectors test browser screenshots bench fmt lint conformance interop interop-newer platforms deny test-model fuzz
+.PHONY: help up page page-check packages vectors test browser screenshots bench fmt lint conformance interop interop-ci interop-newer platforms deny test-model fuzz
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-up: vectors $(PAGE) ## Build the gateway and start it on this machine
+up: ## Build the gateway and start it on this machine
+	@$(MAKE) --no-print-directory -j2 vectors page
 	cargo build --profile quick --locked -p manyhands
 	$(TARGET)/quick/manyhands up
 
 vectors: ## Fetch word vectors, so that tools are found by meaning too
 	@tools/vectors $(TARGET)/vectors
 
-test: $(PAGE) lint $(CLIENTS) ## Check everything: format, lints, all tests
-	@tests/mcp-servers/python $(TARGET) >/dev/null # real MCP servers from PyPI, where they are not yet
-	cargo test --workspace --locked --doc
+page: $(PAGE) ## Build the page that the gateway serves
+
+page-check: $(PAGE_CHECKED) ## Check the page: types, lints, unit tests
+
+packages: $(PACKAGES) ## Install the third-party clients and servers that the tests run
+	tests/mcp-servers/python $(TARGET) >/dev/null
+	tests/interop/run --install $(INTEROP) $(INTEROP_CI)
+
+test: ## Check everything: format, lints, all tests
+	@$(MAKE) --no-print-directory -j3 lint page-check packages
 ifneq ($(NEXTEST),)
 	cargo nextest run --workspace --locked
 else
 	cargo test --workspace --locked --lib --bins --tests
 endif
-	@$(MAKE) --no-print-directory browser
+	@$(MAKE) --no-print-directory browser interop-ci
 
-browser: $(PAGE) $(if $(PAGE),tests/mcp-servers/node_modules/.package-lock.json) ## Check the page in a real browser against the real binary
+browser: $(PAGE) $(if $(PAGE),tests/mcp-servers/node_modules/.installed) ## Check the page in a real browser against the real binary
 ifneq ($(PAGE),)
-	cargo build --locked -p manyhands
-	cd web && MANYHANDS_BIN=$(abspath $(TARGET))/debug/manyhands npm run browser
+	$(BUILD)
+	cd web && MANYHANDS_BIN=$(BINARY) npm run browser
 else
-	@echo "there is no Node.js here, so there is no page to look at in a browser"
+	@echo "Node.js is missing, so there is no page to check in a browser"
 endif
 
 screenshots: $(PAGE) ## Take pictures of every page, dark and light, desktop and phone, into web/screenshots
-	cargo build --locked -p manyhands
-	cd web && MANYHANDS_BIN=$(abspath $(TARGET))/debug/manyhands npm run screenshots
+	$(BUILD)
+	cd web && MANYHANDS_BIN=$(BINARY) npm run screenshots
 
 bench: $(PAGE) ## Measure speed and size, release build
 	cargo build --release --locked -p manyhands
@@ -71,58 +91,64 @@ ifneq ($(PAGE),)
 	cd web && MANYHANDS_BIN=$(abspath $(TARGET))/release/manyhands npm run load
 endif
 
-fuzz: ## Search for inputs that break what reads from strangers; FUZZ_SECONDS=20 for each of them
+fuzz: ## Search for inputs that break parsers of untrusted input; FUZZ_SECONDS=20 for each of them
 	tools/fuzz $(TARGET)
 
 fmt: ## Format all code
 	cargo fmt --all
 
-lint: ## Check format and lints, change nothing
+# The page comes first: the build script of the crate that embeds it must not see it half written.
+# Without make's job server: cargo decides itself how many compilers it starts.
+lint: | $(PAGE) ## Check format and lints, change nothing
 	cargo fmt --all -- --check
-	cargo clippy --workspace --all-targets --locked -- -D warnings
+	env -u MAKEFLAGS cargo clippy --workspace --all-targets --locked -- -D warnings
 
-conformance: $(SUITE)/.ready-$(CONFORMANCE_VERSION) $(FIXTURE) ## Run the official suites against a gateway of its own; DATA=folder adds those whose data lie there
-	cargo build --locked -p manyhands
-	cargo build --locked -p manyhands-upstream --example conformance
-	tests/conformance/run $(TARGET)/debug/manyhands $(SUITE)
+conformance: $(SUITE)/.ready-$(CONFORMANCE_VERSION) tests/conformance/node_modules/.installed ## Run the official suites against a gateway of its own; DATA=folder adds those whose data lie there
+	$(BUILD)
+	tests/conformance/run $(BINARY) $(SUITE)
 	tests/mcp-servers/conformance $(TARGET)/debug/examples/conformance $(SUITE)
 ifdef DATA
-	tests/conformance/jsonpath $(TARGET)/debug/manyhands $(DATA)/jsonpath/cts.json
+	tests/conformance/jsonpath $(BINARY) $(DATA)/jsonpath/cts.json
 	$(MAKE) --no-print-directory platforms DATA=$(DATA)
 endif
 
 interop: ## Run third-party clients and servers against the binary; SUITES="v1_python acp" runs some of them
-	cargo build --locked -p manyhands
-	tests/interop/run $(TARGET)/debug/manyhands $(INTEROP) $(SUITES)
+	$(BUILD)
+	tests/interop/run $(BINARY) $(INTEROP) $(SUITES)
+
+interop-ci: ## Run the quick suites of `make interop`
+	@$(MAKE) --no-print-directory interop SUITES="$(INTEROP_CI)"
 
 interop-newer: ## List third-party packages of `make interop` that have newer versions
 	tests/interop/run --newer $(INTEROP)
 
-platforms: $(PLATFORMS)/.ready ## Hold what channels say against what the platforms publish (DATA=folder), and ask the platforms' own libraries
-	@test -n "$(DATA)" || { echo "say where the descriptions lie: make platforms DATA=folder" >&2; exit 1; }
+platforms: $(PLATFORMS)/.ready ## Check requests of the channels against the platforms' published descriptions (DATA=folder) and their own libraries
+	@test -n "$(DATA)" || { echo "name the folder with the descriptions: make platforms DATA=folder" >&2; exit 1; }
 	rm -f $(PLATFORMS)/journal
 	MANYHANDS_JOURNAL=$(PLATFORMS)/journal cargo test --locked --quiet -p manyhands-channels --lib
 	$(PLATFORMS)/bin/python tests/platforms/validate/run $(DATA) $(PLATFORMS)/journal
 	$(PLATFORMS)/bin/python tests/platforms/validate/second-opinion $(PLATFORMS)/journal
-	cargo build --locked -p manyhands-platforms --examples
+	cargo build --workspace --locked --example telegram --example slack --example discord
 	for one in telegram slack discord; do $(PLATFORMS)/bin/python tests/platforms/second/$$one $(TARGET)/debug/examples/$$one || exit 1; done
 
-test-model: $(MODEL)/.ready ## Check the whole way to a small real model, which is installed first
-	cargo build --locked -p manyhands
-	$(MODEL)/bin/python tests/model/run $(TARGET)/debug/manyhands
+test-model: $(MODEL)/.ready ## Check everything from the command line to a small real model, which is installed first
+	$(BUILD)
+	$(MODEL)/bin/python tests/model/run $(BINARY)
 
-deny: ## Check licences and banned crates
-	@command -v cargo-deny >/dev/null || { echo "cargo-deny is missing; install it with: cargo install --locked cargo-deny" >&2; exit 1; }
-	cargo deny --locked check licenses bans sources
+deny: ## Check licences, banned crates and, where the database is available, security advisories
+	@tools/deny
 
-$(CLIENTS) $(FIXTURE): tests/%/node_modules/.package-lock.json: tests/%/package-lock.json
-	# `npm ci` refuses a lock file whose packages for other systems the registry does not offer; `install` keeps to it all the same.
-	cd tests/$* && { npm ci --no-audit --no-fund 2>/dev/null || npm install --no-save --no-audit --no-fund; }
+$(PACKAGES) web/node_modules/.installed: %/node_modules/.installed: %/package-lock.json
+	tools/npm-packages $*
+	@touch $@
+
+web/dist/.built: $(PAGE_SOURCES) web/node_modules/.installed
+	@rm -f $@
+	cd web && npm run build
 	touch $@
 
-web/dist/.built: $(PAGE_SOURCES)
-	cd web && npm ci --no-audit --no-fund && npm run check && npm run lint && npm test && npm run build
-	find web/dist -type f -name '*.[jchs]*' -not -name '*.gz' -exec gzip -9 -k -n -f {} +
+web/node_modules/.checked: $(PAGE_SOURCES) $(PAGE_TESTS) web/node_modules/.installed
+	cd web && npm run check && npm run lint && npm test
 	touch $@
 
 $(SUITE)/.ready-$(CONFORMANCE_VERSION):

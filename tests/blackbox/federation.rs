@@ -24,12 +24,10 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::harness::{Gateway, Home, eventually, run};
-use crate::mcp_client::installed;
+use crate::npm::packages;
 
 fn servers() -> PathBuf {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/mcp-servers");
-    installed(&folder);
-    folder.canonicalize().expect("the servers")
+    packages("mcp-servers")
 }
 
 /// One of the official servers.
@@ -159,11 +157,9 @@ fn stranger(gateway: &Gateway, sdk: &str, era: &str, server: &str, plan: Value) 
 
 /// A stranger's client of one server through the gateway.
 fn client(gateway: &Gateway, sdk: &str, era: &str, server: &str, plan: &Value) -> Command {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/mcp-client");
-    installed(&folder);
     let mut client = gateway.home.wrap(Command::new("node"));
     client
-        .arg(folder.join("pass.mjs"))
+        .arg(packages("mcp-client").join("pass.mjs"))
         .args([sdk, era, &gateway.url, &gateway.owner, server])
         .arg(plan.to_string());
     client

@@ -8,7 +8,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Condvar, Mutex, Once};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Resource, Rlimit, Signal};
 use serde_json::{Value, json};
@@ -557,14 +557,25 @@ pub fn free_address() -> SocketAddr {
 /// The arguments of a quiet start.
 pub const UP: [&str; 4] = ["up", "--no-node", "--listen", "127.0.0.1:0"];
 
-/// Asks again until it holds; there is nothing to listen to, and the question itself paces.
+/// Polls until `holds` returns true, and fails the test if it does not in time. For facts that nothing announces.
 #[track_caller]
-pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+pub fn eventually(what: &str, holds: impl FnMut() -> bool) {
+    assert!(comes_true(holds), "never came: {what}");
+}
+
+/// Polls until `holds` returns true; false if it does not in time.
+pub fn comes_true(mut holds: impl FnMut() -> bool) -> bool {
     let until = Instant::now() + PATIENCE;
+    let mut pause = Duration::from_millis(1);
     while !holds() {
-        assert!(Instant::now() < until, "never came: {what}");
-        std::thread::yield_now();
+        if Instant::now() >= until {
+            return false;
+        }
+        // The gateway under test needs the core that a busy loop would occupy.
+        std::thread::sleep(pause);
+        pause = (2 * pause).min(Duration::from_millis(50));
     }
+    true
 }
 
 /// Every file under `dir` with its bytes, sorted; a folder is its path with a slash.

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use self::plan::{Carrier, Harm, Sequence, Source};
 use self::world::World;
-use crate::harness::eventually;
+use crate::harness::{comes_true, eventually};
 
 const OPEN: &str = "[[policy.rules]]\ndecision = \"allow\"\n";
 
@@ -61,10 +61,7 @@ fn every_harmful_sequence_waits_for_the_owner_and_none_happens() {
     let world = World::new(&all, "");
     world.play();
     let asked = || world.asked.harm().into_keys().collect::<BTreeSet<_>>();
-    let deadline = std::time::Instant::now() + crate::http::PATIENCE;
-    while asked() != numbers(&all) && std::time::Instant::now() < deadline {
-        std::thread::yield_now();
-    }
+    comes_true(|| asked() == numbers(&all)); // the assertion below shows what is missing
     let asked = asked();
     assert_eq!(
         asked,
@@ -87,10 +84,7 @@ fn with_open_rules_the_same_sequences_take_effect() {
     let all = plan::hostile();
     let world = World::new(&all, OPEN);
     world.play();
-    let deadline = std::time::Instant::now() + crate::http::PATIENCE;
-    while world.harmed() != numbers(&all) && std::time::Instant::now() < deadline {
-        std::thread::yield_now();
-    }
+    comes_true(|| world.harmed() == numbers(&all)); // the assertion below shows what is missing
     let harmed = world.harmed();
     assert_eq!(
         harmed,

@@ -66,6 +66,8 @@ mod mcp_client;
 mod memory;
 mod mind_tools;
 mod nodes;
+#[path = "../npm.rs"]
+mod npm;
 mod oauth;
 mod openai;
 mod openapi;

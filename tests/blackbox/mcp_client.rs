@@ -1,69 +1,22 @@
 //! Real MCP clients that nobody here wrote: the official TypeScript SDKs, from their registry.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Mutex;
 
 use serde_json::{Value, json};
 
 use crate::harness::{BINARY, Gateway, run};
 use crate::mcp::Lines;
 use crate::mcp::changes::Laptop;
-
-fn folder() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/mcp-client")
-}
-
-fn install() {
-    installed(&folder());
-}
-
-/// Installs what a folder's lock file names, where `make test` has not done so.
-pub fn installed(folder: &Path) {
-    static DONE: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
-    let mut done = DONE.lock().expect("our turn");
-    if !done.insert(folder.to_owned()) {
-        return;
-    }
-    // Every test process comes here; one installs, the others wait.
-    let lockfile = std::fs::File::open(folder.join("package-lock.json"));
-    let lockfile = lockfile.expect("the lock file");
-    lockfile.lock().expect("our turn");
-    let wanted = lockfile.metadata().and_then(|of| of.modified());
-    let marker = std::fs::metadata(folder.join("node_modules/.package-lock.json"));
-    let there = marker.and_then(|of| of.modified());
-    if there.is_ok_and(|there| wanted.is_ok_and(|wanted| there >= wanted)) {
-        return;
-    }
-    let npm = |args: &[&str]| {
-        let mut npm = Command::new("npm");
-        npm.args(args)
-            .args(["--no-audit", "--no-fund"])
-            .current_dir(folder);
-        run(npm, "")
-    };
-    let mut ran = npm(&["ci"]);
-    if ran.code != Some(0) {
-        // The registry may lack packages for other systems, which `ci` insists on.
-        ran = npm(&["install", "--no-save"]);
-    }
-    assert_eq!(
-        ran.code,
-        Some(0),
-        "the tests need Node.js 20 or newer with npm: {ran:?}"
-    );
-}
+use crate::npm::packages;
 
 /// A script of the clients' folder, pointed at a gateway.
 fn script(name: &str, gateway: &Gateway, sdk: &str, era: &str, transport: &str) -> Command {
-    install();
     let target = match transport {
         "stdio" => BINARY,
         _ => &gateway.url,
     };
     let mut node = gateway.home.wrap(Command::new("node"));
-    node.arg(folder().join(name))
+    node.arg(packages("mcp-client").join(name))
         .args([sdk, era, transport, target, &gateway.owner]);
     node
 }

@@ -2,9 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
-use std::path::PathBuf;
 use std::process::Command;
-use std::sync::Once;
 use std::sync::mpsc::{Receiver, channel};
 
 use serde_json::{Value, json};
@@ -12,6 +10,7 @@ use serde_json::{Value, json};
 use crate::chat_http::{Events, scripted, torrent};
 use crate::harness::{Gateway, Home, eventually, run};
 use crate::http::{Connection, PATIENCE, Request};
+use crate::npm::packages;
 
 const SCRIPT: &str = r#"
 models: [demo]
@@ -39,36 +38,6 @@ turns:
     usage: { input: 120, output: 9 }
 "#;
 
-fn folder() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/openai-client")
-}
-
-/// Installs the client where `make test` has not done so.
-fn install() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        // Every test process comes here; one installs, the others wait.
-        let lockfile = std::fs::File::open(folder().join("package-lock.json"));
-        let lockfile = lockfile.expect("the lock file");
-        lockfile.lock().expect("our turn");
-        let wanted = lockfile.metadata().and_then(|of| of.modified());
-        let marker = std::fs::metadata(folder().join("node_modules/.package-lock.json"));
-        let installed = marker.and_then(|of| of.modified());
-        if installed.is_ok_and(|installed| wanted.is_ok_and(|wanted| installed >= wanted)) {
-            return;
-        }
-        let mut npm = Command::new("npm");
-        npm.args(["ci", "--no-audit", "--no-fund"])
-            .current_dir(folder());
-        let ran = run(npm, "");
-        assert_eq!(
-            ran.code,
-            Some(0),
-            "the tests need Node.js 20 or newer with npm: {ran:?}"
-        );
-    });
-}
-
 /// What the client saw of one case.
 #[track_caller]
 fn client(gateway: &Gateway, case: &str, session: &str) -> Value {
@@ -77,9 +46,8 @@ fn client(gateway: &Gateway, case: &str, session: &str) -> Value {
 
 #[track_caller]
 fn client_as(gateway: &Gateway, token: &str, case: &str, session: &str) -> Value {
-    install();
     let mut node = gateway.home.wrap(Command::new("node"));
-    node.arg(folder().join("client.mjs"))
+    node.arg(packages("openai-client").join("client.mjs"))
         .args([case, &gateway.url, token, session]);
     let ran = run(node, "");
     assert_eq!(ran.code, Some(0), "{case}: {ran:?}");

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 
 use crate::harness::{BINARY, Gateway, Home, Ran, eventually, run};
+use crate::npm::packages;
 
 /// A server in the shell: it starts at once. Its one tool says of itself what stands in the file
 /// that is its first argument; its environment is written into the second.
@@ -138,13 +139,8 @@ fn a_token_takes_patterns_repeated_or_separated_by_commas() {
 
 #[test]
 fn a_real_server_is_added_listed_shown_tested_used_and_removed() {
-    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join(
-        "../../tests/mcp-servers/node_modules/@modelcontextprotocol/server-everything/dist/index.js",
-    );
-    assert!(program.is_file(), "run npm ci in tests/mcp-servers first");
-    let program = program
-        .canonicalize()
-        .expect("a path")
+    let program = packages("mcp-servers")
+        .join("node_modules/@modelcontextprotocol/server-everything/dist/index.js")
         .display()
         .to_string();
     let gateway = Gateway::start();

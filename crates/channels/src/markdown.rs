@@ -10,19 +10,7 @@
 //! CommonMark rejects, and platforms need their source text; splitting and rendering must agree on
 //! fences.
 //!
-//! ```
-//! use manyhands_channels::markdown::{MarkdownEvent, Mark, render};
-//!
-//! let mut html = String::new();
-//! render("**hi** `x<y`", &mut |event: MarkdownEvent<'_>| match event {
-//!     MarkdownEvent::Text(text) | MarkdownEvent::Code(text) => html.push_str(&text.replace('<', "&lt;")),
-//!     MarkdownEvent::Open(Mark::Bold) => html.push_str("<b>"),
-//!     MarkdownEvent::Close(Mark::Bold) => html.push_str("</b>"),
-//!     MarkdownEvent::Line => html.push('\n'),
-//!     _ => {}
-//! });
-//! assert_eq!(html, "<b>hi</b> x&lt;y");
-//! ```
+//! `tagged` in the tests is such a renderer.
 
 use crate::fence;
 

@@ -4,7 +4,6 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::Once;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -13,13 +12,13 @@ use super::editor;
 use crate::aimock::server::Aimock;
 use crate::harness::{BINARY, Gateway, Home, Ran, eventually, run};
 use crate::http::{Connection, Request};
+use crate::npm::packages;
 
 /// How long a task of a real agent may take: they are slow to begin, and the machine is busy.
 const TASK: Duration = Duration::from_secs(240);
 
 fn folder() -> PathBuf {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/acp-client");
-    folder.canonicalize().expect("the folder")
+    packages("acp-client")
 }
 
 /// The Node.js that came with them: the machine's may be too old.
@@ -27,31 +26,8 @@ fn node() -> PathBuf {
     folder().join("node_modules/node/bin/node")
 }
 
-/// Installs them where `make test` has not done so.
-fn install() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        // Every test process comes here; one installs, the others wait.
-        let lockfile = std::fs::File::open(folder().join("package-lock.json"));
-        let lockfile = lockfile.expect("the lock file");
-        lockfile.lock().expect("our turn");
-        let wanted = lockfile.metadata().and_then(|of| of.modified());
-        let marker = std::fs::metadata(folder().join("node_modules/.package-lock.json"));
-        let installed = marker.and_then(|of| of.modified());
-        if installed.is_ok_and(|installed| wanted.is_ok_and(|wanted| installed >= wanted)) {
-            return;
-        }
-        let mut npm = Command::new("npm");
-        npm.args(["ci", "--no-audit", "--no-fund"])
-            .current_dir(folder());
-        let ran = run(npm, "");
-        assert_eq!(ran.code, Some(0), "the tests need npm: {ran:?}");
-    });
-}
-
 /// Says one thing to our agent through the client.
 fn acpx(gateway: &Gateway, options: &[&str], prompt: &str) -> Ran {
-    install();
     let mut command = gateway.home.wrap(Command::new(node()));
     command
         .arg(folder().join("node_modules/acpx/dist/cli.js"))
@@ -151,7 +127,6 @@ const CLAUDE: Real = Real {
 
 /// A gateway with one real agent, and a model that has a file written and says so.
 fn gateway(real: &Real) -> (Gateway, Aimock) {
-    install();
     let home = Home::new();
     let work = home.outside("work");
     std::fs::create_dir(&work).expect("a folder");

@@ -2,45 +2,15 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::path::PathBuf;
 use std::process::Command;
-use std::sync::{Arc, Mutex, Once};
+use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::harness::{Daemon, run};
+use crate::harness::Daemon;
 use crate::http::Request;
-
-fn folder() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/model-server")
-}
-
-/// Installs the server where `make test` has not done so.
-fn install() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        // Every test process comes here; one installs, the others wait.
-        let lockfile = std::fs::File::open(folder().join("package-lock.json"));
-        let lockfile = lockfile.expect("the lock file");
-        lockfile.lock().expect("our turn");
-        let wanted = lockfile.metadata().and_then(|of| of.modified());
-        let marker = std::fs::metadata(folder().join("node_modules/.package-lock.json"));
-        let installed = marker.and_then(|of| of.modified());
-        if installed.is_ok_and(|installed| wanted.is_ok_and(|wanted| installed >= wanted)) {
-            return;
-        }
-        let mut npm = Command::new("npm");
-        npm.args(["ci", "--no-audit", "--no-fund"])
-            .current_dir(folder());
-        let ran = run(npm, "");
-        assert_eq!(
-            ran.code,
-            Some(0),
-            "the tests need Node.js 20 or newer with npm: {ran:?}"
-        );
-    });
-}
+use crate::npm::packages;
 
 /// The server, for one test.
 pub struct Aimock {
@@ -53,13 +23,13 @@ impl Aimock {
     /// A server that answers as the fixtures say, and refuses what they do not foresee.
     #[track_caller]
     pub fn start(fixtures: &Value) -> Self {
-        install();
         let dir = TempDir::with_prefix("manyhands-aimock-").expect("a folder");
         let file = dir.path().join("fixtures.json");
         let text = json!({ "fixtures": fixtures }).to_string();
         std::fs::write(&file, text).expect("the fixtures");
         let mut node = Command::new("node");
-        node.arg(folder().join("node_modules/@copilotkit/aimock/dist/cli.js"))
+        let cli = packages("model-server").join("node_modules/@copilotkit/aimock/dist/cli.js");
+        node.arg(cli)
             .args(["--port", "0", "--host", "127.0.0.1", "--strict"])
             .arg("--fixtures")
             .arg(&file)

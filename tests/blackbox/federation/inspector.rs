@@ -1,18 +1,16 @@
 //! The official inspector of MCP servers, pointed at both paths of a gateway.
 
-use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Value, json};
 
 use super::{Scripted, gateway};
 use crate::harness::{Gateway, Home, Ran, run};
-use crate::mcp_client::installed;
+use crate::npm::packages;
 
 /// What the inspector says of one of the `paths` that its settings name.
 fn inspect(gateway: &Gateway, server: &str, args: &[&str]) -> Ran {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/inspector");
-    installed(&folder);
+    let folder = packages("inspector");
     let owner = format!("Bearer {}", gateway.owner);
     let entry = |path: &str, authorization: &str| {
         json!({

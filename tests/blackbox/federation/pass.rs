@@ -1,6 +1,5 @@
 //! One server as it is at `/mcp/{server}`, seen by the official clients of both eras.
 
-use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Value, json};
@@ -8,7 +7,7 @@ use serde_json::{Value, json};
 use super::{STRANGERS, Scripted, gateway, node, official, stranger};
 use crate::harness::{Daemon, Gateway, Home, eventually};
 use crate::http::Request;
-use crate::mcp_client::installed;
+use crate::npm::packages;
 
 /// The servers of the official suite, one of each era.
 struct Fixtures {
@@ -17,9 +16,7 @@ struct Fixtures {
 }
 
 fn fixtures() -> Fixtures {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/conformance");
-    installed(&folder);
-    let folder = folder.canonicalize().expect("the fixture");
+    let folder = packages("conformance");
     let mut modern = Command::new("node");
     modern.arg(folder.join("fixture/modern.mjs"));
     let mut modern = Daemon::spawn(modern);

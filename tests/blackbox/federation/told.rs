@@ -1,6 +1,5 @@
 //! What servers tell without being asked, heard by the official clients through the gateway.
 
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
@@ -8,7 +7,7 @@ use serde_json::{Value, json};
 use super::{STRANGERS, Scripted, gateway};
 use crate::harness::{Gateway, Home};
 use crate::mcp::Lines;
-use crate::mcp_client::installed;
+use crate::npm::packages;
 
 /// A stranger's client that listens.
 struct Listener {
@@ -20,11 +19,9 @@ struct Listener {
 impl Listener {
     /// One of an era, at a path; it follows a resource if one is named.
     fn start(gateway: &Gateway, (sdk, era): (&str, &str), path: &str, more: &[&str]) -> Self {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/mcp-client");
-        installed(&folder);
         let mut client = gateway.home.wrap(Command::new("node"));
         client
-            .arg(folder.join("changes.mjs"))
+            .arg(packages("mcp-client").join("changes.mjs"))
             .args([sdk, era, "http", &gateway.url, &gateway.owner, path])
             .args(more)
             .stdin(Stdio::piped())

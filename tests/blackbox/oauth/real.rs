@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
-use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Mutex;
 
@@ -13,6 +12,7 @@ use serde_json::{Value, json};
 use super::provider::{begin, echo};
 use crate::harness::{Gateway, eventually};
 use crate::http::{Request, Response};
+use crate::npm::packages;
 
 /// An authorization server, and an MCP server that it protects.
 struct Real {
@@ -31,13 +31,9 @@ impl Real {
     }
 
     fn start(folder: &str, script: &str) -> Self {
-        let folder = format!("../../tests/{folder}");
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
-        let packages = folder.join("node_modules");
-        assert!(packages.is_dir(), "run npm ci in {folder:?} first");
         let mut child = Command::new("node")
             .arg(script)
-            .current_dir(folder)
+            .current_dir(packages(folder))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

@@ -28,7 +28,7 @@ async fn gone(id: &str) {
         if test_kill_process(pid).is_err() || zombie {
             return;
         }
-        tokio::task::yield_now().await;
+        tokio::time::sleep(Duration::from_millis(1)).await;
     }
 }
 
@@ -134,7 +134,7 @@ async fn dropping_the_handle_kills_and_reaps_the_group() {
     let leader = running.id().to_string();
     drop(running);
     while supervisor.running() > 0 {
-        tokio::task::yield_now().await;
+        tokio::time::sleep(Duration::from_millis(1)).await;
     }
     assert!(
         !std::path::Path::new(&format!("/proc/{leader}")).exists(),
@@ -150,7 +150,7 @@ async fn dropping_a_run_stops_it_too() {
     let gave_up = tokio::time::timeout(Duration::from_millis(50), running).await;
     assert!(gave_up.is_err());
     while supervisor.running() > 0 {
-        tokio::task::yield_now().await;
+        tokio::time::sleep(Duration::from_millis(1)).await;
     }
 }
 

@@ -198,7 +198,7 @@ async fn cancelling_ends_it() {
     let begun = fixture.root.folder().join("begun");
     let watch = async {
         while !begun.exists() {
-            tokio::task::yield_now().await;
+            tokio::time::sleep(Duration::from_millis(1)).await;
         }
         cancel.cancel();
     };
@@ -223,7 +223,7 @@ async fn no_socket_opens_unless_the_network_is_granted() {
 async fn gone(folder: &str) {
     let going = async {
         while std::path::Path::new(folder).exists() {
-            tokio::task::yield_now().await;
+            tokio::time::sleep(Duration::from_millis(1)).await;
         }
     };
     let waited = tokio::time::timeout(Duration::from_secs(60), going).await;

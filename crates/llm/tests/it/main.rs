@@ -7,6 +7,8 @@ mod fake;
 mod golden;
 mod listing;
 mod money;
+#[path = "../../../../tests/npm.rs"]
+mod npm;
 mod official;
 mod replies;
 mod scripted;

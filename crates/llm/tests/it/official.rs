@@ -6,37 +6,14 @@
     reason = "the clients are programs of their own"
 )]
 
-use std::path::PathBuf;
 use std::process::Command;
 
 use manyhands_llm::settings::ProviderKind;
 use serde_json::{Value, json};
 
 use crate::fake::{Fake, Say};
+use crate::npm::packages;
 use crate::support::{Format, KEY, formats};
-
-fn folder() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/model-server")
-}
-
-/// Installs the clients where `make test` has not done so.
-fn install() {
-    // Every test process comes here; one installs, the others wait.
-    let lockfile = std::fs::File::open(folder().join("package-lock.json"));
-    let lockfile = lockfile.expect("the lock file");
-    lockfile.lock().expect("our turn");
-    let wanted = lockfile.metadata().and_then(|of| of.modified());
-    let marker = std::fs::metadata(folder().join("node_modules/.package-lock.json"));
-    let installed = marker.and_then(|of| of.modified());
-    if installed.is_ok_and(|installed| wanted.is_ok_and(|wanted| installed >= wanted)) {
-        return;
-    }
-    let mut npm = Command::new("npm");
-    npm.args(["ci", "--no-audit", "--no-fund"]);
-    let ran = npm.current_dir(folder()).output().expect("npm");
-    let why = "the tests need Node.js 20 or newer with npm";
-    assert!(ran.status.success(), "{why}: {ran:?}");
-}
 
 /// What the official client of a format reads of `stream`.
 async fn client(format: &Format, stream: String) -> Value {
@@ -44,9 +21,9 @@ async fn client(format: &Format, stream: String) -> Value {
     let kind = serde_json::to_value(format.kind).unwrap();
     let args = [kind.as_str().unwrap(), &fake.url(), format.model, KEY].map(str::to_owned);
     let node = move || {
-        install();
         let mut node = Command::new("node");
-        node.arg(folder().join("official.mjs")).args(args);
+        node.arg(packages("model-server").join("official.mjs"))
+            .args(args);
         node.output().expect("node")
     };
     let ran = tokio::task::spawn_blocking(node).await.unwrap();

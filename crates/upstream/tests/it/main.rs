@@ -6,4 +6,6 @@ mod hostile;
 mod life;
 mod modern;
 mod network;
+#[path = "../../../../tests/npm.rs"]
+mod npm;
 mod support;

@@ -16,17 +16,13 @@ use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio_util::sync::CancellationToken;
 
+use crate::npm::packages;
+
 /// How long anything may take on a busy machine.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 pub(crate) fn servers() -> PathBuf {
-    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    let servers = here.join("../../tests/mcp-servers");
-    assert!(
-        servers.join("node_modules").is_dir(),
-        "run npm ci in tests/mcp-servers first"
-    );
-    servers.canonicalize().unwrap()
+    packages("mcp-servers")
 }
 
 /// A program of the search path.

@@ -113,7 +113,7 @@ impl Fixture {
 /// Waits for `condition`; the deadline is the test runner's.
 async fn until(condition: impl Fn() -> bool) {
     while !condition() {
-        tokio::task::yield_now().await;
+        tokio::time::sleep(std::time::Duration::from_millis(1)).await;
     }
 }
 
