@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use manyhands_channels::{Channel, Me, discord, line, slack, telegram, whatsapp};
+use manyhands_channels::{Channel, BotIdentity, discord, line, slack, telegram, whatsapp};
 use manyhands_config::{ChannelAccount, ChannelMode, Settings};
 use manyhands_core::{Clock, ErrorCode, Ids, Secret, ToolError};
 use manyhands_guard::Egress;
@@ -144,7 +144,7 @@ impl Chats {
         channel: &str,
         account: &str,
         own: &ChannelAccount,
-    ) -> Result<Me, ToolError> {
+    ) -> Result<BotIdentity, ToolError> {
         let wrong = |why: String| ToolError::new(ErrorCode::InvalidArguments, why);
         let made = self.make(channel, account, own).await.map_err(wrong)?;
         made.me().await.map_err(|error| {
