@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::{Duration, Instant};
 
-use manyhands_channels::{Outgoing, Say};
+use manyhands_channels::{OutgoingContent, OutgoingMessage};
 use manyhands_core::{Clock, Ids, OsEntropy, Place, Secret, SystemClock};
 use manyhands_platforms::Moment;
 use manyhands_platforms::line::Line;
@@ -234,11 +234,11 @@ fn drained(runtime: &Runtime, binary: &Path) -> Result<(), Box<dyn Error>> {
     let (count, chats) = OUTBOX;
     let row = |number: usize| -> Result<NewOutbound, Box<dyn Error>> {
         let to = Place::dm("line", "default", person(number % chats));
-        let message = Outgoing {
+        let message = OutgoingMessage {
             to: to.clone(),
             reply_to: None,
             ticket: None,
-            say: Say::Text {
+            say: OutgoingContent::Text {
                 text: format!("Message {number} of many."),
                 buttons: Vec::new(),
                 edits: None,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use manyhands_core::SystemClock;
-use manyhands_discovery::{Answer, Entry, Hit, Index, Kind, Query};
+use manyhands_discovery::{Hit, Index, IndexEntry, ItemKind, Query, SearchOutcome};
 use serde_json::{Value, json};
 
 use crate::stats::{line, spread};
@@ -67,15 +67,15 @@ pub fn discovery() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn load(folder: &Path) -> Result<(Vec<Entry>, Vec<Question>), Box<dyn Error>> {
+fn load(folder: &Path) -> Result<(Vec<IndexEntry>, Vec<Question>), Box<dyn Error>> {
     let mut tools = Vec::new();
     for row in std::fs::read_to_string(folder.join("tools.jsonl"))?.lines() {
         let row: Value = serde_json::from_str(row)?;
         let text = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
         let properties = row["inputSchema"]["properties"].as_object();
-        tools.push(Entry {
+        tools.push(IndexEntry {
             key: text("name"),
-            kind: Kind::Tool,
+            kind: ItemKind::Tool,
             name: text("name"),
             server: text("server"),
             title: String::new(),
@@ -103,7 +103,7 @@ fn load(folder: &Path) -> Result<(Vec<Entry>, Vec<Question>), Box<dyn Error>> {
     Ok((tools, questions))
 }
 
-fn index(tools: &[Entry], vectors: Option<&Path>) -> Index {
+fn index(tools: &[IndexEntry], vectors: Option<&Path>) -> Index {
     let index = Index::new(
         Arc::new(SystemClock::default()),
         vectors.map(Path::to_owned),
@@ -112,7 +112,7 @@ fn index(tools: &[Entry], vectors: Option<&Path>) -> Index {
     index
 }
 
-fn search(index: &Index, text: &str, limit: usize) -> Answer {
+fn search(index: &Index, text: &str, limit: usize) -> SearchOutcome {
     index.search(&Query {
         text,
         kinds: None,
@@ -121,7 +121,7 @@ fn search(index: &Index, text: &str, limit: usize) -> Answer {
     })
 }
 
-fn quality(set: &str, goal: f64, tools: &[Entry], questions: &[Question], vectors: &Path) {
+fn quality(set: &str, goal: f64, tools: &[IndexEntry], questions: &[Question], vectors: &Path) {
     let words = index(tools, None);
     let both = index(tools, Some(vectors));
     let mut of_words = Halves::default();
@@ -231,7 +231,7 @@ impl Halves {
 }
 
 /// As many tools as wanted: the first ones, or the same again on other servers.
-fn grown(tools: &[Entry], size: usize) -> Vec<Entry> {
+fn grown(tools: &[IndexEntry], size: usize) -> Vec<IndexEntry> {
     (0..size)
         .map(|at| {
             let mut tool = tools[at % tools.len()].clone();
@@ -245,7 +245,7 @@ fn grown(tools: &[Entry], size: usize) -> Vec<Entry> {
         .collect()
 }
 
-fn speed(tools: &[Entry], asked: &[&Question], vectors: &Path) -> Result<(), Box<dyn Error>> {
+fn speed(tools: &[IndexEntry], asked: &[&Question], vectors: &Path) -> Result<(), Box<dyn Error>> {
     let size = tools.len();
     let before = memory()?;
     let started = Instant::now();
@@ -301,7 +301,7 @@ fn speed(tools: &[Entry], asked: &[&Question], vectors: &Path) -> Result<(), Box
 }
 
 /// What entries cost as JSON in a model's context, at four letters a token.
-fn tokens<'a>(entries: impl Iterator<Item = &'a Entry>, hits: Option<&[Hit]>) -> usize {
+fn tokens<'a>(entries: impl Iterator<Item = &'a IndexEntry>, hits: Option<&[Hit]>) -> usize {
     let rows: Vec<Value> = entries
         .enumerate()
         .map(|(at, entry)| match hits {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use manyhands_core::{AgentId, Caller, Place, Principal, Taint, TokenId, ToolError};
-use manyhands_llm::{Delta, ModelError, ModelId, Models, Reply, Request};
+use manyhands_llm::{Delta, ModelError, ModelId, ModelRequest, Models, Reply};
 use manyhands_store::ApprovalScope;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
@@ -84,7 +84,7 @@ pub trait Think: Send + Sync {
     /// A reply to the conversation; `on` is told of it as it comes.
     async fn reply(
         &self,
-        request: &Request,
+        request: &ModelRequest,
         on: &mut (dyn FnMut(Delta) + Send),
         cancel: &CancellationToken,
     ) -> Result<Reply, ModelError>;
@@ -94,7 +94,7 @@ pub trait Think: Send + Sync {
 impl Think for Models {
     async fn reply(
         &self,
-        request: &Request,
+        request: &ModelRequest,
         on: &mut (dyn FnMut(Delta) + Send),
         cancel: &CancellationToken,
     ) -> Result<Reply, ModelError> {

@@ -2,8 +2,8 @@
 
 use manyhands_core::{AgentId, CallContext, ErrorCode, ToolError};
 use manyhands_llm::{
-    Account, ErrorKind, Message, ModelError, ModelId, OutputSchema, Reply, Request, SystemPart,
-    ToolChoice,
+    BillingContext, ErrorKind, Message, ModelError, ModelId, ModelRequest, OutputSchema, Reply,
+    SystemPart, ToolChoice,
 };
 use manyhands_store::Act;
 use schemars::JsonSchema;
@@ -182,7 +182,7 @@ impl Minds {
     /// Asks a model once, outside of its conversation, and books what that used up there.
     pub(crate) async fn ask_once(
         &self,
-        request: &Request,
+        request: &ModelRequest,
         context: &CallContext,
     ) -> Result<Reply, ToolError> {
         let models = self.inner.house.models();
@@ -202,7 +202,11 @@ impl Minds {
         Ok(reply)
     }
 
-    fn plan_request(&self, task: &PlanTask, context: &CallContext) -> Result<Request, ToolError> {
+    fn plan_request(
+        &self,
+        task: &PlanTask,
+        context: &CallContext,
+    ) -> Result<ModelRequest, ToolError> {
         let agent = self.inner.agent(&context.agent)?;
         let shape = Shape {
             path: &*self.inner.path,
@@ -225,7 +229,7 @@ impl Minds {
         if let Some(style) = &task.style {
             asked["style"] = json!(style);
         }
-        Ok(Request {
+        Ok(ModelRequest {
             model: task.model.clone().or_else(|| agent.model.clone()),
             system: vec![SystemPart::stable(ASK)],
             messages: vec![Message::user(asked.to_string())],
@@ -236,13 +240,13 @@ impl Minds {
                 schema: schema(task.max_steps),
             }),
             account: account(agent.payer(), context),
-            ..Request::default()
+            ..ModelRequest::default()
         })
     }
 }
 
-pub(crate) fn account(agent: &AgentId, context: &CallContext) -> Account {
-    Account {
+pub(crate) fn account(agent: &AgentId, context: &CallContext) -> BillingContext {
+    BillingContext {
         turn: None,
         session: context.lineage.last().cloned(),
         agent: Some(agent.to_string()),

@@ -1,4 +1,4 @@
-//! Requests to a platform, through the one way out, and what their failures mean.
+//! HTTP requests to a platform, and the meaning of their failures.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,12 +14,12 @@ use uuid::Uuid;
 
 use crate::channel::SendError;
 
-/// The largest answer to an ordinary request.
+/// Maximum size of an ordinary response.
 const MOST: u64 = 8 * 1024 * 1024;
-/// How long an ordinary request may take.
+/// Timeout of an ordinary request.
 const WITHIN: Duration = Duration::from_secs(30);
 
-/// The interface of one platform.
+/// The HTTP API of one platform.
 #[derive(Clone)]
 pub struct Api {
     egress: Arc<Egress>,
@@ -27,31 +27,31 @@ pub struct Api {
     ids: Ids,
 }
 
-/// What came back.
+/// A response.
 #[derive(Debug, Clone)]
-pub struct Answer {
-    /// The status.
+pub struct ApiResponse {
+    /// The status code.
     pub status: StatusCode,
-    /// Its headers.
+    /// The response headers.
     pub headers: HeaderMap,
-    /// Its body.
+    /// The response body.
     pub body: Bytes,
 }
 
-/// One part of a form.
+/// A part of a multipart form.
 #[derive(Debug, Clone)]
-pub struct Part {
-    /// The field.
+pub struct FormPart {
+    /// The field name.
     pub name: String,
-    /// The name of the file, if it is one.
+    /// The file name, if it is a file.
     pub file: Option<String>,
-    /// Its type.
+    /// Its MIME type.
     pub mime: Option<String>,
-    /// What it holds.
+    /// Its content.
     pub body: Bytes,
 }
 
-impl Part {
+impl FormPart {
     /// A plain field.
     pub fn field(name: &str, value: impl Into<String>) -> Self {
         Self {
@@ -74,46 +74,45 @@ impl Part {
 }
 
 impl Api {
-    /// The interface at `base`.
+    /// The API at `base`.
     pub fn new(egress: Arc<Egress>, base: Url, ids: Ids) -> Self {
         Self { egress, base, ids }
     }
 
-    /// Ids of this gateway.
+    /// The id generator.
     pub fn ids(&self) -> &Ids {
         &self.ids
     }
 
-    /// The one way out.
+    /// The outbound HTTP client.
     pub fn egress(&self) -> &Arc<Egress> {
         &self.egress
     }
 
-    /// The address of `path`, which begins without a slash, beneath the base.
+    /// The URL of `path`, which has no leading slash.
     pub fn url(&self, path: &str) -> String {
         let base = self.base.as_str().trim_end_matches('/');
         format!("{base}/{path}")
     }
 
-    /// A header whose value is a secret, sent to this platform only.
+    /// An `Authorization` header, which is sent to this platform only.
     pub fn bearer(secret: &Secret) -> Result<HeaderMap, SendError> {
         let mut headers = HeaderMap::new();
         let value = HeaderValue::from_str(&format!("Bearer {}", secret.expose()));
-        let mut value = value.map_err(|_| {
-            SendError::Account("the token holds characters that cannot be sent".to_owned())
-        })?;
+        let mut value = value
+            .map_err(|_| SendError::Account("the token contains invalid characters".to_owned()))?;
         value.set_sensitive(true);
         headers.insert(HeaderName::from_static("authorization"), value);
         Ok(headers)
     }
 
-    /// Sends JSON and waits for the answer.
+    /// Sends JSON and waits for the response.
     pub async fn post_json(
         &self,
         url: String,
         headers: HeaderMap,
         body: &serde_json::Value,
-    ) -> Result<Answer, SendError> {
+    ) -> Result<ApiResponse, SendError> {
         let body = Bytes::from(body.to_string());
         let json = "application/json; charset=utf-8";
         self.send(Method::POST, url, headers, Some((json.to_owned(), body)))
@@ -125,8 +124,8 @@ impl Api {
         &self,
         url: String,
         headers: HeaderMap,
-        parts: &[Part],
-    ) -> Result<Answer, SendError> {
+        parts: &[FormPart],
+    ) -> Result<ApiResponse, SendError> {
         let boundary = format!("manyhands-{}", self.ids.next::<Uuid>().simple());
         let body = multipart(&boundary, parts);
         let kind = format!("multipart/form-data; boundary={boundary}");
@@ -134,19 +133,19 @@ impl Api {
             .await
     }
 
-    /// Sends a request and waits for the whole answer.
+    /// Sends a request and waits for the complete response.
     pub async fn send(
         &self,
         method: Method,
         url: String,
         headers: HeaderMap,
         body: Option<(String, Bytes)>,
-    ) -> Result<Answer, SendError> {
+    ) -> Result<ApiResponse, SendError> {
         self.send_within(method, url, headers, body, WITHIN, MOST)
             .await
     }
 
-    /// The same with bounds of its own.
+    /// Like [`send`](Self::send) with other limits.
     pub async fn send_within(
         &self,
         method: Method,
@@ -155,11 +154,11 @@ impl Api {
         body: Option<(String, Bytes)>,
         within: Duration,
         most: u64,
-    ) -> Result<Answer, SendError> {
+    ) -> Result<ApiResponse, SendError> {
         let body = match body {
             Some((kind, body)) => {
                 let kind = HeaderValue::from_str(&kind)
-                    .map_err(|_| SendError::Never("the type of the body is wrong".to_owned()))?;
+                    .map_err(|_| SendError::Never("the content type is invalid".to_owned()))?;
                 headers.insert(HeaderName::from_static("content-type"), kind);
                 Some(body)
             }
@@ -179,7 +178,7 @@ impl Api {
         let response = self.egress.fetch(request).await.map_err(failure)?;
         let (status, headers) = (response.status, response.headers.clone());
         let body = response.bytes().await.map_err(failure)?;
-        Ok(Answer {
+        Ok(ApiResponse {
             status,
             headers,
             body,
@@ -187,8 +186,8 @@ impl Api {
     }
 }
 
-impl Answer {
-    /// How long the platform asks to wait, by its `Retry-After`.
+impl ApiResponse {
+    /// The delay requested by `Retry-After`.
     pub fn retry_after(&self) -> Option<Duration> {
         let said = self.headers.get("retry-after")?.to_str().ok()?;
         let seconds: f64 = said.trim().parse().ok()?;
@@ -196,26 +195,26 @@ impl Answer {
             .then(|| Duration::from_secs_f64(seconds.min(86_400.0)))
     }
 
-    /// The body as JSON; an answer that is none is from something between us and the platform.
+    /// The body as JSON; anything else comes from a proxy between us and the platform.
     pub fn json(&self) -> Result<serde_json::Value, SendError> {
         serde_json::from_slice(&self.body).map_err(|_| {
             let status = self.status;
             match status.is_success() {
-                true => SendError::Unknown(format!("the answer ({status}) is not JSON")),
+                true => SendError::Unknown(format!("the response ({status}) is not JSON")),
                 false => SendError::Later {
                     after: self.retry_after(),
-                    why: format!("the answer ({status}) is not the platform's own"),
+                    why: format!("the response ({status}) is not from the platform"),
                 },
             }
         })
     }
 }
 
-/// What a failed exchange means for what was sent.
+/// What a failed exchange means for the message being sent.
 pub fn failure(error: EgressError) -> SendError {
     let why = error.to_string();
     match error {
-        // Nothing was said yet.
+        // Nothing was transmitted, so the message surely was not sent.
         EgressError::Connect { .. } | EgressError::Lookup { .. } => {
             SendError::Later { after: None, why }
         }
@@ -232,8 +231,8 @@ pub fn failure(error: EgressError) -> SendError {
     }
 }
 
-/// A form as it is sent.
-pub fn multipart(boundary: &str, parts: &[Part]) -> Bytes {
+/// Encodes a multipart form.
+pub fn multipart(boundary: &str, parts: &[FormPart]) -> Bytes {
     let mut all = BytesMut::new();
     for part in parts {
         all.extend_from_slice(format!("--{boundary}\r\n").as_bytes());
@@ -254,7 +253,7 @@ pub fn multipart(boundary: &str, parts: &[Part]) -> Bytes {
     all.freeze()
 }
 
-/// A name between quotes, as browsers write it.
+/// A file name in quotes, escaped as browsers do.
 fn quoted(name: &str) -> String {
     let mut plain = String::with_capacity(name.len());
     for c in name.chars() {
@@ -275,8 +274,8 @@ mod tests {
     #[test]
     fn a_form_keeps_its_parts_apart_whatever_their_names() {
         let parts = [
-            Part::field("chat_id", "42"),
-            Part::file("photo", "a\"\r\nb.png", "image/png", Bytes::from("xy")),
+            FormPart::field("chat_id", "42"),
+            FormPart::file("photo", "a\"\r\nb.png", "image/png", Bytes::from("xy")),
         ];
         let form = multipart("b", &parts);
         let expect = "--b\r\nContent-Disposition: form-data; name=\"chat_id\"\r\n\r\n42\r\n--b\r\n\

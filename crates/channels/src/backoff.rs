@@ -1,18 +1,20 @@
-//! How long to wait before connecting again.
+//! Reconnection delays.
+//!
+//! Not `backon`: delays depend on how long a connection lasted, and tests inject the randomness.
 
 use std::time::Duration;
 
 use manyhands_core::Ids;
 
-/// The first wait; it doubles from there.
+/// Initial delay; it doubles from there.
 const FIRST: Duration = Duration::from_secs(1);
-/// The longest.
+/// Maximum delay.
 const LONGEST: Duration = Duration::from_secs(300);
-/// How long a connection must hold for the next outage to start from the beginning.
+/// A connection that lasted this long resets the delay.
 const HELD: Duration = Duration::from_secs(60);
 
-/// Waits that double, each shortened by up to a third at random so that not everybody comes back
-/// in the same moment.
+/// Doubling delays, each shortened by up to a third at random so that clients do not all reconnect
+/// at the same moment.
 pub(crate) struct Backoff {
     first: Duration,
     longest: Duration,
@@ -21,12 +23,12 @@ pub(crate) struct Backoff {
 }
 
 impl Backoff {
-    /// From the beginning.
+    /// Default bounds.
     pub(crate) fn new(ids: Ids) -> Self {
         Self::between(FIRST, LONGEST, ids)
     }
 
-    /// The same with bounds of its own.
+    /// Other bounds.
     pub(crate) fn between(first: Duration, longest: Duration, ids: Ids) -> Self {
         Self {
             first,
@@ -36,19 +38,19 @@ impl Backoff {
         }
     }
 
-    /// It works again: the next outage starts from the beginning.
+    /// Starts again from the initial delay.
     pub(crate) fn reset(&mut self) {
         self.next = self.first;
     }
 
-    /// A connection has ended that lasted for `lasted`.
+    /// Records the end of a connection that lasted for `lasted`.
     pub(crate) fn connected(&mut self, lasted: Duration) {
         if lasted >= HELD {
             self.reset();
         }
     }
 
-    /// The next wait.
+    /// The next delay.
     pub(crate) fn wait(&mut self) -> Duration {
         let full = self.next;
         self.next = (full * 2).min(self.longest);

@@ -1,4 +1,4 @@
-//! What a platform can do, and what it says of what was sent.
+//! The interface of a platform.
 
 use std::time::Duration;
 
@@ -8,207 +8,210 @@ use manyhands_core::Place;
 use manyhands_guard::{HeaderMap, StatusCode};
 use tokio_util::sync::CancellationToken;
 
-use crate::words::{Inbound, Media, Outgoing};
+use crate::words::{Inbound, Media, OutgoingMessage};
 
-/// One platform, spoken for one account.
+/// One platform with one account.
 #[async_trait]
 pub trait Channel: Send + Sync {
     /// The platform, such as `telegram`.
     fn name(&self) -> &str;
-    /// Which account of ours.
+    /// The account's name in the settings.
     fn account(&self) -> &str;
-    /// What it can do.
-    fn abilities(&self) -> &Abilities;
-    /// Who we are there. Fails when the credentials are not good.
-    async fn me(&self) -> Result<Me, SendError>;
-    /// Hears until it is stopped, and comes back by itself when a connection breaks. What is heard
-    /// is acknowledged to the platform only after `ear` has kept it. A channel that is only told
-    /// by webhooks sees to it that it is, and then waits.
-    async fn listen(&self, ear: &dyn Ear, stop: &CancellationToken) -> Result<(), ChannelError>;
-    /// Verifies a request of the platform by its raw bytes, and reads what it tells.
-    fn hook(&self, hook: &Hook<'_>) -> Result<Hooked, HookRefusal>;
-    /// Sends. `key` is the same whenever the same thing is sent again; `file` are the bytes of a
-    /// file that is sent.
+    /// The platform's capabilities.
+    fn abilities(&self) -> &ChannelCapabilities;
+    /// Our identity there. Fails if the credentials are invalid.
+    async fn me(&self) -> Result<BotIdentity, SendError>;
+    /// Receives events until it is stopped, reconnecting as needed. Events are acknowledged to the
+    /// platform only after `ear` has stored them. A channel that uses webhooks registers its webhook,
+    /// and then waits.
+    async fn listen(
+        &self,
+        ear: &dyn EventSink,
+        stop: &CancellationToken,
+    ) -> Result<(), ChannelError>;
+    /// Verifies a webhook request by its raw bytes, and parses its events.
+    fn hook(&self, hook: &WebhookRequest<'_>) -> Result<WebhookOutcome, WebhookRefusal>;
+    /// Sends a message. `key` is the same for every attempt to send the same message; `file` is the
+    /// content of a file to send.
     async fn send(
         &self,
         key: &str,
-        message: &Outgoing,
+        message: &OutgoingMessage,
         file: Option<Bytes>,
-    ) -> Result<Delivered, SendError>;
-    /// The pieces of a text, each fit for one message: no character and no fence of code is torn.
+    ) -> Result<SendReceipt, SendError>;
+    /// Splits a text into messages that fit: no character and no code fence is torn.
     fn pieces(&self, text: &str) -> Vec<String>;
-    /// Shows that something is being written, for some seconds.
+    /// Shows a typing indicator for some seconds.
     async fn typing(&self, place: &Place) -> Result<(), SendError>;
-    /// Tells the platform that a pressed button was heard, with a word to whoever pressed it.
+    /// Acknowledges a pressed button, with a note to the person who pressed it.
     async fn pressed(&self, inbound: &Inbound, word: &str) -> Result<(), SendError>;
-    /// The bytes of a file, at most `most` of them.
+    /// The content of a file, at most `most` bytes.
     async fn fetch(&self, media: &Media, most: u64) -> Result<Bytes, SendError>;
-    /// Whether this can be sent again with the same key and still arrives once.
-    fn repeatable(&self, _message: &Outgoing) -> bool {
+    /// Whether this message can be sent again with the same key and still arrives once.
+    fn repeatable(&self, _message: &OutgoingMessage) -> bool {
         self.abilities().idempotent
     }
-    /// What the sender that `place` names is called, where events do not tell it and it has to be
-    /// asked for.
+    /// The display name of the sender in `place`, if it is not part of events and has to be requested.
     async fn called(&self, _place: &Place) -> Result<Option<String>, SendError> {
         Ok(None)
     }
-    /// The names of the emoji with which one can react, where that is a closed set.
+    /// The emoji available for reactions, if they are a closed set.
     async fn emoji(&self) -> Result<Option<Vec<String>>, SendError> {
         Ok(None)
     }
 }
 
-/// What a platform can do.
+/// A platform's capabilities.
 #[derive(Debug, Clone)]
-pub struct Abilities {
-    /// Whether a message of ours can be changed, so that an answer can be seen coming.
+pub struct ChannelCapabilities {
+    /// Whether sent messages can be edited, so that a reply can be shown while it is written.
     pub edits: bool,
-    /// Whether it shows that something is being written.
+    /// Whether it has a typing indicator.
     pub typing: bool,
-    /// Whether one can react.
+    /// Whether it has reactions.
     pub reactions: bool,
-    /// Whether it has buttons; else they are written out as commands.
+    /// Whether it has buttons; otherwise they are written out as commands.
     pub buttons: bool,
-    /// Whether the same key sent twice arrives once.
+    /// Whether sending the same key twice delivers once.
     pub idempotent: bool,
-    /// The largest file that can be sent, in bytes.
+    /// Maximum file size in bytes.
     pub file_bytes: u64,
-    /// The longest line below a file, in the platform's units.
+    /// Maximum caption length, in the platform's units.
     pub caption: usize,
-    /// The time between two messages to one chat.
+    /// Minimum interval between messages to one chat.
     pub per_chat: Duration,
-    /// The time between two messages to one chat in which many read.
+    /// Minimum interval between messages to one group.
     pub per_group: Duration,
-    /// The time between two messages to anybody.
+    /// Minimum interval between any two messages.
     pub overall: Duration,
-    /// The time between two changes of the same message.
+    /// Minimum interval between edits of one message.
     pub per_edit: Duration,
 }
 
-/// Who we are on a platform.
+/// Our identity on a platform.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Me {
-    /// Our id there.
+pub struct BotIdentity {
+    /// Our user id.
     pub id: String,
-    /// What we are called.
+    /// Our display name.
     pub name: String,
     /// Our handle.
     pub handle: Option<String>,
-    /// The workspace that the account belongs to, on Slack.
+    /// The Slack workspace of the account.
     pub team: Option<String>,
 }
 
-/// How a channel stands with its platform.
+/// The connection state of a channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
-    /// It is on its way to it.
+pub enum ConnectionStatus {
+    /// Connecting.
     Connecting,
-    /// It hears.
+    /// Receiving events.
     Connected,
-    /// It does not; it tries again.
+    /// Disconnected; will retry.
     Broken {
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
 
-/// Who keeps what is heard.
+/// Stores received events.
 #[async_trait]
-pub trait Ear: Send + Sync {
-    /// Keeps events: they are on disk when this returns. Those that were kept before stay as they are.
+pub trait EventSink: Send + Sync {
+    /// Stores events: they are on disk when this returns. Events stored before are unchanged.
     async fn hear(&self, events: Vec<Inbound>) -> Result<(), ChannelError>;
-    /// Something that was noted for this account.
+    /// A value stored for this account.
     async fn noted(&self, name: &str) -> Result<Option<String>, ChannelError>;
-    /// Notes something for this account; it is on disk when this returns.
+    /// Stores a value for this account; it is on disk when this returns.
     async fn note(&self, name: &str, value: &str) -> Result<(), ChannelError>;
-    /// Learns how the channel stands.
-    fn stands(&self, standing: Standing);
+    /// Reports the connection state.
+    fn stands(&self, standing: ConnectionStatus);
 }
 
-/// Why a channel hears nothing any more.
+/// Why a channel stopped receiving.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChannelError {
-    /// The platform does not let us in; trying again changes nothing.
+    /// The platform refuses the connection; retrying is pointless.
     #[error("{0}")]
     Refused(String),
-    /// What was heard could not be kept.
-    #[error("what was heard could not be kept: {0}")]
+    /// Received events could not be stored.
+    #[error("cannot store incoming events: {0}")]
     NotKept(String),
-    /// Something else; it is tried again.
+    /// Any other failure; will be retried.
     #[error("{0}")]
     Broken(String),
 }
 
-/// What became of something that was sent.
+/// Confirmation of a sent message.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Delivered {
+pub struct SendReceipt {
     /// The platform's id of the message.
     pub message: Option<String>,
 }
 
-/// Why something was not sent, or may not have been.
+/// Why a message was not sent, or may not have been.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SendError {
-    /// It was not sent; it can be tried again.
+    /// It was not sent; retry later.
     #[error("{why}")]
     Later {
-        /// Not before this has passed, where the platform says so.
+        /// Minimum delay, if the platform specifies one.
         after: Option<Duration>,
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// It was not sent, and never will be.
+    /// It was not sent, and retrying is pointless.
     #[error("{0}")]
     Never(String),
-    /// The same, because the recipient is unreachable: they blocked the bot, or do not exist.
+    /// Likewise, because the recipient is unreachable: they blocked the bot, or do not exist.
     #[error("{0}")]
     Unreachable(String),
-    /// Nothing can be sent by this account before its owner does something.
+    /// This account cannot send until its owner intervenes.
     #[error("{0}")]
     Account(String),
-    /// It may have arrived or not.
-    #[error("it may have arrived or not: {0}")]
+    /// It may have been delivered or not.
+    #[error("delivery unknown: {0}")]
     Unknown(String),
 }
 
-/// A request at `/hooks/{channel}/{account}`.
+/// A webhook request to `/hooks/{channel}/{account}`.
 #[derive(Debug, Clone, Copy)]
-pub struct Hook<'a> {
+pub struct WebhookRequest<'a> {
     /// `GET` or `POST`.
     pub method: &'a str,
-    /// Its query, as it came.
+    /// The raw query.
     pub query: &'a str,
     /// Its headers.
     pub headers: &'a HeaderMap,
-    /// Its body, as it came.
+    /// The raw body.
     pub body: &'a [u8],
-    /// The time, in milliseconds.
+    /// The current time in milliseconds.
     pub now: i64,
 }
 
-/// What a request of the platform told, and how it is answered once that is kept.
+/// The events of a webhook request, and the response to send once they are stored.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Hooked {
-    /// What happened.
+pub struct WebhookOutcome {
+    /// The events.
     pub events: Vec<Inbound>,
-    /// The type of the answer.
+    /// Content type of the response.
     pub content_type: &'static str,
-    /// The answer.
+    /// Body of the response.
     pub body: String,
 }
 
-/// A request that is not the platform's.
+/// A refused webhook request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{why}")]
-pub struct HookRefusal {
+pub struct WebhookRefusal {
     /// 400, 401, 403, 404 or 405.
     pub status: StatusCode,
-    /// Why, for the log and for whoever sets the platform up.
+    /// The reason, for the log and for the person configuring the platform.
     pub why: String,
 }
 
-impl HookRefusal {
-    /// It does not prove that it is the platform's.
+impl WebhookRefusal {
+    /// The request is not authentic.
     pub fn forged(why: impl Into<String>) -> Self {
         Self {
             status: StatusCode::UNAUTHORIZED,
@@ -216,7 +219,7 @@ impl HookRefusal {
         }
     }
 
-    /// It is the platform's, and cannot be read.
+    /// The request is authentic but malformed.
     pub fn unreadable(why: impl Into<String>) -> Self {
         Self {
             status: StatusCode::BAD_REQUEST,
@@ -225,8 +228,8 @@ impl HookRefusal {
     }
 }
 
-impl Hooked {
-    /// Events, answered with nothing.
+impl WebhookOutcome {
+    /// Events, with an empty response.
     pub fn events(events: Vec<Inbound>) -> Self {
         Self {
             events,

@@ -1,11 +1,10 @@
-//! Cutting a text into messages that fit.
+//! Splits a text into messages that fit.
 //!
-//! A platform says how large a piece is once it is rendered; this says where to cut. It prefers the
-//! end of a paragraph, then of a line, a sentence, a word, and tears neither a character as people
-//! see it (a grapheme: a flag, a family, an accent on its letter) nor, where that can be helped,
-//! a link or a piece of inline code. A fence of code that must be cut is closed at the end of one
-//! piece and opened again at the beginning of the next; one that the text left open is closed.
-//! Only blanks are left out at a cut, so that nothing said is lost.
+//! The platform defines the rendered size of a chunk; this module decides where to split. It prefers
+//! the end of a paragraph, then of a line, a sentence, a word, and tears neither a grapheme (a flag, a
+//! family, an accented letter) nor, if possible, a link or inline code. A code fence that must be split
+//! is closed at the end of one chunk and reopened at the beginning of the next; one left open by the
+//! text is closed. Only whitespace is dropped at a split, so no content is lost.
 
 use std::ops::Range;
 
@@ -19,15 +18,16 @@ mod tests;
 
 use rank::Cut;
 
-/// How far beyond a window one looks to learn where its last character ends.
+/// Bytes read beyond a window to find the end of its last grapheme.
 const BEYOND: usize = 256;
 
-/// Cuts a Markdown text into pieces of which `size` says at most `limit`. `size` is given a piece
-/// of Markdown and counts it as the platform does once it is rendered: it should hardly ever
-/// shrink when the piece grows. No piece is blank; a blank text has none. Only where a single
-/// character (a `char`) is larger than `limit`, a piece is too.
+/// Splits Markdown into chunks whose `size` is at most `limit`. `size` measures a chunk as the
+/// platform does after rendering; it should hardly ever shrink when the chunk grows. No chunk is blank;
+/// a blank text has none. A chunk exceeds `limit` only if a single `char` does.
 pub fn pieces(text: &str, limit: usize, size: &dyn Fn(&str) -> usize) -> Vec<String> {
+    // A limit of zero would never make progress.
     let limit = limit.max(1);
+    // Computed once for the whole text: a chunk alone cannot tell whether it starts inside a fence.
     let (fences, traps) = fences(text);
     let mut cutter = Cutter {
         text,
@@ -36,7 +36,7 @@ pub fn pieces(text: &str, limit: usize, size: &dyn Fn(&str) -> usize) -> Vec<Str
         fences,
         traps,
     };
-    // A fence whose own lines take half of a piece is plain text: it could hardly be cut.
+    // A fence whose own lines take half of a chunk is treated as plain text: splitting it leaves no room.
     cutter.fences.retain(|fence| {
         let mut bare = fence.open.clone();
         bare.push('\n');
@@ -46,26 +46,26 @@ pub fn pieces(text: &str, limit: usize, size: &dyn Fn(&str) -> usize) -> Vec<Str
     cutter.all()
 }
 
-/// A fence in the text, by byte offsets.
+/// A code fence, as byte offsets.
 #[derive(Debug)]
 struct Fence {
-    /// Where its first line begins.
+    /// Start of its first line.
     start: usize,
-    /// Where what it holds begins.
+    /// Start of its content.
     body: usize,
-    /// Where its last line begins.
+    /// Start of its last line.
     close: usize,
-    /// Where its last line ends.
+    /// End of its last line.
     end: usize,
     /// Whether the text closes it.
     closed: bool,
-    /// The line that opens it again.
+    /// The line that reopens it.
     open: String,
     /// The line that closes it.
     shut: String,
 }
 
-/// The fences of a text, and the lines of which a part would look like one, in order.
+/// The fences of a text, and lines of which a fragment would look like one, in order.
 fn fences(text: &str) -> (Vec<Fence>, Vec<Range<usize>>) {
     let (mut all, mut traps) = (Vec::new(), Vec::new());
     let mut current: Option<(Fence, &str, bool)> = None;
@@ -77,6 +77,7 @@ fn fences(text: &str) -> (Vec<Fence>, Vec<Range<usize>>) {
             traps.push(start..start + bare.len());
         }
         if let Some((fence, marker, quoted)) = &mut current {
+            // A quoted fence ends with its quote, even without a closing line.
             let left = *quoted && !bare.trim_start().starts_with('>');
             if !left && !fence::closes(bare, marker) {
                 continue;
@@ -92,6 +93,7 @@ fn fences(text: &str) -> (Vec<Fence>, Vec<Range<usize>>) {
         let Some(opening) = fence::opening(bare) else {
             continue;
         };
+        // List markers become spaces: reopening a fence must not start a new list item.
         let prefix: String = opening
             .prefix
             .chars()
@@ -134,14 +136,14 @@ impl Cutter<'_> {
         all
     }
 
-    /// Where the piece that begins at `at` ends: always further on.
+    /// The end of the chunk that starts at `at`; always greater.
     fn next(&self, at: usize) -> usize {
         let Some((fits, over)) = self.window(at) else {
             return self.text.len();
         };
         let cuts = self.cuts(at, over);
         let mut most = self.most(at, fits, over, &cuts);
-        // Another cut than the last may need a fence closed, and so be larger than that one.
+        // An earlier cut may need its fence closed and so be larger than a later one: measure the choice.
         let (all, mut tries) = (most, 0);
         while let Some(chosen) = rank::best(at, &cuts[..most]) {
             if self.measure(at, cuts[chosen].at) <= self.limit {
@@ -150,7 +152,7 @@ impl Cutter<'_> {
             tries += 1;
             most = if tries > 4 { chosen / 2 } else { chosen };
         }
-        // Only the lines of fences can be torn, or something that only looks like one.
+        // Every good cut is too large: allow tearing fence lines or lookalikes rather than failing.
         let fits = |cut: &&Cut| self.measure(at, cut.at) <= self.limit;
         let last = cuts[..all].iter().rev().take(8).find(fits);
         let last = last.or_else(|| cuts.first().filter(fits));
@@ -160,8 +162,9 @@ impl Cutter<'_> {
         )
     }
 
-    /// Two ends of which the nearer fits and the farther does not; none where all the rest fits.
+    /// Two offsets, of which the nearer fits and the farther does not; `None` if the rest fits.
     fn window(&self, at: usize) -> Option<(usize, usize)> {
+        // Doubling keeps the number of renderings logarithmic, whatever the ratio of source to rendered size.
         let (mut fits, mut step) = (at, self.limit.max(16));
         loop {
             let end = floor(self.text, at.saturating_add(step));
@@ -176,14 +179,15 @@ impl Cutter<'_> {
         }
     }
 
-    /// How many of `cuts` fit, to begin with. Sizes grow evenly as a rule, so that the place is
-    /// guessed by proportion, and by halves where that does not help.
+    /// How many of `cuts` fit initially. Sizes grow evenly as a rule, so interpolation search needs few
+    /// renderings; every third round bisects in case it does not converge.
     fn most(&self, at: usize, fits: usize, over: usize, cuts: &[Cut]) -> usize {
         let mut low = cuts.partition_point(|cut| cut.at <= fits);
         let mut high = cuts.partition_point(|cut| cut.at < over);
         let mut low_at = (fits, if fits > at { self.measure(at, fits) } else { 0 });
         let mut high_at = (over, self.measure(at, over));
         for round in 0_usize.. {
+            // Within 1/64 of the limit is close enough; each further step renders the chunk again.
             if low >= high || self.limit.saturating_sub(low_at.1) < self.limit / 64 {
                 break;
             }
@@ -206,7 +210,7 @@ impl Cutter<'_> {
         low
     }
 
-    /// The largest cut between characters of the text where nothing better is to be had.
+    /// The largest cut between chars, if nothing better fits.
     fn forced(&self, at: usize, over: usize) -> usize {
         let inside = &self.text[at..over];
         let mut ends: Vec<usize> = inside.char_indices().map(|(i, _)| at + i).skip(1).collect();
@@ -223,8 +227,9 @@ impl Cutter<'_> {
         ends[low]
     }
 
-    /// Every place between `at` and `over` where no character is torn, with how good a place it is.
+    /// All grapheme boundaries between `at` and `over`, with their quality.
     fn cuts(&self, at: usize, over: usize) -> Vec<Cut> {
+        // A grapheme may extend beyond the window; ending inside it would report a false boundary.
         let end = floor(self.text, over + BEYOND);
         let window = &self.text[at..end];
         let mut cuts = rank::cuts(at, window, over, end == self.text.len());
@@ -261,7 +266,7 @@ impl Cutter<'_> {
         &self.fences[first..last.max(first)]
     }
 
-    /// The fence that would be torn at `at`.
+    /// The fence that a cut at `at` would tear.
     fn around(&self, at: usize) -> Option<&Fence> {
         let before = self.fences.partition_point(|fence| fence.start < at);
         let fence = &self.fences[before.checked_sub(1)?];
@@ -269,7 +274,7 @@ impl Cutter<'_> {
         (at < fence.close || left_open).then_some(fence)
     }
 
-    /// The fence in whose body a piece would begin.
+    /// The fence in whose body a chunk would start.
     fn reopened(&self, at: usize) -> Option<&Fence> {
         self.around(at).filter(|fence| at >= fence.body)
     }
@@ -278,10 +283,11 @@ impl Cutter<'_> {
         (self.size)(&self.piece(from..to))
     }
 
-    /// The piece as it is sent.
+    /// The chunk as it is sent.
     fn piece(&self, range: Range<usize>) -> String {
         let inside = &self.text[range.clone()];
         let reopened = self.reopened(range.start);
+        // The fence around the end, which may be another than the one around the start.
         let torn = self.reopened(range.end);
         let mut piece = String::with_capacity(inside.len() + 32);
         if let Some(fence) = reopened {
@@ -296,7 +302,7 @@ impl Cutter<'_> {
         piece
     }
 
-    /// Where the next piece begins after a cut.
+    /// The start of the next chunk after a cut.
     fn go_on(&self, cut: usize) -> usize {
         let Some(fence) = self.reopened(cut) else {
             let line = self.text[..cut].ends_with('\n');
@@ -304,20 +310,20 @@ impl Cutter<'_> {
         };
         let next = self.after_blanks(cut, true);
         if next >= fence.close {
-            // What is left of the fence is blank: it has been closed already.
+            // The rest of the fence is blank: it has been closed already.
             return self.after_blanks(fence.end, false);
         }
-        // Blanks within a line count in code, unless there is nothing else for a whole piece.
+        // In code, spaces within a line matter, unless they would fill a whole chunk.
         let word = self.after_blanks(next, false);
         if word - next > self.limit { word } else { next }
     }
 
-    /// The first place from `at` on that is not blank; the indent of a line is kept.
+    /// The first non-blank offset from `at`; keeps a line's indentation.
     fn after_blanks(&self, at: usize, line: bool) -> usize {
         let rest = &self.text[at..];
         let solid = rest.trim_start();
         let mut blanks = &rest[..rest.len() - solid.len()];
-        // A mark that sits on a blank keeps it.
+        // A combining mark on a blank keeps the blank.
         if let Some(last) = blanks.chars().next_back()
             && are_one(last, solid.chars().next())
         {
@@ -332,7 +338,7 @@ impl Cutter<'_> {
     }
 }
 
-/// A text without the blank characters at its end.
+/// A text without trailing whitespace.
 fn without_blank_end(text: &str) -> &str {
     let solid = text.trim_end();
     let next = text[solid.len()..].chars().next();
@@ -341,13 +347,13 @@ fn without_blank_end(text: &str) -> &str {
     &text[..solid.len() + kept.map_or(0, char::len_utf8)]
 }
 
-/// Whether two chars are seen as one character.
+/// Whether two chars form one grapheme.
 fn are_one(first: char, second: Option<char>) -> bool {
     let both: String = [Some(first), second].into_iter().flatten().collect();
     second.is_some() && both.graphemes(true).count() == 1
 }
 
-/// The last place at or before `at` between two chars.
+/// The last char boundary at or before `at`.
 fn floor(text: &str, at: usize) -> usize {
     let mut at = at.min(text.len());
     while !text.is_char_boundary(at) {

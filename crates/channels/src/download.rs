@@ -1,25 +1,24 @@
-//! Fetching a file from a platform.
+//! Downloads of files from a platform.
 
 use std::time::Duration;
 
 use manyhands_guard::{EgressError, FetchLimits, HeaderMap, Method, Request};
 
-use crate::api::{Answer, Api, failure};
+use crate::api::{Api, ApiResponse, failure};
 use crate::channel::SendError;
 
-/// How long a file may take.
+/// Timeout of a download.
 const WITHIN: Duration = Duration::from_secs(60);
-/// How much of a refusal is read, however small the file may be.
+/// Maximum size of an error response.
 const REFUSAL: u64 = 64 * 1024;
 
-/// Asks for a file of at most `most` bytes. Nothing is changed by that, so that whatever goes wrong
-/// on the way can be tried again.
+/// Downloads a file of at most `most` bytes. It has no effect, so any failure can be retried.
 pub(crate) async fn download(
     api: &Api,
     url: String,
     headers: HeaderMap,
     most: u64,
-) -> Result<Answer, SendError> {
+) -> Result<ApiResponse, SendError> {
     let request = Request {
         headers,
         limits: FetchLimits {
@@ -35,7 +34,7 @@ pub(crate) async fn download(
     if status.is_success() && body.len() as u64 > most {
         return Err(too_large());
     }
-    Ok(Answer {
+    Ok(ApiResponse {
         status,
         headers,
         body,
@@ -50,10 +49,10 @@ fn lost(error: EgressError) -> SendError {
 }
 
 fn too_large() -> SendError {
-    SendError::Never("the file is larger than what is taken".to_owned())
+    SendError::Never("the file is larger than the limit".to_owned())
 }
 
-/// What an unknown end means where nothing can have arrived.
+/// An unknown outcome can be retried if the request has no effect.
 pub(crate) fn harmless(error: SendError) -> SendError {
     match error {
         SendError::Unknown(why) => SendError::Later { after: None, why },

@@ -1,20 +1,20 @@
-//! Fences of code, as both the cutting and the reading of a text see them.
+//! Code fences, as both splitting and rendering see them.
 //!
-//! More is taken for a fence than strict Markdown does (any indent, behind a list's mark or `>`),
+//! More is recognised as a fence than in strict Markdown (any indentation, after a list marker or `>`),
 //! since models write them so and platforms show them so.
 
-/// The line that opens a fence.
+/// The opening line of a fence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Opening<'a> {
-    /// What stands before it: blanks, `>` and marks of lists.
+    /// What precedes it: whitespace, `>` and list markers.
     pub prefix: &'a str,
     /// Three or more backticks or tildes.
     pub marker: &'a str,
-    /// What follows: a language, mostly.
+    /// The info string, usually a language.
     pub info: &'a str,
 }
 
-/// Reads a line that opens a fence.
+/// Parses an opening line.
 pub(crate) fn opening(line: &str) -> Option<Opening<'_>> {
     let inner = unprefixed(line);
     let marker = marker(inner)?;
@@ -29,7 +29,7 @@ pub(crate) fn opening(line: &str) -> Option<Opening<'_>> {
     })
 }
 
-/// Whether a line closes a fence that `marker` opened.
+/// Whether a line closes a fence opened by `marker`.
 pub(crate) fn closes(line: &str, marker: &str) -> bool {
     let inner = line.trim_start_matches([' ', '\t', '>']);
     self::marker(inner).is_some_and(|found| {
@@ -39,19 +39,19 @@ pub(crate) fn closes(line: &str, marker: &str) -> bool {
     })
 }
 
-/// Whether a line could be taken for a fence if a part of it stood alone.
+/// Whether a fragment of a line could be mistaken for a fence.
 pub(crate) fn looks_like(line: &str) -> bool {
     marker(unprefixed(line)).is_some()
 }
 
-/// The run of three or more backticks or tildes with which a line begins.
+/// The run of three or more backticks or tildes at the start of a line.
 fn marker(line: &str) -> Option<&str> {
     let first = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
     let run = line.len() - line.trim_start_matches(first).len();
     (run >= 3).then(|| &line[..run])
 }
 
-/// A line without the blanks, quotes and list marks that it begins with.
+/// A line without leading whitespace, quotes and list markers.
 fn unprefixed(line: &str) -> &str {
     let mut rest = line;
     loop {
@@ -64,7 +64,7 @@ fn unprefixed(line: &str) -> &str {
     }
 }
 
-/// How long the mark of a list is with which a line begins, its blank included.
+/// Length of the list marker at the start of a line, including its space.
 pub(crate) fn list_mark(line: &str) -> Option<usize> {
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     let rest = line.as_bytes().get(digits..)?;

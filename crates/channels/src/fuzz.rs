@@ -1,4 +1,4 @@
-//! Doors for `make fuzz` and for the replay of its corpora; not an interface.
+//! Entry points for `make fuzz` and the replay of its corpora; not a public API.
 
 use crate::discord::render::discord;
 use crate::slack::render::mrkdwn;
@@ -6,7 +6,7 @@ use crate::telegram::html;
 use crate::whatsapp::format::written;
 use crate::{chunk, markdown};
 
-/// Renders a text for every platform, and cuts it into pieces of at most `limit` for the strictest.
+/// Renders a text for every platform, and splits it into chunks of at most `limit` for the strictest.
 pub fn markdown(text: &str, limit: usize) {
     markdown::plain(text);
     for rendered in [

@@ -1,8 +1,8 @@
-//! Chats: each platform is one module behind one small trait.
+//! Chat platforms: one module per platform behind one small trait.
 //!
-//! A [`Channel`] speaks one platform for one account: it hears events, verifies that they are
-//! the platform's own, sends, and says exactly what became of what it sent. What is kept, who may
-//! speak and what an agent answers is not decided here.
+//! A [`Channel`] connects one account to one platform: it receives events, verifies that they are
+//! authentic, sends, and reports exactly whether a message was delivered. What is stored, who may talk
+//! to the agent and what it answers is decided elsewhere.
 
 mod api;
 mod backoff;
@@ -26,12 +26,12 @@ pub mod telegram;
 pub mod whatsapp;
 mod words;
 
-pub use api::{Answer, Api, Part, failure, multipart};
+pub use api::{Api, ApiResponse, FormPart, failure, multipart};
 pub use channel::{
-    Abilities, Channel, ChannelError, Delivered, Ear, Hook, HookRefusal, Hooked, Me, SendError,
-    Standing,
+    BotIdentity, Channel, ChannelCapabilities, ChannelError, ConnectionStatus, EventSink,
+    SendError, SendReceipt, WebhookOutcome, WebhookRefusal, WebhookRequest,
 };
 pub use words::{
-    Button, FileKind, Heard, Inbound, Location, Media, MediaKind, Mention, Message, Outgoing,
-    Quoted, Say,
+    Button, FileKind, Inbound, InboundEvent, InboundMessage, Location, Media, MediaKind, Mention,
+    OutgoingContent, OutgoingMessage, Quoted,
 };

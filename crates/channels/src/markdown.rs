@@ -1,21 +1,24 @@
-//! Reading Markdown as models write it, for platforms that want something else.
+//! A Markdown parser for text written by models, for platforms with other formats.
 //!
-//! [`render`] walks a text once and tells a [`Target`] what it finds, in order. A platform's
-//! renderer is one `match` over [`Event`]: it writes text (escaped as the platform wants), opens and
-//! closes marks, and writes a line break for [`Event::Line`]. Marks are always closed in the reverse
-//! order in which they were opened, and blank lines come as two `Line`s, so that nothing else has
-//! to be remembered. Nothing fails: what is not understood is text. The work and what is told grow
-//! with the text, whatever it holds.
+//! [`render`] walks a text once and passes events to a [`MarkdownSink`], in order. A platform's
+//! renderer is one `match` over [`MarkdownEvent`]: it writes text (escaped as the platform requires), opens
+//! and closes marks, and writes a line break for [`MarkdownEvent::Line`]. Marks are always closed in reverse
+//! order, and blank lines come as two `Line`s, so renderers keep no other state. Parsing never fails:
+//! what is not understood is text. Work and output grow linearly with the text.
+//!
+//! Not `pulldown-cmark`: models write fences after any indentation, tables and lists that
+//! CommonMark rejects, and platforms need their source text; splitting and rendering must agree on
+//! fences.
 //!
 //! ```
-//! use manyhands_channels::markdown::{Event, Mark, render};
+//! use manyhands_channels::markdown::{MarkdownEvent, Mark, render};
 //!
 //! let mut html = String::new();
-//! render("**hi** `x<y`", &mut |event: Event<'_>| match event {
-//!     Event::Text(text) | Event::Code(text) => html.push_str(&text.replace('<', "&lt;")),
-//!     Event::Open(Mark::Bold) => html.push_str("<b>"),
-//!     Event::Close(Mark::Bold) => html.push_str("</b>"),
-//!     Event::Line => html.push('\n'),
+//! render("**hi** `x<y`", &mut |event: MarkdownEvent<'_>| match event {
+//!     MarkdownEvent::Text(text) | MarkdownEvent::Code(text) => html.push_str(&text.replace('<', "&lt;")),
+//!     MarkdownEvent::Open(Mark::Bold) => html.push_str("<b>"),
+//!     MarkdownEvent::Close(Mark::Bold) => html.push_str("</b>"),
+//!     MarkdownEvent::Line => html.push('\n'),
 //!     _ => {}
 //! });
 //! assert_eq!(html, "<b>hi</b> x&lt;y");
@@ -28,43 +31,43 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-/// How deep quotes in quotes are read.
+/// Maximum depth of nested quotes.
 const DEEPEST: usize = 4;
 
-/// Something found in a text.
+/// An event of the parser.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Event<'a> {
-    /// Words, as they are meant: no line break, no marks. They need the platform's own escapes.
+pub enum MarkdownEvent<'a> {
+    /// Text without line breaks and delimiters. It needs the platform's escaping.
     Text(&'a str),
     /// Inline code.
     Code(&'a str),
-    /// A line ends here.
+    /// The end of a line.
     Line,
-    /// A mark begins.
+    /// The start of a mark.
     Open(Mark<'a>),
-    /// It ends.
+    /// The end of a mark.
     Close(Mark<'a>),
-    /// A list item begins: its words follow, up to the next `Line`.
+    /// The start of a list item: its content follows, up to the next `Line`.
     Item {
-        /// How deep in other lists, from 0.
+        /// Nesting depth, from 0.
         depth: usize,
-        /// Its number, in a numbered list.
+        /// Its number in an ordered list.
         number: Option<&'a str>,
     },
-    /// A fence of code. It ends without a line break; what follows it begins with `Line`.
+    /// A code block. It ends without a line break; the next block begins with `Line`.
     Fence {
         /// The language, or empty.
         language: &'a str,
-        /// The code, without a line break at its end.
+        /// The code, without a final line break.
         code: &'a str,
     },
-    /// A table as lines of one width for each column, for a monospaced font.
+    /// A table with aligned columns, for a monospaced font.
     Table(&'a str),
-    /// A line across.
+    /// A horizontal rule.
     Rule,
 }
 
-/// How words are shown.
+/// A text style.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mark<'a> {
     /// `**bold**`
@@ -75,32 +78,32 @@ pub enum Mark<'a> {
     Strike,
     /// `# heading`, with its level from 1 to 6.
     Heading(usize),
-    /// `> quote`, over several lines.
+    /// `> quote`, spanning several lines.
     Quote,
-    /// `[words](address)`: the address is as it was written, and may be any text.
+    /// `[text](url)`: the URL is as written, and may be any text.
     Link(&'a str),
 }
 
-/// Who is told what is found.
-pub trait Target {
-    /// Takes the next thing.
-    fn event(&mut self, event: Event<'_>);
+/// Receives parser events.
+pub trait MarkdownSink {
+    /// Handles the next event.
+    fn event(&mut self, event: MarkdownEvent<'_>);
 }
 
-impl<F: FnMut(Event<'_>)> Target for F {
-    fn event(&mut self, event: Event<'_>) {
+impl<F: FnMut(MarkdownEvent<'_>)> MarkdownSink for F {
+    fn event(&mut self, event: MarkdownEvent<'_>) {
         self(event);
     }
 }
 
-/// Reads a text and tells `target` what is in it.
-pub fn render(text: &str, target: &mut dyn Target) {
+/// Parses a text and passes its events to `target`.
+pub fn render(text: &str, target: &mut dyn MarkdownSink) {
     let lines: Vec<&str> = text.lines().collect();
     blocks(&lines, target, 0);
 }
 
-/// The words alone, for platforms without formatting: links are followed by their address, lists
-/// and quotes keep their marks.
+/// Plain text, for platforms without formatting: links are followed by their URL, lists and quotes
+/// keep their markers.
 pub fn plain(text: &str) -> String {
     let mut plain = Plain::default();
     render(text, &mut plain);
@@ -110,86 +113,88 @@ pub fn plain(text: &str) -> String {
 #[derive(Default)]
 struct Plain {
     all: String,
-    /// Where the words of open links began.
+    /// Start offsets of open links' text.
     links: Vec<usize>,
     quotes: usize,
 }
 
-impl Target for Plain {
-    fn event(&mut self, event: Event<'_>) {
+impl MarkdownSink for Plain {
+    fn event(&mut self, event: MarkdownEvent<'_>) {
         match event {
-            Event::Text(text) | Event::Code(text) => self.all.push_str(text),
-            Event::Fence { code: text, .. } | Event::Table(text) => self.all.push_str(text),
-            Event::Line => {
+            MarkdownEvent::Text(text) | MarkdownEvent::Code(text) => self.all.push_str(text),
+            MarkdownEvent::Fence { code: text, .. } | MarkdownEvent::Table(text) => {
+                self.all.push_str(text)
+            }
+            MarkdownEvent::Line => {
                 self.all.push('\n');
                 self.all.push_str(&"> ".repeat(self.quotes));
             }
-            Event::Item { depth, number } => {
+            MarkdownEvent::Item { depth, number } => {
                 self.all.push_str(&"  ".repeat(depth));
                 match number {
                     Some(number) => self.all.extend([number, ". "]),
                     None => self.all.push_str("• "),
                 }
             }
-            Event::Rule => self.all.push_str("———"),
-            Event::Open(Mark::Quote) => {
+            MarkdownEvent::Rule => self.all.push_str("———"),
+            MarkdownEvent::Open(Mark::Quote) => {
                 self.quotes += 1;
                 self.all.push_str("> ");
             }
-            Event::Close(Mark::Quote) => self.quotes = self.quotes.saturating_sub(1),
-            Event::Open(Mark::Link(_)) => self.links.push(self.all.len()),
-            Event::Close(Mark::Link(address)) => {
+            MarkdownEvent::Close(Mark::Quote) => self.quotes = self.quotes.saturating_sub(1),
+            MarkdownEvent::Open(Mark::Link(_)) => self.links.push(self.all.len()),
+            MarkdownEvent::Close(Mark::Link(address)) => {
                 let words = self.links.pop().map_or("", |start| &self.all[start..]);
                 if words != address {
                     self.all.push_str(&format!(" ({address})"));
                 }
             }
-            Event::Open(_) | Event::Close(_) => {}
+            MarkdownEvent::Open(_) | MarkdownEvent::Close(_) => {}
         }
     }
 }
 
-/// Reads lines. A line break is told between blocks, never at the end.
-fn blocks(lines: &[&str], target: &mut dyn Target, depth: usize) {
+/// Parses lines. A line break is emitted between blocks, never at the end.
+fn blocks(lines: &[&str], target: &mut dyn MarkdownSink, depth: usize) {
     let mut at = 0;
     let mut first = true;
     while at < lines.len() {
         if !first {
-            target.event(Event::Line);
+            target.event(MarkdownEvent::Line);
         }
         first = false;
         at += block(&lines[at..], target, depth);
     }
 }
 
-/// Reads the block with which `lines` begin, and says how many lines it has.
-fn block(lines: &[&str], target: &mut dyn Target, depth: usize) -> usize {
+/// Parses the block at the start of `lines`, and returns its number of lines.
+fn block(lines: &[&str], target: &mut dyn MarkdownSink, depth: usize) -> usize {
     let line = lines[0];
     if line.trim().is_empty() {
         return 1;
     }
     if depth < DEEPEST && unquoted(line).is_some() {
         let inner: Vec<&str> = lines.iter().map_while(|line| unquoted(line)).collect();
-        target.event(Event::Open(Mark::Quote));
+        target.event(MarkdownEvent::Open(Mark::Quote));
         blocks(&inner, target, depth + 1);
-        target.event(Event::Close(Mark::Quote));
+        target.event(MarkdownEvent::Close(Mark::Quote));
         return inner.len();
     }
     if let Some(opening) = fence::opening(line) {
         return fenced(opening, lines, target);
     }
     if let Some((level, words)) = heading(line) {
-        target.event(Event::Open(Mark::Heading(level)));
+        target.event(MarkdownEvent::Open(Mark::Heading(level)));
         inline::render(words, target);
-        target.event(Event::Close(Mark::Heading(level)));
+        target.event(MarkdownEvent::Close(Mark::Heading(level)));
         return 1;
     }
     if is_rule(line) {
-        target.event(Event::Rule);
+        target.event(MarkdownEvent::Rule);
         return 1;
     }
     if let Some((rows, drawn)) = table::read(lines) {
-        target.event(Event::Table(&drawn));
+        target.event(MarkdownEvent::Table(&drawn));
         return rows;
     }
     let indent = line.len() - line.trim_start().len();
@@ -200,7 +205,7 @@ fn block(lines: &[&str], target: &mut dyn Target, depth: usize) -> usize {
             .starts_with(|c: char| c.is_ascii_digit())
             .then_some(number);
         let depth = (columns(&line[..start]) / 2).min(8);
-        target.event(Event::Item { depth, number });
+        target.event(MarkdownEvent::Item { depth, number });
         inline::render(bare[mark..].trim_start(), target);
         return 1;
     }
@@ -225,17 +230,17 @@ fn begins_block(lines: &[&str], depth: usize) -> bool {
         || table::begins(lines)
 }
 
-/// A fence, up to its end or the end of the text.
-fn fenced(opening: fence::Opening<'_>, lines: &[&str], target: &mut dyn Target) -> usize {
-    // What stands before the fence is a list item or a quote that is too deep to be read.
+/// Parses a code block, up to its end or the end of the text.
+fn fenced(opening: fence::Opening<'_>, lines: &[&str], target: &mut dyn MarkdownSink) -> usize {
+    // The prefix is a list item, or a quote that is nested too deeply.
     let mark = opening.prefix.trim();
     if fence::list_mark(opening.prefix.trim_start()).is_some() && !mark.is_empty() {
         let number = mark.trim_end_matches(['.', ')']);
         let number = number
             .starts_with(|c: char| c.is_ascii_digit())
             .then_some(number);
-        target.event(Event::Item { depth: 0, number });
-        target.event(Event::Line);
+        target.event(MarkdownEvent::Item { depth: 0, number });
+        target.event(MarkdownEvent::Line);
     }
     let indent = columns(opening.prefix);
     let body: Vec<&str> = lines[1..]
@@ -243,14 +248,14 @@ fn fenced(opening: fence::Opening<'_>, lines: &[&str], target: &mut dyn Target) 
         .take_while(|line| !fence::closes(line, opening.marker))
         .map(|line| outdented(line, indent))
         .collect();
-    target.event(Event::Fence {
+    target.event(MarkdownEvent::Fence {
         language: opening.info.split_whitespace().next().unwrap_or(""),
         code: &body.join("\n"),
     });
     (body.len() + 2).min(lines.len())
 }
 
-/// A line of code without as many blanks as stood before its fence.
+/// A line of code without its fence's indentation.
 fn outdented(line: &str, indent: usize) -> &str {
     let blanks = line.bytes().take_while(|byte| matches!(byte, b' ' | b'\t'));
     &line[blanks.take(indent).count()..]
@@ -262,7 +267,7 @@ fn unquoted(line: &str) -> Option<&str> {
     Some(inner.strip_prefix(' ').unwrap_or(inner))
 }
 
-/// The level and the words of a heading.
+/// The level and text of a heading.
 fn heading(line: &str) -> Option<(usize, &str)> {
     let bare = line.trim_start();
     let level = bare.bytes().take_while(|byte| *byte == b'#').count();
@@ -280,7 +285,7 @@ fn heading(line: &str) -> Option<(usize, &str)> {
     Some((level, words))
 }
 
-/// `---`, `***` or `___`, with blanks between.
+/// `---`, `***` or `___`, with optional spaces.
 fn is_rule(line: &str) -> bool {
     let mut marks = line.bytes().filter(|byte| !matches!(byte, b' ' | b'\t'));
     let Some(first) = marks
@@ -296,7 +301,7 @@ fn is_rule(line: &str) -> bool {
     }) && more >= 2
 }
 
-/// How wide blanks are.
+/// The width of whitespace in columns.
 fn columns(blanks: &str) -> usize {
     blanks
         .bytes()

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use crate::channel::{ChannelError, Ear, Hook, Standing};
+use crate::channel::{ChannelError, ConnectionStatus, EventSink, WebhookRequest};
 use crate::words::Inbound;
 
 /// A way out that reaches this machine.
@@ -39,8 +39,8 @@ pub(crate) fn headers(all: &[(&'static str, &str)]) -> HeaderMap {
 }
 
 /// A webhook by POST.
-pub(crate) fn posted<'a>(headers: &'a HeaderMap, body: &'a str) -> Hook<'a> {
-    Hook {
+pub(crate) fn posted<'a>(headers: &'a HeaderMap, body: &'a str) -> WebhookRequest<'a> {
+    WebhookRequest {
         method: "POST",
         query: "",
         headers,
@@ -52,13 +52,16 @@ pub(crate) fn posted<'a>(headers: &'a HeaderMap, body: &'a str) -> Hook<'a> {
 /// An ear that only learns how a channel stands.
 #[derive(Default)]
 pub(crate) struct Watcher {
-    seen: Mutex<Vec<Standing>>,
+    seen: Mutex<Vec<ConnectionStatus>>,
     news: Notify,
 }
 
 impl Watcher {
     /// Waits until the channel stood so.
-    pub(crate) async fn until(&self, fits: impl Fn(&Standing) -> bool) -> Vec<Standing> {
+    pub(crate) async fn until(
+        &self,
+        fits: impl Fn(&ConnectionStatus) -> bool,
+    ) -> Vec<ConnectionStatus> {
         loop {
             let news = self.news.notified();
             let seen = self.seen.lock().unwrap().clone();
@@ -71,7 +74,7 @@ impl Watcher {
 }
 
 #[async_trait]
-impl Ear for Watcher {
+impl EventSink for Watcher {
     async fn hear(&self, _: Vec<Inbound>) -> Result<(), ChannelError> {
         Ok(())
     }
@@ -84,7 +87,7 @@ impl Ear for Watcher {
         Ok(())
     }
 
-    fn stands(&self, standing: Standing) {
+    fn stands(&self, standing: ConnectionStatus) {
         self.seen.lock().unwrap().push(standing);
         self.news.notify_waiters();
     }

@@ -1,10 +1,10 @@
-//! What was heard or sent lately, within a bound.
+//! A bounded map of recent values.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
-/// The last things by name: what was put in first goes first.
-pub(crate) struct Recent<V> {
+/// A map that evicts its oldest entries.
+pub(crate) struct RecentMap<V> {
     most: usize,
     inner: Mutex<Inner<V>>,
 }
@@ -14,8 +14,8 @@ struct Inner<V> {
     order: VecDeque<String>,
 }
 
-impl<V: Clone> Recent<V> {
-    /// At most `most` of them.
+impl<V: Clone> RecentMap<V> {
+    /// A map of at most `most` entries.
     pub(crate) fn new(most: usize) -> Self {
         Self {
             most,
@@ -26,7 +26,7 @@ impl<V: Clone> Recent<V> {
         }
     }
 
-    /// Keeps `value` as `name`, in place of what was kept so before.
+    /// Stores `value` as `name`, replacing an earlier one.
     pub(crate) fn put(&self, name: &str, value: V) {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         if inner.by_name.insert(name.to_owned(), value).is_some() {
@@ -40,7 +40,7 @@ impl<V: Clone> Recent<V> {
         }
     }
 
-    /// What is kept as `name`.
+    /// The value of `name`.
     pub(crate) fn get(&self, name: &str) -> Option<V> {
         let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         inner.by_name.get(name).cloned()
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn the_oldest_goes_when_there_are_too_many() {
-        let recent = Recent::new(2);
+        let recent = RecentMap::new(2);
         recent.put("a", 1);
         recent.put("b", 2);
         recent.put("a", 3);

@@ -1,11 +1,11 @@
-//! Sizes as platforms count them.
+//! Text lengths as platforms count them.
 
-/// How long a text is in UTF-16 units.
+/// Length in UTF-16 units.
 pub(crate) fn units(text: &str) -> usize {
     text.encode_utf16().count()
 }
 
-/// As much of a line as fits into `most` units, with a sign where something is left out.
+/// The beginning of a line that fits into `most` units, with an ellipsis if shortened.
 pub(crate) fn shortened(line: &str, most: usize) -> String {
     let line = line.trim();
     if units(line) <= most {

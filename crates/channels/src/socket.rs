@@ -1,32 +1,32 @@
-//! Sockets of platforms that tell their news over one.
+//! WebSockets of platforms.
 
 use manyhands_guard::{Egress, EgressError, HeaderMap};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 
-/// The largest message that is taken: platforms send far smaller ones.
+/// Maximum message size: platforms send far smaller ones.
 pub const MOST: usize = 4 * 1024 * 1024;
 
-/// A connection behind the upgrade.
+/// An upgraded connection.
 pub trait Raw: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Raw for T {}
 
 /// A WebSocket to a platform.
-pub type Socket = WebSocketStream<Box<dyn Raw>>;
+pub type PlatformSocket = WebSocketStream<Box<dyn Raw>>;
 
-/// One message on a socket.
+/// A WebSocket message.
 pub use tokio_tungstenite::tungstenite::Message as Frame;
 
-/// Opens a WebSocket at `url` through the one way out. No message is larger than `most` bytes,
-/// and what waits to be written is bounded too.
+/// Opens a WebSocket at `url` through the egress client. Messages are limited to `most` bytes, and the
+/// write buffer is bounded too.
 pub async fn open(
     egress: &Egress,
     url: &str,
     headers: HeaderMap,
     most: usize,
-) -> Result<Socket, EgressError> {
+) -> Result<PlatformSocket, EgressError> {
     let raw: Box<dyn Raw> = Box::new(egress.socket(url, headers).await?);
     let config = WebSocketConfig::default()
         .max_message_size(Some(most))

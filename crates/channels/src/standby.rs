@@ -1,4 +1,4 @@
-//! Waiting for webhooks: first it is seen to that they can come.
+//! Preparation of webhooks.
 
 use std::time::Duration;
 
@@ -6,14 +6,14 @@ use manyhands_core::Ids;
 use tokio_util::sync::CancellationToken;
 
 use crate::backoff::Backoff;
-use crate::channel::{ChannelError, Ear, SendError, Standing};
+use crate::channel::{ChannelError, ConnectionStatus, EventSink, SendError};
 
-/// The longest wait that a platform can ask for.
+/// Maximum delay that a platform can request.
 const LONGEST: Duration = Duration::from_secs(300);
 
-/// Prepares until that works, telling `ear` how it stands. Says whether it did before it was stopped.
+/// Repeats the preparation until it succeeds, reporting the state to `ear`. Returns false if stopped first.
 pub(crate) async fn ready<Fut>(
-    ear: &dyn Ear,
+    ear: &dyn EventSink,
     stop: &CancellationToken,
     ids: &Ids,
     mut prepare: impl FnMut() -> Fut,
@@ -22,7 +22,7 @@ where
     Fut: Future<Output = Result<(), SendError>>,
 {
     let mut backoff = Backoff::new(ids.clone());
-    ear.stands(Standing::Connecting);
+    ear.stands(ConnectionStatus::Connecting);
     loop {
         let tried = tokio::select! {
             tried = prepare() => tried,
@@ -30,7 +30,7 @@ where
         };
         let (why, after) = match tried {
             Ok(()) => {
-                ear.stands(Standing::Connected);
+                ear.stands(ConnectionStatus::Connected);
                 return Ok(true);
             }
             Err(SendError::Account(why)) => return Err(ChannelError::Refused(why)),
@@ -39,7 +39,7 @@ where
                 (why, None)
             }
         };
-        ear.stands(Standing::Broken { why });
+        ear.stands(ConnectionStatus::Broken { why });
         let wait = backoff.wait();
         let pause = after.map_or(wait, |after| after.min(LONGEST).max(wait));
         tokio::select! {

@@ -1,118 +1,118 @@
-//! What is said in chats, in words of our own.
+//! Platform-neutral messages and events.
 
 use manyhands_core::Place;
 use serde::{Deserialize, Serialize};
 
-/// One event of a platform.
+/// An event of a platform.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Inbound {
-    /// The platform's own id of it: the same event delivered twice has the same.
+    /// The platform's own id: an event delivered twice has the same.
     pub event: String,
-    /// When it happened, by the platform, in milliseconds.
+    /// The platform's time, in milliseconds.
     pub at: i64,
-    /// Where, with the message and whoever sent it.
+    /// The chat, with message and sender.
     pub place: Place,
     /// The sender's handle, such as `ada` for `@ada`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handle: Option<String>,
-    /// What the chat is called, where it has a name.
+    /// The chat's name, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chat_name: Option<String>,
-    /// Whether a program sent it.
+    /// Whether a bot sent it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub from_bot: bool,
-    /// What an answer has to bring along, where the platform wants that for a while.
+    /// A token that a reply needs, on platforms that require one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ticket: Option<String>,
-    /// What happened.
-    pub what: Heard,
+    /// The event itself.
+    pub what: InboundEvent,
 }
 
-/// What happened.
+/// The event itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "kind")]
-pub enum Heard {
-    /// Somebody said something.
-    Message(Box<Message>),
-    /// Somebody pressed a button of ours.
+pub enum InboundEvent {
+    /// A message.
+    Message(Box<InboundMessage>),
+    /// A pressed button of ours.
     #[serde(rename_all = "camelCase")]
     Button {
-        /// What the button carries.
+        /// The button's data.
         data: String,
-        /// What the platform wants named when it is told that this was heard.
+        /// The token for acknowledging the press.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         callback: Option<String>,
     },
-    /// Somebody reacted to a message, which `place` names.
+    /// A reaction to the message that `place` names.
     Reaction {
-        /// With this, as the platform writes it.
+        /// The emoji, as the platform writes it.
         emoji: String,
-        /// Whether it was taken back.
+        /// Whether it was removed.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         removed: bool,
     },
-    /// Something that the platform had taken from us did not arrive after all.
+    /// A message that the platform had accepted was not delivered.
     Failed {
-        /// The message of ours.
+        /// The id of our message.
         message: String,
-        /// Why, in the platform's words.
+        /// The platform's reason.
         why: String,
     },
 }
 
-/// Somebody said something.
+/// A message.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Message {
-    /// The text, as Markdown where the platform marks it up, without the mention that only calls us.
+pub struct InboundMessage {
+    /// The text, as Markdown if the platform has formatting, without a mention that only addresses us.
     pub text: String,
-    /// What it answers.
+    /// The message it replies to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quoted: Option<Quoted>,
-    /// Files, pictures and recordings.
+    /// Attached files.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub media: Vec<Media>,
-    /// A place on the map.
+    /// A location.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub location: Option<Location>,
-    /// Whether it calls us: by mention, as an answer to us, or as a command for us.
+    /// Whether it addresses us: by mention, as a reply to us, or as a command for us.
     pub mentioned: bool,
-    /// Others whom it mentions.
+    /// Other people it mentions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub mentions: Vec<Mention>,
 }
 
-/// What a message answers.
+/// The message that another replies to.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Quoted {
-    /// The message.
+    /// Its id.
     pub id: String,
-    /// Its text, where the platform tells it.
+    /// Its text, if the platform reports it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Who wrote it.
+    /// Its sender.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sender: Option<String>,
 }
 
-/// Somebody whom a message mentions.
+/// A mentioned person.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Mention {
-    /// Their id, where the platform tells it.
+    /// Their id, if the platform reports it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// Their handle.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub handle: Option<String>,
-    /// What they are called.
+    /// Their display name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
-/// A place on the map.
+/// A location.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Location {
     /// Degrees north.
@@ -121,88 +121,88 @@ pub struct Location {
     pub longitude: f64,
 }
 
-/// A file, picture or recording of a message, still at the platform.
+/// An attached file, still at the platform.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Media {
-    /// What kind.
+    /// Its kind.
     pub kind: MediaKind,
-    /// How the platform names it, or its address: what `fetch` needs.
+    /// The platform's id or URL of it: what `fetch` needs.
     pub id: String,
     /// Its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Its type.
+    /// Its MIME type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mime: Option<String>,
-    /// Its size in bytes, as far as it is told.
+    /// Its size in bytes, if reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
 }
 
-/// What kind of file it is.
+/// The kind of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MediaKind {
-    /// A picture.
+    /// An image.
     Image,
-    /// Somebody speaking.
+    /// A voice message.
     Voice,
-    /// Sound.
+    /// Other audio.
     Audio,
-    /// Moving pictures.
+    /// A video.
     Video,
     /// Anything else.
     Document,
 }
 
-/// Something to be said. It is kept until it is known what became of it.
+/// A message to send. It is stored until its delivery is known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Outgoing {
+pub struct OutgoingMessage {
     /// The chat.
     pub to: Place,
-    /// The message that it answers.
+    /// The message it replies to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<String>,
-    /// What the platform wants brought along with an answer.
+    /// A token that the platform requires for a reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ticket: Option<String>,
-    /// What is said.
-    pub say: Say,
+    /// The content.
+    pub say: OutgoingContent,
 }
 
-/// What is said.
+/// The content of a message to send.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "kind")]
-pub enum Say {
-    /// A text: Markdown that fits the platform's largest message.
+pub enum OutgoingContent {
+    /// A Markdown text that fits the platform's largest message.
     #[serde(rename_all = "camelCase")]
     Text {
         /// The text.
         text: String,
-        /// Buttons below it, in rows.
+        /// Rows of buttons below it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         buttons: Vec<Vec<Button>>,
-        /// The message of ours that it takes the place of.
+        /// Our message that it replaces.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         edits: Option<String>,
     },
-    /// A file, whose bytes are handed over beside it.
+    /// A file, whose content is passed separately.
     #[serde(rename_all = "camelCase")]
     File {
         /// How it is shown.
         form: FileKind,
         /// Its name.
         name: String,
-        /// Its type.
+        /// Its MIME type.
         mime: String,
-        /// A line below it.
+        /// A caption.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         caption: Option<String>,
-        /// Where its bytes are kept until it is sent.
+        /// The artifact that holds its content until it is sent.
         artifact: String,
-        /// Where anybody can get it for a while, for platforms that take no bytes.
+        /// A temporary public link, for platforms without uploads.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         link: Option<String>,
     },
@@ -210,9 +210,9 @@ pub enum Say {
     React {
         /// The message.
         message: String,
-        /// The platform's emoji, checked before.
+        /// The platform's emoji, validated before.
         emoji: String,
-        /// Whether it is shown large, where the platform can.
+        /// Whether it is shown large, if the platform can.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         big: bool,
     },
@@ -234,23 +234,23 @@ pub enum FileKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Button {
-    /// What it says.
+    /// Its label.
     pub label: String,
-    /// What comes back when it is pressed: at most 64 bytes.
+    /// The data returned when it is pressed: at most 64 bytes.
     pub data: String,
-    /// Whether pressing it is the careful choice.
+    /// Whether pressing it is the cautious choice.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub refuses: bool,
 }
 
-impl Outgoing {
+impl OutgoingMessage {
     /// A text for a chat.
     pub fn text(to: Place, text: impl Into<String>) -> Self {
         Self {
             to,
             reply_to: None,
             ticket: None,
-            say: Say::Text {
+            say: OutgoingContent::Text {
                 text: text.into(),
                 buttons: Vec::new(),
                 edits: None,

@@ -1,4 +1,4 @@
-//! What can be found, how one asks, and what the answer says.
+//! Public types: entries, queries and results.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -6,95 +6,95 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// What an entry is.
+/// The kind of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Kind {
-    /// Something that can be called.
+pub enum ItemKind {
+    /// A callable tool.
     Tool,
-    /// Written knowledge of how to do something.
+    /// Instructions for a task.
     AgentSkill,
-    /// An account with a service.
+    /// An account at a service.
     Connection,
     /// A store of rows, files, documents or secrets.
     Resource,
 }
 
-/// One thing that can be found.
+/// Something that can be found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
-    /// What its owner knows it by; one shelf holds a key once.
+pub struct IndexEntry {
+    /// The owner's key, unique per owner.
     pub key: String,
-    /// What it is.
-    pub kind: Kind,
-    /// The name it is called by.
+    /// Its kind.
+    pub kind: ItemKind,
+    /// Its name.
     pub name: String,
     /// The server or service it belongs to; may be empty.
     pub server: String,
-    /// A title for people; may be empty.
+    /// A display title; may be empty.
     pub title: String,
-    /// What it does, in words.
+    /// Its description.
     pub description: String,
     /// Names and descriptions of its parameters.
     pub parameters: Vec<(String, String)>,
-    /// Further words it should be found by.
+    /// Additional words to find it by.
     pub tags: Vec<String>,
 }
 
-/// A request for things that fit.
+/// A search query.
 pub struct Query<'a> {
-    /// The request in plain words.
+    /// The query text.
     pub text: &'a str,
-    /// Only these kinds; all when absent.
-    pub kinds: Option<BTreeSet<Kind>>,
-    /// The most hits; between 1 and 100.
+    /// Only these kinds; all if `None`.
+    pub kinds: Option<BTreeSet<ItemKind>>,
+    /// Maximum hits, between 1 and 100.
     pub limit: usize,
-    /// Whether the asker may see an entry. Asked only of entries that would be among the hits.
-    pub allowed: &'a dyn Fn(&Entry) -> bool,
+    /// Whether the caller may see an entry. Called only for entries that would be among the hits.
+    pub allowed: &'a dyn Fn(&IndexEntry) -> bool,
 }
 
-/// What was found.
+/// The result of a search.
 #[derive(Debug, Clone)]
-pub struct Answer {
-    /// The best first.
+pub struct SearchOutcome {
+    /// The hits, best first.
     pub hits: Vec<Hit>,
-    /// The steps the request was taken apart into; empty when it is one.
+    /// The steps of the query; empty if there is only one.
     pub steps: Vec<String>,
-    /// Whether word vectors took part; without them words, their forms and their relatives decide alone.
+    /// Whether word vectors were used; otherwise only words, their forms and synonyms.
     pub vectors: bool,
-    /// How long it took.
+    /// The duration of the search.
     pub took: Duration,
 }
 
-/// One entry that fits.
+/// A matching entry.
 #[derive(Debug, Clone)]
 pub struct Hit {
-    /// What was found.
-    pub entry: Arc<Entry>,
-    /// How likely it is what was asked for, between 0 and 1; never rises down the list.
+    /// The entry.
+    pub entry: Arc<IndexEntry>,
+    /// Probability that it is what was asked for, between 0 and 1; never increases down the list.
     pub confidence: f32,
-    /// Why it is here.
+    /// Explanation of the match.
     pub why: Why,
 }
 
-/// Why an entry was found.
+/// Explanation of a match.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Why {
-    /// Its place by words alone, from 1; absent when no word fits.
+    /// Rank by words alone, from 1; absent if no word matches.
     pub lexical_rank: Option<usize>,
-    /// The score by words.
+    /// Score by words.
     pub lexical_score: f32,
-    /// Its place by vectors alone, from 1.
+    /// Rank by vectors alone, from 1.
     pub vector_rank: Option<usize>,
-    /// How near its text is to the request, between -1 and 1.
+    /// Cosine similarity of its text to the query, between -1 and 1.
     pub vector_score: f32,
-    /// The share of its name that the request speaks of.
+    /// Share of its name that the query covers.
     pub name_covered: f32,
-    /// The words of the request that it answers.
+    /// Query words that it matches.
     pub matched: Vec<String>,
-    /// The step it fits best, counted from 0; absent when the request is one step.
+    /// The step it matches best, from 0; absent if the query has one step.
     pub step: Option<usize>,
-    /// What all of it comes to.
+    /// The combined score.
     pub score: f32,
 }

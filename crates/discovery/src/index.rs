@@ -1,4 +1,4 @@
-//! The index: shelves that change, and a snapshot that is searched.
+//! The index: mutable segments, and an immutable snapshot that is searched.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -7,42 +7,42 @@ use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 use arc_swap::ArcSwapOption;
 use manyhands_core::Clock;
 
-use crate::asked::Asked;
-use crate::entry::{Answer, Entry, Hit, Query, Why};
+use crate::entry::{Hit, IndexEntry, Query, SearchOutcome, Why};
 use crate::lexicon::Lexicon;
 use crate::meaning::Meaning;
-use crate::rank::{Seen, rank};
-use crate::shelf::Shelf;
+use crate::parsed_query::ParsedQuery;
+use crate::rank::{Candidate, rank};
+use crate::segment::Segment;
 use crate::snapshot::Snapshot;
 use crate::weigh::likely;
 use crate::words::words;
 
-/// The most hits of an answer.
+/// Maximum hits per search.
 const MOST_HITS: usize = 100;
 
-/// When the words of shelves that are gone outnumber the living by this, all shelves are read again.
-const DEAD_WORDS: usize = 3;
-const FEW_WORDS: usize = 50_000;
+/// The lexicon is rebuilt when it has this many times more terms than are in use.
+const STALE_FACTOR: usize = 3;
+const MIN_TERMS: usize = 50_000;
 
-/// Everything that can be found, searched by plain words.
+/// A searchable index of entries.
 pub struct Index {
     clock: Arc<dyn Clock>,
     folder: Option<PathBuf>,
-    shelves: Mutex<Shelves>,
+    segments: Mutex<Segments>,
     snapshot: ArcSwapOption<Snapshot>,
-    meaning: Mutex<Model>,
+    meaning: Mutex<VectorState>,
 }
 
 #[derive(Default)]
-struct Shelves {
+struct Segments {
     generation: u64,
     lexicon: Arc<RwLock<Lexicon>>,
-    all: BTreeMap<String, Arc<Shelf>>,
+    all: BTreeMap<String, Arc<Segment>>,
 }
 
-/// The vectors: not read yet, in use, or not to be had.
+/// The word vectors: not loaded, loaded, or unusable.
 #[derive(Default)]
-enum Model {
+enum VectorState {
     #[default]
     Resting,
     Awake(Arc<Meaning>),
@@ -50,145 +50,153 @@ enum Model {
 }
 
 impl Index {
-    /// An empty index. `vectors` is a folder with word vectors; without one, words decide alone.
+    /// An empty index. `vectors` is a folder with word vectors; without one, only words are matched.
     pub fn new(clock: Arc<dyn Clock>, vectors: Option<PathBuf>) -> Self {
         Self {
             clock,
             folder: vectors,
-            shelves: Mutex::default(),
+            segments: Mutex::default(),
             snapshot: ArcSwapOption::empty(),
             meaning: Mutex::default(),
         }
     }
 
-    /// Puts the entries of an owner in the place of those it had.
-    pub fn upsert(&self, owner: &str, entries: Vec<Entry>) {
-        let entries: Vec<Arc<Entry>> = entries.into_iter().map(Arc::new).collect();
-        let lexicon = Arc::clone(&self.shelves().lexicon);
-        let shelf = Shelf::new(entries, &lexicon);
-        let mut shelves = self.shelves();
-        // Somebody may have read everything again meanwhile, with other numbers for the same words.
-        let shelf = match Arc::ptr_eq(&lexicon, &shelves.lexicon) {
-            true => shelf,
-            false => Shelf::new(shelf.entries.clone(), &shelves.lexicon),
+    /// Replaces the entries of an owner.
+    pub fn upsert(&self, owner: &str, entries: Vec<IndexEntry>) {
+        let entries: Vec<Arc<IndexEntry>> = entries.into_iter().map(Arc::new).collect();
+        // The lock is released while the entries are parsed, so that searches do not wait for it.
+        let lexicon = Arc::clone(&self.segments().lexicon);
+        let segment = Segment::new(entries, &lexicon);
+        let mut segments = self.segments();
+        // The lexicon may have been rebuilt meanwhile, with other ids for the same words.
+        let segment = match Arc::ptr_eq(&lexicon, &segments.lexicon) {
+            true => segment,
+            false => Segment::new(segment.entries.clone(), &segments.lexicon),
         };
-        shelves.all.insert(owner.to_owned(), Arc::new(shelf));
-        shelves.generation += 1;
+        segments.all.insert(owner.to_owned(), Arc::new(segment));
+        segments.generation += 1;
     }
 
-    /// Takes the entries of an owner out; whether it had any.
+    /// Removes an owner's entries; returns whether it had any.
     pub fn remove(&self, owner: &str) -> bool {
-        let mut shelves = self.shelves();
-        let had = shelves.all.remove(owner).is_some();
+        let mut segments = self.segments();
+        let had = segments.all.remove(owner).is_some();
         if had {
-            shelves.generation += 1;
+            segments.generation += 1;
         }
         had
     }
 
-    /// The owners that have a shelf.
+    /// The owners with entries.
     pub fn owners(&self) -> Vec<String> {
-        self.shelves().all.keys().cloned().collect()
+        self.segments().all.keys().cloned().collect()
     }
 
-    /// How many entries there are.
+    /// Number of entries.
     pub fn len(&self) -> usize {
-        self.shelves()
+        self.segments()
             .all
             .values()
-            .map(|shelf| shelf.entries.len())
+            .map(|segment| segment.entries.len())
             .sum()
     }
 
-    /// Whether there are none.
+    /// Whether it has no entries.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Lets the vectors go; the next search reads them again. For a house that has been quiet for a while.
+    /// Unloads the vectors to save memory; the next search loads them again.
     pub fn rest(&self) {
-        *self.model() = Model::Resting;
-        for shelf in self.shelves().all.values() {
-            shelf.forget_rows();
+        *self.model() = VectorState::Resting;
+        // Cached rows belong to the unloaded model.
+        for segment in self.segments().all.values() {
+            segment.forget_rows();
         }
+        // The snapshot holds segments with their rows.
         self.snapshot.store(None);
     }
 
-    /// Finds what fits a request. Reads a file on the first search, so keep it off an executor's own threads.
-    pub fn search(&self, query: &Query) -> Answer {
+    /// Searches the index. Reads files on the first search, so call it on a blocking thread.
+    pub fn search(&self, query: &Query) -> SearchOutcome {
         let started = self.clock.monotonic();
         let snapshot = self.current();
         let meaning = self.awake();
-        let asked = Asked::new(query.text, &snapshot);
-        let allowed = |entry: &Entry| {
+        let parsed = ParsedQuery::new(query.text, &snapshot);
+        let allowed = |entry: &IndexEntry| {
             query
                 .kinds
                 .as_ref()
                 .is_none_or(|kinds| kinds.contains(&entry.kind))
                 && (query.allowed)(entry)
         };
-        let seen = rank(&snapshot, &asked, meaning.as_deref(), &allowed);
-        let hits = hits(&snapshot, &asked, &seen, query, meaning.is_some());
-        Answer {
+        let candidates = rank(&snapshot, &parsed, meaning.as_deref(), &allowed);
+        let hits = hits(&snapshot, &parsed, &candidates, query, meaning.is_some());
+        SearchOutcome {
             hits,
-            steps: asked.steps,
+            steps: parsed.steps,
             vectors: meaning.is_some(),
             took: self.clock.monotonic().saturating_sub(started),
         }
     }
 
-    fn shelves(&self) -> MutexGuard<'_, Shelves> {
-        self.shelves.lock().unwrap_or_else(|held| held.into_inner())
+    fn segments(&self) -> MutexGuard<'_, Segments> {
+        self.segments
+            .lock()
+            .unwrap_or_else(|held| held.into_inner())
     }
 
-    fn model(&self) -> MutexGuard<'_, Model> {
+    fn model(&self) -> MutexGuard<'_, VectorState> {
         self.meaning.lock().unwrap_or_else(|held| held.into_inner())
     }
 
-    /// The vectors, read now when they rest.
+    /// The vectors, loaded if necessary.
     fn awake(&self) -> Option<Arc<Meaning>> {
         let folder = self.folder.as_ref()?;
         let mut model = self.model();
         match &*model {
-            Model::Awake(meaning) => return Some(Arc::clone(meaning)),
-            Model::Broken => return None,
-            Model::Resting => {}
+            VectorState::Awake(meaning) => return Some(Arc::clone(meaning)),
+            VectorState::Broken => return None,
+            VectorState::Resting => {}
         }
         match Meaning::open(folder) {
             Ok(meaning) => {
                 let meaning = Arc::new(meaning);
-                *model = Model::Awake(Arc::clone(&meaning));
+                *model = VectorState::Awake(Arc::clone(&meaning));
                 Some(meaning)
             }
             Err(error) => {
-                tracing::warn!(%error, folder = %folder.display(), "word vectors cannot be used; tools are found by words alone");
-                *model = Model::Broken;
+                tracing::warn!(event = "word_vectors_unusable", %error, folder = %folder.display(), "cannot load word vectors; searching by words only");
+                // Not retried: every search would pay for the failure and log it again.
+                *model = VectorState::Broken;
                 None
             }
         }
     }
 
-    /// The snapshot of the shelves as they are, made now when they changed.
+    /// A snapshot of the current segments, rebuilt if they changed.
     fn current(&self) -> Arc<Snapshot> {
-        let mut shelves = self.shelves();
+        // Held while building, so that concurrent searches build a snapshot once.
+        let mut segments = self.segments();
         if let Some(snapshot) = &*self.snapshot.load()
-            && snapshot.generation == shelves.generation
+            && snapshot.generation == segments.generation
         {
             return Arc::clone(snapshot);
         }
-        let mut snapshot = turned_round(&shelves);
-        let words = shelves
+        let mut snapshot = inverted(&segments);
+        let words = segments
             .lexicon
             .read()
             .unwrap_or_else(|held| held.into_inner())
             .len();
-        if words > FEW_WORDS && words > DEAD_WORDS * snapshot.live_terms() {
+        // Terms are never removed one by one; a rebuild bounds the memory of owners that come and go.
+        if words > MIN_TERMS && words > STALE_FACTOR * snapshot.live_terms() {
             let fresh = Arc::new(RwLock::new(Lexicon::default()));
-            for shelf in shelves.all.values_mut() {
-                *shelf = Arc::new(Shelf::new(shelf.entries.clone(), &fresh));
+            for segment in segments.all.values_mut() {
+                *segment = Arc::new(Segment::new(segment.entries.clone(), &fresh));
             }
-            shelves.lexicon = fresh;
-            snapshot = turned_round(&shelves);
+            segments.lexicon = fresh;
+            snapshot = inverted(&segments);
         }
         let snapshot = Arc::new(snapshot);
         self.snapshot.store(Some(Arc::clone(&snapshot)));
@@ -196,34 +204,34 @@ impl Index {
     }
 }
 
-fn turned_round(shelves: &Shelves) -> Snapshot {
+fn inverted(segments: &Segments) -> Snapshot {
     Snapshot::new(
-        shelves.generation,
-        Arc::clone(&shelves.lexicon),
-        shelves.all.values().cloned().collect(),
+        segments.generation,
+        Arc::clone(&segments.lexicon),
+        segments.all.values().cloned().collect(),
     )
 }
 
-/// What is told of those that were seen.
+/// Converts candidates to hits.
 fn hits(
     snapshot: &Snapshot,
-    asked: &Asked,
-    seen: &[Seen],
+    parsed: &ParsedQuery,
+    candidates: &[Candidate],
     query: &Query,
     vectors: bool,
 ) -> Vec<Hit> {
     let limit = query.limit.clamp(1, MOST_HITS);
-    let by_words = places(seen, |one| one.marks.words);
-    let by_vectors = places(seen, |one| one.marks.vector);
-    let request = words(crate::shelf::cut(query.text, 256), 32);
+    let by_words = places(candidates, |one| one.features.words);
+    let by_vectors = places(candidates, |one| one.features.vector);
+    let request = words(crate::segment::cut(query.text, 256), 32);
     let mut out: Vec<Hit> = Vec::new();
-    for one in seen {
+    for one in candidates {
         let entry = snapshot.entry(one.number);
-        let of_step = one.step.as_ref().map(|(_, marks, _)| marks);
-        let sure = [Some(&one.marks), of_step]
+        let of_step = one.step.as_ref().map(|(_, features, _)| features);
+        let sure = [Some(&one.features), of_step]
             .into_iter()
             .flatten()
-            .filter_map(|marks| likely(marks, one.chance, vectors))
+            .filter_map(|features| likely(features, one.chance, vectors))
             .reduce(f32::max);
         let called = named(entry, &request);
         if sure.is_none() && !called {
@@ -232,27 +240,28 @@ fn hits(
         let sure = sure.unwrap_or_default();
         out.push(Hit {
             confidence: match called {
+                // An exact name is as certain as it gets, whatever the features say.
                 true => sure.max(0.99),
                 false => sure.min(0.98),
             },
             entry: Arc::clone(entry),
             why: Why {
                 lexical_rank: by_words.get(&one.number).copied(),
-                lexical_score: one.marks.words,
+                lexical_score: one.features.words,
                 vector_rank: by_vectors.get(&one.number).copied(),
-                vector_score: one.marks.vector,
-                name_covered: one.marks.name,
+                vector_score: one.features.vector,
+                name_covered: one.features.name,
                 matched: one
                     .matched
                     .iter()
-                    .map(|at| asked.words[*at].surface.clone())
+                    .map(|at| parsed.words[*at].surface.clone())
                     .collect(),
                 step: one.step.as_ref().map(|(step, _, _)| *step),
                 score: one.score,
             },
         });
     }
-    // Who is called by name comes first; below that nobody is surer than whoever stands above.
+    // Exact names first; below, confidence never increases down the list.
     out.sort_by_key(|hit| hit.confidence < 0.99);
     out.truncate(limit);
     let mut most = 1.0f32;
@@ -263,8 +272,8 @@ fn hits(
     out
 }
 
-/// Whether the request is nothing but the entry's name, with or without its server's.
-fn named(entry: &Entry, request: &[String]) -> bool {
+/// Whether the query is exactly the entry's name, with or without its server.
+fn named(entry: &IndexEntry, request: &[String]) -> bool {
     let name = words(&entry.name, 32);
     !request.is_empty()
         && (name == request
@@ -272,8 +281,8 @@ fn named(entry: &Entry, request: &[String]) -> bool {
             || words(&entry.key, 64) == request)
 }
 
-fn places(seen: &[Seen], by: impl Fn(&Seen) -> f32) -> HashMap<u32, usize> {
-    let mut order: Vec<(f32, u32)> = seen
+fn places(candidates: &[Candidate], by: impl Fn(&Candidate) -> f32) -> HashMap<u32, usize> {
+    let mut order: Vec<(f32, u32)> = candidates
         .iter()
         .map(|one| (by(one), one.number))
         .filter(|(score, _)| *score > 0.0)
@@ -291,13 +300,13 @@ mod tests {
     use manyhands_core::SystemClock;
 
     use super::*;
-    use crate::entry::Kind;
+    use crate::entry::ItemKind;
     use crate::vectors::tests::folder;
 
-    fn entry(name: &str) -> Entry {
-        Entry {
+    fn entry(name: &str) -> IndexEntry {
+        IndexEntry {
             key: name.into(),
-            kind: Kind::Tool,
+            kind: ItemKind::Tool,
             name: name.into(),
             server: String::new(),
             title: String::new(),

@@ -1,72 +1,73 @@
-//! Every word form that occurs in the index, once.
+//! All word forms in the index, interned.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::thesaurus;
-use crate::words::kin;
+use crate::words::same_word;
 
-/// The most forms; a word beyond that is not looked for.
+/// Maximum forms; further words are not indexed.
 const MOST_TERMS: usize = 400_000;
 
-/// How many letters words must share to be forms of one word.
-const KIN_HEAD: usize = 5;
+/// Common prefix length of forms of one word.
+const PREFIX: usize = 5;
 
-/// How near a form of the same word is, a word that begins so, a word spelt nearly so, and a relative by the table.
-const KIN: f32 = 0.85;
-const BEGINS: f32 = 0.8;
-const SPELT: f32 = 0.75;
-const RELATIVE: f32 = 0.65;
+/// Similarity of another form of the same word, a prefix match, a near spelling, and a synonym.
+const SAME_WORD: f32 = 0.85;
+const STARTS_WITH: f32 = 0.8;
+const TYPO: f32 = 0.75;
+const SYNONYM: f32 = 0.65;
 
-/// The most words that one word of a request is taken to begin or to misspell.
+/// Maximum guesses per query word.
 const MOST_GUESSES: usize = 8;
 
-/// One stem.
+/// A stem.
 struct Term {
     /// The stem.
     stem: Arc<str>,
-    /// The first form it was seen in.
+    /// The first form it occurred in.
     surface: Arc<str>,
 }
 
-/// One form of a stem, which is looked up among the vectors.
+/// A form of a stem, as looked up among the vectors.
 #[derive(Debug, Clone)]
 pub struct Form {
-    /// As it is written.
+    /// As written.
     pub surface: Arc<str>,
-    /// The stem it is a form of.
+    /// Its stem.
     pub term: u32,
-    /// How much it says, between 0 and 1.
+    /// Its weight, between 0 and 1.
     pub weight: f32,
 }
 
-/// How a term of the index is related to a word of a request.
+/// A term related to a query word.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Related {
     /// The term.
     pub term: u32,
-    /// How near, between 0 and 1.
+    /// Similarity, between 0 and 1.
     pub near: f32,
-    /// Whether it belongs to the same matter only, and is not the same word in another form.
-    pub by_matter: bool,
+    /// Whether it is only related by topic, not another form of the word.
+    pub by_topic: bool,
 }
 
-/// Stems by number.
+/// Interned stems and forms.
 #[derive(Default)]
 pub struct Lexicon {
     terms: Vec<Term>,
     ids: HashMap<Arc<str>, u32>,
     forms: Vec<Form>,
     form_ids: HashMap<Arc<str>, u32>,
-    heads: HashMap<[u8; KIN_HEAD], Vec<u32>>,
+    heads: HashMap<[u8; PREFIX], Vec<u32>>,
 }
 
 impl Lexicon {
-    /// The numbers of a form and of its stem, given ones when they are new: stem first.
+    /// The ids of a stem and a form, assigned if new.
     pub fn intern(&mut self, stem: &str, surface: &str, weight: f32) -> Option<(u32, u32)> {
         if let Some(&id) = self.form_ids.get(surface) {
             return Some((self.forms[id as usize].term, id));
         }
+        // Bounds memory against servers that list random words.
         if self.forms.len() >= MOST_TERMS {
             return None;
         }
@@ -102,32 +103,33 @@ impl Lexicon {
         id
     }
 
-    /// The number of a stem.
+    /// The id of a stem.
     pub fn id(&self, stem: &str) -> Option<u32> {
         self.ids.get(stem).copied()
     }
 
-    /// The form with a number.
+    /// The form with an id.
     pub fn form(&self, id: u32) -> &Form {
         &self.forms[id as usize]
     }
 
-    /// How many stems there are.
+    /// Number of stems.
     pub fn len(&self) -> usize {
         self.terms.len()
     }
 
-    /// Other terms that a word of a request may mean.
+    /// Other terms that a query word may mean.
     pub fn related(&self, stem: &str) -> Vec<Related> {
         let mut out: Vec<Related> = Vec::new();
         let forms = head(stem).and_then(|head| self.heads.get(&head));
+        // Bounded: a common prefix may have thousands of stems.
         for &term in forms.into_iter().flatten().take(256) {
             let other = &*self.terms[term as usize].stem;
-            if other != stem && kin(stem, other) {
+            if other != stem && same_word(stem, other) {
                 out.push(Related {
                     term,
-                    near: KIN,
-                    by_matter: false,
+                    near: SAME_WORD,
+                    by_topic: false,
                 });
             }
         }
@@ -137,20 +139,21 @@ impl Lexicon {
             {
                 out.push(Related {
                     term,
-                    near: RELATIVE,
-                    by_matter: true,
+                    near: SYNONYM,
+                    by_topic: true,
                 });
             }
         }
         out
     }
 
-    /// Terms that begin with a word nobody wrote, or that differ from it by a slip of the pen.
+    /// Terms that start with an unknown word, or differ from it by a typo.
     pub fn guesses(&self, word: &str, occurs: &dyn Fn(u32) -> bool) -> Vec<Related> {
         let letters = word.chars().count();
         if letters < 3 {
             return Vec::new();
         }
+        // Longer words leave room for more typos before they become another word.
         let slips = match letters {
             0..4 => 0,
             4..8 => 1,
@@ -162,8 +165,9 @@ impl Lexicon {
             let term = term as u32;
             let begins = one.surface.starts_with(word) || one.stem.starts_with(word);
             let near = match begins {
-                true => BEGINS,
+                true => STARTS_WITH,
                 false
+                    // Cheap tests first: the edit distance is computed for few of up to 400,000 terms.
                     if slips == 0
                         || one.surface.len().abs_diff(word.len()) > slips
                         || (one.surface.chars().next() != first && letters < 6) =>
@@ -171,7 +175,7 @@ impl Lexicon {
                     continue;
                 }
                 false => match strsim::osa_distance(word, &one.surface) <= slips {
-                    true => SPELT,
+                    true => TYPO,
                     false => continue,
                 },
             };
@@ -179,7 +183,7 @@ impl Lexicon {
                 out.push(Related {
                     term,
                     near,
-                    by_matter: false,
+                    by_topic: false,
                 });
             }
         }
@@ -191,6 +195,6 @@ impl Lexicon {
     }
 }
 
-fn head(stem: &str) -> Option<[u8; KIN_HEAD]> {
-    stem.as_bytes().get(..KIN_HEAD)?.try_into().ok()
+fn head(stem: &str) -> Option<[u8; PREFIX]> {
+    stem.as_bytes().get(..PREFIX)?.try_into().ok()
 }

@@ -1,15 +1,16 @@
-//! Finding tools, skills, connections and resources for a request in plain words.
+//! Search for tools, skills, connections and resources by natural-language queries.
 //!
-//! Words with their forms, their relatives and their slips of the pen; static word vectors where a folder has them; a
-//! long request taken apart into steps. No model is asked, nothing leaves the machine, and an answer takes milliseconds.
+//! Matches words with their forms, synonyms and typos; static word vectors if a folder with them is
+//! configured; long queries are split into steps. No model is called, nothing leaves the machine, and
+//! a search takes milliseconds.
 
-mod asked;
 mod entry;
 mod index;
 mod lexicon;
 mod meaning;
+mod parsed_query;
 mod rank;
-mod shelf;
+mod segment;
 mod snapshot;
 mod stem;
 mod steps;
@@ -18,6 +19,6 @@ mod vectors;
 mod weigh;
 mod words;
 
-pub use entry::{Answer, Entry, Hit, Kind, Query, Why};
+pub use entry::{Hit, IndexEntry, ItemKind, Query, SearchOutcome, Why};
 pub use index::Index;
 pub use vectors::{VectorsError, WordVectors};

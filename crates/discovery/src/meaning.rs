@@ -1,29 +1,29 @@
-//! The vectors in use: the model, and the words it was asked for lately.
+//! Word vectors in use, with a cache of recent words.
 
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, RwLock};
 
-use crate::asked::Asked;
-use crate::shelf::Rows;
+use crate::parsed_query::ParsedQuery;
+use crate::segment::Rows;
 use crate::snapshot::Snapshot;
-use crate::vectors::{Small, VectorsError, WIDTH, WordVectors, dot_row};
+use crate::vectors::{QuantisedVector, VectorsError, WIDTH, WordVectors, dot_row};
 use crate::words::is_number;
 
-/// The most words that are held; past it they are let go and read again.
+/// Maximum cached words; the cache is cleared when it is full.
 const MOST_HELD: usize = 30_000;
 
-/// The first numbers of a vector say most; so many choose who is looked at closely.
+/// Number of leading dimensions used to select candidates: they carry most of the information.
 const HEAD: usize = 64;
 
-/// A model, and what was read of it.
+/// A vector model and its cache.
 pub struct Meaning {
     model: WordVectors,
-    held: RwLock<HashMap<Arc<str>, Arc<Small>>>,
+    held: RwLock<HashMap<Arc<str>, Arc<QuantisedVector>>>,
 }
 
-/// The vectors of every shelf of a snapshot.
-pub struct Field {
+/// The vectors of all segments of a snapshot.
+pub struct SnapshotVectors {
     rows: Vec<(Arc<Rows>, u32)>,
 }
 
@@ -36,27 +36,28 @@ impl Meaning {
         })
     }
 
-    /// The vectors of a snapshot's entries, made where they are missing.
-    pub fn field(&self, snapshot: &Snapshot) -> Field {
+    /// The vectors of a snapshot's entries, computed where missing.
+    pub fn field(&self, snapshot: &Snapshot) -> SnapshotVectors {
         let mut known = HashMap::new();
         let rows = snapshot
-            .shelves
+            .segments
             .iter()
-            .map(|(shelf, base)| (shelf.rows(&self.model, &mut known), *base))
+            .map(|(segment, base)| (segment.rows(&self.model, &mut known), *base))
             .collect();
-        Field { rows }
+        SnapshotVectors { rows }
     }
 
     /// The vectors of words.
-    pub fn words(&self, words: &[Arc<str>]) -> Vec<Arc<Small>> {
-        let mut out: Vec<Option<Arc<Small>>> = {
+    pub fn words(&self, words: &[Arc<str>]) -> Vec<Arc<QuantisedVector>> {
+        // Read lock first: after warm-up every word is cached, and searches run concurrently.
+        let mut out: Vec<Option<Arc<QuantisedVector>>> = {
             let held = self.held.read().unwrap_or_else(|held| held.into_inner());
             words.iter().map(|word| held.get(word).cloned()).collect()
         };
         let mut new = Vec::new();
         for (word, slot) in words.iter().zip(&mut out) {
             if slot.is_none() {
-                let made = Arc::new(Small::of(&self.model.word(word)));
+                let made = Arc::new(QuantisedVector::of(&self.model.word(word)));
                 new.push((Arc::clone(word), Arc::clone(&made)));
                 *slot = Some(made);
             }
@@ -71,11 +72,16 @@ impl Meaning {
         out.into_iter().flatten().collect()
     }
 
-    /// The vector of a part of a request.
-    pub fn part(&self, asked: &Asked, part: &[usize], vectors: &[Arc<Small>]) -> Small {
+    /// The vector of a part of a query.
+    pub fn part(
+        &self,
+        parsed: &ParsedQuery,
+        part: &[usize],
+        vectors: &[Arc<QuantisedVector>],
+    ) -> QuantisedVector {
         let mut sum = [0.0; WIDTH];
         for &index in part {
-            let (word, small) = (&asked.words[index], &vectors[index]);
+            let (word, small) = (&parsed.words[index], &vectors[index]);
             if is_number(&word.surface) {
                 continue;
             }
@@ -84,13 +90,13 @@ impl Meaning {
                 *into += unit * f32::from(*byte);
             }
         }
-        Small::of(&sum)
+        QuantisedVector::of(&sum)
     }
 }
 
-impl Field {
-    /// Roughly how near every entry is, by the first numbers of the vectors.
-    pub fn roughly(&self, to: &Small, mut tell: impl FnMut(u32, f32)) {
+impl SnapshotVectors {
+    /// Approximate similarity of every entry, by the leading dimensions.
+    pub fn roughly(&self, to: &QuantisedVector, mut tell: impl FnMut(u32, f32)) {
         for (rows, base) in &self.rows {
             let all = rows.bytes.chunks_exact(WIDTH).zip(&rows.scales);
             for (number, (row, scale)) in (*base..).zip(all) {
@@ -102,9 +108,9 @@ impl Field {
         }
     }
 
-    /// How near one entry is.
-    pub fn near(&self, (shelf, inside): (usize, usize), to: &Small) -> f32 {
-        let rows = &self.rows[shelf].0;
+    /// Similarity of one entry.
+    pub fn near(&self, (segment, inside): (usize, usize), to: &QuantisedVector) -> f32 {
+        let rows = &self.rows[segment].0;
         let row = &rows.bytes[inside * WIDTH..(inside + 1) * WIDTH];
         dot_row(row, &to.bytes) as f32 * rows.scales[inside] * to.scale
     }

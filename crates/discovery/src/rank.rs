@@ -1,81 +1,83 @@
-//! From a request to the entries that fit, best first.
+//! Ranks entries for a query.
 //!
-//! Words and vectors first choose who is looked at closely; then each of these is compared with the request
-//! word by word, in both directions, and everything is weighed together, for the whole and for each step.
+//! Words and vectors first select candidates; then each candidate is compared with the query word by
+//! word, in both directions, and all features are combined, for the whole query and for each step.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::asked::Asked;
-use crate::entry::Entry;
+use crate::entry::IndexEntry;
 use crate::lexicon::Form;
-use crate::meaning::{Field, Meaning};
+use crate::meaning::{Meaning, SnapshotVectors};
+use crate::parsed_query::ParsedQuery;
 use crate::snapshot::Snapshot;
-use crate::vectors::Small;
-use crate::weigh::{Marks, STEP_SHARE, score};
+use crate::vectors::QuantisedVector;
+use crate::weigh::{Features, STEP_SHARE, score};
 
-/// How many are looked at closely: by words and by vectors, for the whole and for a step.
+/// Number of candidates by words and by vectors, for the whole query and for a step.
 const WHOLE: usize = 100;
 const STEP: usize = 30;
 
-/// Relatives by matter choose who is looked at, but less than the words themselves.
-const MATTER: f32 = 0.3;
+/// Weight of related terms when selecting candidates.
+const RELATED_WEIGHT: f32 = 0.3;
 
-/// Below this two words have nothing to do with each other.
+/// Similarity below which two words are unrelated.
 const UNRELATED: f32 = 0.2;
 
-/// An entry that was looked at closely.
-pub struct Seen {
-    /// Which.
+/// An entry that was compared closely.
+pub struct Candidate {
+    /// The entry's number.
     pub number: u32,
-    /// How it compares with the whole request.
-    pub marks: Marks,
-    /// The step it fits best, and how it compares with that.
-    pub step: Option<(usize, Marks, f32)>,
-    /// What everything comes to.
+    /// Features for the whole query.
+    pub features: Features,
+    /// The best matching step with its features and score.
+    pub step: Option<(usize, Features, f32)>,
+    /// The combined score.
     pub score: f32,
-    /// Its share of the chances among all that were seen.
+    /// Softmax probability among all candidates.
     pub chance: f32,
-    /// Which words of the request it answers.
+    /// Query words that it matches.
     pub matched: Vec<usize>,
 }
 
-/// Ranks the entries that `allowed` lets through.
+/// Ranks the entries that `allowed` accepts.
 pub fn rank(
     snapshot: &Snapshot,
-    asked: &Asked,
+    parsed: &ParsedQuery,
     meaning: Option<&Meaning>,
-    allowed: &dyn Fn(&Entry) -> bool,
-) -> Vec<Seen> {
-    if asked.words.is_empty() || snapshot.len == 0 {
+    allowed: &dyn Fn(&IndexEntry) -> bool,
+) -> Vec<Candidate> {
+    if parsed.words.is_empty() || snapshot.len == 0 {
         return Vec::new();
     }
     let field = meaning.map(|meaning| (meaning, meaning.field(snapshot)));
     let field = field.as_ref().map(|(meaning, field)| (*meaning, field));
-    let surfaces: Vec<Arc<str>> = asked
+    let surfaces: Vec<Arc<str>> = parsed
         .words
         .iter()
         .map(|word| word.surface.as_str().into())
         .collect();
     let vectors = meaning.map(|meaning| meaning.words(&surfaces));
+    // One buffer for all parts: clearing an array of all entries per word would dominate the search.
     let mut stamps = vec![(u32::MAX, 0f32); snapshot.len];
-    let parts: Vec<Part> = asked
+    let parts: Vec<QueryPart> = parsed
         .parts
         .iter()
         .enumerate()
         .map(|(turn, part)| {
             let meaning = meaning.zip(vectors.as_deref());
-            Part::new(snapshot, asked, (turn, part), meaning, &mut stamps)
+            QueryPart::new(snapshot, parsed, (turn, part), meaning, &mut stamps)
         })
         .collect();
+    // Access checks are cached: an entry may be offered once per part, by words and by vectors.
     let mut gate = Gate {
         snapshot,
         allowed,
         known: HashMap::new(),
     };
     let chosen = choose(snapshot, &parts, field.map(|(_, field)| field), &mut gate);
-    let near = Nearness::new(snapshot, asked, &chosen, meaning.zip(vectors.as_deref()));
+    let near = Similarity::new(snapshot, parsed, &chosen, meaning.zip(vectors.as_deref()));
     let best: Vec<f32> = parts
         .iter()
         .map(|part| {
@@ -85,100 +87,105 @@ pub fn rank(
                 .fold(0.0, f32::max)
         })
         .collect();
-    let mut seen: Vec<Seen> = chosen
+    let mut candidates: Vec<Candidate> = chosen
         .iter()
         .enumerate()
         .map(|(place, &number)| {
             let named = snapshot.doc(number).named;
             let of = |at: usize| {
                 let part = &parts[at];
-                let mut marks = near.compare(place, named, &asked.parts[at]);
+                let mut features = near.compare(place, named, &parsed.parts[at]);
                 let words = part.words[number as usize];
-                marks.words = words;
-                marks.words_of_best = words / best[at].max(1e-6);
-                marks.matter = part.matter[number as usize];
-                marks.share = words / part.all.max(1e-6);
+                features.words = words;
+                features.words_of_best = words / best[at].max(1e-6);
+                features.related = part.related[number as usize];
+                features.share = words / part.all.max(1e-6);
                 if let (Some((_, field)), Some(vector)) = (field, &part.vector) {
-                    marks.vector = field.near(snapshot.place(number), vector);
+                    features.vector = field.near(snapshot.place(number), vector);
                 }
-                marks
+                features
             };
-            let marks = of(0);
-            let mut total = score(&marks, asked.length, meaning.is_some());
+            let features = of(0);
+            let mut total = score(&features, parsed.length, meaning.is_some());
             let step = (1..parts.len())
-                .filter(|at| !asked.parts[*at].is_empty())
+                .filter(|at| !parsed.parts[*at].is_empty())
                 .map(|at| {
-                    let marks = of(at);
-                    let score = score(&marks, asked.length, meaning.is_some());
-                    (at - 1, marks, score)
+                    let features = of(at);
+                    let score = score(&features, parsed.length, meaning.is_some());
+                    (at - 1, features, score)
                 })
                 .max_by(|a, b| a.2.total_cmp(&b.2));
             if let Some((_, _, step)) = &step {
                 total += STEP_SHARE * step;
             }
-            Seen {
+            Candidate {
                 number,
-                marks,
+                features,
                 step,
                 score: total,
                 chance: 0.0,
-                matched: near.matched(place, &asked.parts[0]),
+                matched: near.matched(place, &parsed.parts[0]),
             }
         })
         .collect();
-    seen.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.number.cmp(&b.number)));
-    let best = seen.first().map_or(0.0, |one| one.score);
-    let all: f32 = seen.iter().map(|one| (one.score - best).exp()).sum();
-    for one in &mut seen {
+    candidates.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.number.cmp(&b.number)));
+    let best = candidates.first().map_or(0.0, |one| one.score);
+    // Relative to the best score, so that `exp` cannot overflow.
+    let all: f32 = candidates.iter().map(|one| (one.score - best).exp()).sum();
+    for one in &mut candidates {
         one.chance = ((one.score - best).exp() / all).max(1e-6);
     }
-    seen
+    candidates
 }
 
-/// A part of a request held against all entries.
-struct Part {
+/// Scores of one part of a query for all entries.
+struct QueryPart {
     words: Vec<f32>,
-    matter: Vec<f32>,
-    /// What all its words come to.
+    related: Vec<f32>,
+    /// The maximum possible word score.
     all: f32,
-    vector: Option<Small>,
+    vector: Option<QuantisedVector>,
 }
 
-impl Part {
+impl QueryPart {
     fn new(
         snapshot: &Snapshot,
-        asked: &Asked,
+        parsed: &ParsedQuery,
         (turn, part): (usize, &[usize]),
-        meaning: Option<(&Meaning, &[Arc<Small>])>,
+        meaning: Option<(&Meaning, &[Arc<QuantisedVector>])>,
         mark: &mut [(u32, f32)],
     ) -> Self {
         let mut words = vec![0f32; snapshot.len];
-        let mut matter = vec![0f32; snapshot.len];
+        let mut related = vec![0f32; snapshot.len];
         let mut all = 0.0;
         // A term counts once, for the first word that means it.
-        let mut taken: HashSet<u32> = part.iter().filter_map(|at| asked.words[*at].term).collect();
+        let mut taken: HashSet<u32> = part
+            .iter()
+            .filter_map(|at| parsed.words[*at].term)
+            .collect();
         for &at in part {
-            let word = &asked.words[at];
-            all += word.rarity * word.weight;
+            let word = &parsed.words[at];
+            all += word.idf * word.weight;
             if let Some(term) = word.term {
-                let weight = word.rarity * word.weight * word.times;
+                let weight = word.idf * word.weight * word.times;
                 for (number, says) in snapshot.postings(term) {
                     words[*number as usize] += weight * says;
                 }
             }
-            // Of all the words that a word may mean, an entry is given the best one only.
-            for by_matter in [false, true] {
-                let into = match by_matter {
-                    true => &mut matter,
+            // Among the terms a word may mean, an entry gets credit for the best one only.
+            for by_topic in [false, true] {
+                let into = match by_topic {
+                    true => &mut related,
                     false => &mut words,
                 };
-                let stamp = ((turn * asked.words.len() + at) * 2 + usize::from(by_matter)) as u32;
+                // A unique stamp per part, word and kind marks which values of `mark` are current.
+                let stamp = ((turn * parsed.words.len() + at) * 2 + usize::from(by_topic)) as u32;
                 for other in &word.related {
-                    if other.by_matter != by_matter || !taken.insert(other.term) {
+                    if other.by_topic != by_topic || !taken.insert(other.term) {
                         continue;
                     }
-                    let near = if by_matter { 1.0 } else { other.near };
-                    let weight = snapshot.rarity(other.term) * word.weight * near;
+                    let near = if by_topic { 1.0 } else { other.near };
+                    let weight = snapshot.idf(other.term) * word.weight * near;
                     for (number, says) in snapshot.postings(other.term) {
                         let number = *number as usize;
                         let says = weight * says;
@@ -196,22 +203,22 @@ impl Part {
         }
         Self {
             words,
-            matter,
+            related,
             all,
-            vector: meaning.map(|(meaning, vectors)| meaning.part(asked, part, vectors)),
+            vector: meaning.map(|(meaning, vectors)| meaning.part(parsed, part, vectors)),
         }
     }
 }
 
-/// Asks once about each entry whether it may be seen.
+/// Caches the visibility check of each entry.
 struct Gate<'a> {
     snapshot: &'a Snapshot,
-    allowed: &'a dyn Fn(&Entry) -> bool,
+    allowed: &'a dyn Fn(&IndexEntry) -> bool,
     known: HashMap<u32, bool>,
 }
 
 impl Gate<'_> {
-    fn lets(&mut self, number: u32) -> bool {
+    fn allows(&mut self, number: u32) -> bool {
         *self
             .known
             .entry(number)
@@ -219,14 +226,19 @@ impl Gate<'_> {
     }
 }
 
-/// Who is looked at closely.
-fn choose(snapshot: &Snapshot, parts: &[Part], field: Option<&Field>, gate: &mut Gate) -> Vec<u32> {
+/// Selects the candidates.
+fn choose(
+    snapshot: &Snapshot,
+    parts: &[QueryPart],
+    field: Option<&SnapshotVectors>,
+    gate: &mut Gate,
+) -> Vec<u32> {
     let mut chosen = Vec::new();
     for (at, part) in parts.iter().enumerate() {
         let most = if at == 0 { WHOLE } else { STEP };
         let mut best = Best::new(most);
-        for (number, (words, matter)) in part.words.iter().zip(&part.matter).enumerate() {
-            let score = words + MATTER * matter;
+        for (number, (words, related)) in part.words.iter().zip(&part.related).enumerate() {
+            let score = words + RELATED_WEIGHT * related;
             if score > 0.0 {
                 best.offer(score, number as u32, gate);
             }
@@ -242,6 +254,7 @@ fn choose(snapshot: &Snapshot, parts: &[Part], field: Option<&Field>, gate: &mut
             chosen.extend(best.numbers());
         }
     }
+    // Sorted, so that equal scores rank in the same order in every search.
     chosen.sort_unstable();
     chosen.dedup();
     debug_assert!(chosen.len() <= snapshot.len);
@@ -262,7 +275,7 @@ impl Best {
         }
     }
 
-    /// Takes one in when it is better than the worst; scores are positive, so their bits are in order.
+    /// Adds an entry if it beats the worst; scores are positive, so their bits compare like the numbers.
     fn offer(&mut self, score: f32, number: u32, gate: &mut Gate) {
         let bits = score.to_bits();
         let full = self.heap.len() >= self.most;
@@ -274,7 +287,8 @@ impl Best {
         {
             return;
         }
-        if !gate.lets(number) {
+        // Last, because the check may be expensive and few entries get here.
+        if !gate.allows(number) {
             return;
         }
         self.heap.push(Reverse((bits, Reverse(number))));
@@ -290,26 +304,26 @@ impl Best {
     }
 }
 
-/// How near the words of the request are to each word of those who are looked at closely.
-struct Nearness {
-    /// The rows of each entry's words, in the order of its words.
+/// Similarity of the query's words to each word of the candidates.
+struct Similarity {
+    /// For each candidate, the rows of its words.
     rows: Vec<Vec<u32>>,
     width: usize,
     near: Vec<f32>,
-    /// How much each word of the request counts.
-    heavy: Vec<f32>,
-    /// How much each form counts, in a name and in a text.
+    /// The weight of each query word.
+    word_weights: Vec<f32>,
+    /// The weight of each form, in a name and in a text.
     terms: Vec<(f32, f32)>,
 }
 
-impl Nearness {
+impl Similarity {
     fn new(
         snapshot: &Snapshot,
-        asked: &Asked,
+        parsed: &ParsedQuery,
         chosen: &[u32],
-        meaning: Option<(&Meaning, &[Arc<Small>])>,
+        meaning: Option<(&Meaning, &[Arc<QuantisedVector>])>,
     ) -> Self {
-        let width = asked.words.len();
+        let width = parsed.words.len();
         let mut row_of: HashMap<u32, u32> = HashMap::new();
         let mut ids = Vec::new();
         let rows: Vec<Vec<u32>> = chosen
@@ -337,25 +351,26 @@ impl Nearness {
         }
         let mut near = vec![0f32; width * ids.len()];
         let mut lengths = vec![1f32; ids.len()];
-        let mut heavy: Vec<f32> = asked.words.iter().map(|w| w.weight * w.rarity).collect();
+        let mut word_weights: Vec<f32> = parsed.words.iter().map(|w| w.weight * w.idf).collect();
         if let Some((meaning, vectors)) = meaning {
             let names: Vec<Arc<str>> = forms.iter().map(|form| Arc::clone(&form.surface)).collect();
             for (at, small) in meaning.words(&names).iter().enumerate() {
                 lengths[at] = small.length;
-                for &word in &asked.parts[0] {
-                    // Words of asking are near to everything that asks.
-                    if asked.words[word].weight >= 1.0 {
+                for &word in &parsed.parts[0] {
+                    // Weak words ("please", "help") are similar to everything.
+                    if parsed.words[word].weight >= 1.0 {
                         near[at * width + word] = vectors[word].near(small).max(0.0);
                     }
                 }
             }
-            for (weight, vector) in heavy.iter_mut().zip(vectors) {
+            // The vector's length reflects how specific a word is.
+            for (weight, vector) in word_weights.iter_mut().zip(vectors) {
                 *weight *= vector.length;
             }
         }
-        for (word, asked) in asked.words.iter().enumerate() {
-            let own = asked.term.map(|term| (term, 1.0));
-            let others = asked.related.iter().map(|other| (other.term, other.near));
+        for (word, parsed) in parsed.words.iter().enumerate() {
+            let own = parsed.term.map(|term| (term, 1.0));
+            let others = parsed.related.iter().map(|other| (other.term, other.near));
             for (term, nearness) in own.into_iter().chain(others) {
                 for row in of_term.get(&term).into_iter().flatten() {
                     let slot = &mut near[row * width + word];
@@ -364,27 +379,28 @@ impl Nearness {
             }
         }
         for slot in &mut near {
+            // Rescaled so that unrelated words contribute nothing, however many there are.
             *slot = (*slot - UNRELATED).max(0.0) / (1.0 - UNRELATED);
         }
         let terms = forms
             .iter()
             .zip(&lengths)
             .map(|(form, length)| {
-                let rarity = snapshot.rarity(form.term);
-                (rarity, rarity * form.weight * length)
+                let idf = snapshot.idf(form.term);
+                (idf, idf * form.weight * length)
             })
             .collect();
         Self {
             rows,
             width,
             near,
-            heavy,
+            word_weights,
             terms,
         }
     }
 
-    /// How much of an entry the words speak of, and how much of the words it answers.
-    fn compare(&self, at: usize, named: usize, part: &[usize]) -> Marks {
+    /// Share of an entry that the query covers, and share of the query that the entry covers.
+    fn compare(&self, at: usize, named: usize, part: &[usize]) -> Features {
         let mut answered = vec![0f32; self.width];
         let (mut name, mut name_all, mut text, mut text_all) = (0.0, 0.0, 0.0, 0.0);
         for (place, row) in self.rows[at].iter().enumerate() {
@@ -403,20 +419,20 @@ impl Nearness {
             text += in_text * best;
             text_all += in_text;
         }
-        let all: f32 = part.iter().map(|word| self.heavy[*word]).sum();
+        let all: f32 = part.iter().map(|word| self.word_weights[*word]).sum();
         let got: f32 = part
             .iter()
-            .map(|word| self.heavy[*word] * answered[*word])
+            .map(|word| self.word_weights[*word] * answered[*word])
             .sum();
-        Marks {
+        Features {
             name: name / f32::max(name_all, 1e-6),
             text: text / f32::max(text_all, 1e-6),
             answered: got / all.max(1e-6),
-            ..Marks::default()
+            ..Features::default()
         }
     }
 
-    /// The words of the request that an entry answers clearly.
+    /// The query words that an entry clearly matches.
     fn matched(&self, at: usize, part: &[usize]) -> Vec<usize> {
         let clear = |word: &&usize| {
             self.rows[at]

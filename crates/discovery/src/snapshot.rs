@@ -1,23 +1,23 @@
-//! All shelves as they were at one moment, turned round: from terms to entries.
+//! An inverted index of all segments at one moment.
 
 use std::sync::{Arc, RwLock};
 
-use crate::entry::Entry;
+use crate::entry::IndexEntry;
 use crate::lexicon::Lexicon;
-use crate::shelf::{Doc, Shelf};
+use crate::segment::{Doc, Segment};
 
-/// How fast more of the same word stops counting.
+/// BM25's k1: how fast repetitions of a word stop counting.
 const SATURATION: f32 = 1.2;
 
-/// What can be searched without a lock.
+/// An immutable index that is searched without locks.
 pub struct Snapshot {
-    /// The change it was made after.
+    /// The generation it was built from.
     pub generation: u64,
-    /// The stems its terms are numbered by.
+    /// The lexicon of its terms.
     pub lexicon: Arc<RwLock<Lexicon>>,
-    /// The shelves, each with the number of its first entry.
-    pub shelves: Vec<(Arc<Shelf>, u32)>,
-    /// How many entries there are.
+    /// The segments, each with the number of its first entry.
+    pub segments: Vec<(Arc<Segment>, u32)>,
+    /// Number of entries.
     pub len: usize,
     starts: Vec<u32>,
     postings: Vec<(u32, f32)>,
@@ -25,33 +25,39 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Turns shelves round.
-    pub fn new(generation: u64, lexicon: Arc<RwLock<Lexicon>>, shelves: Vec<Arc<Shelf>>) -> Self {
+    /// Builds the inverted index.
+    pub fn new(
+        generation: u64,
+        lexicon: Arc<RwLock<Lexicon>>,
+        segments: Vec<Arc<Segment>>,
+    ) -> Self {
         let terms = lexicon
             .read()
             .unwrap_or_else(|held| held.into_inner())
             .len();
-        let mut based = Vec::with_capacity(shelves.len());
+        let mut based = Vec::with_capacity(segments.len());
         let mut places = Vec::new();
         let mut counts = vec![0u32; terms + 1];
-        for (at, shelf) in shelves.into_iter().enumerate() {
+        for (at, segment) in segments.into_iter().enumerate() {
             let base = places.len() as u32;
-            for (inside, doc) in shelf.docs.iter().enumerate() {
+            for (inside, doc) in segment.docs.iter().enumerate() {
                 places.push((at as u32, inside as u32));
                 for (term, _) in &doc.frequencies {
                     counts[*term as usize + 1] += 1;
                 }
             }
-            based.push((shelf, base));
+            based.push((segment, base));
         }
+        // Counting sort: all postings in one allocation, each term's range given by `starts`.
         for at in 1..counts.len() {
             counts[at] += counts[at - 1];
         }
         let starts = counts.clone();
+        // `next` is the write position of each term; `starts` keeps the beginnings.
         let mut next = counts;
         let mut postings = vec![(0, 0.0); starts.last().map_or(0, |end| *end as usize)];
-        for (shelf, base) in &based {
-            for (inside, doc) in shelf.docs.iter().enumerate() {
+        for (segment, base) in &based {
+            for (inside, doc) in segment.docs.iter().enumerate() {
                 for (term, frequency) in &doc.frequencies {
                     let slot = &mut next[*term as usize];
                     postings[*slot as usize] =
@@ -63,7 +69,7 @@ impl Snapshot {
         Self {
             generation,
             lexicon,
-            shelves: based,
+            segments: based,
             len: places.len(),
             starts,
             postings,
@@ -71,7 +77,7 @@ impl Snapshot {
         }
     }
 
-    /// The entries with a term, each with what the term says of it, between 0 and 1.
+    /// The entries containing a term, each with its saturated frequency between 0 and 1.
     pub fn postings(&self, term: u32) -> &[(u32, f32)] {
         let term = term as usize;
         match (self.starts.get(term), self.starts.get(term + 1)) {
@@ -80,22 +86,22 @@ impl Snapshot {
         }
     }
 
-    /// How rare a term is.
-    pub fn rarity(&self, term: u32) -> f32 {
-        self.rarity_of(self.postings(term).len())
+    /// Inverse document frequency of a term.
+    pub fn idf(&self, term: u32) -> f32 {
+        self.idf_of(self.postings(term).len())
     }
 
-    /// How rare a word is that nothing contains.
-    pub fn rarest(&self) -> f32 {
-        self.rarity_of(0)
+    /// Inverse document frequency of a word that occurs nowhere.
+    pub fn max_idf(&self) -> f32 {
+        self.idf_of(0)
     }
 
-    fn rarity_of(&self, with: usize) -> f32 {
+    fn idf_of(&self, with: usize) -> f32 {
         let (all, with) = (self.len as f32, with as f32);
         (1.0 + (all - with + 0.5) / (with + 0.5)).ln()
     }
 
-    /// How many terms occur.
+    /// Number of terms in use.
     pub fn live_terms(&self) -> usize {
         self.starts
             .windows(2)
@@ -103,21 +109,21 @@ impl Snapshot {
             .count()
     }
 
-    /// An entry by number.
-    pub fn entry(&self, number: u32) -> &Arc<Entry> {
-        let (shelf, inside) = self.places[number as usize];
-        &self.shelves[shelf as usize].0.entries[inside as usize]
+    /// The entry with a number.
+    pub fn entry(&self, number: u32) -> &Arc<IndexEntry> {
+        let (segment, inside) = self.places[number as usize];
+        &self.segments[segment as usize].0.entries[inside as usize]
     }
 
-    /// The same, taken apart.
+    /// The parsed entry with a number.
     pub fn doc(&self, number: u32) -> &Doc {
-        let (shelf, inside) = self.places[number as usize];
-        &self.shelves[shelf as usize].0.docs[inside as usize]
+        let (segment, inside) = self.places[number as usize];
+        &self.segments[segment as usize].0.docs[inside as usize]
     }
 
-    /// Where an entry stands: its shelf, and its place on it.
+    /// The segment of an entry and its position in it.
     pub fn place(&self, number: u32) -> (usize, usize) {
-        let (shelf, inside) = self.places[number as usize];
-        (shelf as usize, inside as usize)
+        let (segment, inside) = self.places[number as usize];
+        (segment as usize, inside as usize)
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Words with letters outside a-z are left as they are.
 
-/// The stem of a word in lower case.
+/// The stem of a lower-case word.
 pub fn stem(word: &str) -> String {
     if word.len() <= 2 || !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
         return word.to_owned();
@@ -15,7 +15,7 @@ pub fn stem(word: &str) -> String {
     w.swap(&MIDDLE);
     w.drop_ending();
     w.tidy();
-    // Only ASCII letters were kept, cut or put in.
+    // Cannot fail: only ASCII letters are kept, removed or inserted.
     String::from_utf8(w.0).unwrap_or_else(|_| word.to_owned())
 }
 
@@ -69,7 +69,7 @@ impl Word {
         }
     }
 
-    /// How often a run of vowels is followed by a run of consonants in the first `len` letters.
+    /// Number of vowel-consonant sequences in the first `len` letters.
     fn measure(&self, len: usize) -> usize {
         let mut count = 0;
         let mut vowel = false;
@@ -95,7 +95,7 @@ impl Word {
         n >= 2 && self.0[n - 1] == self.0[n - 2] && self.consonant(n - 1)
     }
 
-    /// Consonant, vowel, consonant at the end, the last not w, x or y.
+    /// Ends with consonant, vowel, consonant, the last not w, x or y.
     fn short(&self, len: usize) -> bool {
         len >= 3
             && self.consonant(len - 1)
@@ -104,7 +104,7 @@ impl Word {
             && !matches!(self.0[len - 1], b'w' | b'x' | b'y')
     }
 
-    /// The length without `ending`, when the word ends so.
+    /// The length without `ending`, if the word ends with it.
     fn without(&self, ending: &str) -> Option<usize> {
         self.0
             .ends_with(ending.as_bytes())

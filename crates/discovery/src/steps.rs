@@ -1,27 +1,28 @@
-//! A long request taken apart into steps, so that each finds its own tool.
+//! Splits a long query into steps, so that each finds its own tool.
 
 use crate::stem::stem;
 use crate::words::{weight, words};
 
-/// The most steps of a request.
+/// Maximum steps of a query.
 pub const MOST_STEPS: usize = 8;
 
-/// Words that begin a new step after a full stop, or after *and* or a comma.
+/// Words that start a step after a full stop, `and` or a comma.
 const VERBS: &str = "find get fetch retrieve provide calculate check give tell show send create list generate search look make book convert update add delete remove suggest recommend translate analyze analyse summarize summarise share write learn know see what how which when where who read open post upload download save notify email message schedule move copy rename compare compute extract run deploy build draw play buy order export import cancel";
 
-/// Words that part two steps wherever they stand.
+/// Words that always separate two steps.
 const BRIDGES: &str =
     "then additionally also furthermore moreover finally next afterwards lastly besides";
 
-/// The steps of a request; empty when it is only one.
+/// The steps of a query; empty if there is only one.
 pub fn steps(text: &str) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for sentence in sentences(text) {
         for clause in clauses(sentence) {
-            let matter = matter(clause);
-            if matter >= 2 && out.len() < MOST_STEPS {
+            let content = content_words(clause);
+            if content >= 2 && out.len() < MOST_STEPS {
                 out.push(clause.to_owned());
-            } else if matter >= 1
+            // A clause with a single content word ("in Paris") belongs to the step before it.
+            } else if content >= 1
                 && let Some(last) = out.last_mut()
             {
                 last.push(' ');
@@ -35,15 +36,15 @@ pub fn steps(text: &str) -> Vec<String> {
     }
 }
 
-/// How many words of a clause say what it is about.
-fn matter(clause: &str) -> usize {
+/// Number of content words in a clause.
+fn content_words(clause: &str) -> usize {
     words(clause, 64)
         .iter()
         .filter(|word| weight(word, &stem(word)) >= 1.0)
         .count()
 }
 
-/// Cuts at sentence ends, line ends, semicolons and the numbers of a list.
+/// Splits at sentence ends, line breaks, semicolons and list bullets.
 fn sentences(text: &str) -> Vec<&str> {
     let mut out = Vec::new();
     let mut start = 0;
@@ -64,7 +65,7 @@ fn sentences(text: &str) -> Vec<&str> {
     out
 }
 
-/// Cuts a sentence where another deed begins.
+/// Splits a sentence where another action begins.
 fn clauses(sentence: &str) -> Vec<&str> {
     let mut tokens: Vec<(usize, &str)> = Vec::new();
     let mut at = 0;
@@ -87,6 +88,7 @@ fn clauses(sentence: &str) -> Vec<&str> {
         let bridge = has(BRIDGES, &bare[index]);
         let joined = bare[index] == "and"
             && (verb(index + 1) || has(BRIDGES, bare.get(index + 1).map_or("", String::as_str)));
+        // A comma alone separates list items; only before a verb does it start a step.
         let comma = tokens[index - 1].1.trim_end().ends_with(',') && verb(index);
         if (bridge || joined || comma) && *from > start {
             out.push(&sentence[start..*from]);

@@ -1,4 +1,4 @@
-//! A small table of everyday and computing words that belong together, so that *buy* finds *purchase*.
+//! A small synonym table of everyday and computing words, so that *buy* finds *purchase*.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
@@ -7,7 +7,7 @@ use crate::stem::stem;
 
 const TABLE: &str = include_str!("thesaurus.txt");
 
-/// What a stem also means, and every word of the table as written.
+/// Synonyms by stem, and all words of the table.
 struct Thesaurus {
     also: HashMap<String, Vec<String>>,
     known: HashSet<&'static str>,
@@ -18,6 +18,7 @@ static THESAURUS: LazyLock<Thesaurus> = LazyLock::new(|| {
     let mut known = HashSet::new();
     for line in TABLE.lines().filter(|line| !line.starts_with('#')) {
         known.extend(line.split_whitespace().filter(|word| word.len() >= 3));
+        // `a b > c d` relates in one direction, a line without `>` in both.
         let (from, to) = line.split_once('>').unwrap_or((line, line));
         let to: Vec<String> = to.split_whitespace().map(stem).collect();
         for word in from.split_whitespace().map(stem) {
@@ -32,12 +33,12 @@ static THESAURUS: LazyLock<Thesaurus> = LazyLock::new(|| {
     Thesaurus { also, known }
 });
 
-/// The stems that belong to `stem`.
+/// The synonyms of `stem`.
 pub fn also(stem: &str) -> &'static [String] {
     THESAURUS.also.get(stem).map_or(&[], Vec::as_slice)
 }
 
-/// Whether the table has this word.
+/// Whether the table contains this word.
 pub fn knows(word: &str) -> bool {
     THESAURUS.known.contains(word)
 }

@@ -1,38 +1,39 @@
-//! What the marks of an entry come to: one score to rank by, and how likely it is what was asked for.
+//! Combines the features of an entry: a score to rank by, and a probability.
 //!
-//! The weights were fitted on one half of the queries of four public sets, colloquial ones counting three times; which fit
-//! to keep was decided with the figures of both halves in sight, so expect somewhat less on other tools.
+//! The weights were fitted on one half of the queries of four public data sets, colloquial ones counting
+//! three times. The final fit was chosen with the results of both halves known, so expect somewhat
+//! less on other tools.
 
-/// How an entry compares with a request or with one step of it.
+/// Features of an entry for a query or one of its steps.
 #[derive(Debug, Clone, Default)]
-pub struct Marks {
-    /// What the words come to.
+pub struct Features {
+    /// Word score.
     pub words: f32,
-    /// The same, as a share of the best entry's.
+    /// Word score relative to the best entry's.
     pub words_of_best: f32,
-    /// What relatives of the words come to.
-    pub matter: f32,
-    /// The share of the request's words that were found.
+    /// Score of related terms.
+    pub related: f32,
+    /// Share of the maximum word score.
     pub share: f32,
-    /// How near the texts are.
+    /// Vector similarity of the texts.
     pub vector: f32,
-    /// How much of the name the request speaks of.
+    /// Share of the name that the query covers.
     pub name: f32,
-    /// How much of the text it speaks of.
+    /// Share of the text that the query covers.
     pub text: f32,
-    /// How much of the request is answered.
+    /// Share of the query that the entry covers.
     pub answered: f32,
 }
 
-/// How much the best step counts beside the whole.
+/// Weight of the best step relative to the whole query.
 pub const STEP_SHARE: f32 = 0.5;
 
-/// A request of so many words is a long one.
+/// Number of words from which a query counts as long.
 const LONG: f32 = 60.0;
 
 type Weights = [f32; 7];
 
-/// Weights for a short request, and what is added for a long one, with vectors and without.
+/// Weights for short queries, and the difference for long ones, with vectors and without.
 const WITH: (Weights, Weights) = (
     [-0.37, 2.12, 3.11, 6.75, 1.82, 0.33, 5.16],
     [2.23, -1.9, -3.76, -3.86, 1.3, 2.1, -1.26],
@@ -42,12 +43,12 @@ const WITHOUT: (Weights, Weights) = (
     [1.62, -2.01, -2.27, 0.0, -0.95, 0.18, -1.49],
 );
 
-impl Marks {
+impl Features {
     fn row(&self) -> Weights {
         [
             self.words_of_best,
             self.words / 10.0,
-            self.matter / 10.0,
+            self.related / 10.0,
             self.vector,
             self.name,
             self.text,
@@ -56,11 +57,11 @@ impl Marks {
     }
 }
 
-/// The score to rank by. A terse request leans on vectors and relatives, a long one on its own words.
-pub fn score(marks: &Marks, length: usize, vectors: bool) -> f32 {
+/// The score to rank by. Short queries rely on vectors and related terms, long ones on their own words.
+pub fn score(features: &Features, length: usize, vectors: bool) -> f32 {
     let (short, long) = if vectors { &WITH } else { &WITHOUT };
     let by = (length as f32 / LONG).min(1.0);
-    marks
+    features
         .row()
         .iter()
         .zip(short.iter().zip(long))
@@ -68,25 +69,25 @@ pub fn score(marks: &Marks, length: usize, vectors: bool) -> f32 {
         .sum()
 }
 
-/// How likely an entry is what was asked for, between 0 and 1: its share of the chances among all that were seen, and
-/// what speaks for it by itself. Nothing when too little does.
+/// Probability that an entry is what was asked for: its share among the candidates combined with its
+/// own evidence. `None` if there is too little evidence.
 ///
-/// Of hits that are said to be likely by 0.4, about two in five are what was asked for.
-pub fn likely(marks: &Marks, chance: f32, vectors: bool) -> Option<f32> {
+/// Calibrated: of hits with a probability of 0.4, about two in five are correct.
+pub fn likely(features: &Features, chance: f32, vectors: bool) -> Option<f32> {
     let (least, log_odds) = match vectors {
         true => (
             0.2,
             -0.53
-                + 0.58 * marks.vector
-                + 1.8 * marks.name
-                + 1.07 * marks.share
+                + 0.58 * features.vector
+                + 1.8 * features.name
+                + 1.07 * features.share
                 + 0.75 * chance.ln(),
         ),
         false => (
             0.04,
-            0.38 + 1.65 * marks.name + 1.56 * marks.share + 1.11 * chance.ln(),
+            0.38 + 1.65 * features.name + 1.56 * features.share + 1.11 * chance.ln(),
         ),
     };
-    let evidence = marks.vector + marks.answered + marks.share;
+    let evidence = features.vector + features.answered + features.share;
     (evidence >= least).then(|| 1.0 / (1.0 + (-log_odds).exp()))
 }

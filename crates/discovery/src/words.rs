@@ -1,23 +1,23 @@
-//! Text to words: camel, snake and kebab are taken apart, words are stemmed, and words that only ask weigh little.
+//! Splits text into words: handles camel, snake and kebab case, and weights stop words.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use crate::stem::stem;
 
-/// The longest word that is looked at, in bytes; longer runs are cut.
+/// Maximum word length in bytes; longer runs are cut.
 const LONGEST_WORD: usize = 40;
 
-/// Words that carry no meaning of their own in a request.
+/// Stop words.
 const STOP: &str = "a an and are as at be been but by can could did do does for from get got had has have he her here hers him his how i if in into is it its itself just like me more most my no nor not now of off on once only or our out over own please s she should so some such t than that the their them then there these they this those through to too under until up very was we were what when where which while who whom why will with would you your yours am about also any let us need want help know tell give find provide looking look using use make d ll m re ve";
 
-/// Words of asking and of politeness: they say little about which tool is meant.
+/// Weak words: polite and generic words that say little about which tool is meant.
 const WEAK: &str = "able additional advice answer anything appropriate ask aspect assist assistance available aware basic best better bring certain choose come complete comprehensive consider curious desire detail detailed determine different difficult discuss easy effective effectively efficient enhance ensure etc example explain explore figure focus following gain general give given go good great guidance happen having hear hello help hey hi idea important improve include including indicate individual info information insight insights instance interested issue keep kind latest learn lot main many may might moment much necessary new offer one option options overview particular perform please possible prefer preference present process provide question quick quickly receive recent recently recommend recommendation recommendations regard regarding related relevant request require requirement respond right say see several share show similar specific specifically specified start sure suggest suggestion suggestions suitable support task thank thanks thing think today together top try type understand unique useful user utilize valuable various view way well wish within wonder work yet";
 
 static STOPS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| STOP.split(' ').collect());
 static WEAKS: LazyLock<HashSet<String>> = LazyLock::new(|| WEAK.split(' ').map(stem).collect());
 
-/// How much a word says: 0 for a stop word, a half for a word of asking or a number, else 1.
+/// The weight of a word: 0 for a stop word, 0.5 for a weak word or a number, otherwise 1.
 pub fn weight(word: &str, stemmed: &str) -> f32 {
     if STOPS.contains(word) {
         return 0.0;
@@ -34,9 +34,9 @@ pub fn is_number(word: &str) -> bool {
     word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The words of `text` in lower case, at most `most` of them.
+/// The lower-case words of `text`, at most `most`.
 ///
-/// A change from small to capital, from letters to digits, and every sign between words ends a word.
+/// A change of case, a change between letters and digits, and punctuation end a word.
 pub fn words(text: &str, most: usize) -> Vec<String> {
     let mut out = Vec::new();
     let mut word = String::new();
@@ -47,7 +47,7 @@ pub fn words(text: &str, most: usize) -> Vec<String> {
             return out;
         }
         if matches!(c, '\'' | '\u{2019}') && before.is_some_and(char::is_alphabetic) {
-            // "user's" is about a user; the rest of "don't" is a word that is skipped anyway.
+            // "user's" is about a user; the rest of "don't" is a stop word anyway.
             if matches!(chars.peek(), Some('s' | 'S')) {
                 let mut rest = chars.clone();
                 rest.next();
@@ -74,6 +74,7 @@ pub fn words(text: &str, most: usize) -> Vec<String> {
                 finish(&mut word, &mut out);
             }
         }
+        // Hashes and encoded data must not fill the lexicon.
         if word.len() < LONGEST_WORD {
             word.extend(c.to_lowercase());
         }
@@ -90,7 +91,7 @@ fn finish(word: &mut String, out: &mut Vec<String>) {
     }
 }
 
-/// The parts of a name written as one word, such as `keywordexplorer`, when all of them are `known`; else nothing.
+/// The parts of a compound word such as `keywordexplorer`, if all of them are `known`; otherwise empty.
 pub fn parts<'a>(word: &'a str, known: &dyn Fn(&str) -> bool) -> Vec<&'a str> {
     if word.len() < 7 || !word.is_ascii() || known(word) {
         return Vec::new();
@@ -128,7 +129,7 @@ pub fn parts<'a>(word: &'a str, known: &dyn Fn(&str) -> bool) -> Vec<&'a str> {
 }
 
 /// Whether two stems are forms of one word: `financ` and `financi`.
-pub fn kin(a: &str, b: &str) -> bool {
+pub fn same_word(a: &str, b: &str) -> bool {
     let shared = a
         .bytes()
         .zip(b.bytes())

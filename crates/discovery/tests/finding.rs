@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use manyhands_core::SystemClock;
-use manyhands_discovery::{Answer, Entry, Index, Kind, Query};
+use manyhands_discovery::{Index, IndexEntry, ItemKind, Query, SearchOutcome};
 
 mod catalogue;
 use catalogue::{QUERIES, TOOLS};
@@ -13,10 +13,10 @@ fn empty() -> Index {
     Index::new(Arc::new(SystemClock::default()), None)
 }
 
-fn tool(server: &str, name: &str, description: &str) -> Entry {
-    Entry {
+fn tool(server: &str, name: &str, description: &str) -> IndexEntry {
+    IndexEntry {
         key: format!("{server}/{name}"),
-        kind: Kind::Tool,
+        kind: ItemKind::Tool,
         name: name.into(),
         server: server.into(),
         title: String::new(),
@@ -35,7 +35,7 @@ fn stocked() -> Index {
     index
 }
 
-fn ask(index: &Index, text: &str) -> Answer {
+fn ask(index: &Index, text: &str) -> SearchOutcome {
     index.search(&Query {
         text,
         kinds: None,
@@ -44,7 +44,7 @@ fn ask(index: &Index, text: &str) -> Answer {
     })
 }
 
-fn names(answer: &Answer) -> Vec<&str> {
+fn names(answer: &SearchOutcome) -> Vec<&str> {
     answer
         .hits
         .iter()
@@ -216,17 +216,17 @@ fn only_the_kinds_asked_for_and_only_what_the_asker_may_see() {
     let index = empty();
     let mut entries = vec![tool("gmail", "search_emails", "Search emails")];
     for (kind, name) in [
-        (Kind::Connection, "Work Gmail"),
-        (Kind::Resource, "gmail archive"),
-        (Kind::AgentSkill, "gmail triage"),
+        (ItemKind::Connection, "Work Gmail"),
+        (ItemKind::Resource, "gmail archive"),
+        (ItemKind::AgentSkill, "gmail triage"),
     ] {
-        entries.push(Entry {
+        entries.push(IndexEntry {
             kind,
             ..tool("gmail", name, "")
         });
     }
     index.upsert("gmail", entries);
-    let search = |kinds: Option<BTreeSet<Kind>>, allowed: &dyn Fn(&Entry) -> bool| {
+    let search = |kinds: Option<BTreeSet<ItemKind>>, allowed: &dyn Fn(&IndexEntry) -> bool| {
         let answer = index.search(&Query {
             text: "gmail",
             kinds,
@@ -240,13 +240,13 @@ fn only_the_kinds_asked_for_and_only_what_the_asker_may_see() {
             .collect::<BTreeSet<_>>()
     };
     assert_eq!(search(None, &|_| true).len(), 4);
-    let connection = BTreeSet::from([Kind::Connection]);
+    let connection = BTreeSet::from([ItemKind::Connection]);
     assert_eq!(search(Some(connection.clone()), &|_| true), connection);
     assert_eq!(
-        search(None, &|entry| entry.kind == Kind::Connection),
+        search(None, &|entry| entry.kind == ItemKind::Connection),
         connection
     );
-    assert!(search(Some(connection), &|entry| entry.kind == Kind::Tool).is_empty());
+    assert!(search(Some(connection), &|entry| entry.kind == ItemKind::Tool).is_empty());
 }
 
 #[test]
@@ -308,7 +308,7 @@ fn huge_hostile_and_foreign_text_is_bounded() {
             tool("hostile", "distinct", &distinct),
             tool("hostile", "controls", &controls),
             tool(&"s".repeat(1 << 20), &"n".repeat(1 << 20), ""),
-            Entry {
+            IndexEntry {
                 parameters: vec![("p".repeat(10_000), "q ".repeat(10_000)); 10_000],
                 tags: vec!["tag".repeat(10_000); 10_000],
                 ..tool("hostile", "parameters", "")

@@ -124,8 +124,8 @@ fn json_path(bytes: &[u8], _: &Path) {
 
 /// A PDF or an office file.
 fn documents(bytes: &[u8], _: &Path) {
-    use manyhands_hands::documents::{Limits, read};
-    let limits = Limits {
+    use manyhands_hands::documents::{DocumentLimits, read};
+    let limits = DocumentLimits {
         text: 1 << 20,
         unpacked: 8 << 20,
         steps: 2_000_000,

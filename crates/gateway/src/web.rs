@@ -304,8 +304,8 @@ pub struct Link {
     url: String,
 }
 
-impl From<web::Link> for Link {
-    fn from(link: web::Link) -> Self {
+impl From<web::PageLink> for Link {
+    fn from(link: web::PageLink) -> Self {
         Self {
             text: link.text,
             url: link.url,

@@ -1,16 +1,16 @@
-//! Whose request it is, when a proxy carries it.
+//! The client address of a request that came through proxies.
 
 use std::net::{IpAddr, SocketAddr};
 
 use ipnet::IpNet;
 use reqwest::header::HeaderMap;
 
-/// Addresses whose word on where a request came from is believed.
+/// Proxies whose forwarding headers are trusted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TrustedProxies(Vec<IpNet>);
 
 impl TrustedProxies {
-    /// From addresses and networks such as `10.0.0.2` and `fd00::/8`; other texts name nobody.
+    /// Parses addresses and networks such as `10.0.0.2` and `fd00::/8`; other texts are ignored.
     pub fn new(texts: &[String]) -> Self {
         let read = |text: &String| {
             let one = || text.parse::<IpAddr>().ok().map(IpNet::from);
@@ -19,19 +19,19 @@ impl TrustedProxies {
         Self(texts.iter().filter_map(read).collect())
     }
 
-    /// Whether `address` is one of them.
+    /// Whether `address` is a trusted proxy.
     pub fn trusts(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         self.0.iter().any(|network| network.contains(&address))
     }
 
-    /// The address a request came from: that of the connection, unless it belongs to a proxy that
-    /// is trusted. Then it is the nearest hop that is not a trusted proxy, by what they wrote.
+    /// The client address of a request: the peer's, unless the peer is a trusted proxy. Then it is
+    /// the nearest hop that is not a trusted proxy.
     ///
-    /// Each proxy appends the address it sees, so only the entries on the right were written by
-    /// proxies that are trusted; everything to the left of the first other address is what that
-    /// address claims. A proxy writes either `X-Forwarded-For` or `Forwarded` and hands the other
-    /// on as the client sent it, so where both are there and disagree neither is believed.
+    /// Each proxy appends the address it sees, so only the rightmost entries were written by trusted
+    /// proxies; everything left of the first untrusted address is that client's claim. A proxy writes
+    /// either `X-Forwarded-For` or `Forwarded` and passes the other on as the client sent it, so if
+    /// both are present and disagree, neither is trusted.
     pub fn client(&self, connection: IpAddr, headers: &HeaderMap) -> IpAddr {
         let connection = connection.to_canonical();
         if !self.trusts(connection) {
@@ -50,8 +50,8 @@ impl TrustedProxies {
         }
     }
 
-    /// The first from the right that is not trusted. A hop that cannot be read ends the search at
-    /// the proxy that wrote it: what stands left of it cannot be told from a claim.
+    /// The first untrusted hop from the right. An unreadable hop ends the search at the proxy that
+    /// wrote it: everything left of it may be forged.
     fn nearest(&self, connection: IpAddr, hops: &[Option<IpAddr>]) -> IpAddr {
         let mut nearest = connection;
         for hop in hops.iter().rev() {
@@ -67,14 +67,14 @@ impl TrustedProxies {
     }
 }
 
-/// The hops in the order of the header, over all its lines.
+/// The hops in header order, across all header lines.
 fn hops(headers: &HeaderMap, name: &str, read: fn(&str) -> Option<IpAddr>) -> Vec<Option<IpAddr>> {
     let lines = headers.get_all(name).iter();
     let lines = lines.map(|line| line.to_str().unwrap_or("?"));
     lines.flat_map(|line| line.split(',').map(read)).collect()
 }
 
-/// An entry of `X-Forwarded-For`: an address, by some proxies with its port.
+/// An entry of `X-Forwarded-For`: an address, which some proxies write with a port.
 fn plain(text: &str) -> Option<IpAddr> {
     let text = text.trim();
     let bare = text

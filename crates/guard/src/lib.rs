@@ -1,16 +1,16 @@
-//! The ground every tool stands on: files only beneath a handle, requests only
-//! to addresses that were checked, programs only under supervision.
+//! Security foundation of all tools: files only beneath a directory handle, requests only to
+//! checked addresses, programs only under supervision.
 //!
-//! Nothing here knows any one tool. Each module is the single owner of one
-//! dangerous power, and `clippy.toml` keeps that power out of every other crate:
+//! Nothing here knows a particular tool. Each module is the single owner of one
+//! dangerous capability, and `clippy.toml` bans that capability in every other crate:
 //!
 //! - [`Jail`] opens files, beneath a directory handle and by [`RelPath`]
 //! - [`Egress`] sends requests, to addresses it has checked
-//! - [`Supervisor`] starts programs, inside a [`Sandbox`] where one is asked for
-//! - [`Redactor`] takes known secrets out of what is shown or kept
-//! - [`Live`] tells what a running tool prints, within bounds
-//! - [`LoginThrottle`] tells those who keep failing to log in to wait
-//! - [`Lobby`] bounds connections that have not authenticated, [`TrustedProxies`] says whose they are
+//! - [`Supervisor`] starts programs, inside a [`Sandbox`] on request
+//! - [`Redactor`] masks known secrets in output and stored data
+//! - [`Live`] streams a running tool's output within bounds
+//! - [`LoginThrottle`] slows down clients that repeatedly fail to log in
+//! - [`Lobby`] bounds unauthenticated connections, [`TrustedProxies`] determines their client address
 //! - [`read_private`] and [`create_private`] handle files that hold secrets
 
 mod egress;
@@ -31,21 +31,23 @@ pub use egress::{
 };
 pub use forwarded::TrustedProxies;
 pub use jail::{
-    Entry, Jail, JailError, Kind, Meta, Missing, NewFile, PartFile, PendingFile, Version, WriteMode,
+    EntryKind, Jail, JailError, ListedEntry, Meta, Missing, NewFile, PartFile, PendingFile,
+    Version, WriteMode,
 };
 pub use live::Live;
 pub use lobby::{Lobby, Seat};
 pub use private_file::{PrivateFileError, create_private, read_private};
 pub use redact::{RedactStream, Redactor};
 pub use rel_path::{PART_PREFIX, PathError, RelPath};
-/// The words requests are written in.
+/// The HTTP types that requests are built from.
 pub use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 pub use reqwest::{Method, StatusCode};
 pub use sandbox::{
-    Limits, PreparedSandbox, Probe, Sandbox, SandboxError, SandboxProblem, SelfTest, probe,
+    PreparedSandbox, Probe, Sandbox, SandboxError, SandboxLimits, SandboxProblem, SelfTest, probe,
     self_test,
 };
 pub use supervisor::{
-    Captured, Exit, Finished, Program, Running, Stdin, SuperviseError, Supervisor, keep_watch,
+    Captured, Exit, Finished, Program, RunningProgram, Stdin, SuperviseError, Supervisor,
+    keep_watch,
 };
 pub use throttle::{LoginThrottle, canonical};

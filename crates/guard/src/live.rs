@@ -1,7 +1,7 @@
-//! What a tool prints while it runs, on its way to whoever watches.
+//! Live output of a running tool, on its way to watchers.
 //!
-//! Secrets are cut out, also where one lies across two pieces; what is left goes on in small pieces,
-//! not too many at a time, and not more than a bound in all. Whoever prints never waits.
+//! Secrets are masked, even across two chunks; the rest is forwarded in small chunks at a limited
+//! rate and up to a total bound. The tool itself is never blocked.
 
 use std::convert::Infallible;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,33 +12,33 @@ use tokio::time::sleep;
 
 use crate::redact::{RedactStream, Redactor};
 
-/// The longest piece.
+/// Maximum chunk size.
 const PIECE: usize = 4 * 1024;
-/// How much of one call is told in all.
+/// Maximum output forwarded per call.
 const MOST: usize = 256 * 1024;
-/// The time between two pieces.
+/// Interval between two chunks.
 const BETWEEN: Duration = Duration::from_millis(100);
 
-/// What one call prints.
+/// The live output of one call.
 #[derive(Debug)]
 pub struct Live {
-    state: Mutex<State>,
+    state: Mutex<LiveState>,
     came: Notify,
 }
 
 #[derive(Debug)]
-struct State {
+struct LiveState {
     redacted: Option<RedactStream>,
-    /// What may be told and was not yet.
+    /// Redacted output that was not forwarded yet.
     ready: String,
-    /// How much may still be taken.
+    /// How much more output is accepted.
     room: usize,
 }
 
 impl Live {
-    /// Nothing was printed yet.
+    /// A stream without output.
     pub fn new(redactor: &Redactor) -> Self {
-        let state = State {
+        let state = LiveState {
             redacted: Some(redactor.stream()),
             ready: String::new(),
             room: MOST,
@@ -49,15 +49,15 @@ impl Live {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, LiveState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes what was printed; what is too much is left out.
+    /// Accepts output; what exceeds the bound is dropped.
     pub fn take(&self, text: &str) {
         let mut state = self.state();
         let fits = text.floor_char_boundary(state.room);
-        // What follows a cut would not fit together with what was told.
+        // Output after a gap would not connect to what was forwarded before it.
         state.room = match fits == text.len() {
             true => state.room - fits,
             false => 0,
@@ -69,14 +69,14 @@ impl Live {
         let Some(redacted) = &mut state.redacted else {
             return; // it has ended
         };
-        // Secrets are text, so that nothing is cut within a character.
+        // Secrets are text, so masking never cuts inside a character.
         let clean = redacted.push(text.as_bytes());
         state.ready.push_str(&String::from_utf8_lossy(&clean));
         drop(state);
         self.came.notify_one();
     }
 
-    /// Tells what there is as it comes, piece by piece. Does not end by itself.
+    /// Passes output to `told` as it arrives, chunk by chunk. Never returns.
     pub async fn tell(&self, mut told: impl FnMut(String)) -> Infallible {
         loop {
             while let Some(piece) = self.next() {
@@ -87,7 +87,7 @@ impl Live {
         }
     }
 
-    /// The next piece, if there is any.
+    /// The next chunk, if there is one.
     fn next(&self) -> Option<String> {
         let mut state = self.state();
         let end = state.ready.floor_char_boundary(PIECE);
@@ -96,7 +96,7 @@ impl Live {
         (!piece.is_empty()).then_some(piece)
     }
 
-    /// Takes no more, and gives one last piece of what was not told.
+    /// Stops accepting output and returns one last chunk of what was not forwarded.
     pub fn finish(&self) -> Option<String> {
         let mut state = self.state();
         let last = state.redacted.take().map(RedactStream::finish);

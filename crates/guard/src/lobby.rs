@@ -1,4 +1,4 @@
-//! Connections that have not shown yet whose they are: few at a time, the oldest gives way.
+//! Bounds unauthenticated connections; the oldest is evicted when there are too many.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -11,13 +11,13 @@ use crate::throttle::canonical;
 
 /// Bounds connections that have not authenticated yet, for each address and in total.
 ///
-/// A newcomer always gets a seat: when there is none, the *oldest* waiting connection is evicted.
-/// Refusing the newcomer instead would let anybody block everybody with connections that stay
-/// silent. Someone honest needs a seat for one round trip, so they lose it only to an attacker who
-/// opens as many connections as there are seats within that time.
+/// A new connection always gets a seat: when there is none, the *oldest* waiting connection is
+/// evicted. Refusing newcomers instead would let anyone block everyone else with silent connections.
+/// An honest client needs a seat for one round trip, so it loses it only to an attacker who opens as
+/// many connections as there are seats within that time.
 ///
-/// When the total is reached, the address with the most seats gives one up, so that whoever holds
-/// few is not evicted for whoever holds many.
+/// When the total is reached, the address with the most seats loses one, so that an address with
+/// few connections is not evicted in favour of one with many.
 pub struct Lobby {
     total: usize,
     per_address: usize,
@@ -28,17 +28,17 @@ pub struct Lobby {
 #[derive(Default)]
 struct Inner {
     next: u64,
-    /// By the order in which they came.
-    waiting: BTreeMap<u64, Waiting>,
+    /// Keyed by order of arrival.
+    waiting: BTreeMap<u64, WaitingConnection>,
 }
 
-struct Waiting {
+struct WaitingConnection {
     address: IpAddr,
     evicted: CancellationToken,
 }
 
 impl Lobby {
-    /// A lobby with `total` seats, of which one address has at most `per_address`.
+    /// A lobby with `total` seats, at most `per_address` of them for one address.
     pub fn new(total: usize, per_address: usize) -> Arc<Self> {
         Arc::new(Self {
             total: total.max(1),
@@ -53,8 +53,8 @@ impl Lobby {
         self.seat(address, self.per_address)
     }
 
-    /// The same for a connection that carries the requests of many, such as one of a trusted
-    /// proxy: only the total bounds it.
+    /// Like [`enter`](Self::enter) for a connection that carries requests of many clients, such as a
+    /// trusted proxy's: only the total applies.
     pub fn enter_shared(self: &Arc<Self>, address: IpAddr) -> Seat {
         self.seat(address, self.total)
     }
@@ -71,7 +71,7 @@ impl Lobby {
         let number = inner.next;
         inner.next += 1;
         let evicted = CancellationToken::new();
-        let waiting = Waiting {
+        let waiting = WaitingConnection {
             address,
             evicted: evicted.clone(),
         };
@@ -97,12 +97,12 @@ impl Lobby {
         }
     }
 
-    /// How many wait now.
+    /// Number of waiting connections.
     pub fn waiting(&self) -> usize {
         self.inner().waiting.len()
     }
 
-    /// How many had to give way so far.
+    /// Number of evictions so far.
     pub fn evictions(&self) -> u64 {
         self.evictions.load(Ordering::Relaxed)
     }
@@ -118,7 +118,7 @@ impl Inner {
         waiting.filter(|one| one.address == address).count()
     }
 
-    /// The address with the most seats; of several, the one that has waited longest.
+    /// The address with the most seats; if tied, the one waiting longest.
     fn busiest(&self) -> Option<IpAddr> {
         let mut counts: BTreeMap<IpAddr, (usize, u64)> = BTreeMap::new();
         for (number, one) in &self.waiting {
@@ -131,7 +131,7 @@ impl Inner {
     }
 }
 
-/// The place of one connection in a [`Lobby`], until it is admitted or dropped.
+/// A connection's seat in a [`Lobby`], until it is admitted or dropped.
 pub struct Seat {
     lobby: Arc<Lobby>,
     number: u64,
@@ -141,30 +141,30 @@ pub struct Seat {
 }
 
 impl Seat {
-    /// A request came on this connection.
+    /// Records that a request arrived on this connection.
     pub fn asked(&self) {
         self.has_asked.store(true, Ordering::Relaxed);
     }
 
-    /// Whether a request came on this connection.
+    /// Whether a request arrived on this connection.
     pub fn has_asked(&self) -> bool {
         self.has_asked.load(Ordering::Relaxed)
     }
 
-    /// The connection showed whose it is: it is not evicted any more, and its seat is free.
+    /// Marks the connection as authenticated: it is no longer evicted and its seat is free.
     pub fn admitted(&self) {
-        // Whoever was evicted a moment ago is on the way out and stays so.
+        // A connection evicted a moment ago is already closing; it must not become admitted.
         if self.lobby.inner().waiting.remove(&self.number).is_some() {
             self.is_admitted.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Whether it showed whose it is.
+    /// Whether it is authenticated.
     pub fn is_admitted(&self) -> bool {
         self.is_admitted.load(Ordering::Relaxed)
     }
 
-    /// Ends when this connection has to give way; never for one that was admitted.
+    /// Completes when this connection is evicted; never for an admitted one.
     pub fn evicted(&self) -> WaitForCancellationFutureOwned {
         self.evicted.clone().cancelled_owned()
     }

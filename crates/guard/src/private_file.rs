@@ -1,4 +1,4 @@
-//! Files that hold secrets: only their owner may read them.
+//! Secret files, readable by their owner only.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -10,13 +10,13 @@ use rustix::io::Errno;
 use crate::jail::{Jail, JailError, WriteMode};
 use crate::rel_path::RelPath;
 
-/// The most a secret file may hold; more means it is something else.
+/// Maximum size of a secret file; a larger one must be something else.
 const MAX_BYTES: u64 = 1024 * 1024;
 
 /// Why a secret file was not read or created.
 #[derive(Debug, thiserror::Error)]
 pub enum PrivateFileError {
-    /// Nothing is there.
+    /// No such file.
     #[error("{} does not exist", .0.display())]
     NotFound(PathBuf),
     /// Group or others may read or change it.
@@ -27,41 +27,41 @@ pub enum PrivateFileError {
         /// Its permissions.
         mode: u32,
     },
-    /// It belongs to someone else.
+    /// It belongs to another user.
     #[error("{} belongs to user {owner}, not to the user {us} this program runs as\nrun: chown {us} {} && chmod 600 {}", path.display(), path.display(), path.display())]
     Foreign {
         /// The file.
         path: PathBuf,
-        /// Whose it is.
+        /// Its owner.
         owner: u32,
-        /// Who we are.
+        /// The user this process runs as.
         us: u32,
     },
-    /// It is no regular file of a sensible size.
+    /// Not a regular file of plausible size.
     #[error("{} is not a regular file of at most {MAX_BYTES} bytes", .0.display())]
     Odd(PathBuf),
-    /// There is one already, and it was left as it is.
+    /// It already exists and was not changed.
     #[error("{} already exists and was left as it is", .0.display())]
     Exists(PathBuf),
-    /// Anything else the system says.
+    /// Any other system error.
     #[error("{}: {error}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         #[source]
         error: io::Error,
     },
 }
 
-/// Reads a secret file, if nobody but its owner, and that is us, can.
+/// Reads a secret file if only the current user can access it.
 pub fn read_private(path: &Path) -> Result<Vec<u8>, PrivateFileError> {
     let here = || path.to_owned();
     let failed = |error: io::Error| PrivateFileError::Io {
         path: here(),
         error,
     };
-    // Without O_NONBLOCK, opening a fifo would wait.
+    // Without O_NONBLOCK, opening a fifo would block.
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = match open(path, flags, Mode::empty()) {
         Ok(fd) => File::from(fd),
@@ -95,8 +95,8 @@ pub fn read_private(path: &Path) -> Result<Vec<u8>, PrivateFileError> {
     Ok(bytes)
 }
 
-/// Creates a secret file with mode 0600, whole and on disk or not at all. One that
-/// is there already is left as it is.
+/// Creates a secret file with mode 0600, completely on disk or not at all. An existing file is
+/// left unchanged.
 pub fn create_private(path: &Path, bytes: &[u8]) -> Result<(), PrivateFileError> {
     let here = || path.to_owned();
     let failed = |error: io::Error| PrivateFileError::Io {

@@ -1,4 +1,4 @@
-//! Known secrets, taken out of whatever is about to be shown or kept.
+//! Masks known secrets in anything that is shown or stored.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -9,18 +9,18 @@ use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use manyhands_core::Secret;
 use serde_json::{Map, Value};
 
-/// What stands where a secret was.
+/// Replaces a secret.
 const MASK: &str = "[redacted]";
 
-/// Shorter secrets would mask ordinary words, so they are left alone.
+/// Shorter secrets would mask ordinary words, so they are ignored.
 const MIN_LENGTH: usize = 8;
 
-/// Finds known secrets as they are, in base64, percent-encoded and JSON-escaped.
-/// Costs one pass and no allocation when nothing is found.
+/// Finds known secrets in plain text, base64, percent-encoding and JSON escapes. One pass, and no
+/// allocation if nothing is found.
 #[derive(Debug, Clone, Default)]
 pub struct Redactor {
     finder: Option<AhoCorasick>,
-    /// What is looked for, in order.
+    /// The sorted spellings to search for.
     spellings: Arc<[String]>,
 }
 
@@ -76,7 +76,7 @@ impl Redactor {
         }
     }
 
-    /// Masks secrets in bytes that come in pieces.
+    /// Masks secrets in a byte stream.
     pub fn stream(&self) -> RedactStream {
         RedactStream {
             finder: self.finder.clone(),
@@ -100,8 +100,8 @@ impl Redactor {
     }
 }
 
-/// Masks secrets in bytes that come in pieces, also where one lies across two of them. Holds
-/// back only what a secret may begin with.
+/// Masks secrets in a byte stream, even across chunks. Holds back only what may be the beginning
+/// of a secret.
 #[derive(Debug)]
 pub struct RedactStream {
     finder: Option<AhoCorasick>,
@@ -110,7 +110,7 @@ pub struct RedactStream {
 }
 
 impl RedactStream {
-    /// What can be shown once `piece` has come.
+    /// Adds `piece` and returns the output that can be shown now.
     pub fn push(&mut self, piece: &[u8]) -> Vec<u8> {
         self.held.extend_from_slice(piece);
         match &self.finder {
@@ -122,12 +122,12 @@ impl RedactStream {
         }
     }
 
-    /// Where a secret may have begun that goes on in the next piece.
+    /// Start of a possible secret that continues in the next chunk.
     fn begun(&self, longest: usize) -> usize {
         let first = (self.held.len() + 1).saturating_sub(longest);
         let may_begin = |at: &usize| {
             let end = &self.held[*at..];
-            // In order, what begins with `end` stands from here on.
+            // The spellings are sorted, so those that start with `end` begin here.
             let from = self.spellings.partition_point(|one| one.as_bytes() < end);
             let next = self.spellings.get(from);
             next.is_some_and(|next| next.as_bytes().starts_with(end))
@@ -136,19 +136,19 @@ impl RedactStream {
         begun.unwrap_or(self.held.len())
     }
 
-    /// How many characters are held back, of text that was not cut within one.
+    /// Number of characters held back, for text that was not cut inside a character.
     pub fn held_chars(&self) -> u64 {
         let begins = |byte: &&u8| (**byte as i8) >= -0x40;
         self.held.iter().filter(begins).count() as u64
     }
 
-    /// What is left at the end.
+    /// Returns the remaining output.
     pub fn finish(mut self) -> Vec<u8> {
         let all = self.held.len();
         self.shown(all)
     }
 
-    /// Takes out what begins before `safe`.
+    /// Removes and returns what begins before `safe`.
     fn shown(&mut self, safe: usize) -> Vec<u8> {
         let Some(finder) = &self.finder else {
             return std::mem::take(&mut self.held);
@@ -171,7 +171,7 @@ impl RedactStream {
     }
 }
 
-/// Every spelling in which a secret is looked for.
+/// All spellings in which a secret is searched for.
 fn spellings(secret: &str) -> Vec<String> {
     let mut all = vec![
         secret.to_owned(),
@@ -186,9 +186,8 @@ fn spellings(secret: &str) -> Vec<String> {
     all
 }
 
-/// How the secret looks inside the base64 of something longer, such as a basic
-/// `Authorization` header, when `offset` bytes of a group come before it: the
-/// characters that depend on the secret alone.
+/// The secret as it appears inside the base64 of a longer text, such as a basic `Authorization`
+/// header, when `offset` bytes of a group precede it: the characters that depend on the secret alone.
 fn inside_base64(engine: &impl Engine, secret: &str, offset: usize) -> String {
     let mut bytes = vec![0; offset];
     bytes.extend_from_slice(secret.as_bytes());

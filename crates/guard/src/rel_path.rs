@@ -1,4 +1,4 @@
-//! A path inside a jail, parsed once at the edge.
+//! A path inside a jail, parsed once at the boundary.
 
 use std::fmt;
 
@@ -6,44 +6,42 @@ const MAX_BYTES: usize = 4096;
 const MAX_COMPONENTS: usize = 64;
 const MAX_COMPONENT_BYTES: usize = 255;
 
-/// How names of half-written files begin; callers cannot name them.
+/// Prefix of temporary files; callers cannot name them.
 pub(crate) const TEMPORARY_PREFIX: &str = ".mh-tmp-";
 
-/// How names of parts of files begin, that may be taken up again; listings leave them out.
+/// Prefix of resumable parts of files; listings omit them.
 pub const PART_PREFIX: &str = ".mh-part-";
 
-/// Why a text is not a path inside a jail. Shown to models as the problem of a
-/// parameter, so each says what would be right.
+/// Why a text is not a path inside a jail. Shown to models as a parameter error, so each message
+/// says what would be valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
-    /// It starts at the root of the machine.
+    /// It is absolute.
     #[error("is absolute; give a path relative to the root, such as notes/today.md")]
     Absolute,
-    /// It climbs.
+    /// It contains `..`.
     #[error("contains '..'; name the file from the root down, without climbing")]
     Climbs,
-    /// It has a NUL or another control character.
+    /// It contains a control character.
     #[error("contains the control character U+{:04X}; use printable characters", u32::from(*.0))]
     Control(char),
-    /// One of its names is longer than file systems allow.
+    /// A component is longer than file systems allow.
     #[error("has a name of {0} bytes; keep each name within {MAX_COMPONENT_BYTES} bytes")]
     LongName(usize),
-    /// It is longer than file systems allow.
+    /// The path is longer than file systems allow.
     #[error("is {0} bytes long; keep it within {MAX_BYTES} bytes")]
     Long(usize),
-    /// It has too many levels.
+    /// Too many levels.
     #[error("is {0} levels deep; keep it within {MAX_COMPONENTS}")]
     Deep(usize),
-    /// It names a half-written file.
+    /// It uses a reserved prefix.
     #[error("uses a reserved prefix, {TEMPORARY_PREFIX} or {PART_PREFIX}; choose another name")]
     Reserved,
 }
 
-/// A path inside a jail: relative, normalised, without any climbing name. The
-/// empty path is the jail's root.
+/// A path inside a jail: relative, normalised, without `..`. The empty path is the jail's root.
 ///
-/// Parsing is not what keeps a caller inside (the directory handle does that);
-/// it makes the refusal early and clear.
+/// Parsing is not the confinement (the directory handle is); it makes the refusal early and clear.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct RelPath(String);
 
@@ -53,7 +51,7 @@ impl RelPath {
         Self::default()
     }
 
-    /// Reads `text`, dropping `.` names and doubled or trailing slashes.
+    /// Parses `text`, dropping `.` components and doubled or trailing slashes.
     pub fn parse(text: &str) -> Result<Self, PathError> {
         if text.len() > MAX_BYTES {
             return Err(PathError::Long(text.len()));
@@ -85,17 +83,17 @@ impl RelPath {
         &self.0
     }
 
-    /// Whether this is the jail's root.
+    /// Whether this is the root of the jail.
     pub fn is_root(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The names from the root down.
+    /// The components from the root down.
     pub fn components(&self) -> impl DoubleEndedIterator<Item = &str> {
         self.0.split('/').filter(|name| !name.is_empty())
     }
 
-    /// The directory that holds this; `None` for the root.
+    /// The parent directory; `None` for the root.
     pub fn parent(&self) -> Option<Self> {
         if self.is_root() {
             return None;
@@ -104,18 +102,18 @@ impl RelPath {
         Some(Self(parent.to_owned()))
     }
 
-    /// The last name; `None` for the root.
+    /// The last component; `None` for the root.
     pub fn file_name(&self) -> Option<&str> {
         self.components().next_back()
     }
 
-    /// What follows the last dot of the last name; `None` for `.profile` and `Makefile`.
+    /// The extension of the last component; `None` for `.profile` and `Makefile`.
     pub fn extension(&self) -> Option<&str> {
         let (stem, extension) = self.file_name()?.rsplit_once('.')?;
         (!stem.is_empty()).then_some(extension)
     }
 
-    /// `other` beneath this.
+    /// `other` appended to this path.
     pub fn join(&self, other: &Self) -> Result<Self, PathError> {
         Self::parse(&format!("./{self}/{other}"))
     }

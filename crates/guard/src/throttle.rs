@@ -1,4 +1,4 @@
-//! Failed logins, counted for whoever failed.
+//! Counts failed logins per party.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use manyhands_core::Clock;
 
-/// The one spelling of an address that is counted: a mapped IPv6 address is the
-/// IPv4 address it maps, and an IPv6 host is its /64, since one host has them all.
+/// The address that is counted: a mapped IPv6 address counts as its IPv4 address, and an IPv6 host
+/// as its /64, since one host owns all of it.
 pub fn canonical(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(v6) => {
@@ -20,16 +20,16 @@ pub fn canonical(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Tells those who keep failing to log in to wait.
+/// Slows down parties that repeatedly fail to log in.
 ///
-/// This is asked only *after* a credential was found to be wrong. It must never stand in front of
-/// the check: many parties share an address (a proxy, a NAT, every program on 127.0.0.1), so a
-/// limit that is applied before the check lets any of them lock out the others. What makes guessing
-/// hopeless is the size of the credentials (99 random bits and more), not this count; the count
-/// tells a misconfigured client to back off and keeps refusals cheap.
+/// Consulted only *after* a credential was found to be wrong. It must never precede the check: many
+/// parties share an address (a proxy, a NAT, every program on 127.0.0.1), so a limit applied before
+/// the check would let any of them lock out the others. Guessing is hopeless because of the size of
+/// the credentials (99 random bits and more), not because of this count; the count makes a
+/// misconfigured client back off and keeps refusals cheap.
 ///
-/// Each party `K` has `burst` tries; a failure takes one and time gives them back. Memory is
-/// bounded: parties that have tries left are forgotten first.
+/// Each party `K` has `burst` attempts; a failure takes one and time restores them. Memory is
+/// bounded: parties with attempts left are forgotten first.
 pub struct LoginThrottle<K> {
     clock: Arc<dyn Clock>,
     burst: f64,
@@ -45,8 +45,8 @@ struct Bucket {
 }
 
 impl<K: Eq + Hash> LoginThrottle<K> {
-    /// Allows `burst` failures at once and `refill_per_minute` a minute after that,
-    /// remembering at most `max_entries` parties.
+    /// Allows `burst` failures at once and `refill_per_minute` per minute after that, remembering at
+    /// most `max_entries` parties.
     pub fn new(
         clock: Arc<dyn Clock>,
         burst: u32,
@@ -62,8 +62,8 @@ impl<K: Eq + Hash> LoginThrottle<K> {
         }
     }
 
-    /// Counts a failed login of `party`. The error says how long it has to wait before its next
-    /// failure counts as a try; a failure while it waits does not make the wait longer.
+    /// Counts a failed login of `party`. The error is the time it has to wait until its next failure
+    /// counts as an attempt; failing during the wait does not extend it.
     pub fn failed(&self, party: K) -> Result<(), Duration> {
         let now = self.clock.monotonic();
         let mut buckets = self.buckets();
@@ -87,8 +87,8 @@ impl<K: Eq + Hash> LoginThrottle<K> {
         Ok(())
     }
 
-    /// Forgets at least half of the parties, so that somebody who fails under ever new names pays
-    /// for the walk over all of them once in thousands of failures.
+    /// Forgets at least half of the parties, so that a client failing under ever new names pays for
+    /// the scan once in thousands of failures.
     fn make_room(&self, buckets: &mut HashMap<K, Bucket>, now: Duration) {
         buckets.retain(|_, bucket| self.tries(bucket, now) < 1.0);
         if buckets.len() > self.max_entries / 2 {

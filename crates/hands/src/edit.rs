@@ -1,18 +1,18 @@
-//! Editing a text by exact replacement.
+//! Edits by exact replacement.
 
-/// Why an edit was refused. The text is untouched.
+/// Why an edit was refused. The text is unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
-    /// There is nothing to look for.
+    /// The search text is empty.
     #[error("must not be empty")]
     EmptyOldString,
-    /// The text to replace is not there.
+    /// The search text does not occur.
     #[error("not found")]
     NotFound,
-    /// The text to replace is there more than once, and one was meant.
+    /// The search text occurs more than once, but one match was expected.
     #[error("found {count} times")]
     Ambiguous {
-        /// How often it is there.
+        /// Number of occurrences.
         count: usize,
     },
 }
@@ -22,20 +22,20 @@ pub enum EditError {
 pub struct Edited {
     /// The new text.
     pub text: String,
-    /// How many places changed.
+    /// Number of replacements.
     pub replacements: usize,
 }
 
-/// How many places an edit may change.
+/// How many matches an edit may replace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Matches {
-    /// Exactly one; anything else is refused.
+    /// Exactly one; anything else is an error.
     One,
-    /// Every one there is.
+    /// All of them.
     All,
 }
 
-/// Replaces `old` by `new`, both taken literally: `$1`, `$&` and backslashes mean themselves.
+/// Replaces `old` by `new`, both literal: `$1`, `$&` and backslashes have no special meaning.
 pub fn replace_exact(
     text: &str,
     old: &str,
@@ -59,8 +59,8 @@ pub fn replace_exact(
     }
 }
 
-/// Occurrences, counting those that overlap: `aa` stands twice in `aaa`, and which one
-/// was meant nobody can tell.
+/// Occurrences including overlapping ones: `aa` occurs twice in `aaa`, and which one was meant is
+/// ambiguous.
 fn overlapping(text: &str, old: &str) -> usize {
     let step = old.chars().next().map_or(1, char::len_utf8);
     let mut count = 0;

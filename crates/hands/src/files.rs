@@ -1,10 +1,10 @@
-//! Reading, writing and listing files in a [`Root`]. Everything here blocks.
+//! Reading, writing and listing files in a [`Root`]. All functions block.
 
 use std::io::Read;
 
-use manyhands_guard::{Entry, Jail, JailError, Kind, RelPath, WriteMode};
+use manyhands_guard::{EntryKind, Jail, JailError, ListedEntry, RelPath, WriteMode};
 
-/// The text of a file, or the beginning of it.
+/// The text of a file, or its beginning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextFile {
     /// The text.
@@ -18,10 +18,10 @@ pub struct TextFile {
 /// Why a file was not read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// The file system refused.
+    /// A file system error.
     #[error(transparent)]
     Jail(#[from] JailError),
-    /// It holds bytes that are no text.
+    /// Not a text file.
     #[error("it is not UTF-8 text ({size} bytes)")]
     NotText {
         /// The size of the file.
@@ -29,16 +29,16 @@ pub enum FileError {
     },
 }
 
-/// How a write treats what is there.
+/// How a write treats an existing file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
-    /// Takes its place.
+pub enum TextWriteMode {
+    /// Replace it.
     Overwrite,
-    /// Adds at its end.
+    /// Append to it.
     Append,
 }
 
-/// Reads at most `limit` bytes of a text file; the cut falls between characters.
+/// Reads at most `limit` bytes of a text file, cut at a character boundary.
 pub fn read_text(jail: &Jail, place: &RelPath, limit: u64) -> Result<TextFile, FileError> {
     let (file, meta) = jail.open_file(place)?;
     let mut bytes = Vec::new();
@@ -49,7 +49,7 @@ pub fn read_text(jail: &Jail, place: &RelPath, limit: u64) -> Result<TextFile, F
     let text = match String::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => {
-            // Only a character that the cut itself split may be left out.
+            // Only a character split by the cut itself may be dropped.
             let (valid, split) = (
                 error.utf8_error().valid_up_to(),
                 error.utf8_error().error_len().is_none(),
@@ -69,23 +69,23 @@ pub fn read_text(jail: &Jail, place: &RelPath, limit: u64) -> Result<TextFile, F
     })
 }
 
-/// The largest file that can be appended to: an append writes the whole file anew.
+/// Maximum size of a file to append to: an append rewrites the whole file.
 const MAX_APPENDED_TO: u64 = 64 * 1024 * 1024;
 
-/// Writes a file whole or not at all; gives its size afterwards. `limit` is for `text`, not for the
-/// file it is appended to. An append is refused when somebody else changed the file meanwhile.
+/// Writes a file atomically; returns its new size. `limit` applies to `text`, not to the file it is
+/// appended to. An append fails if the file changed meanwhile.
 pub fn write_text(
     jail: &Jail,
     place: &RelPath,
     text: &str,
-    mode: Mode,
+    mode: TextWriteMode,
     limit: u64,
 ) -> Result<u64, JailError> {
     let too_large = |size: u64| JailError::TooLarge { limit, size };
     if text.len() as u64 > limit {
         return Err(too_large(text.len() as u64));
     }
-    if mode == Mode::Overwrite {
+    if mode == TextWriteMode::Overwrite {
         return jail
             .write(place, text.as_bytes(), WriteMode::Overwrite)
             .map(|meta| meta.size);
@@ -99,33 +99,33 @@ pub fn write_text(
     jail.write(place, &bytes, write).map(|meta| meta.size)
 }
 
-/// How far down a listing goes.
+/// Depth of a listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Depth {
-    /// What is directly there.
+    /// Direct entries only.
     One,
-    /// Everything below.
+    /// Recursive.
     All,
 }
 
-/// What is in a directory.
+/// A directory listing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Listing {
-    /// Files and directories; below the first level named by their way from the directory.
-    pub entries: Vec<Entry>,
-    /// Whether there is more than was listed.
+    /// Files and directories, with paths relative to the listed directory.
+    pub entries: Vec<ListedEntry>,
+    /// Whether entries were omitted.
     pub truncated: bool,
-    /// How many there are, listed or not; counting stops at [`MAX_COUNTED`].
+    /// Number of entries, listed or not; counting stops at [`MAX_COUNTED`].
     pub total: u64,
-    /// How many things are neither: pipes, sockets, links that lead outside or nowhere.
+    /// Number of other things: pipes, sockets, links that lead outside or nowhere.
     pub skipped: u64,
 }
 
-/// How far entries are counted that are not listed.
+/// Maximum entries counted beyond the listed ones.
 pub const MAX_COUNTED: u64 = 250_000;
 
-/// Lists a directory, at most `limit` entries. Links to directories are named and not entered,
-/// so a loop of them ends.
+/// Lists a directory, at most `limit` entries. Links to directories are listed but not followed, so
+/// loops cannot occur.
 pub fn list(
     jail: &Jail,
     place: &RelPath,
@@ -147,7 +147,7 @@ pub fn list(
         };
         let mut folders = Vec::new();
         for entry in entries {
-            if entry.kind == Kind::Other {
+            if entry.kind == EntryKind::Other {
                 listing.skipped += 1;
                 continue;
             }
@@ -159,7 +159,7 @@ pub fn list(
                 listing.skipped += 1;
                 continue;
             };
-            if depth == Depth::All && entry.kind == Kind::Dir && !entry.link {
+            if depth == Depth::All && entry.kind == EntryKind::Dir && !entry.link {
                 folders.push(name.clone());
             }
             listing.total += 1;
@@ -167,7 +167,7 @@ pub fn list(
                 listing.truncated = true;
                 continue;
             }
-            listing.entries.push(Entry {
+            listing.entries.push(ListedEntry {
                 name: name.as_str().to_owned(),
                 ..entry
             });
@@ -268,10 +268,10 @@ mod tests {
         let write = |text, mode| {
             write_text(fixture.root.jail(), &place("d/a.txt"), text, mode, 10).unwrap()
         };
-        assert_eq!(write("one", Mode::Append), 3);
-        assert_eq!(write(" two", Mode::Append), 7);
+        assert_eq!(write("one", TextWriteMode::Append), 3);
+        assert_eq!(write(" two", TextWriteMode::Append), 7);
         assert_eq!(fixture.get("d/a.txt"), "one two");
-        assert_eq!(write("x", Mode::Overwrite), 1);
+        assert_eq!(write("x", TextWriteMode::Overwrite), 1);
         assert_eq!(fixture.get("d/a.txt"), "x");
     }
 
@@ -279,7 +279,7 @@ mod tests {
     fn what_is_too_large_is_refused_and_nothing_changes() {
         let fixture = fixture();
         fixture.put("a.txt", b"12345678");
-        for mode in [Mode::Overwrite, Mode::Append] {
+        for mode in [TextWriteMode::Overwrite, TextWriteMode::Append] {
             let text = "x".repeat(11);
             let refused = write_text(fixture.root.jail(), &place("a.txt"), &text, mode, 10);
             assert!(matches!(
@@ -296,7 +296,7 @@ mod tests {
             fixture.root.jail(),
             &place("a.txt"),
             &added,
-            Mode::Append,
+            TextWriteMode::Append,
             10,
         );
         assert_eq!(append.unwrap(), 18, "the limit is for what a call writes");
@@ -351,7 +351,7 @@ mod tests {
         assert!(read_text(jail, &place("s"), 100).is_err());
         assert!(read_text(jail, &place("up/secret"), 100).is_err());
         assert!(list(jail, &place("up"), Depth::All, 100).is_err());
-        assert!(write_text(jail, &place("up/new"), "x", Mode::Overwrite, 100).is_err());
+        assert!(write_text(jail, &place("up/new"), "x", TextWriteMode::Overwrite, 100).is_err());
         assert!(!fixture.dir.path().join("new").exists());
         fixture.put("fine", b"x");
         assert_eq!(fixture.get("fine"), "x");

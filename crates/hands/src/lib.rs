@@ -1,4 +1,4 @@
-//! Behaviour that runs on any machine, written once and offered under several names.
+//! Tool behaviour that runs on any machine, implemented once and offered under several names.
 
 pub mod documents;
 mod edit;

@@ -6,24 +6,24 @@ use std::path::{Component, Path, PathBuf};
 
 use manyhands_guard::{Jail, JailError, PathError, RelPath};
 
-/// Why a path does not name a place in the folder.
+/// Why a path is not in the folder.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LocateError {
-    /// It is not a path that can be opened.
+    /// It is not a valid path.
     #[error(transparent)]
     Path(#[from] PathError),
-    /// It is absolute and leads elsewhere.
+    /// It is absolute and outside the folder.
     #[error("'{asked}' is outside {}; give a path relative to it", .root.display())]
     Outside {
-        /// The path as it was asked for.
+        /// The path as given.
         asked: String,
         /// The folder.
         root: PathBuf,
     },
 }
 
-/// A folder on this machine, held by a handle: whatever is linked into it, nothing opened
-/// through it lies outside.
+/// A folder on this machine, held by a handle: whatever is linked into it, nothing opened through it
+/// lies outside.
 #[derive(Debug, Clone)]
 pub struct Root {
     folder: PathBuf,
@@ -31,7 +31,7 @@ pub struct Root {
 }
 
 impl Root {
-    /// Opens the folder, making it (and readable by its owner only) where it is not there.
+    /// Opens the folder, creating it (readable by its owner only) if missing.
     pub fn open(folder: &Path) -> io::Result<Self> {
         std::fs::DirBuilder::new()
             .recursive(true)
@@ -44,19 +44,18 @@ impl Root {
         })
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The handle.
+    /// Its handle.
     pub fn jail(&self) -> &Jail {
         &self.jail
     }
 
-    /// The place a path names: relative to the folder, or absolute and below it. An
-    /// absolute path is only a way of writing the relative one: what is opened is opened
-    /// beneath the handle either way.
+    /// Resolves a path: relative to the folder, or absolute and below it. An absolute path is only another
+    /// spelling: everything is opened beneath the handle either way.
     pub fn locate(&self, asked: &str) -> Result<RelPath, LocateError> {
         let path = Path::new(asked);
         if !path.is_absolute() {
@@ -73,7 +72,7 @@ impl Root {
         Ok(RelPath::parse(below)?)
     }
 
-    /// The absolute path of a place, for showing.
+    /// The absolute path of a place, for display.
     pub fn absolute(&self, place: &RelPath) -> String {
         if place.is_root() {
             return self.folder.display().to_string();
@@ -81,7 +80,7 @@ impl Root {
         self.folder.join(place.as_str()).display().to_string()
     }
 
-    /// The folder at a place, as a handle of its own.
+    /// A handle for the folder at a place.
     pub fn sub(&self, place: &RelPath) -> Result<Jail, JailError> {
         self.jail.sub(place)
     }

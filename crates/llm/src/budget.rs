@@ -1,4 +1,4 @@
-//! Money, asked for before it is spent.
+//! Budgets, reserved before money is spent.
 
 use std::fmt;
 
@@ -7,59 +7,59 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::ModelId;
 use crate::reply::{Cost, Usage};
-use crate::request::Account;
+use crate::request::BillingContext;
 
-/// What a call may come to.
+/// Upper bound of a call's cost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Estimate {
-    /// Who will be asked.
+    /// The model to call.
     pub model: ModelId,
-    /// Whose money it is.
-    pub account: Account,
-    /// Tokens to read.
+    /// Whose budget it counts against.
+    pub account: BillingContext,
+    /// Estimated input tokens.
     pub input_tokens: u64,
-    /// The most tokens to write.
+    /// Maximum output tokens.
     pub output_tokens: u64,
-    /// The most it can cost.
+    /// Maximum cost.
     pub cost: Cost,
 }
 
-/// What a call came to.
+/// Actual usage of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spent {
-    /// Tokens.
+    /// Tokens used.
     pub usage: Usage,
-    /// Money.
+    /// Money spent.
     pub cost: Cost,
 }
 
 /// Decides whether a call may be made.
 #[async_trait]
 pub trait Budget: Send + Sync {
-    /// Sets `estimate` aside, so that no other call can spend it, or refuses the call.
+    /// Reserves `estimate` so that no other call can spend it, or refuses the call.
     async fn reserve(&self, estimate: &Estimate) -> Result<Box<dyn Reservation>, OverBudget>;
 }
 
-/// What was set aside for one call. Dropped without a word it goes back: nothing was spent.
+/// A reservation for one call. Dropping it releases the whole amount: nothing was spent.
 #[async_trait]
 pub trait Reservation: Send {
-    /// The call is over: books what it came to and gives the rest back.
+    /// Ends the call: records what was spent and releases the rest.
     async fn settle(self: Box<Self>, spent: Spent);
 }
 
-/// Which limit.
+/// The scope of a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
-    /// Of one call.
+    /// One call.
     Call,
-    /// Of one turn.
+    /// One turn.
     Turn,
-    /// Of one session.
+    /// One session.
     Session,
-    /// Of one agent, in a day.
+    /// One agent, per day.
     Agent,
-    /// Of everything, in a day.
+    /// Everything, per day.
     Day,
 }
 
@@ -75,52 +75,52 @@ impl fmt::Display for Scope {
     }
 }
 
-/// Why a call may not be made.
+/// Why a call is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OverBudget {
-    /// It could cost more than is left.
+    /// It could cost more than the remaining budget.
     #[error(
-        "could cost {asked}, and of models.limits.per_{scope}.dollars ({cap}) only {left} is left",
+        "could cost {asked}, but only {left} of models.limits.per_{scope}.dollars ({cap}) is left",
         asked = Cost::MicroDollars(*.asked), cap = Cost::MicroDollars(*.cap), left = Cost::MicroDollars(*.left)
     )]
     Money {
-        /// Which limit.
+        /// The exceeded limit.
         scope: Scope,
         /// The limit, in millionths of a dollar.
         cap: u64,
-        /// What is left of it.
+        /// What remains of it.
         left: u64,
-        /// What the call could come to.
+        /// The maximum cost of the call.
         asked: u64,
     },
-    /// It could take more tokens than are left.
+    /// It could use more tokens than remain.
     #[error(
-        "could take {asked} tokens, and of models.limits.per_{scope}.tokens ({cap}) only {left} are left"
+        "could use {asked} tokens, but only {left} of models.limits.per_{scope}.tokens ({cap}) are left"
     )]
     Tokens {
-        /// Which limit.
+        /// The exceeded limit.
         scope: Scope,
         /// The limit.
         cap: u64,
-        /// What is left of it.
+        /// What remains of it.
         left: u64,
-        /// What the call could come to.
+        /// The maximum tokens of the call.
         asked: u64,
     },
-    /// There is a limit in dollars, and nobody knows what the model costs.
+    /// There is a limit in dollars, but the model's price is unknown.
     #[error(
-        "has no price, so models.limits.per_{scope}.dollars cannot be kept; give it one in models.prices"
+        "has no price, so models.limits.per_{scope}.dollars cannot be enforced; set one in models.prices"
     )]
     NoPrice {
-        /// Which limit.
+        /// The limit.
         scope: Scope,
     },
-    /// The books cannot be kept.
-    #[error("the budget cannot be kept: {0}")]
+    /// The budget cannot be stored.
+    #[error("cannot store the budget: {0}")]
     Books(String),
 }
 
-/// No limits at all.
+/// No limits.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoBudget;
 

@@ -1,4 +1,4 @@
-//! Limits kept in memory: what is set aside counts as spent until the call is over.
+//! In-memory budget limits: a reservation counts as spent until the call ends.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,20 +11,20 @@ use crate::budget::{Budget, Estimate, OverBudget, Reservation, Scope, Spent};
 use crate::reply::Cost;
 use crate::settings::{ModelLimit, ModelLimits};
 
-/// From here on, entries nobody has touched for a day are let go.
+/// Number of entries from which those untouched for a day are removed.
 const MANY: usize = 4_096;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The most that may be spent.
+/// A spending limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Cap {
     /// Millionths of a dollar.
     pub micro_dollars: Option<u64>,
-    /// Tokens, read and written together.
+    /// Input and output tokens together.
     pub tokens: Option<u64>,
 }
 
-/// The most that may be spent, by scope.
+/// Spending limits by scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Caps {
     /// In one call.
@@ -67,21 +67,21 @@ impl Caps {
     }
 }
 
-/// Hard limits, kept in memory. Cloning shares the books.
+/// Hard limits, kept in memory. Clones share the ledger.
 #[derive(Clone)]
 pub struct MemoryBudget {
     caps: Caps,
     clock: Arc<dyn Clock>,
-    books: Arc<Mutex<Books>>,
+    books: Arc<Mutex<Ledger>>,
 }
 
-type Key = (Scope, String);
+type LedgerKey = (Scope, String);
 
 #[derive(Debug, Default)]
-struct Books(BTreeMap<Key, Entry>);
+struct Ledger(BTreeMap<LedgerKey, LedgerEntry>);
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Entry {
+struct LedgerEntry {
     spent: Sum,
     held: Sum,
     touched: i64,
@@ -110,7 +110,7 @@ impl Sum {
 }
 
 impl MemoryBudget {
-    /// Keeps `caps`, with days by `clock`.
+    /// Enforces `caps`, with days according to `clock`.
     pub fn new(caps: Caps, clock: Arc<dyn Clock>) -> Self {
         Self {
             caps,
@@ -119,7 +119,7 @@ impl MemoryBudget {
         }
     }
 
-    /// The same books under other limits.
+    /// The same ledger with other limits.
     #[must_use]
     pub fn under(&self, caps: Caps) -> Self {
         Self {
@@ -128,7 +128,7 @@ impl MemoryBudget {
         }
     }
 
-    /// Books what was spent before these books were opened: millionths of a dollar, and tokens.
+    /// Records earlier spending, in millionths of a dollar and tokens.
     pub fn remember(&self, scope: Scope, key: &str, micros: u64, tokens: u64) {
         let now = self.clock.now();
         let mut books = lock(&self.books);
@@ -137,8 +137,8 @@ impl MemoryBudget {
         entry.touched = now.0;
     }
 
-    /// What was spent so far: millionths of a dollar, and tokens. The key of [`Scope::Day`] is
-    /// empty; days are those of now.
+    /// Spending so far, in millionths of a dollar and tokens. The key of [`Scope::Day`] is empty; days
+    /// are those of now.
     pub fn spent(&self, scope: Scope, key: &str) -> (u64, u64) {
         let key = full_key(scope, key, self.clock.now());
         let books = lock(&self.books);
@@ -146,13 +146,13 @@ impl MemoryBudget {
         (spent.micros, spent.tokens)
     }
 
-    /// Lets go of what is booked under `key`, such as a session that was reset.
+    /// Removes the entry of `key`, such as a session that was reset.
     pub fn forget(&self, scope: Scope, key: &str) {
         let key = full_key(scope, key, self.clock.now());
         lock(&self.books).0.remove(&key);
     }
 
-    fn keys(&self, estimate: &Estimate, now: Timestamp) -> Vec<Key> {
+    fn keys(&self, estimate: &Estimate, now: Timestamp) -> Vec<LedgerKey> {
         let account = &estimate.account;
         let scopes = [
             (Scope::Turn, account.turn.as_deref()),
@@ -167,16 +167,17 @@ impl MemoryBudget {
     }
 }
 
-fn full_key(scope: Scope, key: &str, now: Timestamp) -> Key {
+fn full_key(scope: Scope, key: &str, now: Timestamp) -> LedgerKey {
     let key = match scope {
+        // The day is part of the key, so that limits per day reset without a timer.
         Scope::Agent | Scope::Day => format!("{}:{key}", now.day_start().0),
         Scope::Call | Scope::Turn | Scope::Session => key.to_owned(),
     };
     (scope, key)
 }
 
-fn lock(books: &Mutex<Books>) -> MutexGuard<'_, Books> {
-    // Sums are whole between statements, so a panic elsewhere leaves nothing half done.
+fn lock(books: &Mutex<Ledger>) -> MutexGuard<'_, Ledger> {
+    // Sums are consistent between statements, so a panic elsewhere leaves nothing half done.
     books.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -196,6 +197,7 @@ fn check(scope: Scope, cap: Cap, used: Sum, asked: Sum, cost: Cost) -> Result<()
     let Some(cap) = cap.micro_dollars else {
         return Ok(());
     };
+    // Refuse rather than guess: an unpriced model would bypass a limit in dollars.
     if cost == Cost::Unknown {
         return Err(OverBudget::NoPrice { scope });
     }
@@ -211,11 +213,12 @@ fn check(scope: Scope, cap: Cap, used: Sum, asked: Sum, cost: Cost) -> Result<()
     Ok(())
 }
 
-impl Books {
+impl Ledger {
     fn prune(&mut self, now: Timestamp) {
         if self.0.len() >= MANY {
-            let old = |entry: &Entry| now.since(Timestamp(entry.touched)) > DAY;
+            let old = |entry: &LedgerEntry| now.since(Timestamp(entry.touched)) > DAY;
             self.0
+                // An entry with a reservation must stay, or settling it would start from zero.
                 .retain(|_, entry| entry.held != Sum::default() || !old(entry));
         }
     }
@@ -239,6 +242,7 @@ impl Budget for MemoryBudget {
         let keys = self.keys(estimate, now);
         let mut books = lock(&self.books);
         books.prune(now);
+        // All scopes are checked before any is changed, under one lock: a refusal leaves no trace.
         for key in &keys {
             let entry = books.0.get(key).copied().unwrap_or_default();
             let used = entry.spent.plus(entry.held);
@@ -249,7 +253,7 @@ impl Budget for MemoryBudget {
             entry.held = entry.held.plus(asked);
             entry.touched = now.0;
         }
-        Ok(Box::new(Held {
+        Ok(Box::new(HeldReservation {
             books: Arc::clone(&self.books),
             keys,
             asked,
@@ -257,18 +261,21 @@ impl Budget for MemoryBudget {
     }
 }
 
-/// What is set aside for one call.
-struct Held {
-    books: Arc<Mutex<Books>>,
-    keys: Vec<Key>,
+/// A reservation of one call.
+struct HeldReservation {
+    books: Arc<Mutex<Ledger>>,
+    keys: Vec<LedgerKey>,
     asked: Sum,
 }
 
-impl Held {
+impl HeldReservation {
     fn close(&mut self, spent: Sum) {
         let mut books = lock(&self.books);
+        // Taking the keys makes a second close, by `Drop` after `settle`, a no-op.
         for key in std::mem::take(&mut self.keys) {
             let entry = books.0.entry(key).or_default();
+            // Both under the lock taken above: between release and booking, another call could
+            // overspend.
             entry.held = entry.held.minus(self.asked);
             entry.spent = entry.spent.plus(spent);
         }
@@ -276,7 +283,7 @@ impl Held {
 }
 
 #[async_trait]
-impl Reservation for Held {
+impl Reservation for HeldReservation {
     async fn settle(mut self: Box<Self>, spent: Spent) {
         self.close(Sum {
             micros: spent.cost.micro_dollars().unwrap_or(0),
@@ -285,7 +292,7 @@ impl Reservation for Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for HeldReservation {
     fn drop(&mut self) {
         self.close(Sum::default());
     }

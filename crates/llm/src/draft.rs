@@ -1,4 +1,4 @@
-//! A reply while it arrives.
+//! A reply under construction.
 
 use serde_json::Value;
 
@@ -7,19 +7,19 @@ use crate::message::{Arguments, Opaque, ReplyBlock, ToolCall};
 use crate::model::ModelId;
 use crate::reply::{Delta, StopReason, Usage};
 
-/// Where pieces of a reply go as they come.
+/// Receives the parts of a reply as they arrive.
 pub(crate) type On<'a> = &'a mut (dyn FnMut(Delta) + Send);
 
-/// A reply while it arrives. Every format's reader fills one, and whoever listens hears each piece once.
+/// A reply under construction. Each wire format's reader fills one, and each delta is reported once.
 #[derive(Debug)]
-pub(crate) struct Draft {
+pub(crate) struct ReplyDraft {
     from: ModelId,
-    parts: Vec<Part>,
+    parts: Vec<DraftPart>,
     pub(crate) usage: Usage,
     pub(crate) stop: Option<StopReason>,
-    /// The provider said that the reply is over.
+    /// The provider marked the end of the reply.
     pub(crate) ended: bool,
-    /// Something that is part of a reply was read.
+    /// Some part of a reply was received.
     pub(crate) begun: bool,
     pub(crate) notes: Vec<String>,
     calls: usize,
@@ -27,16 +27,16 @@ pub(crate) struct Draft {
 }
 
 #[derive(Debug)]
-struct Part {
-    /// The number its provider knows it by.
+struct DraftPart {
+    /// The provider's index of the part.
     key: u64,
-    kind: Kind,
+    kind: PartKind,
     text: String,
     opaque: Option<Value>,
 }
 
 #[derive(Debug, PartialEq)]
-enum Kind {
+enum PartKind {
     Text,
     Thinking,
     Call {
@@ -46,7 +46,7 @@ enum Kind {
     },
 }
 
-/// A reply that is whole.
+/// A complete reply.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Finished {
     pub(crate) content: Vec<ReplyBlock>,
@@ -55,7 +55,7 @@ pub(crate) struct Finished {
     pub(crate) notes: Vec<String>,
 }
 
-impl Draft {
+impl ReplyDraft {
     pub(crate) fn new(from: ModelId) -> Self {
         Self {
             from,
@@ -70,23 +70,23 @@ impl Draft {
         }
     }
 
-    /// More text of the part `key`.
+    /// Appends text to part `key`.
     pub(crate) fn text(&mut self, key: u64, more: &str, on: On<'_>) {
-        self.add(key, Kind::Text, more);
+        self.add(key, PartKind::Text, more);
         if !more.is_empty() {
             on(Delta::Text(more.to_owned()));
         }
     }
 
-    /// More of the thought `key`.
+    /// Appends to thought `key`.
     pub(crate) fn thinking(&mut self, key: u64, more: &str, on: On<'_>) {
-        self.add(key, Kind::Thinking, more);
+        self.add(key, PartKind::Thinking, more);
         if !more.is_empty() {
             on(Delta::Thinking(more.to_owned()));
         }
     }
 
-    /// A call begins.
+    /// Starts a tool call.
     pub(crate) fn call(&mut self, key: u64, id: String, name: String, on: On<'_>) {
         let index = self.calls;
         self.calls += 1;
@@ -96,21 +96,21 @@ impl Draft {
             id: id.clone(),
             name: name.clone(),
         });
-        self.parts.push(Part {
+        self.parts.push(DraftPart {
             key,
-            kind: Kind::Call { index, id, name },
+            kind: PartKind::Call { index, id, name },
             text: String::new(),
             opaque: None,
         });
     }
 
-    /// More of the arguments of the call `key`.
+    /// Appends to the arguments of call `key`.
     pub(crate) fn arguments(&mut self, key: u64, more: &str, on: On<'_>) -> Result<(), Fault> {
         self.bytes += more.len() as u64;
         let part = self.call_part(key);
-        let part = part.ok_or_else(|| Fault::garbage("arguments of a call that never began"))?;
+        let part = part.ok_or_else(|| Fault::garbage("arguments of an unknown call"))?;
         part.text.push_str(more);
-        let Kind::Call { index, .. } = part.kind else {
+        let PartKind::Call { index, .. } = part.kind else {
             return Ok(());
         };
         if !more.is_empty() {
@@ -122,41 +122,43 @@ impl Draft {
         Ok(())
     }
 
-    /// Whether the call `key` has begun.
+    /// Whether call `key` has started.
     pub(crate) fn has_call(&mut self, key: u64) -> bool {
         self.call_part(key).is_some()
     }
 
-    /// How much of the call's arguments has come.
+    /// Length of the arguments of call `key` so far.
     pub(crate) fn arguments_so_far(&mut self, key: u64) -> usize {
         self.call_part(key).map_or(0, |part| part.text.len())
     }
 
-    fn call_part(&mut self, key: u64) -> Option<&mut Part> {
-        let wanted = |part: &&mut Part| part.key == key && matches!(part.kind, Kind::Call { .. });
+    fn call_part(&mut self, key: u64) -> Option<&mut DraftPart> {
+        let wanted =
+            |part: &&mut DraftPart| part.key == key && matches!(part.kind, PartKind::Call { .. });
+        // From the end: some servers reuse an index for a later call.
         self.parts.iter_mut().rev().find(wanted)
     }
 
-    /// What the provider wants back with the last part called `key`.
+    /// Attaches provider data to the last part `key`.
     pub(crate) fn opaque(&mut self, key: u64, data: Value) {
         if let Some(part) = self.parts.iter_mut().rev().find(|part| part.key == key) {
             part.opaque = Some(data);
         }
     }
 
-    /// What is kept with the part `key` so far.
+    /// The provider data of part `key` so far.
     pub(crate) fn opaque_so_far(&self, key: u64) -> Option<&Value> {
         let part = self.parts.iter().rev().find(|part| part.key == key);
         part.and_then(|part| part.opaque.as_ref())
     }
 
-    fn add(&mut self, key: u64, kind: Kind, more: &str) {
+    fn add(&mut self, key: u64, kind: PartKind, more: &str) {
         self.begun = true;
         self.bytes += more.len() as u64;
-        let same = |part: &&mut Part| part.key == key && part.kind == kind;
+        let same = |part: &&mut DraftPart| part.key == key && part.kind == kind;
         match self.parts.iter_mut().rev().find(same) {
             Some(part) => part.text.push_str(more),
-            None => self.parts.push(Part {
+            None => self.parts.push(DraftPart {
                 key,
                 kind,
                 text: more.to_owned(),
@@ -165,8 +167,9 @@ impl Draft {
         }
     }
 
-    /// What a reply that broke off used up: what the provider said, and at least what was seen.
+    /// Usage of an incomplete reply: the provider's numbers, but at least what was received.
     pub(crate) fn used_so_far(&self, estimated_input: u64) -> Option<Usage> {
+        // Nothing arrived at all, so nothing was charged.
         if !self.begun && self.usage == Usage::default() {
             return None;
         }
@@ -174,14 +177,15 @@ impl Draft {
         if usage.total_input() == 0 {
             usage.input = estimated_input;
         }
+        // Providers report usage at the end; for a cut reply, four bytes per token is the best estimate.
         usage.output = usage.output.max(self.bytes.div_ceil(4));
         Some(usage)
     }
 
-    /// The whole reply, if it is whole.
+    /// The complete reply, or an error if it is incomplete.
     pub(crate) fn finish(self) -> Result<Finished, Fault> {
         if !self.ended {
-            let nothing = Fault::garbage("it holds no part of a reply");
+            let nothing = Fault::garbage("it contains no part of a reply");
             return Err(if self.begun { Fault::cut() } else { nothing });
         }
         let from = self.from;
@@ -190,9 +194,10 @@ impl Draft {
             .into_iter()
             .filter_map(|part| part.finish(&from))
             .collect();
+        // Decided by the content, not by the stop reason: servers disagree on the latter.
         let calls = content.iter().any(|b| matches!(b, ReplyBlock::Call(_)));
         let stop = match self.stop.unwrap_or(StopReason::End) {
-            // Some servers say `stop` where they mean that tools are called.
+            // Some servers report `stop` although tools are called, and the reverse.
             StopReason::End | StopReason::Calls if calls => StopReason::Calls,
             StopReason::Calls => StopReason::End,
             stop => stop,
@@ -206,20 +211,21 @@ impl Draft {
     }
 }
 
-impl Part {
+impl DraftPart {
     fn finish(self, from: &ModelId) -> Option<ReplyBlock> {
         let opaque = self.opaque.map(|data| Opaque {
             from: from.clone(),
             data,
         });
-        if self.text.is_empty() && opaque.is_none() && !matches!(self.kind, Kind::Call { .. }) {
+        // Empty text without provider data would be rejected when it is sent back.
+        if self.text.is_empty() && opaque.is_none() && !matches!(self.kind, PartKind::Call { .. }) {
             return None;
         }
         let text = self.text;
         Some(match self.kind {
-            Kind::Text => ReplyBlock::Text { text, opaque },
-            Kind::Thinking => ReplyBlock::Thinking { text, opaque },
-            Kind::Call { id, name, .. } => ReplyBlock::Call(ToolCall {
+            PartKind::Text => ReplyBlock::Text { text, opaque },
+            PartKind::Thinking => ReplyBlock::Thinking { text, opaque },
+            PartKind::Call { id, name, .. } => ReplyBlock::Call(ToolCall {
                 id,
                 name,
                 arguments: Arguments::parse(&text),

@@ -1,4 +1,4 @@
-//! Why there is no reply.
+//! Errors of model requests.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,48 +8,48 @@ use serde::{Deserialize, Serialize};
 use crate::model::ModelId;
 use crate::reply::Attempt;
 
-/// What sort of failure.
+/// The kind of failure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorKind {
-    /// Too many requests, or tokens, in too little time.
+    /// Too many requests or tokens per time.
     RateLimited {
-        /// How long the provider said to wait.
+        /// Delay requested by the provider.
         retry_after: Option<Duration>,
     },
-    /// The provider has too much to do.
+    /// The provider is overloaded.
     Overloaded,
     /// The provider failed.
     Server {
-        /// Its HTTP status; 0 when it failed within a reply.
+        /// Its HTTP status; 0 if it failed during a reply.
         status: u16,
     },
     /// No connection.
     Unreachable,
-    /// The reply ended in the middle.
+    /// The reply was cut off.
     Cut,
-    /// What came is no reply.
+    /// The response is not a valid reply.
     Garbage,
-    /// Nothing came for too long.
+    /// No data for too long.
     Silent,
-    /// The key or the account was not accepted.
+    /// The key or account was rejected.
     Auth,
-    /// The provider does not take the request.
+    /// The provider rejected the request.
     BadRequest,
-    /// The conversation is longer than the model can read.
+    /// The conversation exceeds the model's context window.
     ContextOverflow,
-    /// The provider's safety rules refuse an answer.
+    /// The provider refused to answer for safety reasons.
     Refused,
-    /// The caller stopped it.
+    /// The caller cancelled it.
     Cancelled,
-    /// It would have cost more than is allowed.
+    /// It would exceed the budget.
     OverBudget,
-    /// The settings have no such model or provider.
+    /// No such model or provider in the settings.
     NotConfigured,
 }
 
 impl ErrorKind {
-    /// Whether the same request to the same model may work a little later.
+    /// Whether retrying the same model may succeed.
     pub fn may_pass(&self) -> bool {
         matches!(
             self,
@@ -63,12 +63,12 @@ impl ErrorKind {
         )
     }
 
-    /// Whether another model may do better.
+    /// Whether another model may succeed.
     pub fn fails_over(&self) -> bool {
         self.may_pass() || matches!(self, Self::Auth | Self::BadRequest | Self::NotConfigured)
     }
 
-    /// What to do about it.
+    /// Advice for the user.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::RateLimited { .. } => {
@@ -78,39 +78,39 @@ impl ErrorKind {
                 "try again later, or add a model to models.fallbacks"
             }
             Self::Unreachable => {
-                "check that the server runs and that base_url of the provider is right"
+                "check that the server is running and that the provider's base_url is correct"
             }
             Self::Cut | Self::Garbage => {
-                "try again; if it stays, check base_url and kind of the provider"
+                "try again; if it persists, check the provider's base_url and kind"
             }
             Self::Silent => "try again, or raise the provider's timeouts in models.providers",
             Self::Auth => {
-                "check the key with `manyhands models test`, store it anew with `manyhands secret set`, and check the account's billing"
+                "check the key with `manyhands models test`, store it again with `manyhands secret set`, and check the account's billing"
             }
             Self::BadRequest => {
-                "check the model's name with `manyhands models`; what the provider says is above"
+                "check the model's name with `manyhands models`; the provider's message is above"
             }
             Self::ContextOverflow => {
-                "shorten the conversation with /compact, or start anew with /new"
+                "shorten the conversation with /compact, or start a new one with /new"
             }
-            Self::Refused => "say it differently, or choose another model with /model",
-            Self::Cancelled => "send the message again when you want an answer",
-            Self::OverBudget => "raise models.limits, or wait until the limit starts anew",
+            Self::Refused => "rephrase the message, or choose another model with /model",
+            Self::Cancelled => "send the message again when you want a reply",
+            Self::OverBudget => "raise models.limits, or wait until the limit resets",
             Self::NotConfigured => "set models.default and models.providers in config.toml",
         }
     }
 }
 
-/// Why there is no reply.
+/// A failed model request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelError {
-    /// What sort of failure.
+    /// The kind of failure.
     pub kind: ErrorKind,
-    /// Who was asked. After a failover: the first, whose failure this is.
+    /// The model that failed. After a failover, the first one, whose error this is.
     pub model: ModelId,
-    /// What happened.
+    /// The error message.
     pub message: String,
-    /// Every try.
+    /// All attempts.
     pub attempts: Vec<Attempt>,
 }
 
@@ -124,7 +124,7 @@ impl ModelError {
         }
     }
 
-    /// How long the provider said to wait.
+    /// Delay requested by the provider.
     pub fn retry_after(&self) -> Option<Duration> {
         match self.kind {
             ErrorKind::RateLimited { retry_after } => retry_after,
@@ -152,7 +152,7 @@ impl fmt::Display for ModelError {
     }
 }
 
-/// A failure before it is known whose it is.
+/// An error not yet attributed to a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fault {
     pub(crate) kind: ErrorKind,
@@ -168,14 +168,11 @@ impl Fault {
     }
 
     pub(crate) fn garbage(what: impl fmt::Display) -> Self {
-        Self::new(
-            ErrorKind::Garbage,
-            format!("sent what cannot be read as a reply: {what}"),
-        )
+        Self::new(ErrorKind::Garbage, format!("sent an invalid reply: {what}"))
     }
 
     pub(crate) fn cut() -> Self {
-        Self::new(ErrorKind::Cut, "the reply ended in the middle")
+        Self::new(ErrorKind::Cut, "the reply was cut off")
     }
 
     pub(crate) fn cancelled() -> Self {

@@ -1,16 +1,15 @@
-//! How much a request may use up, before it is made.
+//! Estimates of a request's size.
 
 use crate::message::{Arguments, Block, Message, ReplyBlock};
-use crate::request::Request;
+use crate::request::ModelRequest;
 
-/// What a picture counts as, in tokens: about the most that providers charge for one.
+/// Tokens per image: about the most that providers charge.
 const IMAGE: u64 = 1_600;
-/// What the frame around each message counts as, in bytes.
+/// Overhead per message, in bytes.
 const FRAME: usize = 16;
 
-/// About how many tokens `request` takes to read: a token for every four bytes and a fifth on
-/// top, and a fixed number for each picture.
-pub fn input_tokens(request: &Request) -> u64 {
+/// Estimated input tokens of `request`: one per four bytes plus 20 %, and a fixed number per image.
+pub fn input_tokens(request: &ModelRequest) -> u64 {
     let mut weight = Weight::default();
     for part in &request.system {
         weight.bytes += part.text.len();
@@ -28,7 +27,7 @@ pub fn input_tokens(request: &Request) -> u64 {
     weight.tokens()
 }
 
-/// About how many tokens `messages` take to read.
+/// Estimated input tokens of `messages`.
 pub fn conversation_tokens<'a>(messages: impl IntoIterator<Item = &'a Message>) -> u64 {
     let mut weight = Weight::default();
     for message in messages {
@@ -96,20 +95,20 @@ mod tests {
 
     #[test]
     fn four_bytes_are_a_token_and_a_fifth_goes_on_top() {
-        let request = Request {
+        let request = ModelRequest {
             messages: vec![Message::user("x".repeat(4_000 - FRAME))],
-            ..Request::default()
+            ..ModelRequest::default()
         };
         assert_eq!(input_tokens(&request), 1_200);
         let image = Block::Image {
             data: "A".repeat(1_000_000),
             mime_type: "image/png".into(),
         };
-        let request = Request {
+        let request = ModelRequest {
             messages: vec![Message::User {
                 content: vec![image],
             }],
-            ..Request::default()
+            ..ModelRequest::default()
         };
         assert_eq!(input_tokens(&request), IMAGE + 5);
     }

@@ -1,4 +1,4 @@
-//! One request and its answer, piece by piece, with an eye on the clock.
+//! One HTTP exchange with a provider: request, streamed response, timeouts.
 
 use std::time::Duration;
 
@@ -9,52 +9,53 @@ use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use crate::draft::{Draft, On};
+use crate::draft::{On, ReplyDraft};
 use crate::error::{ErrorKind, Fault};
-use crate::provider::{Line, Secrets};
+use crate::provider::{HttpEndpoint, Secrets};
 use crate::sse::Parser;
 use crate::status;
 use crate::wire::{Decoder, Prepared};
 
-/// The most that is read of one reply.
+/// Maximum size of a reply.
 const MAX_REPLY: u64 = 64 * 1024 * 1024;
-/// The most that is read of an answer that is no reply, such as a list or an error.
+/// Maximum size of other responses, such as lists and errors.
 const MAX_OTHER: u64 = 8 * 1024 * 1024;
 
-/// How long to wait.
+/// Timeouts of an exchange.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Patience {
-    /// For the first byte.
+    /// Until the first byte.
     pub(crate) first: Duration,
     /// Between bytes.
     pub(crate) between: Duration,
-    /// For all of it.
+    /// In total.
     pub(crate) total: Duration,
 }
 
-/// What an exchange needs besides the line it uses.
-pub(crate) struct Around<'a> {
+/// What an exchange needs besides the endpoint.
+pub(crate) struct ExchangeContext<'a> {
     pub(crate) secrets: &'a dyn Secrets,
     pub(crate) clock: &'a dyn Clock,
     pub(crate) cancel: &'a CancellationToken,
     pub(crate) patience: Patience,
 }
 
-/// Sends `prepared` and fills `draft` with what comes.
+/// Sends `prepared` and fills `draft` from the response.
 pub(crate) async fn stream(
-    line: &Line,
+    line: &HttpEndpoint,
     prepared: Prepared,
     decoder: &mut dyn Decoder,
-    draft: &mut Draft,
+    draft: &mut ReplyDraft,
     on: On<'_>,
-    around: &Around<'_>,
+    around: &ExchangeContext<'_>,
 ) -> Result<(), Fault> {
     let (headers, used) = within(around, line.headers(around.secrets)).await??;
-    // A reply may take long: what was asked is let go as soon as it is on its way.
+    // A reply may take minutes: release the JSON tree as soon as it is serialized.
     let Prepared { path, body, .. } = prepared;
     let text = Bytes::from(body.to_string());
     drop(body);
     let work = async {
+        // One deadline for both attempts: a resend must not double the time until the first byte.
         let by = Instant::now() + around.patience.first;
         let body = text;
         let send = || {
@@ -67,8 +68,8 @@ pub(crate) async fn stream(
         };
         let silent = |_| silence(around.patience.first);
         let mut answer = send().await.map_err(silent)?;
-        // A line that was kept open may be closed just as it is used again. That says nothing
-        // about the server, so it gets the request once more.
+        // A pooled connection may be closed just as it is reused. That says nothing about the server, so
+        // the request is sent once more. No byte of a reply has been seen, so nothing is repeated.
         if answer.as_ref().is_err_and(was_closed) {
             answer = send().await.map_err(silent)?;
         }
@@ -81,8 +82,12 @@ pub(crate) async fn stream(
     done.map_err(|fault| hidden(fault, &used))
 }
 
-/// What `path` gives, as JSON.
-pub(crate) async fn get(line: &Line, path: &str, around: &Around<'_>) -> Result<Value, Fault> {
+/// Fetches `path` as JSON.
+pub(crate) async fn get(
+    line: &HttpEndpoint,
+    path: &str,
+    around: &ExchangeContext<'_>,
+) -> Result<Value, Fault> {
     let (headers, used) = within(around, line.headers(around.secrets)).await??;
     let work = async {
         let sent = line
@@ -109,8 +114,11 @@ pub(crate) async fn get(line: &Line, path: &str, around: &Around<'_>) -> Result<
     done.map_err(|fault| hidden(fault, &used))
 }
 
-/// What `work` gives, unless the caller stops it first.
-async fn within<T>(around: &Around<'_>, work: impl Future<Output = T>) -> Result<T, Fault> {
+/// The result of `work`, unless the caller cancels first.
+async fn within<T>(
+    around: &ExchangeContext<'_>,
+    work: impl Future<Output = T>,
+) -> Result<T, Fault> {
     tokio::select! {
         biased;
         () = around.cancel.cancelled() => Err(Fault::cancelled()),
@@ -118,7 +126,7 @@ async fn within<T>(around: &Around<'_>, work: impl Future<Output = T>) -> Result
     }
 }
 
-fn limits(around: &Around<'_>, max_bytes: u64) -> FetchLimits {
+fn limits(around: &ExchangeContext<'_>, max_bytes: u64) -> FetchLimits {
     FetchLimits {
         total_timeout: Some(around.patience.total),
         max_bytes: Some(max_bytes),
@@ -126,16 +134,21 @@ fn limits(around: &Around<'_>, max_bytes: u64) -> FetchLimits {
     }
 }
 
-/// The answer, if it can be a reply.
-async fn good(answer: Response, by: Instant, around: &Around<'_>) -> Result<Response, Fault> {
+/// The response, if it can be a streamed reply.
+async fn good(
+    answer: Response,
+    by: Instant,
+    around: &ExchangeContext<'_>,
+) -> Result<Response, Fault> {
     let (status, headers) = (answer.status, answer.headers.clone());
     let kind = headers.get("content-type");
     let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or("");
+    // Some servers report an error as JSON with status 200 where a stream was expected.
     let json = kind.starts_with("application/json");
     if status.is_success() && !json {
         return Ok(answer);
     }
-    // An error that is itself cut off still has its status.
+    // An error response that is itself cut off still has its status.
     let body = whole(answer, by).await.unwrap_or_default();
     if !status.is_success() {
         return Err(status::of_answer(
@@ -148,11 +161,11 @@ async fn good(answer: Response, by: Instant, around: &Around<'_>) -> Result<Resp
     let value: Value = serde_json::from_slice(&body).unwrap_or_default();
     match value.get("error").filter(|error| !error.is_null()) {
         Some(error) => Err(status::of_event(error)),
-        None => Err(Fault::garbage("a whole document instead of a stream")),
+        None => Err(Fault::garbage("a single document instead of a stream")),
     }
 }
 
-/// All of an answer that is no reply.
+/// The body of a response that is not a reply.
 async fn whole(mut answer: Response, by: Instant) -> Result<Vec<u8>, Fault> {
     let mut body = Vec::new();
     loop {
@@ -167,14 +180,14 @@ async fn whole(mut answer: Response, by: Instant) -> Result<Vec<u8>, Fault> {
     }
 }
 
-/// Reads events until the reply says that it is over.
+/// Reads events until the reply is complete.
 async fn read(
     mut answer: Response,
     first: Instant,
     decoder: &mut dyn Decoder,
-    draft: &mut Draft,
+    draft: &mut ReplyDraft,
     on: On<'_>,
-    around: &Around<'_>,
+    around: &ExchangeContext<'_>,
 ) -> Result<(), Fault> {
     let mut parser = Parser::default();
     let mut by = first;
@@ -182,10 +195,13 @@ async fn read(
     loop {
         let end = match timeout_at(by, answer.body.chunk()).await {
             Ok(Ok(Some(chunk))) => {
+                // The reply may be complete before the server closes the stream; waiting for the
+                // close would delay every reply.
                 parser.push(&chunk, &mut |event| decoder.event(&event, draft, on))?;
                 if draft.ended {
                     return Ok(());
                 }
+                // The first byte may take long (queueing, prompt processing); after it, silence is suspicious.
                 limit = around.patience.between;
                 by = Instant::now() + limit;
                 continue;
@@ -194,7 +210,7 @@ async fn read(
             Ok(Err(error)) => Some(of_broken(&error)),
             Err(_) => Some(silence(limit)),
         };
-        // Some formats have no last word: what was said may be whole all the same.
+        // Some formats have no end marker: what arrived may be complete.
         decoder.end(draft);
         return match end {
             Some(fault) if !draft.ended => Err(fault),
@@ -207,7 +223,7 @@ fn silence(limit: Duration) -> Fault {
     let seconds = limit.as_secs_f32();
     Fault::new(
         ErrorKind::Silent,
-        format!("said nothing for {seconds} seconds"),
+        format!("sent nothing for {seconds} seconds"),
     )
 }
 
@@ -224,17 +240,18 @@ fn of_egress(error: &EgressError) -> Fault {
     Fault::new(kind, message)
 }
 
-/// Whether the far end hung up instead of answering.
+/// Whether the server closed the connection instead of responding.
 fn was_closed(error: &EgressError) -> bool {
     let EgressError::Http(reason) = error else {
         return false;
     };
+    // The HTTP client has no structured error for this, only these texts.
     ["closed", "reset", "roken pipe"]
         .iter()
         .any(|word| reason.contains(word))
 }
 
-/// A line that breaks while a reply arrives.
+/// An error while a reply arrives.
 fn of_broken(error: &EgressError) -> Fault {
     match error {
         EgressError::Connect { .. } | EgressError::Http(_) => Fault::cut(),
@@ -242,9 +259,10 @@ fn of_broken(error: &EgressError) -> Fault {
     }
 }
 
-/// `fault` without the secrets that a provider may have echoed.
+/// `fault` without secrets that the provider may have echoed.
 fn hidden(mut fault: Fault, used: &[Secret]) -> Fault {
     for secret in used.iter().filter(|secret| !secret.expose().is_empty()) {
+        // Some providers quote the key in their error message.
         fault.message = fault.message.replace(secret.expose().trim(), "***");
     }
     fault

@@ -1,14 +1,14 @@
-//! Doors for `make fuzz` and for the replay of its corpora; not an interface.
+//! Entry points for `make fuzz` and the replay of its corpora; not a public API.
 
 use manyhands_core::Ids;
 
-use crate::draft::Draft;
+use crate::draft::ReplyDraft;
 use crate::model::ModelId;
 use crate::settings::ProviderKind;
 use crate::sse::Parser;
 use crate::wire;
 
-/// The formats whose replies are read.
+/// The formats whose replies are parsed.
 pub const KINDS: [ProviderKind; 4] = [
     ProviderKind::Anthropic,
     ProviderKind::Openai,
@@ -16,11 +16,11 @@ pub const KINDS: [ProviderKind; 4] = [
     ProviderKind::Gemini,
 ];
 
-/// Reads a streamed reply that comes in pieces of this many bytes; what it came to, as text.
+/// Parses a streamed reply in chunks of `piece` bytes; returns the result as text.
 pub fn reply(kind: ProviderKind, bytes: &[u8], piece: usize, ids: &Ids) -> Option<String> {
     let mut decoder = wire::of(kind)?.decoder(ids);
     let model: ModelId = "fuzz/model".parse().ok()?;
-    let mut draft = Draft::new(model);
+    let mut draft = ReplyDraft::new(model);
     let mut parser = Parser::default();
     for bytes in bytes.chunks(piece.max(1)) {
         let read = parser.push(bytes, &mut |event| {

@@ -1,5 +1,5 @@
-//! A conversation made fit to send: every provider wants each call answered once and right
-//! after it, and no message empty. What a crash or a cut left open is closed here, visibly.
+//! Makes a conversation valid for every provider: each call has exactly one result right after it,
+//! and no message is empty. Calls left open by a crash or a cut are closed here, visibly.
 
 use std::collections::BTreeSet;
 
@@ -8,8 +8,8 @@ use crate::message::{Block, Message, ReplyBlock, ToolCall, ToolResult};
 const OPEN: &str = "interrupted, outcome unknown";
 const GO_ON: &str = "(the conversation goes on)";
 
-/// `messages` with calls and results in pairs, without empty messages, with roles that take turns,
-/// beginning and ending with the user's side.
+/// `messages` with calls and results paired, without empty messages, with alternating roles,
+/// starting and ending with the user's side.
 pub(crate) fn tidy(messages: &[Message]) -> Vec<Message> {
     let mut tidied: Vec<Message> = Vec::new();
     let mut known = BTreeSet::new();
@@ -18,6 +18,8 @@ pub(crate) fn tidy(messages: &[Message]) -> Vec<Message> {
         match message {
             Message::User { content } => add_user(&mut tidied, shown(content)),
             Message::Assistant { content } => {
+                // Results belong to the message right before them; providers reject any other
+                // order.
                 let results = match messages.peek() {
                     Some(Message::Tool { results }) => {
                         messages.next();
@@ -27,7 +29,7 @@ pub(crate) fn tidy(messages: &[Message]) -> Vec<Message> {
                 };
                 add_said(&mut tidied, &mut known, content, results);
             }
-            // Results whose calls are no longer there.
+            // Results whose calls were cut from the history become plain text: providers reject them.
             Message::Tool { results } => {
                 let orphans = results.iter().flat_map(as_text);
                 add_user(&mut tidied, orphans.collect());
@@ -69,6 +71,7 @@ fn add_said(
         ReplyBlock::Thinking { .. } | ReplyBlock::Call(_) => true,
     };
     let mut said: Vec<ReplyBlock> = content.iter().filter(full).cloned().collect();
+    // A message of thoughts alone is rejected by providers, so it is dropped.
     let speaks = said
         .iter()
         .any(|block| !matches!(block, ReplyBlock::Thinking { .. }));
@@ -91,16 +94,18 @@ fn add_said(
     add_user(tidied, left.into_iter().flat_map(as_text).collect());
 }
 
-/// The result of `call`, taken from `left`. Some servers give every first call the same id; each
-/// call of a conversation gets one of its own.
+/// The result of `call`, removed from `left`. Some servers give every first call the same id; each
+/// call of a conversation gets a unique one.
 fn pair(
     call: &mut ToolCall,
     left: &mut Vec<&ToolResult>,
     known: &mut BTreeSet<String>,
 ) -> ToolResult {
+    // Looked up by the original id, before the call may get another.
     let at = left.iter().position(|result| result.id == call.id);
     let mut id = call.id.clone();
     let mut number = 2;
+    // Some providers reject a conversation in which two calls share an id.
     while !known.insert(id.clone()) {
         id = format!("{}_{number}", call.id);
         number += 1;
@@ -111,6 +116,8 @@ fn pair(
             id,
             ..result.clone()
         },
+        // A crash left this call without a result. It must not be repeated, and the model has to
+        // know.
         None => ToolResult {
             id,
             name: call.name.clone(),

@@ -1,10 +1,10 @@
-//! What well-known models cost by their makers' lists: dollars for a million tokens, without
-//! discounts, and at the rate for prompts of ordinary length.
+//! List prices of well-known models: dollars per million tokens, without discounts, at the rate for
+//! prompts of ordinary length.
 
-/// The day the list was made. Prices change; `models.prices` goes before it.
+/// The date of the list. Prices change; `models.prices` takes precedence.
 pub const AS_OF: &str = "2026-11-15";
 
-/// Model; input, output, read from the cache, written to the cache.
+/// Model; prices of input, output, cache read, cache write.
 pub(crate) const LIST: &[(&str, [f64; 4])] = &[
     ("claude-fable-5-1", [10.0, 50.0, 0.25, 12.5]),
     ("claude-fable-5", [10.0, 50.0, 1.0, 12.5]),
@@ -20,7 +20,7 @@ pub(crate) const LIST: &[(&str, [f64; 4])] = &[
     ("claude-sonnet-4-6", [3.0, 15.0, 0.3, 3.75]),
     ("claude-sonnet-4-5", [3.0, 15.0, 0.3, 3.75]),
     ("claude-sonnet-4", [3.0, 15.0, 0.3, 3.75]),
-    // The rate for long prompts: a limit must not be passed because a prompt grew.
+    // The rate for long prompts: a limit must not be exceeded because a prompt grew.
     ("claude-haiku-5-5", [0.5, 2.5, 0.05, 0.625]),
     ("claude-haiku-4-5", [1.0, 5.0, 0.1, 1.25]),
     ("gpt-5.6-sol", [5.0, 30.0, 0.5, 6.25]),

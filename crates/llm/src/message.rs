@@ -1,4 +1,4 @@
-//! A conversation in words that no one provider owns.
+//! Provider-neutral conversations.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -9,19 +9,19 @@ use crate::model::ModelId;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "snake_case")]
 pub enum Message {
-    /// What a person, or whoever speaks to the model, said.
+    /// A message from the user or another caller.
     User {
-        /// Texts and pictures.
+        /// Text and images.
         content: Vec<Block>,
     },
-    /// What the model said.
+    /// A message from the model.
     Assistant {
-        /// Texts, thoughts and calls.
+        /// Text, thoughts and tool calls.
         content: Vec<ReplyBlock>,
     },
-    /// What the calls of the message before gave.
+    /// Results of the previous message's calls.
     Tool {
-        /// One for each call.
+        /// One per call.
         results: Vec<ToolResult>,
     },
 }
@@ -42,7 +42,7 @@ impl Message {
     }
 }
 
-/// A piece of what the model is shown.
+/// A part of a message shown to the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Block {
@@ -51,9 +51,9 @@ pub enum Block {
         /// The text.
         text: String,
     },
-    /// A picture.
+    /// An image.
     Image {
-        /// The bytes in base64.
+        /// The image in base64.
         data: String,
         /// For example `image/png`.
         mime_type: String,
@@ -67,7 +67,7 @@ impl Block {
     }
 }
 
-/// A piece of what the model said.
+/// A part of a model's message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ReplyBlock {
@@ -75,19 +75,19 @@ pub enum ReplyBlock {
     Text {
         /// The text.
         text: String,
-        /// What its provider wants back with it.
+        /// Provider data to send back with it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         opaque: Option<Opaque>,
     },
     /// A thought, or its summary.
     Thinking {
-        /// The thought; empty where the provider keeps it to itself.
+        /// The text; empty if the provider keeps it secret.
         text: String,
-        /// What its provider wants back with it.
+        /// Provider data to send back with it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         opaque: Option<Opaque>,
     },
-    /// A call of a tool.
+    /// A tool call.
     Call(ToolCall),
 }
 
@@ -101,46 +101,46 @@ impl ReplyBlock {
     }
 }
 
-/// Data of a provider that only the model it came from can read. It goes back to exactly that one.
+/// Provider data that only the originating model can read. It is sent back to that model only.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Opaque {
-    /// The model it came from.
+    /// The originating model.
     pub from: ModelId,
-    /// What it is, in the provider's own shape.
+    /// The data in the provider's format.
     pub data: Value,
 }
 
 impl Opaque {
-    /// The data, if it is `model`'s own.
+    /// The data, if it is from `model`.
     pub(crate) fn for_model(this: Option<&Self>, model: &ModelId) -> Option<Value> {
         this.filter(|opaque| opaque.from == *model)
             .map(|opaque| opaque.data.clone())
     }
 }
 
-/// A call of a tool.
+/// A tool call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
-    /// Its id in this conversation.
+    /// Its id within the conversation.
     pub id: String,
     /// The tool, as the model names it.
     pub name: String,
-    /// With what.
+    /// Its arguments.
     pub arguments: Arguments,
-    /// What its provider wants back with it.
+    /// Provider data to send back with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opaque: Option<Opaque>,
 }
 
-/// What a tool is called with.
+/// Arguments of a tool call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Arguments {
-    /// By name.
+    /// By parameter name.
     Named(Map<String, Value>),
-    /// The model wrote something else. The problem is for the model to read.
+    /// The model wrote something else. The problem is addressed to the model.
     Broken {
-        /// What it wrote.
+        /// The text it wrote.
         raw: String,
         /// What is wrong with it.
         problem: String,
@@ -148,7 +148,7 @@ pub enum Arguments {
 }
 
 impl Arguments {
-    /// Reads what a model wrote. Nothing at all means no arguments.
+    /// Parses what a model wrote. Empty text means no arguments.
     pub fn parse(raw: &str) -> Self {
         if raw.trim().is_empty() {
             return Self::Named(Map::new());
@@ -165,7 +165,7 @@ impl Arguments {
         Self::Broken { raw, problem }
     }
 
-    /// As an object that every provider takes back.
+    /// As an object, which every provider accepts.
     pub(crate) fn as_object(&self) -> Value {
         match self {
             Self::Named(named) => Value::Object(named.clone()),
@@ -174,14 +174,14 @@ impl Arguments {
     }
 }
 
-/// What a call gave.
+/// The result of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolResult {
     /// The id of the call.
     pub id: String,
     /// The tool.
     pub name: String,
-    /// Texts and pictures.
+    /// Text and images.
     pub content: Vec<Block>,
     /// Whether it failed.
     #[serde(default)]

@@ -1,4 +1,4 @@
-//! The name of a model.
+//! Model names.
 
 use std::fmt;
 use std::str::FromStr;
@@ -18,9 +18,9 @@ pub struct ModelId {
     pub model: String,
 }
 
-/// It names no model.
+/// Not a model name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} names no model; write provider/model, such as anthropic/claude-sonnet-5-5")]
+#[error("{0:?} is not a model name; write provider/model, such as anthropic/claude-sonnet-5-5")]
 pub struct InvalidModel(pub String);
 
 impl FromStr for ModelId {

@@ -1,5 +1,4 @@
-//! All models there are, and how a reply is got from one of them: tried again while that helps,
-//! and from the next one when it does not.
+//! All configured models, with retries and failover.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,29 +9,29 @@ use tokio_util::sync::CancellationToken;
 use crate::budget::Budget;
 use crate::draft::On;
 use crate::error::{ErrorKind, Fault, ModelError};
-use crate::makers::Maker;
 use crate::model::ModelId;
+use crate::presets::ProviderPreset;
 use crate::price::Prices;
-use crate::provider::{Provider, Secrets, Way};
+use crate::provider::{Backend, Provider, Secrets};
 use crate::reply::{Delta, Reply};
-use crate::request::Request;
-use crate::run::Run;
+use crate::request::ModelRequest;
+use crate::run::FailoverRun;
 use crate::settings::{ModelSettings, RetrySettings};
 
-/// What models need from whoever owns them.
+/// Services that models need.
 #[derive(Clone)]
 pub struct Outside {
-    /// Where keys come from.
+    /// Source of API keys.
     pub secrets: Arc<dyn Secrets>,
-    /// Who is asked before money is spent.
+    /// Budget to reserve from before spending.
     pub budget: Arc<dyn Budget>,
-    /// What time it is.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// Ids, and the chance by which waits vary.
+    /// Ids, and randomness for retry jitter.
     pub ids: Ids,
 }
 
-/// All models there are.
+/// All configured models.
 pub struct Models {
     providers: BTreeMap<String, Provider>,
     default: Option<ModelId>,
@@ -45,25 +44,25 @@ pub struct Models {
 }
 
 impl Models {
-    /// The models of `settings`. What is wrong with some of them does not keep the others from
-    /// working; [`Models::problems`] tells it.
+    /// The models of `settings`. Invalid ones do not affect the others; [`Models::problems`] lists them.
     pub fn new(settings: &ModelSettings, outside: Outside) -> Self {
         let providers: BTreeMap<String, Provider> = settings
             .providers
             .iter()
             .map(|(name, provider)| (name.clone(), Provider::new(name, provider)))
             .collect();
+        // Problems are collected, not returned: one invalid provider must not take the others down.
         let (prices, mut problems) = Prices::new(&settings.prices);
-        problems.extend(Maker::problems(settings));
+        problems.extend(ProviderPreset::problems(settings));
         for provider in providers.values() {
-            if let Way::Broken(why) = &provider.way {
+            if let Backend::Broken(why) = &provider.way {
                 problems.push(why.clone());
             }
         }
         let mut named = |text: &String, key: &str| {
             let wrong = match text.parse::<ModelId>() {
                 Ok(id) if providers.contains_key(&id.provider) => return Some(id),
-                Ok(id) => format!("{key}: there is no provider {:?}", id.provider),
+                Ok(id) => format!("{key}: unknown provider {:?}", id.provider),
                 Err(error) => format!("{key}: {error}"),
             };
             problems.push(wrong);
@@ -85,17 +84,17 @@ impl Models {
         }
     }
 
-    /// What is wrong with the settings, in words.
+    /// Problems in the settings.
     pub fn problems(&self) -> &[String] {
         &self.problems
     }
 
-    /// The model that is used when a request names none.
+    /// The model of requests that name none.
     pub fn default_model(&self) -> Option<&ModelId> {
         self.default.as_ref()
     }
 
-    /// The default and the fallbacks.
+    /// The default model and the fallbacks.
     pub(crate) fn configured(&self) -> impl Iterator<Item = &ModelId> {
         self.default.iter().chain(&self.fallbacks)
     }
@@ -108,10 +107,10 @@ impl Models {
         self.providers.get(&model.provider)
     }
 
-    /// Asks for a reply, hands its pieces to `on` as they come, and gives it whole at the end.
+    /// Requests a reply, passes its parts to `on` as they arrive, and returns it when complete.
     pub async fn reply(
         &self,
-        request: &Request,
+        request: &ModelRequest,
         on: &mut (dyn FnMut(Delta) + Send),
         cancel: &CancellationToken,
     ) -> Result<Reply, ModelError> {
@@ -119,10 +118,10 @@ impl Models {
             .await
     }
 
-    /// One try with one model.
+    /// One attempt with one model.
     pub(crate) async fn once(
         &self,
-        request: &Request,
+        request: &ModelRequest,
         cancel: &CancellationToken,
     ) -> Result<Reply, ModelError> {
         self.reply_with(request, &mut |_| {}, cancel, 0).await
@@ -130,13 +129,15 @@ impl Models {
 
     async fn reply_with(
         &self,
-        request: &Request,
+        request: &ModelRequest,
         on: On<'_>,
         cancel: &CancellationToken,
         retries: u32,
     ) -> Result<Reply, ModelError> {
+        // The first model's error is reported even if later ones fail differently: it is the one
+        // the user chose.
         let candidates = self.candidates(request)?;
-        let mut run = Run::new(self, request, on, cancel, retries);
+        let mut run = FailoverRun::new(self, request, on, cancel, retries);
         let mut first: Option<ModelError> = None;
         for (at, model) in candidates.iter().enumerate() {
             let stands_by = at + 1 < candidates.len();
@@ -144,11 +145,13 @@ impl Models {
                 Ok(reply) => return Ok(reply),
                 Err(fault) => fault,
             };
+            // The first model's overflow is final (its window is what the owner chose), but a smaller fallback
+            // that overflows must not hide the models after it.
             let later = at > 0 && fault.kind == ErrorKind::ContextOverflow;
             let goes_on = fault.kind.fails_over() || later;
             let final_word = !goes_on && first.is_some();
             let error = ModelError::new(model, fault);
-            tracing::warn!(model = %model, kind = ?error.kind, "a model failed: {}", error.message);
+            tracing::warn!(event = "model_failed", model = %model, kind = ?error.kind, error = error.message, failover = stands_by && goes_on, "model request failed");
             if final_word {
                 first = Some(error);
                 break;
@@ -158,13 +161,13 @@ impl Models {
                 break;
             }
         }
-        let mut error = first.expect("there is at least one candidate, and it failed");
+        let mut error = first.expect("at least one candidate failed");
         error.attempts = run.attempts;
         Err(error)
     }
 
-    /// Who is asked, in order.
-    fn candidates(&self, request: &Request) -> Result<Vec<ModelId>, ModelError> {
+    /// The models to try, in order.
+    fn candidates(&self, request: &ModelRequest) -> Result<Vec<ModelId>, ModelError> {
         let Some(model) = request.model.as_ref().or(self.default.as_ref()) else {
             let nobody = ModelId {
                 provider: "models".to_owned(),
@@ -176,6 +179,8 @@ impl Models {
         let mut candidates = vec![model.clone()];
         let fallbacks = request.fallbacks.as_ref().unwrap_or(&self.fallbacks);
         for fallback in fallbacks {
+            // The chosen model may also be a fallback; trying it twice in a row would only double
+            // the wait.
             if !candidates.contains(fallback) {
                 candidates.push(fallback.clone());
             }

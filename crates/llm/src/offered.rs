@@ -1,4 +1,4 @@
-//! Which models there are, and whether one answers.
+//! Lists models and tests whether one responds.
 
 use std::time::Duration;
 
@@ -7,67 +7,67 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::{ErrorKind, Fault, ModelError};
-use crate::exchange::{self, Around, Patience};
+use crate::exchange::{self, ExchangeContext, Patience};
 use crate::message::Message;
 use crate::model::ModelId;
 use crate::models::Models;
-use crate::provider::{Line, Provider, Way};
+use crate::provider::{Backend, HttpEndpoint, Provider};
 use crate::reply::{Cost, Reply, Usage};
-use crate::request::Request;
+use crate::request::ModelRequest;
 use crate::settings::{Price, ProviderKind};
 
-/// How long a list may take.
+/// Timeout of a listing.
 const LIST: Duration = Duration::from_secs(10);
-/// Enough for a model that thinks before it says a word.
+/// Enough for a model that thinks before it answers.
 const TEST_TOKENS: u32 = 256;
 
-/// A model that a server offers.
+/// A model offered by a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Offered {
     /// Its name at the server.
     pub model: String,
-    /// Its name for people.
+    /// Its display name.
     pub title: Option<String>,
-    /// How much it can read, in tokens.
+    /// Its context window in tokens.
     pub context_tokens: Option<u64>,
 }
 
-/// A provider and what it has.
+/// A provider and its models.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProviderModels {
     /// Its name in the settings.
     pub provider: String,
-    /// How it speaks.
+    /// Its API format.
     pub kind: ProviderKind,
-    /// Where it is; empty for a script.
+    /// Its URL; empty for a script.
     pub base_url: String,
-    /// Models of it that the settings name: the default and the fallbacks.
+    /// Its models in the settings: default and fallbacks.
     pub configured: Vec<ModelId>,
-    /// What the server offers, or why it does not say.
+    /// The models its server offers, or why the listing failed.
     pub offered: Result<Vec<Offered>, ModelError>,
-    /// It replays a file; no model is there.
+    /// Whether it replays a file.
     pub scripted: bool,
 }
 
-/// A model that answered a tiny request.
+/// Result of a successful test request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Checked {
     /// The model.
     pub model: ModelId,
-    /// How long the whole answer took.
+    /// Time until the complete reply.
     pub latency: Duration,
-    /// What it said.
+    /// The reply.
     pub text: String,
-    /// What was used up.
+    /// Tokens used.
     pub usage: Usage,
     /// What it cost.
     pub cost: Cost,
-    /// It was read from a file; no model was asked.
+    /// Whether it was replayed from a file.
     pub scripted: bool,
 }
 
 impl Models {
-    /// Every provider with the models that the settings name and those that its server offers.
+    /// All providers, with configured models and those their servers offer.
     pub async fn list(&self, cancel: &CancellationToken) -> Vec<ProviderModels> {
         join_all(
             self.providers()
@@ -76,7 +76,7 @@ impl Models {
         .await
     }
 
-    /// One provider of the settings with the same.
+    /// The same for one provider.
     pub async fn list_one(
         &self,
         provider: &str,
@@ -88,9 +88,9 @@ impl Models {
 
     async fn listed(&self, provider: &Provider, cancel: &CancellationToken) -> ProviderModels {
         let offered = match &provider.way {
-            Way::Line(line) => self.offered(line, cancel).await,
-            Way::Script(script) => Ok(script.models.iter().map(|m| named(m)).collect()),
-            Way::Broken(why) => Err(Fault::new(ErrorKind::NotConfigured, why)),
+            Backend::Http(line) => self.offered(line, cancel).await,
+            Backend::Script(script) => Ok(script.models.iter().map(|m| named(m)).collect()),
+            Backend::Broken(why) => Err(Fault::new(ErrorKind::NotConfigured, why)),
         };
         let configured: Vec<ModelId> = self
             .configured()
@@ -105,8 +105,8 @@ impl Models {
             provider: provider.name.clone(),
             kind: provider.kind,
             base_url: match &provider.way {
-                Way::Line(line) => line.base.to_string(),
-                Way::Script(_) | Way::Broken(_) => String::new(),
+                Backend::Http(line) => line.base.to_string(),
+                Backend::Script(_) | Backend::Broken(_) => String::new(),
             },
             configured,
             offered: offered.map_err(|fault| ModelError::new(&anything, fault)),
@@ -116,7 +116,7 @@ impl Models {
 
     async fn offered(
         &self,
-        line: &Line,
+        line: &HttpEndpoint,
         cancel: &CancellationToken,
     ) -> Result<Vec<Offered>, Fault> {
         let patience = Patience {
@@ -124,24 +124,25 @@ impl Models {
             between: LIST,
             total: LIST,
         };
-        let around = Around {
+        let around = ExchangeContext {
             secrets: &*self.outside.secrets,
             clock: &*self.outside.clock,
             cancel,
             patience,
         };
         let mut first = None;
+        // Ollama also has a path of its own.
         for path in line.wire.lists(line) {
             let read = match exchange::get(line, &path, &around).await {
                 Ok(list) => line
                     .wire
                     .read_list(&list)
-                    .ok_or_else(|| Fault::garbage("a list of models in a shape nobody knows")),
+                    .ok_or_else(|| Fault::garbage("a model list in an unknown format")),
                 Err(fault) => Err(fault),
             };
             match read {
                 Ok(models) => return Ok(models),
-                // Another path only helps where this one is not there.
+                // Another path helps only if this one does not exist.
                 Err(fault)
                     if fault.kind == ErrorKind::BadRequest || fault.kind == ErrorKind::Garbage =>
                 {
@@ -150,12 +151,13 @@ impl Models {
                 Err(fault) => return Err(fault),
             }
         }
-        Err(first.unwrap_or_else(|| Fault::garbage("no list of models")))
+        Err(first.unwrap_or_else(|| Fault::garbage("no model list")))
     }
 
-    /// What `model` costs, where it is known.
+    /// The price of `model`, if known.
     pub fn price(&self, model: &ModelId) -> Option<Price> {
         let free = || self.provider(model).is_some_and(Provider::is_free);
+        // The owner's price comes first, even for a local server.
         self.prices.own(model).or_else(|| {
             if free() {
                 Some(Price::default())
@@ -165,18 +167,18 @@ impl Models {
         })
     }
 
-    /// Asks `model` for a word, once, and says how it went.
+    /// Sends `model` a minimal request, without retries.
     pub async fn test(
         &self,
         model: &ModelId,
         cancel: &CancellationToken,
     ) -> Result<Checked, ModelError> {
-        let request = Request {
+        let request = ModelRequest {
             model: Some(model.clone()),
             fallbacks: Some(Vec::new()),
             messages: vec![Message::user("Reply with the one word: ok")],
             max_output_tokens: Some(TEST_TOKENS),
-            ..Request::default()
+            ..ModelRequest::default()
         };
         let started = Instant::now();
         let reply: Reply = self.once(&request, cancel).await?;

@@ -1,4 +1,4 @@
-//! What models cost.
+//! Model prices.
 
 use std::collections::BTreeMap;
 
@@ -7,20 +7,20 @@ use crate::model::ModelId;
 use crate::reply::{Cost, Usage};
 use crate::settings::Price;
 
-/// Dollars as millionths of one; never negative.
+/// Dollars in millionths; never negative.
 pub(crate) fn micros(dollars: f64) -> u64 {
-    // Casting saturates, and not-a-number becomes nothing.
+    // The cast saturates, and NaN becomes 0.
     (dollars * 1e6).round() as u64
 }
 
-/// What models cost: the owner's list, then the built-in one.
+/// Model prices: the owner's list, then the built-in one.
 #[derive(Debug, Clone, Default)]
 pub struct Prices {
     own: BTreeMap<String, Price>,
 }
 
 impl Prices {
-    /// `own` before the built-in list. Prices that are none are left out and named.
+    /// Creates a price list with `own` before the built-in prices. Invalid prices are dropped and named.
     pub fn new(own: &BTreeMap<String, Price>) -> (Self, Vec<String>) {
         let (good, wrong): (BTreeMap<_, _>, BTreeMap<_, _>) = own
             .clone()
@@ -31,12 +31,12 @@ impl Prices {
         (Self { own: good }, wrong.collect())
     }
 
-    /// What `model` costs: by its full name, by its own name, by its maker's list.
+    /// The price of `model`: by full name, by its own name, by the vendor's list.
     pub fn of(&self, model: &ModelId) -> Option<Price> {
         self.own(model).or_else(|| listed(&model.model))
     }
 
-    /// What the owner says it costs.
+    /// The owner's price for it.
     pub(crate) fn own(&self, model: &ModelId) -> Option<Price> {
         let own = self.own.get(&model.to_string());
         own.or_else(|| self.own.get(&model.model)).copied()
@@ -49,7 +49,7 @@ fn is_price(price: &Price) -> bool {
     good(price.input) && good(price.output) && cached.into_iter().flatten().all(good)
 }
 
-/// The price of exactly this model, or of a dated edition of it.
+/// The price of exactly this model, or of a dated version of it.
 fn listed(model: &str) -> Option<Price> {
     let name = model.rsplit('/').next().unwrap_or(model);
     let name = name.to_ascii_lowercase();
@@ -77,7 +77,7 @@ fn listed(model: &str) -> Option<Price> {
     })
 }
 
-/// What `usage` costs at `price`, rounded up to a millionth of a dollar.
+/// The cost of `usage` at `price`, rounded up to a millionth of a dollar.
 pub(crate) fn cost(price: Option<Price>, usage: &Usage) -> Cost {
     let Some(price) = price else {
         return Cost::Unknown;
@@ -97,7 +97,7 @@ pub(crate) fn cost(price: Option<Price>, usage: &Usage) -> Cost {
     Cost::MicroDollars(u64::try_from(total.div_ceil(1_000_000)).unwrap_or(u64::MAX))
 }
 
-/// The most that this many tokens can cost: all of them read at the dearest rate.
+/// The maximum cost of these tokens: all input at the highest rate.
 pub(crate) fn most(price: Option<Price>, input: u64, output: u64) -> Cost {
     let dearest = price.map(|price| Price {
         input: price.input.max(price.cache_write.unwrap_or(0.0)),

@@ -1,4 +1,4 @@
-//! One that serves models, as the owner set it up.
+//! A configured provider.
 
 use std::time::Duration;
 
@@ -12,43 +12,43 @@ use crate::scripted::Script;
 use crate::settings::{ProviderKind, ProviderSettings, ProviderTimeouts};
 use crate::wire::{self, Wire};
 
-/// Where keys come from.
+/// Source of API keys.
 #[async_trait]
 pub trait Secrets: Send + Sync {
-    /// The secret called `name` in the vault; `None` when there is none.
+    /// The secret `name` from the vault; `None` if there is none.
     async fn secret(&self, name: &str) -> Result<Option<Secret>, String>;
 }
 
-/// One that serves models.
+/// A configured provider.
 pub(crate) struct Provider {
     pub(crate) name: String,
     pub(crate) kind: ProviderKind,
     pub(crate) timeouts: Timeouts,
-    pub(crate) way: Way,
+    pub(crate) way: Backend,
 }
 
 /// How a provider is reached.
-pub(crate) enum Way {
+pub(crate) enum Backend {
     /// Over HTTP.
-    Line(Box<Line>),
-    /// Not at all: it is a file.
+    Http(Box<HttpEndpoint>),
+    /// A file of scripted replies.
     Script(Script),
-    /// Its settings are wrong, and this is how.
+    /// Its settings are invalid, for this reason.
     Broken(String),
 }
 
-/// An HTTP API at one origin and nowhere else.
-pub(crate) struct Line {
+/// An HTTP API, pinned to one origin.
+pub(crate) struct HttpEndpoint {
     pub(crate) client: GatewayClient,
     pub(crate) wire: &'static dyn Wire,
     pub(crate) base: Url,
     key: Option<String>,
     headers: Vec<(HeaderName, String)>,
-    /// On this machine, so it costs nothing.
+    /// On this machine, so it is free.
     pub(crate) local: bool,
 }
 
-/// How long to wait for a provider.
+/// Timeouts of a provider.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Timeouts {
     pub(crate) first: Duration,
@@ -70,50 +70,51 @@ impl From<&ProviderTimeouts> for Timeouts {
 }
 
 impl Provider {
-    /// What the settings say. What is wrong with them is told when it is used.
+    /// Creates the provider. Invalid settings are reported on use.
     pub(crate) fn new(name: &str, settings: &ProviderSettings) -> Self {
         let way = match settings.kind {
-            ProviderKind::Scripted => script(name, settings).map(Way::Script),
-            _ => Line::new(settings).map(|line| Way::Line(Box::new(line))),
+            ProviderKind::Scripted => script(name, settings).map(Backend::Script),
+            _ => HttpEndpoint::new(settings).map(|line| Backend::Http(Box::new(line))),
         };
         Self {
             name: name.to_owned(),
             kind: settings.kind,
             timeouts: Timeouts::from(&settings.timeouts),
-            way: way.unwrap_or_else(|why| Way::Broken(format!("models.providers.{name}: {why}"))),
+            way: way
+                .unwrap_or_else(|why| Backend::Broken(format!("models.providers.{name}: {why}"))),
         }
     }
 
-    /// Whether a call costs nothing unless the owner says otherwise.
+    /// Whether calls are free unless the owner sets a price.
     pub(crate) fn is_free(&self) -> bool {
         match &self.way {
-            Way::Line(line) => line.local,
-            Way::Script(_) => true,
-            Way::Broken(_) => false,
+            Backend::Http(line) => line.local,
+            Backend::Script(_) => true,
+            Backend::Broken(_) => false,
         }
     }
 }
 
-/// A script, under a name that says what it is wherever a model is named.
+/// Loads a script. Its provider name must show wherever models are named that it is one.
 fn script(name: &str, settings: &ProviderSettings) -> Result<Script, String> {
     if name != "scripted" && !name.starts_with("scripted-") {
-        return Err("a scripted provider is called `scripted` or `scripted-…`, so that nobody takes it for a model".to_owned());
+        return Err("a scripted provider must be named `scripted` or `scripted-…`, so that it is not mistaken for a model".to_owned());
     }
     let path = settings.script.as_ref();
-    let path = path.ok_or("a scripted provider needs `script`, the file of turns to replay")?;
+    let path = path.ok_or("a scripted provider needs `script`, the path of its file")?;
     Script::load(path)
 }
 
-impl Line {
+impl HttpEndpoint {
     fn new(settings: &ProviderSettings) -> Result<Self, String> {
-        let wire = wire::of(settings.kind).ok_or("this kind is not reached over HTTP")?;
+        let wire = wire::of(settings.kind).ok_or("this kind is not an HTTP API")?;
         let address = settings.base_url.as_deref().unwrap_or(wire.home());
         let client = Egress::gateway(address).map_err(|error| format!("base_url {error}"))?;
         let base = client.base().clone();
         let mut headers = Vec::new();
         for (name, value) in &settings.headers {
             let name = HeaderName::from_bytes(name.as_bytes());
-            let name = name.map_err(|_| "headers holds a name that is none".to_owned())?;
+            let name = name.map_err(|_| "headers contains an invalid name".to_owned())?;
             headers.push((name, value.clone()));
         }
         let local = match base.host() {
@@ -132,13 +133,12 @@ impl Line {
         })
     }
 
-    /// The path of `rest` beneath the base. Addresses are written with and without the version,
-    /// so `version` is put in where it is missing.
+    /// The path of `rest` beneath the base URL. URLs are written with and without the version, so
+    /// `version` is added if it is missing.
     pub(crate) fn path(&self, version: &str, rest: &str) -> String {
         let base = self.base.path().trim_end_matches('/');
         let has = base.rsplit('/').next().is_some_and(is_version);
-        // Whoever writes a path of their own knows where the API is, except with Anthropic,
-        // whose addresses end before the version.
+        // A custom path is taken as complete, except with Anthropic, whose base URLs end before the version.
         let complete = has || (!base.is_empty() && !self.wire.version_always());
         if complete {
             format!("{base}/{rest}")
@@ -147,8 +147,7 @@ impl Line {
         }
     }
 
-    /// The headers of a request, with the secrets in them, and those secrets, to be kept out of
-    /// whatever is shown.
+    /// The headers of a request, including secrets, and those secrets, to be masked in errors.
     pub(crate) async fn headers(
         &self,
         secrets: &dyn Secrets,
@@ -170,6 +169,7 @@ impl Line {
                 headers.insert(name.clone(), sensitive(secret.expose())?);
                 used.push(secret);
             } else {
+                // Custom headers are treated as secrets too: owners put keys there.
                 headers.insert(name.clone(), sensitive(value)?);
             }
         }
@@ -186,7 +186,7 @@ async fn find(secrets: &dyn Secrets, reference: &str) -> Result<Secret, Fault> {
     let name = reference.strip_prefix("vault:").unwrap_or(reference);
     let auth = |message: String| Fault::new(ErrorKind::Auth, message);
     let found = secrets.secret(name).await;
-    let found = found.map_err(|error| auth(format!("the vault cannot be read: {error}")))?;
+    let found = found.map_err(|error| auth(format!("cannot read the vault: {error}")))?;
     found.ok_or_else(|| {
         auth(format!(
             "its key {name} is not in the vault; store it with `manyhands secret set {name}`"
@@ -195,8 +195,9 @@ async fn find(secrets: &dyn Secrets, reference: &str) -> Result<Secret, Fault> {
 }
 
 fn sensitive(text: &str) -> Result<HeaderValue, Fault> {
-    let wrong = "its key or a header has a line break or control character in it";
+    let wrong = "its key or a header contains a line break or control character";
     let mut value =
+        // Keys are pasted with line breaks at their end.
         HeaderValue::from_str(text.trim()).map_err(|_| Fault::new(ErrorKind::Auth, wrong))?;
     value.set_sensitive(true);
     Ok(value)

@@ -1,4 +1,4 @@
-//! What comes back from a model.
+//! Replies of a model.
 
 use std::fmt;
 use std::ops::AddAssign;
@@ -11,56 +11,56 @@ use crate::error::ErrorKind;
 use crate::message::{Message, ReplyBlock, ToolCall};
 use crate::model::ModelId;
 
-/// A piece of a reply on its way.
+/// A part of a reply in progress.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Delta {
-    /// More text.
+    /// Additional text.
     Text(String),
-    /// More of a thought.
+    /// Additional thinking text.
     Thinking(String),
-    /// The model begins to call a tool.
+    /// Start of a tool call.
     CallStart {
-        /// Which call of this reply, from 0.
+        /// Index of the call in this reply, from 0.
         index: usize,
         /// Its id.
         id: String,
         /// The tool.
         name: String,
     },
-    /// More of a call's arguments, as JSON text.
+    /// Additional JSON text of a call's arguments.
     CallArguments {
-        /// Which call of this reply.
+        /// Index of the call in this reply.
         index: usize,
         /// The text.
         json: String,
     },
-    /// What was sent so far is void: the reply begins anew.
+    /// The reply starts over: discard everything received so far.
     Restart {
-        /// Who answers now.
+        /// The model that answers now.
         model: ModelId,
-        /// What happened, in words.
+        /// The reason.
         because: String,
     },
 }
 
-/// A whole reply.
+/// A complete reply.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reply {
-    /// What the model said.
+    /// The content.
     pub content: Vec<ReplyBlock>,
     /// Why it stopped.
     pub stop: StopReason,
-    /// What was used up.
+    /// Tokens used.
     pub usage: Usage,
-    /// What it cost.
+    /// Its cost.
     pub cost: Cost,
-    /// Who answered.
+    /// The model that answered.
     pub model: ModelId,
-    /// Every try, the last one being this reply.
+    /// All attempts; the last one is this reply.
     pub attempts: Vec<Attempt>,
-    /// What was asked and could not be sent to this model, in words.
+    /// Options of the request that this model does not support.
     pub notes: Vec<String>,
-    /// It was read from a file; no model was asked.
+    /// Whether it was replayed from a file.
     pub scripted: bool,
 }
 
@@ -74,7 +74,7 @@ impl Reply {
         texts.collect()
     }
 
-    /// The tools it calls.
+    /// The tool calls in it.
     pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.content.iter().filter_map(|block| match block {
             ReplyBlock::Call(call) => Some(call),
@@ -82,7 +82,7 @@ impl Reply {
         })
     }
 
-    /// It as a message of the conversation.
+    /// The reply as a message of the conversation.
     pub fn message(&self) -> Message {
         Message::Assistant {
             content: self.content.clone(),
@@ -103,7 +103,7 @@ pub enum StopReason {
 }
 
 impl StopReason {
-    /// The word, as it is on every face.
+    /// The API name.
     pub fn word(self) -> &'static str {
         match self {
             Self::End => "end",
@@ -133,14 +133,14 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// All that was read.
+    /// All input tokens.
     pub fn total_input(&self) -> u64 {
         self.input
             .saturating_add(self.cache_read)
             .saturating_add(self.cache_write)
     }
 
-    /// All that was read and written.
+    /// All input and output tokens.
     pub fn total(&self) -> u64 {
         self.total_input().saturating_add(self.output)
     }
@@ -156,18 +156,18 @@ impl AddAssign for Usage {
     }
 }
 
-/// What something cost.
+/// A cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cost {
     /// Millionths of a dollar.
     MicroDollars(u64),
-    /// The model has no price.
+    /// The price is unknown.
     Unknown,
 }
 
 impl Cost {
-    /// Millionths of a dollar, where it is known.
+    /// Millionths of a dollar, if known.
     pub fn micro_dollars(self) -> Option<u64> {
         match self {
             Self::MicroDollars(micros) => Some(micros),
@@ -187,25 +187,25 @@ impl fmt::Display for Cost {
     }
 }
 
-/// One try to get a reply.
+/// One attempt to get a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attempt {
-    /// Who was asked.
+    /// The model.
     pub model: ModelId,
-    /// How long it took.
+    /// Its duration.
     pub took: Duration,
-    /// What went wrong; nothing, for the one that answered.
+    /// The failure; `None` for the successful attempt.
     pub failure: Option<Failure>,
-    /// What it used up all the same; nothing, when it failed before it began.
+    /// What it used anyway; `None` if it failed before it started.
     pub spent: Option<Spent>,
 }
 
-/// Why a try failed.
+/// Why an attempt failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// What sort of failure.
+    /// The kind of failure.
     pub kind: ErrorKind,
-    /// What happened, in words.
+    /// The error message.
     pub message: String,
 }
 

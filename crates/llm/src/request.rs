@@ -1,4 +1,4 @@
-//! What is asked of a model.
+//! Requests to a model.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,46 +10,46 @@ use serde_json::{Map, Value, json};
 use crate::message::Message;
 use crate::model::ModelId;
 
-/// What is asked of a model.
+/// A request to a model.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Request {
-    /// The model; the settings' default unless said.
+pub struct ModelRequest {
+    /// The model; the configured default if `None`.
     pub model: Option<ModelId>,
-    /// Models to turn to, in order; the settings' own list unless said.
+    /// Fallback models, in order; the configured list if `None`.
     pub fallbacks: Option<Vec<ModelId>>,
-    /// What the model is told before the conversation. Stable parts come first.
+    /// The system prompt. Stable parts come first.
     pub system: Vec<SystemPart>,
     /// The conversation.
     pub messages: Vec<Message>,
-    /// What the model may call.
+    /// Tools the model may call.
     pub tools: Vec<ToolDef>,
-    /// Whether it may, must or must not.
+    /// Whether it may, must or must not call tools.
     pub tool_choice: ToolChoice,
-    /// How hard to think; as the model likes unless said.
+    /// Thinking level; the model's default if `None`.
     pub thinking: Option<Thinking>,
-    /// The most tokens of the reply; the settings' number unless said.
+    /// Maximum output tokens; the configured number if `None`.
     pub max_output_tokens: Option<u32>,
-    /// What the reply's text has to be. The caller checks it: not every provider can enforce it.
+    /// Schema of the reply's text. The caller validates: not every provider can enforce it.
     pub output: Option<OutputSchema>,
-    /// How the model chooses its words, where it can be told.
+    /// Sampling options, where supported.
     pub sampling: Sampling,
-    /// What requests with the same beginning have in common, so that a provider's cache finds it.
+    /// Key shared by requests with the same prefix, for the provider's prompt cache.
     pub cache_key: Option<String>,
-    /// Whose money it is.
-    pub account: Account,
+    /// Whose budget it counts against.
+    pub account: BillingContext,
 }
 
-/// A part of what the model is told before the conversation.
+/// A part of the system prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SystemPart {
     /// The text.
     pub text: String,
-    /// Whether it is the same in the next request, so that it is worth caching.
+    /// Whether it is the same in the next request and worth caching.
     pub stable: bool,
 }
 
 impl SystemPart {
-    /// A part that stays the same from request to request.
+    /// A part that stays the same across requests.
     pub fn stable(text: impl Into<String>) -> Self {
         let text = text.into();
         Self { text, stable: true }
@@ -69,7 +69,7 @@ impl SystemPart {
 pub struct ToolDef {
     /// 1-64 of `A-Za-z0-9_-`.
     pub name: String,
-    /// What it is for.
+    /// Its purpose.
     pub description: String,
     /// The JSON schema of its arguments.
     pub input_schema: Arc<Value>,
@@ -79,10 +79,10 @@ pub struct ToolDef {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolChoice {
-    /// It may.
+    /// It may call tools.
     #[default]
     Auto,
-    /// It must not.
+    /// It must not call tools.
     None,
     /// It must call one.
     Required,
@@ -126,7 +126,7 @@ impl Thinking {
 
 /// It names no level.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no thinking level; use none, minimal, low, medium, high or xhigh")]
+#[error("{0:?} is not a thinking level; use none, minimal, low, medium, high or xhigh")]
 pub struct UnknownThinking(pub String);
 
 impl FromStr for Thinking {
@@ -153,32 +153,32 @@ impl fmt::Display for Thinking {
     }
 }
 
-/// How a model chooses its words. Each format sends what it has a field for and notes what it leaves out.
+/// Sampling options. Each format sends those it supports and notes the others.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Sampling {
-    /// 0 is the most predictable.
+    /// 0 is the most deterministic.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
-    /// Only the most likely tokens that together have this probability.
+    /// Nucleus sampling: the most likely tokens with this total probability.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub top_p: Option<f64>,
     /// Only this many of the most likely tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub top_k: Option<u32>,
-    /// Texts at which the reply ends.
+    /// Stop sequences.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stop: Vec<String>,
     /// The same seed should give the same reply.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<i64>,
-    /// Against words that occurred at all.
+    /// Penalty for tokens that occurred at all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub presence_penalty: Option<f64>,
-    /// Against words, by how often they occurred.
+    /// Penalty for tokens by frequency.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frequency_penalty: Option<f64>,
-    /// How much more or less likely single tokens become, by token id.
+    /// Likelihood adjustments by token id.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub logit_bias: Map<String, Value>,
     /// Whether one reply may call several tools.
@@ -187,7 +187,7 @@ pub struct Sampling {
 }
 
 impl Sampling {
-    /// Its fields by the names of OpenAI's format, without those that are not set.
+    /// The fields under their OpenAI names, without unset ones.
     pub(crate) fn fields(&self) -> Vec<(&'static str, Value)> {
         let stop = (!self.stop.is_empty()).then(|| json!(self.stop));
         let bias = (!self.logit_bias.is_empty()).then(|| json!(self.logit_bias));
@@ -208,17 +208,17 @@ impl Sampling {
     }
 }
 
-/// What the text of a reply has to be.
+/// Required format of a reply's text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OutputSchema {
-    /// A name for it, 1-64 of `A-Za-z0-9_-`.
+    /// Its name, 1-64 of `A-Za-z0-9_-`.
     pub name: String,
     /// Its JSON schema.
     pub schema: Value,
 }
 
 impl OutputSchema {
-    /// The schema of any JSON object, which formats have an option of its own for.
+    /// The schema of any JSON object, for which formats have a dedicated option.
     pub fn any_object() -> Value {
         json!({ "type": "object" })
     }
@@ -228,9 +228,9 @@ impl OutputSchema {
     }
 }
 
-/// Whose money a call spends.
+/// Whose budget a call counts against.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Account {
+pub struct BillingContext {
     /// The turn.
     pub turn: Option<String>,
     /// The session.

@@ -1,4 +1,7 @@
-//! One request on its way: tried again while that helps, and only as long as another model may wait.
+//! One request with retries and failover.
+//!
+//! Not `backon`: the delay depends on `Retry-After`, on the failover deadline and on injected
+//! randomness.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -7,31 +10,31 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::budget::{Estimate, Reservation, Spent};
-use crate::draft::{Draft, Finished, On};
+use crate::draft::{Finished, On, ReplyDraft};
 use crate::error::{ErrorKind, Fault};
 use crate::estimate::input_tokens;
-use crate::exchange::{self, Around, Patience};
+use crate::exchange::{self, ExchangeContext, Patience};
 use crate::history::tidy;
 use crate::model::ModelId;
 use crate::models::Models;
 use crate::price;
-use crate::provider::{Provider, Way};
+use crate::provider::{Backend, Provider};
 use crate::reply::{Attempt, Cost, Delta, Failure, Reply, Usage};
-use crate::request::Request;
+use crate::request::ModelRequest;
 use crate::settings::ProviderKind;
-use crate::wire::Ask;
+use crate::wire::WireRequest;
 
-/// The least time that a new try must have before it is made instead of a failover.
+/// Minimum time that must be left for a retry instead of a failover.
 const WORTH_IT: Duration = Duration::from_millis(500);
 
-/// Whoever listens, and whether they have heard something.
-struct Listener<'a> {
-    /// Never locked: it only lets the one who holds it be shared between threads.
+/// The delta callback, and whether it was called.
+struct DeltaListener<'a> {
+    /// Never locked: the mutex only makes the callback shareable between threads.
     on: Mutex<On<'a>>,
     heard: bool,
 }
 
-impl Listener<'_> {
+impl DeltaListener<'_> {
     fn tell(&mut self, delta: Delta) {
         let on = self.on.get_mut().unwrap_or_else(PoisonError::into_inner);
         on(delta);
@@ -42,7 +45,7 @@ impl Listener<'_> {
         self.tell(delta);
     }
 
-    /// Takes back what was heard, if anything was.
+    /// Tells the callback to discard what it received, if anything.
     fn restart(&mut self, model: &ModelId, because: String) {
         if std::mem::take(&mut self.heard) {
             let model = model.clone();
@@ -51,15 +54,15 @@ impl Listener<'_> {
     }
 }
 
-/// The smallest reply that every provider lets one ask for.
+/// The smallest output limit that every provider accepts.
 const LEAST: u32 = 16;
 
-/// One try among those with the same model.
+/// Limits of one attempt with a model.
 #[derive(Debug, Clone, Copy)]
-struct Turn {
-    /// When the next model is turned to, where one stands by.
+struct RetryWindow {
+    /// When to fail over, if there is a fallback.
     deadline: Option<Instant>,
-    /// It is not the first try.
+    /// Whether it is a retry.
     again: bool,
 }
 
@@ -81,20 +84,20 @@ fn made(
     }
 }
 
-/// One request on its way from model to model.
-pub(crate) struct Run<'a> {
+/// A request in progress, from model to model.
+pub(crate) struct FailoverRun<'a> {
     models: &'a Models,
-    request: &'a Request,
-    listener: Listener<'a>,
+    request: &'a ModelRequest,
+    listener: DeltaListener<'a>,
     cancel: &'a CancellationToken,
     retries: u32,
     pub(crate) attempts: Vec<Attempt>,
 }
 
-impl<'a> Run<'a> {
+impl<'a> FailoverRun<'a> {
     pub(crate) fn new(
         models: &'a Models,
-        request: &'a Request,
+        request: &'a ModelRequest,
         on: On<'a>,
         cancel: &'a CancellationToken,
         retries: u32,
@@ -102,7 +105,7 @@ impl<'a> Run<'a> {
         Self {
             models,
             request,
-            listener: Listener {
+            listener: DeltaListener {
                 on: Mutex::new(on),
                 heard: false,
             },
@@ -112,19 +115,23 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Asks one model, as often as that makes sense.
+    /// Tries one model, with retries.
     pub(crate) async fn model(&mut self, model: &ModelId, stands_by: bool) -> Result<Reply, Fault> {
         let Some(provider) = self.models.provider(model) else {
             let why = format!(
-                "there is no provider {:?} in models.providers",
+                "unknown provider {:?}: it is not in models.providers",
                 model.provider
             );
             return Err(Fault::new(ErrorKind::NotConfigured, why));
         };
+        // The clock for failing over starts with the first attempt: retries must not add up to a
+        // long wait while another model could have answered.
         let late = Duration::from_secs(u64::from(self.models.retry.failover_seconds));
         let deadline = stands_by.then(|| Instant::now() + late);
         let mut tried = 0;
         loop {
+            // Deltas of the failed attempt were already shown; the listener must discard them
+            // before the first delta of this one.
             if let Some(last) = self.attempts.last().and_then(|last| last.failure.as_ref()) {
                 let because = format!(
                     "{}: {}",
@@ -136,7 +143,7 @@ impl<'a> Run<'a> {
             let started = Instant::now();
             let again = tried > 0;
             let (done, spent) = self
-                .attempt(provider, model, Turn { deadline, again })
+                .attempt(provider, model, RetryWindow { deadline, again })
                 .await;
             let mut attempt = Attempt {
                 model: model.clone(),
@@ -157,7 +164,7 @@ impl<'a> Run<'a> {
                 message: fault.message.clone(),
             });
             self.attempts.push(attempt);
-            // Whoever was silent once is not worth waiting for again while another stands by.
+            // A model that timed out once is not worth another wait while a fallback is available.
             let silent = stands_by && fault.kind == ErrorKind::Silent;
             if tried == self.retries || silent || !fault.kind.may_pass() {
                 return Err(fault);
@@ -170,18 +177,19 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// How long to wait before the next try; `None` when it is not worth it.
+    /// Delay before the next retry; `None` to give up.
     fn wait(&self, tried: u32, kind: &ErrorKind, deadline: Option<Instant>) -> Option<Duration> {
         let retry = &self.models.retry;
         let base =
             Duration::from_millis(u64::from(retry.base_milliseconds)) * 2_u32.pow(tried.min(10));
-        // Between half of it and all of it, so that many who failed together do not return together.
+        // Jitter between 50 % and 100 %, so that clients that failed together do not return together.
         let [chance] = self.models.outside.ids.random::<1>();
         let mut wait = base.mul_f64(0.5 + f64::from(chance) / 510.0);
         if let ErrorKind::RateLimited {
             retry_after: Some(said),
         } = kind
         {
+            // Waiting longer than the owner allows is worse than failing over.
             if *said > Duration::from_secs(u64::from(retry.max_wait_seconds)) {
                 return None;
             }
@@ -199,13 +207,14 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Asks once: money first, then the model, then the books.
+    /// One attempt: reserve the budget, call the model, settle.
     async fn attempt(
         &mut self,
         provider: &Provider,
         model: &ModelId,
-        turn: Turn,
+        turn: RetryWindow,
     ) -> (Result<Reply, Fault>, Option<Spent>) {
+        // Checked before reserving, so that a cancelled request never touches the budget.
         if self.cancel.is_cancelled() {
             return (Err(Fault::cancelled()), None);
         }
@@ -213,8 +222,9 @@ impl<'a> Run<'a> {
             Ok(reserved) => reserved,
             Err(fault) => return (Err(fault), None),
         };
-        let mut draft = Draft::new(model.clone());
+        let mut draft = ReplyDraft::new(model.clone());
         let (sent, notes) = self.exchange(provider, model, turn, &mut draft).await;
+        // Computed before `finish` consumes the draft: a cut reply is charged too.
         let seen = draft.used_so_far(estimate.input_tokens);
         let mut finished = sent.and_then(|()| draft.finish());
         if let Ok(finished) = &mut finished {
@@ -223,7 +233,7 @@ impl<'a> Run<'a> {
                 finished.usage = seen;
                 finished
                     .notes
-                    .push("the server counts no tokens: they are estimated".into());
+                    .push("the server reports no token counts: they are estimated".into());
             }
         }
         let usage = finished
@@ -234,6 +244,7 @@ impl<'a> Run<'a> {
             usage,
             cost: cost(&usage),
         });
+        // Without usage nothing was charged; dropping the reservation releases it.
         if let Some(spent) = spent {
             held.settle(spent).await;
         }
@@ -244,6 +255,8 @@ impl<'a> Run<'a> {
     }
 
     async fn reserve(&self, model: &ModelId) -> Result<(Estimate, Box<dyn Reservation>), Fault> {
+        // Reserved at the maximum cost: concurrent calls must not together exceed a limit that each
+        // alone respects.
         let input = input_tokens(self.request);
         let output = u64::from(self.max_output());
         let estimate = Estimate {
@@ -263,15 +276,15 @@ impl<'a> Run<'a> {
         asked.unwrap_or(self.models.max_output).max(LEAST)
     }
 
-    /// Sends the request and fills `draft`; also tells what could not be said.
+    /// Sends the request and fills `draft`; also returns notes on unsupported options.
     async fn exchange(
         &mut self,
         provider: &Provider,
         model: &ModelId,
-        turn: Turn,
-        draft: &mut Draft,
+        turn: RetryWindow,
+        draft: &mut ReplyDraft,
     ) -> (Result<(), Fault>, Vec<String>) {
-        let around = Around {
+        let around = ExchangeContext {
             secrets: &*self.models.outside.secrets,
             clock: &*self.models.outside.clock,
             cancel: self.cancel,
@@ -281,18 +294,18 @@ impl<'a> Run<'a> {
         let listener = &mut self.listener;
         let on: On<'_> = &mut |delta| listener.hear(delta);
         let line = match &provider.way {
-            Way::Line(line) => line,
-            Way::Script(script) => {
+            Backend::Http(line) => line,
+            Backend::Script(script) => {
                 return (
                     script.play(self.request, draft, on, self.cancel).await,
                     Vec::new(),
                 );
             }
-            Way::Broken(why) => {
+            Backend::Broken(why) => {
                 return (Err(Fault::new(ErrorKind::NotConfigured, why)), Vec::new());
             }
         };
-        let ask = Ask {
+        let ask = WireRequest {
             request: self.request,
             messages: tidy(&self.request.messages),
             model,
@@ -303,6 +316,7 @@ impl<'a> Run<'a> {
             Err(fault) => return (Err(fault), Vec::new()),
         };
         let mut decoder = line.wire.decoder(&self.models.outside.ids);
+        // Release the copied conversation before the reply, which may take minutes.
         drop(ask);
         let notes = std::mem::take(&mut prepared.notes);
         let sent = exchange::stream(line, prepared, &mut *decoder, draft, on, &around).await;
@@ -310,8 +324,8 @@ impl<'a> Run<'a> {
     }
 }
 
-/// How long to wait for `provider`: briefly while another model stands by, and in a new try only
-/// as long as `deadline` leaves.
+/// Timeouts for `provider`: short while a fallback is available, and in a retry no longer than
+/// `deadline` allows.
 fn patience(provider: &Provider, deadline: Option<Instant>, again: bool) -> Patience {
     let timeouts = provider.timeouts;
     let Some(deadline) = deadline else {
@@ -321,6 +335,7 @@ fn patience(provider: &Provider, deadline: Option<Instant>, again: bool) -> Pati
             total: timeouts.total,
         };
     };
+    // A retry must not outlive the failover deadline, or waiting for it would delay the fallback.
     let left = deadline.saturating_duration_since(Instant::now());
     Patience {
         first: if again {

@@ -1,38 +1,41 @@
-//! Server-sent events, read from pieces of any size.
+//! Server-sent events, parsed from chunks of any size.
+//!
+//! Not `sse-stream`: it buffers lines without a limit and fails on fields and lines that the
+//! specification says to ignore, which some providers send.
 
 use crate::error::Fault;
 
-/// The longest event, in bytes: a reply's largest piece is a whole tool call.
+/// Maximum event size in bytes: the largest event is a complete tool call.
 const MAX_EVENT: usize = 16 * 1024 * 1024;
 
-/// One event.
+/// An event.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Event {
-    /// Its name; empty when it has none.
+pub(crate) struct SseEvent {
+    /// Its name; empty if it has none.
     pub(crate) name: String,
-    /// Its data, lines joined by line breaks.
+    /// Its data, with lines joined by line breaks.
     pub(crate) data: String,
 }
 
-/// Takes bytes as they come and gives events as they are whole.
+/// Incremental parser: accepts bytes and emits completed events.
 #[derive(Debug, Default)]
 pub(crate) struct Parser {
-    /// The line that is still arriving.
+    /// The line being received.
     line: Vec<u8>,
-    /// The last byte was a carriage return, so a line feed now belongs to it.
+    /// The last byte was a carriage return, so a following line feed belongs to it.
     after_return: bool,
-    /// The event that is still arriving.
-    event: Event,
+    /// The event being received.
+    event: SseEvent,
     has_data: bool,
     started: bool,
 }
 
 impl Parser {
-    /// Takes `bytes` in, and hands each event that ends in them to `each`.
+    /// Parses `bytes` and passes each event they complete to `each`.
     pub(crate) fn push(
         &mut self,
         mut bytes: &[u8],
-        each: &mut dyn FnMut(Event) -> Result<(), Fault>,
+        each: &mut dyn FnMut(SseEvent) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
         while !bytes.is_empty() {
             if std::mem::take(&mut self.after_return) && bytes[0] == b'\n' {
@@ -57,8 +60,8 @@ impl Parser {
         Ok(())
     }
 
-    /// The line is whole; an empty one ends the event.
-    fn line_done(&mut self) -> Option<Event> {
+    /// Processes a complete line; an empty one ends the event.
+    fn line_done(&mut self) -> Option<SseEvent> {
         let line = std::mem::take(&mut self.line);
         let mut line: &[u8] = &line;
         if !std::mem::replace(&mut self.started, true) {
@@ -96,7 +99,7 @@ mod tests {
         let mut parser = Parser::default();
         let mut events = Vec::new();
         for piece in pieces {
-            let mut each = |event: Event| {
+            let mut each = |event: SseEvent| {
                 events.push((event.name, event.data));
                 Ok(())
             };

@@ -1,4 +1,4 @@
-//! What a provider means when it does not answer.
+//! Classification of provider errors.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::error::{ErrorKind, Fault};
 
 const MAX_WORDS: usize = 500;
 
-/// Words by which providers say that a conversation is too long.
+/// Phrases that mean the conversation is too long.
 const OVERFLOW: [&str; 10] = [
     "context_length_exceeded",
     "exceed_context_size",
@@ -23,14 +23,14 @@ const OVERFLOW: [&str; 10] = [
     "request_too_large",
     "input is too long",
 ];
-/// Words by which they say that their safety rules are against it.
+/// Phrases that mean a safety refusal.
 const SAFETY: [&str; 4] = [
     "content_policy",
     "content_filter",
     "content management policy",
     "usage policies",
 ];
-/// Words by which they say that the key or the account is at fault, whatever the status.
+/// Phrases that mean an invalid key or account, regardless of the status.
 const ACCOUNT: [&str; 8] = [
     "invalid_api_key",
     "api_key_invalid",
@@ -42,17 +42,19 @@ const ACCOUNT: [&str; 8] = [
     "billing",
 ];
 
-/// The failure that an answer with `status` stands for.
+/// The error for a response with `status`.
 pub(crate) fn of_answer(
     status: StatusCode,
     headers: &HeaderMap,
     body: &[u8],
     now: Timestamp,
 ) -> Fault {
-    let said = Said::read(body);
+    let said = ErrorDetails::read(body);
     let code = status.as_u16();
     let words = said.words();
     let kind = match code {
+        // OpenAI reports an exhausted quota as 429 and Google an invalid key as 400, so the text comes first;
+        // 529 (overloaded at Anthropic) is never a problem of the account.
         _ if any(&words, &ACCOUNT) && code != 529 => ErrorKind::Auth,
         401..=403 => ErrorKind::Auth,
         413 => ErrorKind::ContextOverflow,
@@ -65,7 +67,7 @@ pub(crate) fn of_answer(
         408 | 409 | 425 | 500..=599 => ErrorKind::Server { status: code },
         _ => ErrorKind::BadRequest,
     };
-    let redirected = "; it sends us elsewhere, so put the final address into base_url";
+    let redirected = "; it redirects, so set base_url to the final URL";
     let more = if status.is_redirection() {
         redirected
     } else {
@@ -74,9 +76,9 @@ pub(crate) fn of_answer(
     Fault::new(kind, format!("answered {code}: {}{more}", said.message))
 }
 
-/// The failure that an error within a reply stands for.
+/// The error for an error event within a reply.
 pub(crate) fn of_event(error: &Value) -> Fault {
-    let said = Said::of(error);
+    let said = ErrorDetails::of(error);
     let words = said.words();
     let status = error["code"].as_u64().or_else(|| error["status"].as_u64());
     let status = status.and_then(|code| u16::try_from(code).ok());
@@ -100,24 +102,25 @@ pub(crate) fn of_event(error: &Value) -> Fault {
             status: status.unwrap_or(0),
         }
     };
-    Fault::new(kind, format!("failed within the reply: {}", said.message))
+    Fault::new(kind, format!("failed during the reply: {}", said.message))
 }
 
 fn any(words: &str, of: &[&str]) -> bool {
     of.iter().any(|word| words.contains(word))
 }
 
-/// What an error says of itself, whoever wrote it.
-struct Said {
+/// Details of an error in any provider's format.
+struct ErrorDetails {
     message: String,
-    /// Its type, code and status, as far as they are words.
+    /// Its type, code and status, where they are text.
     sort: String,
     whole: Value,
 }
 
-impl Said {
+impl ErrorDetails {
     fn read(body: &[u8]) -> Self {
         match serde_json::from_slice::<Value>(body) {
+            // Gemini wraps errors in an array.
             Ok(Value::Array(list)) => Self::of(list.first().unwrap_or(&Value::Null)),
             Ok(value) => Self::of(&value),
             Err(_) => Self {
@@ -161,13 +164,13 @@ pub(crate) fn excerpt(text: &str) -> String {
         words.push('…');
     }
     if words.is_empty() {
-        words.push_str("nothing more was said");
+        words.push_str("no details");
     }
     words
 }
 
-/// How long the provider says to wait: in a header, or, as Google does, in the error.
-fn retry_after(headers: &HeaderMap, said: &Said, now: Timestamp) -> Option<Duration> {
+/// Delay requested by the provider: in a header or, by Google, in the error.
+fn retry_after(headers: &HeaderMap, said: &ErrorDetails, now: Timestamp) -> Option<Duration> {
     let header = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
     if let Some(millis) = header("retry-after-ms").and_then(|text| text.parse().ok()) {
         return Some(Duration::from_millis(millis));

@@ -8,7 +8,8 @@ use async_trait::async_trait;
 use manyhands_core::{OsEntropy, SystemClock};
 use manyhands_guard::Supervisor;
 use manyhands_upstream::{
-    Ask, Ground, Hooks, RpcError, Server, Speak, Transport, Upstream, UpstreamError,
+    Hooks, RpcError, Server, ServerRequestHandler, Speak, Transport, Upstream, UpstreamDeps,
+    UpstreamError,
 };
 use serde_json::{Map, Value, json};
 
@@ -16,7 +17,7 @@ use serde_json::{Map, Value, json};
 struct Defaults;
 
 #[async_trait]
-impl Ask for Defaults {
+impl ServerRequestHandler for Defaults {
     fn capabilities(&self) -> Map<String, Value> {
         let all = json!({ "elicitation": { "form": { "applyDefaults": true } }, "sampling": {}, "roots": {} });
         all.as_object().cloned().unwrap_or_default()
@@ -76,7 +77,7 @@ fn calls(tools: &[Value], context: &Value) -> Vec<(String, Value)> {
 }
 
 async fn run(url: String, context: Value) -> Result<(), UpstreamError> {
-    let ground = Ground {
+    let ground = UpstreamDeps {
         supervisor: Supervisor::new(1),
         clock: Arc::new(SystemClock::default()),
         entropy: Arc::new(OsEntropy),

@@ -1,4 +1,4 @@
-//! A connection that was greeted, and a request over it from beginning to end.
+//! An established connection, and a request over it from start to end.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, RwLock};
@@ -13,43 +13,43 @@ use crate::carrier::{Carrier, Head, garbage};
 use crate::error::{RpcError, UpstreamError};
 use crate::greet::{CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROTOCOL_VERSION, modern_meta};
 use crate::headers::{self, Mirrored};
-use crate::hooks::{Ask, Hooks};
-use crate::hub::{Answer, Call, Hub, Place};
-use crate::listen::Listener;
+use crate::hooks::{Hooks, ServerRequestHandler};
+use crate::hub::{CallReply, Hub, PendingCall, PendingSlot};
+use crate::listen::ChangeListener;
 use crate::message;
 use crate::server::Server;
 use crate::speak::Speak;
 
-/// How long a connection may take to close.
+/// Timeout of closing a connection.
 const CLOSING: Duration = Duration::from_secs(5);
-/// How many questions one result may hold.
+/// Maximum questions in one result.
 const MAX_QUESTIONS: usize = 32;
-/// How long to wait before asking again a server that only asked for time.
+/// Delay before repeating a request whose result asked only for time.
 const LATER: Duration = Duration::from_millis(200);
 
-/// Which era a server speaks.
+/// The protocol era of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Era {
     /// Up to 2025-11-25: a connection begins with `initialize`.
     Legacy,
-    /// Since 2026-07-28: each request stands alone.
+    /// Since 2026-07-28: each request is self-contained.
     Modern,
 }
 
-/// What a server says of itself.
+/// A server's description of itself.
 #[derive(Debug, Clone)]
 pub struct Peer {
-    /// Which era it speaks.
+    /// Its protocol era.
     pub era: Era,
-    /// Which version.
+    /// Its protocol version.
     pub version: String,
-    /// Its name and version, as it gives them.
+    /// Its name and version, as sent.
     pub info: Value,
-    /// What it can do.
+    /// Its capabilities.
     pub capabilities: Map<String, Value>,
-    /// How it wants to be used, in its own words.
+    /// Its instructions for use.
     pub instructions: Option<String>,
-    /// The rest of its greeting.
+    /// The remaining fields of its description.
     pub extra: Map<String, Value>,
 }
 
@@ -76,32 +76,32 @@ impl Peer {
     }
 }
 
-/// The way to a server with what waits on it.
-pub(crate) struct Link {
+/// A transport with its pending requests.
+pub(crate) struct ServerLink {
     pub(crate) hub: Arc<Hub>,
     pub(crate) carrier: Carrier,
 }
 
-impl Link {
-    /// A request that nobody takes back and that has no time of its own.
+impl ServerLink {
+    /// Sends a request that is never cancelled and has no timeout of its own.
     pub(crate) async fn greet(
         &self,
         method: &str,
         params: &Map<String, Value>,
-        call: Arc<Call>,
-    ) -> Answer {
+        call: Arc<PendingCall>,
+    ) -> CallReply {
         let mut place = self.hub.place(call)?;
         place.take_back = false;
         self.exchange(&mut place, method, params).await
     }
 
-    /// A request that stays open until it is dropped, which takes it back.
+    /// Sends a request that stays open until it is dropped, which cancels it.
     pub(crate) async fn follow(
         &self,
         method: &str,
         params: &Map<String, Value>,
-        call: Arc<Call>,
-    ) -> Answer {
+        call: Arc<PendingCall>,
+    ) -> CallReply {
         let mut place = self.hub.place(call)?;
         place.take_back = self.carrier.is_line();
         self.exchange(&mut place, method, params).await
@@ -109,10 +109,10 @@ impl Link {
 
     async fn exchange(
         &self,
-        place: &mut Place,
+        place: &mut PendingSlot,
         method: &str,
         params: &Map<String, Value>,
-    ) -> Answer {
+    ) -> CallReply {
         let body = message::request(place.id, method, params);
         let head = Head {
             method,
@@ -123,41 +123,41 @@ impl Link {
     }
 }
 
-/// A connection to a server. Dropped, it is closed.
-pub struct Connection {
-    link: Arc<Link>,
+/// A connection to a server. Dropping it closes it.
+pub struct ServerConnection {
+    link: Arc<ServerLink>,
     peer: Peer,
     server: Arc<Server>,
-    /// Answers what belongs to no one request, and requests without an answerer.
-    own: Option<Arc<dyn Ask>>,
-    /// Follows changes where that takes a request of its own.
-    listener: Option<Listener>,
-    /// Which arguments are repeated in headers, by tool.
+    /// Handles requests of the server that belong to no call, or to one without a handler.
+    own: Option<Arc<dyn ServerRequestHandler>>,
+    /// Follows changes in the modern era, which uses a separate request for that.
+    listener: Option<ChangeListener>,
+    /// Arguments mirrored in headers, by tool.
     mirrored: RwLock<HashMap<String, Arc<[Mirrored]>>>,
-    /// What the modern era says with each request.
+    /// Log level, which the modern era sends with each request.
     log_level: Mutex<Option<Value>>,
     born: Instant,
-    /// When it was used last.
+    /// When it was last used.
     used: Mutex<Instant>,
-    /// Woken when a request was not answered in time.
+    /// Notified when a request timed out.
     pub(crate) doubt: Notify,
 }
 
-impl Drop for Connection {
+impl Drop for ServerConnection {
     fn drop(&mut self) {
         self.link.hub.end(UpstreamError::Stopped);
     }
 }
 
-impl Connection {
+impl ServerConnection {
     pub(crate) fn new(
-        link: Arc<Link>,
+        link: Arc<ServerLink>,
         peer: Peer,
         server: Arc<Server>,
-        own: Option<Arc<dyn Ask>>,
+        own: Option<Arc<dyn ServerRequestHandler>>,
     ) -> Self {
         let listener = (peer.era == Era::Modern)
-            .then(|| Listener::start(link.clone(), &peer, server.capabilities.clone()));
+            .then(|| ChangeListener::start(link.clone(), &peer, server.capabilities.clone()));
         Self {
             link,
             peer,
@@ -172,13 +172,13 @@ impl Connection {
         }
     }
 
-    /// What the server says of itself.
+    /// The server's description of itself.
     pub fn peer(&self) -> &Peer {
         &self.peer
     }
 
-    /// Whether the server can tell this connection's requests from those of others, and so ask back
-    /// over it. An HTTP server of the older era that gives out no session cannot.
+    /// Whether the server can tell this connection's requests from others, and so send requests over
+    /// it. A legacy HTTP server without sessions cannot.
     pub fn is_conversation(&self) -> bool {
         match self.carrier() {
             Carrier::Streamable(streamable) => streamable.has_session(),
@@ -191,12 +191,12 @@ impl Connection {
         self.link.hub.is_over()
     }
 
-    /// Comes when it has ended.
+    /// Completes when it has ended.
     pub async fn over(&self) {
         self.link.hub.over().await;
     }
 
-    /// Closes it and waits until nothing of it is left.
+    /// Closes it and waits for its tasks.
     pub async fn close(&self) {
         self.end(UpstreamError::Stopped);
         let _ = timeout(CLOSING, self.hub().tasks.wait()).await;
@@ -206,8 +206,8 @@ impl Connection {
         self.hub().end(why);
     }
 
-    /// Whether the server answers, without that counting as use.
-    pub(crate) async fn check(&self, hooks: &Hooks) -> Answer {
+    /// Checks whether the server replies, without counting as use.
+    pub(crate) async fn check(&self, hooks: &Hooks) -> CallReply {
         let method = match self.peer.era {
             Era::Modern => "server/discover",
             Era::Legacy => "ping",
@@ -215,12 +215,12 @@ impl Connection {
         self.once(method, &mut Map::new(), hooks).await
     }
 
-    /// How long it has been there.
+    /// Time since it was opened.
     pub(crate) fn age(&self) -> Duration {
         self.born.elapsed()
     }
 
-    /// How long nobody has used it.
+    /// Time since it was last used.
     pub(crate) fn unused(&self) -> Duration {
         let used = self.used.lock().unwrap_or_else(|held| held.into_inner());
         used.elapsed()
@@ -234,13 +234,13 @@ impl Connection {
         &self.link.carrier
     }
 
-    /// Sends a request, by the server's own era.
+    /// Sends a request, translated to the server's era.
     pub(crate) async fn send(
         &self,
         method: &str,
         params: &mut Map<String, Value>,
         hooks: &Hooks,
-    ) -> Answer {
+    ) -> CallReply {
         *self.used.lock().unwrap_or_else(|held| held.into_inner()) = Instant::now();
         let Some(listener) = &self.listener else {
             return self.once(method, params, hooks).await;
@@ -277,13 +277,18 @@ impl Connection {
         }
     }
 
-    /// Sends a request of the modern era, and answers what its result asks for.
-    async fn rounds(&self, method: &str, params: &mut Map<String, Value>, hooks: &Hooks) -> Answer {
+    /// Sends a request of the modern era, answering questions in its results.
+    async fn rounds(
+        &self,
+        method: &str,
+        params: &mut Map<String, Value>,
+        hooks: &Hooks,
+    ) -> CallReply {
         let mut learned = false;
         let mut round = 0;
         loop {
             let result = match self.once(method, params, hooks).await {
-                // The tool wants arguments repeated that were not known to be so.
+                // The tool mirrors arguments that we did not know of: list the tools again, once.
                 Err(UpstreamError::Rpc(error))
                     if error.code == RpcError::HEADER_MISMATCH
                         && method == "tools/call"
@@ -305,8 +310,9 @@ impl Connection {
             };
             round += 1;
             if round > self.server.bounds.rounds {
-                return Err(garbage("it asks back without end"));
+                return Err(garbage("too many rounds of questions"));
             }
+            // A question may wait for a person; the caller's cancellation must still get through.
             let answers = tokio::select! {
                 biased;
                 () = hooks.cancel.cancelled() => return Err(UpstreamError::Cancelled),
@@ -318,17 +324,23 @@ impl Connection {
         }
     }
 
-    /// Sends one request and waits for its answer.
-    async fn once(&self, method: &str, params: &mut Map<String, Value>, hooks: &Hooks) -> Answer {
+    /// Sends one request and waits for its reply.
+    async fn once(
+        &self,
+        method: &str,
+        params: &mut Map<String, Value>,
+        hooks: &Hooks,
+    ) -> CallReply {
         let hub = self.hub();
-        let call = Call::new(hooks);
+        let call = PendingCall::new(hooks);
         let mut place = hub.place(call.clone())?;
-        // Over a stream of its own, the modern era takes a request back by closing it.
+        // With a stream per request, the modern era cancels a request by closing its stream.
         place.take_back = self.carrier().is_line() || self.peer.era == Era::Legacy;
         self.dress(params, place.id, &call, hooks);
         let body = message::request(place.id, method, params);
         let limit = self.server.bounds.message;
         if body.len() > limit {
+            // It was never sent, so there is nothing to cancel.
             place.take_back = false;
             return Err(UpstreamError::TooLarge {
                 what: "the request",
@@ -343,6 +355,7 @@ impl Connection {
         };
         let timeouts = &self.server.timeouts;
         let quiet = hooks.timeout.unwrap_or(timeouts.call);
+        // `biased`: a reply that is already here wins over a timeout or cancellation in the same poll.
         let answer = tokio::select! {
             biased;
             answer = self.carrier().exchange(hub, &mut place, body, &head) => answer,
@@ -353,7 +366,7 @@ impl Connection {
                 Err(UpstreamError::TimedOut(after))
             }
         };
-        // Others that are being answered show that it is there.
+        // Other requests in flight may still succeed; end the connection only if this was the last.
         if let Err(why @ UpstreamError::Unreachable(_)) = &answer
             && hub.in_flight() <= 1
         {
@@ -362,8 +375,8 @@ impl Connection {
         answer
     }
 
-    /// Puts in what goes with each request.
-    fn dress(&self, params: &mut Map<String, Value>, id: u64, call: &Call, hooks: &Hooks) {
+    /// Adds the metadata that goes with each request.
+    fn dress(&self, params: &mut Map<String, Value>, id: u64, call: &PendingCall, hooks: &Hooks) {
         let mut meta = match params.remove("_meta") {
             Some(Value::Object(meta)) => meta,
             _ => Map::new(),
@@ -371,7 +384,7 @@ impl Connection {
         for (key, value) in &hooks.meta {
             meta.insert(key.clone(), value.clone());
         }
-        // A token of somebody else's would be taken for one of ours.
+        // A caller's own token would be mistaken for one of ours.
         meta.remove("progressToken");
         if call.wants_progress() {
             meta.insert("progressToken".to_owned(), id.into());
@@ -426,16 +439,18 @@ impl Connection {
         known.get(name).cloned()
     }
 
-    /// Remembers which arguments are repeated in headers, and leaves out tools that ask for it
-    /// in a way that cannot be followed: they could not be called.
+    /// Records which arguments are mirrored in headers, and drops tools whose annotations are invalid:
+    /// they could not be called.
     fn learn(&self, method: &str, params: &Map<String, Value>, mut result: Value) -> Value {
         if method != "tools/list" || !self.repeats_in_headers() {
             return result;
         }
+        // Locked for the whole page, so that a concurrent call sees either the old or the new list.
         let mut known = self
             .mirrored
             .write()
             .unwrap_or_else(|held| held.into_inner());
+        // The first page of a new listing replaces what an earlier listing said.
         if !params.contains_key("cursor") {
             known.clear();
         }
@@ -452,7 +467,12 @@ impl Connection {
                 true
             }
             Err(why) => {
-                tracing::warn!(server = self.server.name, why, "a tool was left out");
+                tracing::warn!(
+                    event = "upstream_tool_skipped",
+                    server = self.server.name,
+                    reason = why,
+                    "skipped a tool with invalid header annotations"
+                );
                 false
             }
         });
@@ -461,8 +481,13 @@ impl Connection {
 }
 
 #[async_trait]
-impl Speak for Connection {
-    async fn request(&self, method: &str, mut params: Map<String, Value>, hooks: &Hooks) -> Answer {
+impl Speak for ServerConnection {
+    async fn request(
+        &self,
+        method: &str,
+        mut params: Map<String, Value>,
+        hooks: &Hooks,
+    ) -> CallReply {
         self.send(method, &mut params, hooks).await
     }
 
@@ -478,18 +503,19 @@ fn put(into: &mut Map<String, Value>, key: &str, value: Option<Value>) {
     };
 }
 
-/// Answers what a result asks for.
+/// Answers the questions in a result.
 async fn answers(
-    ask: &dyn Ask,
+    ask: &dyn ServerRequestHandler,
     result: &Value,
 ) -> Result<Option<Map<String, Value>>, UpstreamError> {
     let Some(Value::Object(questions)) = result.get("inputRequests") else {
+        // The server asked for nothing but time; asking again at once would be a busy loop.
         sleep(LATER).await;
         return Ok(None);
     };
     if questions.len() > MAX_QUESTIONS {
         return Err(garbage(format!(
-            "it asks more than {MAX_QUESTIONS} things at once"
+            "it asks more than {MAX_QUESTIONS} questions at once"
         )));
     }
     let mut answers = Map::new();
@@ -499,7 +525,9 @@ async fn answers(
             method,
             "elicitation/create" | "sampling/createMessage" | "roots/list"
         ) {
-            return Err(garbage(format!("it asks {method:?}, which nobody may ask")));
+            return Err(garbage(format!(
+                "it sent an unsupported request {method:?}"
+            )));
         }
         let params = question.get("params").cloned().unwrap_or_default();
         answers.insert(key.clone(), ask.ask(method, params).await?);

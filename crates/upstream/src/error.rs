@@ -1,4 +1,4 @@
-//! Why a server did not do what it was asked.
+//! Errors of requests to a server.
 
 use std::time::Duration;
 
@@ -6,30 +6,30 @@ use manyhands_core::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// An error as JSON-RPC says it.
+/// A JSON-RPC error.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RpcError {
-    /// What kind, as a number.
+    /// The error code.
     #[serde(default = "RpcError::internal")]
     pub code: i64,
-    /// What went wrong.
+    /// The error message.
     #[serde(default)]
     pub message: String,
-    /// More about it.
+    /// Additional data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
 }
 
 impl RpcError {
-    /// There is no such method.
+    /// Unknown method.
     pub const METHOD_NOT_FOUND: i64 = -32601;
-    /// The parameters are wrong.
+    /// Invalid parameters.
     pub const INVALID_PARAMS: i64 = -32602;
-    /// Something broke.
+    /// Internal error.
     pub const INTERNAL: i64 = -32603;
-    /// A header and the body do not say the same.
+    /// A header contradicts the body.
     pub const HEADER_MISMATCH: i64 = -32020;
-    /// The server does not speak that version.
+    /// The server does not support the protocol version.
     pub const UNSUPPORTED_VERSION: i64 = -32022;
 
     /// An error without further data.
@@ -46,80 +46,80 @@ impl RpcError {
     }
 }
 
-/// Why a server did not do what it was asked.
+/// Why a request to a server failed.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum UpstreamError {
-    /// It answered with an error.
+    /// It replied with an error.
     #[error("{} (code {})", .0.message, .0.code)]
     Rpc(RpcError),
     /// It could not be started or reached.
     #[error("{0}")]
     Unreachable(String),
-    /// It failed lately and is given time.
-    #[error("it failed {attempts} times, the last time because: {error}\nit is tried again at {}", next_try.rfc3339())]
+    /// It failed recently; the next attempt is scheduled.
+    #[error("failed {attempts} times, last error: {error}\nnext attempt at {}", next_try.rfc3339())]
     Failing {
-        /// What went wrong last.
+        /// The last error.
         error: String,
-        /// How often in a row.
+        /// Consecutive failures.
         attempts: u32,
-        /// When it is tried again.
+        /// Time of the next attempt.
         next_try: Timestamp,
     },
-    /// The connection broke before the answer came. Whether the request was carried out is not known.
-    #[error("the connection was lost before the answer came: {0}")]
+    /// The connection broke before the reply. Whether the request was executed is unknown.
+    #[error("connection lost before the reply: {0}")]
     Lost(String),
-    /// The connection had ended, so the request was surely not carried out.
-    #[error("the connection had ended: {0}")]
+    /// The connection had already ended, so the request was not executed.
+    #[error("connection closed: {0}")]
     Gone(String),
-    /// No answer in time.
-    #[error("no answer came within {} seconds", .0.as_secs_f32())]
+    /// No reply in time.
+    #[error("no reply within {} seconds", .0.as_secs_f32())]
     TimedOut(Duration),
-    /// Whoever asked no longer wants it.
+    /// The caller cancelled the request.
     #[error("cancelled")]
     Cancelled,
-    /// More than is taken.
-    #[error("{what} is larger than {limit} bytes, the most that is taken")]
+    /// A size limit was exceeded.
+    #[error("{what} exceeds the limit of {limit} bytes")]
     TooLarge {
-        /// What it is.
+        /// What was too large.
         what: &'static str,
-        /// The most.
+        /// The limit.
         limit: usize,
     },
-    /// It wants to know who asks, or allows them less than this.
-    #[error("it refuses to serve without other credentials (HTTP {status})")]
+    /// Missing or insufficient credentials.
+    #[error("missing or insufficient credentials (HTTP {status})")]
     Unauthorized {
         /// 401 or 403.
         status: u16,
-        /// How to come by credentials, as the server says it.
+        /// The server's authentication challenge.
         www_authenticate: Option<String>,
     },
-    /// The login that is used there no longer holds.
+    /// The login used there has expired or was revoked.
     #[error("{0}")]
     Login(String),
-    /// It answered with an error of HTTP.
-    #[error("it answered with HTTP {status}: {message}")]
+    /// It replied with an HTTP error.
+    #[error("HTTP error {status}: {message}")]
     Http {
-        /// Which.
+        /// The status code.
         status: u16,
-        /// The beginning of what it said.
+        /// The beginning of its body.
         message: String,
     },
-    /// It answered with something that is not MCP.
-    #[error("it does not speak MCP: {0}")]
+    /// It violated the protocol.
+    #[error("not a valid MCP server: {0}")]
     Garbage(String),
-    /// As many as allowed are open already.
-    #[error("{max} connections of one's own are open already; close one")]
+    /// The maximum number of private connections is open.
+    #[error("{max} private connections are already open; close one")]
     Busy {
-        /// The ceiling.
+        /// The maximum.
         max: usize,
     },
-    /// It was stopped by its owner.
-    #[error("it was stopped")]
+    /// Its owner stopped it.
+    #[error("the server was stopped")]
     Stopped,
 }
 
 impl UpstreamError {
-    /// Whether the same request may do better a little later.
+    /// Whether the same request may succeed later.
     pub fn retryable(&self) -> bool {
         match self {
             Self::Unreachable(_)

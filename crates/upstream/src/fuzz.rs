@@ -1,20 +1,24 @@
-//! Doors for `make fuzz` and for the replay of its corpora; not an interface.
+//! Entry points for `make fuzz` and the replay of its corpora; not a public API.
 
 use crate::message;
-use crate::sse::{Event, Events};
+use crate::sse::{SseEvent, SseParser};
 
-/// Reads what a server sent as one JSON-RPC message or batch.
+/// Parses bytes as one JSON-RPC message or batch.
 pub fn json_rpc(bytes: &[u8]) -> usize {
     message::read(bytes).map_or(0, |messages| messages.len())
 }
 
-/// Reads server-sent events in pieces of this many bytes: each with its name.
+/// Parses server-sent events in chunks of `piece` bytes, returning name and data of each.
 pub fn events(bytes: &[u8], piece: usize) -> Option<Vec<(String, Vec<u8>)>> {
-    let mut events = Events::new(1 << 20);
+    let mut events = SseParser::new(1 << 20);
     let mut all = Vec::new();
     for bytes in bytes.chunks(piece.max(1)) {
         let whole = events.push(bytes).ok()?;
-        all.extend(whole.into_iter().map(|Event { name, data }| (name, data)));
+        all.extend(
+            whole
+                .into_iter()
+                .map(|SseEvent { name, data }| (name, data)),
+        );
     }
     Some(all)
 }

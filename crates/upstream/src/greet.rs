@@ -1,4 +1,4 @@
-//! Getting to know a server: which era it speaks, which version, and what it can do.
+//! The handshake: negotiates era, version and capabilities.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -8,58 +8,58 @@ use tokio::sync::{broadcast, mpsc};
 use tokio::time::{sleep, timeout};
 use tokio_util::task::TaskTracker;
 
-use crate::carrier::{self, Carrier, OldEvents, Post, Streamable, Tail, garbage};
-use crate::connection::{Era, Link, Peer};
+use crate::carrier::{self, Carrier, LegacySse, Post, StderrTail, Streamable, garbage};
+use crate::connection::{Era, Peer, ServerLink};
 use crate::error::{RpcError, UpstreamError};
-use crate::hooks::Ask;
-use crate::hub::{Call, Hub};
+use crate::hooks::ServerRequestHandler;
+use crate::hub::{Hub, PendingCall};
 use crate::message;
-use crate::news::News;
-use crate::server::{Dialect, Ground, Server, Transport};
+use crate::news::ServerNotification;
+use crate::server::{Dialect, Server, Transport, UpstreamDeps};
 
-/// The version of the modern era that is spoken.
+/// The supported version of the modern era.
 const MODERN: &str = "2026-07-28";
-/// Versions of the old era, the newest first.
+/// Supported versions of the old era, newest first.
 const LEGACY: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
-/// The first that is named in each request over HTTP.
+/// The first version that is declared in each HTTP request.
 const NAMED_SINCE: &str = "2025-06-18";
-/// How long the way down from one era to the other may take to tidy up.
+/// Timeout of stopping a program before falling back to the old era.
 const TIDY_UP: Duration = Duration::from_secs(5);
 
-/// What worked the last time.
+/// The protocol that worked last time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum KnownProtocol {
     Modern,
     Legacy,
     OldEvents,
 }
 
-/// What is needed to connect.
+/// Everything needed to connect.
 pub(crate) struct Greeter<'a> {
     pub(crate) server: &'a Arc<Server>,
-    pub(crate) ground: &'a Ground,
-    pub(crate) own: Option<Arc<dyn Ask>>,
-    pub(crate) news: broadcast::Sender<News>,
-    /// The programs that were started.
+    pub(crate) ground: &'a UpstreamDeps,
+    pub(crate) own: Option<Arc<dyn ServerRequestHandler>>,
+    pub(crate) news: broadcast::Sender<ServerNotification>,
+    /// Tracks started programs.
     pub(crate) lives: &'a TaskTracker,
-    /// Where to keep what a program writes to its standard error.
-    pub(crate) stderr: Option<&'a Mutex<Option<Tail>>>,
+    /// Receives the program's standard error.
+    pub(crate) stderr: Option<&'a Mutex<Option<StderrTail>>>,
 }
 
-/// A link that ends with this, unless it is taken.
-pub(crate) struct Kept(Option<Arc<Link>>);
+/// Ends a link on drop unless it is taken.
+pub(crate) struct LinkGuard(Option<Arc<ServerLink>>);
 
-impl Kept {
-    fn link(&self) -> &Arc<Link> {
+impl LinkGuard {
+    fn link(&self) -> &Arc<ServerLink> {
         self.0.as_ref().expect("taken only by value")
     }
 
-    pub(crate) fn take(mut self) -> Arc<Link> {
+    pub(crate) fn take(mut self) -> Arc<ServerLink> {
         self.0.take().expect("taken once, by value")
     }
 }
 
-impl Drop for Kept {
+impl Drop for LinkGuard {
     fn drop(&mut self) {
         if let Some(link) = &self.0 {
             link.hub.end(UpstreamError::Stopped);
@@ -67,17 +67,21 @@ impl Drop for Kept {
     }
 }
 
-/// A connection that was greeted.
-pub(crate) type Greeted = (Kept, Peer, Way);
+/// An established connection.
+pub(crate) type Greeted = (LinkGuard, Peer, KnownProtocol);
 
 impl Greeter<'_> {
-    /// Connects and greets, by the way that worked the last time or by any.
-    pub(crate) async fn greet(&self, last: Option<Way>) -> Result<Greeted, UpstreamError> {
+    /// Connects with the protocol that worked last time, or tries all.
+    pub(crate) async fn greet(
+        &self,
+        last: Option<KnownProtocol>,
+    ) -> Result<Greeted, UpstreamError> {
         let limit = self.server.timeouts.start;
         let greeted = timeout(limit, async {
             if let Some(last) = last {
+                // The known protocol first saves the probe, which costs legacy servers a timeout.
                 let again = self.by(Some(last)).await;
-                // A server that was replaced by a newer one speaks another era now.
+                // The server may have been upgraded and speak another era now.
                 if !matches!(
                     again,
                     Err(UpstreamError::Rpc(_)
@@ -92,15 +96,17 @@ impl Greeter<'_> {
         greeted.await.unwrap_or(Err(UpstreamError::TimedOut(limit)))
     }
 
-    async fn by(&self, way: Option<Way>) -> Result<Greeted, UpstreamError> {
+    async fn by(&self, way: Option<KnownProtocol>) -> Result<Greeted, UpstreamError> {
         let dialect = match way {
             None => self.server.dialect,
-            Some(Way::Modern) => Dialect::Modern,
-            Some(Way::Legacy | Way::OldEvents) => Dialect::Legacy,
+            Some(KnownProtocol::Modern) => Dialect::Modern,
+            Some(KnownProtocol::Legacy | KnownProtocol::OldEvents) => Dialect::Legacy,
         };
         match &self.server.transport {
             Transport::Stdio { .. } => self.program(dialect).await,
-            Transport::Http { .. } if way != Some(Way::OldEvents) => self.streamable(dialect).await,
+            Transport::Http { .. } if way != Some(KnownProtocol::OldEvents) => {
+                self.streamable(dialect).await
+            }
             Transport::Http { .. } | Transport::Sse { .. } => self.old_events().await,
         }
     }
@@ -135,7 +141,7 @@ impl Greeter<'_> {
         let first = start()?;
         match self.line(first.link(), dialect).await {
             Ok((peer, way)) => Ok((first, peer, way)),
-            // Some programs end when the first thing they hear is not `initialize`.
+            // Some programs exit if the first message is not `initialize`.
             Err(UpstreamError::Lost(_) | UpstreamError::Gone(_)) if dialect == Dialect::Auto => {
                 first.link().hub.end(UpstreamError::Stopped);
                 let _ = timeout(TIDY_UP, first.link().hub.tasks.wait()).await;
@@ -147,10 +153,14 @@ impl Greeter<'_> {
         }
     }
 
-    /// Greets where silence has to be told from slowness.
-    async fn line(&self, link: &Link, dialect: Dialect) -> Result<(Peer, Way), UpstreamError> {
+    /// Handshake over a transport on which a server may silently ignore unknown requests.
+    async fn line(
+        &self,
+        link: &ServerLink,
+        dialect: Dialect,
+    ) -> Result<(Peer, KnownProtocol), UpstreamError> {
         if dialect == Dialect::Legacy {
-            return Ok((self.initialize(link).await?, Way::Legacy));
+            return Ok((self.initialize(link).await?, KnownProtocol::Legacy));
         }
         let discover = self.discover(link);
         tokio::pin!(discover);
@@ -163,17 +173,19 @@ impl Greeter<'_> {
             () = sleep(patience) => None,
         };
         match said {
-            Some(Ok(peer)) => Ok((peer, Way::Modern)),
+            Some(Ok(peer)) => Ok((peer, KnownProtocol::Modern)),
             Some(Err(why)) if dialect == Dialect::Auto && is_legacy(&why) => {
-                Ok((self.initialize(link).await?, Way::Legacy))
+                Ok((self.initialize(link).await?, KnownProtocol::Legacy))
             }
             Some(Err(why)) => Err(why),
             None if dialect == Dialect::Modern => Err(UpstreamError::TimedOut(patience)),
-            // It is slow, or old and silent about what it does not know. Whoever answers
-            // `initialize` well is of the old era, even where it knows both.
+            // It is slow, or old and silent about unknown requests. A server that answers `initialize` is
+            // treated as legacy, even if it supports both eras.
             None => match self.initialize(link).await {
-                Ok(peer) => Ok((peer, Way::Legacy)),
-                Err(UpstreamError::Rpc(_)) => Ok((discover.await?, Way::Modern)),
+                Ok(peer) => Ok((peer, KnownProtocol::Legacy)),
+                // It refused `initialize`, so it is modern and was only slow: its first reply is
+                // still coming.
+                Err(UpstreamError::Rpc(_)) => Ok((discover.await?, KnownProtocol::Modern)),
                 Err(why) => Err(why),
             },
         }
@@ -191,9 +203,9 @@ impl Greeter<'_> {
                 _ => Ok(discover.await),
             };
             match said {
-                Ok(Ok(peer)) => return Ok((kept, peer, Way::Modern)),
+                Ok(Ok(peer)) => return Ok((kept, peer, KnownProtocol::Modern)),
                 Ok(Err(why)) if dialect != Dialect::Auto || !is_legacy(&why) => return Err(why),
-                // It says no, or nothing: it may be of the old era.
+                // It refused or did not answer: it may be legacy.
                 _ => {}
             }
         }
@@ -201,9 +213,9 @@ impl Greeter<'_> {
         match self.initialize(kept.link()).await {
             Ok(peer) => {
                 streamable.listen(&hub).await;
-                Ok((kept, peer, Way::Legacy))
+                Ok((kept, peer, KnownProtocol::Legacy))
             }
-            // So the oldest of all say that they do not know this transport.
+            // The oldest servers refuse this transport with a client error.
             Err(
                 why @ UpstreamError::Http {
                     status: 400..500, ..
@@ -215,36 +227,34 @@ impl Greeter<'_> {
 
     async fn old_events(&self) -> Result<Greeted, UpstreamError> {
         let (hub, queue) = self.hub();
-        let opened = OldEvents::open(Post::to(self.server)?, &hub, queue).await;
+        let opened = LegacySse::open(Post::to(self.server)?, &hub, queue).await;
         let kept = kept(hub, Carrier::OldEvents(opened?));
         let peer = self.initialize(kept.link()).await?;
-        Ok((kept, peer, Way::OldEvents))
+        Ok((kept, peer, KnownProtocol::OldEvents))
     }
 
-    /// Asks as the modern era does.
-    async fn discover(&self, link: &Link) -> Result<Peer, UpstreamError> {
+    /// The modern handshake.
+    async fn discover(&self, link: &ServerLink) -> Result<Peer, UpstreamError> {
         let mut params = Map::new();
         let meta = modern_meta(MODERN, self.capabilities());
         params.insert("_meta".to_owned(), Value::Object(meta));
-        let ask = || link.greet("server/discover", &params, Call::background());
+        let ask = || link.greet("server/discover", &params, PendingCall::background());
         let answer = match ask().await {
-            // It names our own version as one it knows: it may know it now.
+            // The error lists our own version as supported: retry once.
             Err(UpstreamError::Rpc(error)) if supported(&error).any(|v| v == MODERN) => {
                 ask().await?
             }
             other => other?,
         };
         let Value::Object(mut answer) = answer else {
-            return Err(garbage(
-                "it describes itself by something that is no object",
-            ));
+            return Err(garbage("its description is not an object"));
         };
         let versions = answer.get("supportedVersions").and_then(Value::as_array);
         if !versions.is_some_and(|all| all.iter().any(|v| v == MODERN)) {
-            // Whoever knows no version of ours here may know one of the old era.
+            // Without a common modern version, the server may still support a legacy one.
             let none = RpcError::new(
                 RpcError::UNSUPPORTED_VERSION,
-                format!("it does not speak {MODERN}"),
+                format!("it does not support version {MODERN}"),
             );
             return Err(UpstreamError::Rpc(none));
         }
@@ -258,23 +268,23 @@ impl Greeter<'_> {
         Ok(Peer::new(Era::Modern, MODERN, info, answer))
     }
 
-    /// Asks as the old era does.
-    async fn initialize(&self, link: &Link) -> Result<Peer, UpstreamError> {
+    /// The legacy handshake.
+    async fn initialize(&self, link: &ServerLink) -> Result<Peer, UpstreamError> {
         let mut params = Map::new();
         params.insert("protocolVersion".to_owned(), LEGACY[0].into());
         params.insert("capabilities".to_owned(), self.capabilities().into());
         params.insert("clientInfo".to_owned(), client_info());
         let answer = link
-            .greet("initialize", &params, Call::background())
+            .greet("initialize", &params, PendingCall::background())
             .await?;
         let Value::Object(mut answer) = answer else {
-            return Err(garbage("it greets with something that is no object"));
+            return Err(garbage("its reply to initialize is not an object"));
         };
         let version = answer.get("protocolVersion").and_then(Value::as_str);
         let Some(version) = LEGACY.into_iter().find(|known| version == Some(*known)) else {
             let shown: String = version.unwrap_or("none").chars().take(40).collect();
             return Err(garbage(format!(
-                "it speaks version {shown:?}, which is not known here"
+                "it chose the unsupported version {shown:?}"
             )));
         };
         let info = answer.remove("serverInfo").unwrap_or_default();
@@ -292,11 +302,11 @@ impl Greeter<'_> {
     }
 }
 
-fn kept(hub: Arc<Hub>, carrier: Carrier) -> Kept {
-    Kept(Some(Arc::new(Link { hub, carrier })))
+fn kept(hub: Arc<Hub>, carrier: Carrier) -> LinkGuard {
+    LinkGuard(Some(Arc::new(ServerLink { hub, carrier })))
 }
 
-/// Which versions an error says are known, if it is about that.
+/// The supported versions that an error lists.
 fn supported(error: &RpcError) -> impl Iterator<Item = &str> {
     let about = error
         .data
@@ -307,7 +317,7 @@ fn supported(error: &RpcError) -> impl Iterator<Item = &str> {
     all.filter_map(Value::as_str)
 }
 
-/// Whether a failure is how somebody of the old era would fail.
+/// Whether an error is typical of a legacy server.
 fn is_legacy(why: &UpstreamError) -> bool {
     match why {
         UpstreamError::Rpc(error) => {
@@ -320,12 +330,12 @@ fn is_legacy(why: &UpstreamError) -> bool {
     }
 }
 
-/// Who we say we are.
+/// Our name and version.
 pub(crate) fn client_info() -> Value {
     json!({ "name": "manyhands", "version": env!("CARGO_PKG_VERSION") })
 }
 
-/// What each request of the modern era says of its sender.
+/// Metadata of each modern request.
 pub(crate) fn modern_meta(version: &str, capabilities: Map<String, Value>) -> Map<String, Value> {
     let mut meta = Map::new();
     for (key, value) in [

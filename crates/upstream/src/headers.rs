@@ -1,14 +1,14 @@
-//! What the modern era repeats of a request in its headers, so that those on the way need not read it.
+//! Headers that mirror parts of a modern request, so that proxies need not parse its body.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use manyhands_guard::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 
-/// How deep annotations are looked for.
+/// Maximum depth at which annotations are searched.
 const DEEPEST: usize = 32;
 
-/// A parameter of a tool that is repeated in a header.
+/// A tool parameter mirrored in a header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Mirrored {
     /// Keys from the arguments down to it.
@@ -16,7 +16,7 @@ pub(crate) struct Mirrored {
     header: HeaderName,
 }
 
-/// Puts the headers of a request in.
+/// Adds the headers of a request.
 pub(crate) fn put(
     into: &mut HeaderMap,
     method: &str,
@@ -57,8 +57,8 @@ pub(crate) fn put(
     }
 }
 
-/// The headers that go with a request of the modern era, for those who serve it. `tool` is the
-/// definition of the tool that is called.
+/// The headers that belong to a modern request, for servers. `tool` is the definition of the called
+/// tool.
 pub fn expected(method: &str, params: &Map<String, Value>, tool: Option<&Value>) -> HeaderMap {
     let mirrored = tool.and_then(|tool| mirrored(tool).ok());
     let mut headers = HeaderMap::new();
@@ -66,7 +66,7 @@ pub fn expected(method: &str, params: &Map<String, Value>, tool: Option<&Value>)
     headers
 }
 
-/// The text that a header carries; nothing where that cannot be read.
+/// The text carried by a header; `None` if it is malformed.
 pub fn decoded(value: &HeaderValue) -> Option<String> {
     let text = value.to_str().ok()?;
     let inner = text
@@ -78,7 +78,7 @@ pub fn decoded(value: &HeaderValue) -> Option<String> {
     }
 }
 
-/// A text as a header can carry it.
+/// Encodes a text for a header.
 fn spelled(text: &str) -> String {
     let blank = |b: Option<&u8>| b.is_some_and(|b| matches!(b, b' ' | b'\t'));
     let bytes = text.as_bytes();
@@ -90,7 +90,7 @@ fn spelled(text: &str) -> String {
     format!("=?base64?{}?=", BASE64_STANDARD.encode(text))
 }
 
-/// Which parameters of a tool are to be repeated, or what is wrong with how it says so.
+/// The mirrored parameters of a tool, or what is wrong with its annotations.
 pub(crate) fn mirrored(tool: &Value) -> Result<Vec<Mirrored>, String> {
     let mut found = Vec::new();
     if let Some(schema) = tool.get("inputSchema") {
@@ -119,7 +119,7 @@ fn collect(
                 for (name, property) in properties {
                     path.push(name.clone());
                     if path.len() > DEEPEST {
-                        return Err("its schema is too deep".to_owned());
+                        return Err("its schema is nested too deeply".to_owned());
                     }
                     if let Some(header) = property.get("x-mcp-header") {
                         found.push(one(header, property, path, found)?);
@@ -128,7 +128,7 @@ fn collect(
                     path.pop();
                 }
             }
-            // Data, not schemas.
+            // These hold data, not schemas.
             "default" | "const" | "enum" | "examples" | "x-mcp-header" => {}
             _ if off_the_path(value) => {
                 return Err(format!("x-mcp-header stands below {key}"));
@@ -139,7 +139,7 @@ fn collect(
     Ok(())
 }
 
-/// Whether an annotation stands where no one argument can be meant.
+/// Whether an annotation is at a position that no single argument corresponds to.
 fn off_the_path(value: &Value) -> bool {
     match value {
         Value::Object(map) => map.contains_key("x-mcp-header") || map.values().any(off_the_path),

@@ -1,4 +1,4 @@
-//! What goes with a request besides its parameters.
+//! Callbacks and options of a request.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,22 +10,22 @@ use tokio_util::sync::CancellationToken;
 
 use crate::error::RpcError;
 
-/// Answers what a server asks back while it works on a request.
+/// Handles requests that a server sends while it processes ours.
 #[async_trait]
-pub trait Ask: Send + Sync {
-    /// Which capabilities of a client it can live up to, such as `{"elicitation": {}}`.
+pub trait ServerRequestHandler: Send + Sync {
+    /// The client capabilities it supports, such as `{"elicitation": {}}`.
     fn capabilities(&self) -> Map<String, Value>;
 
-    /// Answers one question: `elicitation/create`, `sampling/createMessage` or `roots/list`.
-    /// Dropped when the request it belongs to ends first.
+    /// Handles one request: `elicitation/create`, `sampling/createMessage` or `roots/list`.
+    /// Dropped if the call it belongs to ends first.
     async fn ask(&self, method: &str, params: Value) -> Result<Value, RpcError>;
 }
 
-/// Somebody who could be asked everything, if they were there: what is asked is dismissed.
+/// Declares every capability and declines every request.
 pub(crate) struct Nobody;
 
 #[async_trait]
-impl Ask for Nobody {
+impl ServerRequestHandler for Nobody {
     fn capabilities(&self) -> Map<String, Value> {
         all_capabilities()
     }
@@ -34,15 +34,12 @@ impl Ask for Nobody {
         match method {
             "elicitation/create" => Ok(json!({ "action": "cancel" })),
             "roots/list" => Ok(json!({ "roots": [] })),
-            _ => Err(RpcError::new(
-                RpcError::INTERNAL,
-                "nobody is there to answer",
-            )),
+            _ => Err(RpcError::new(RpcError::INTERNAL, "no user is available")),
         }
     }
 }
 
-/// Every capability of a client that a question of a server may need.
+/// Every client capability that a server's request may need.
 pub fn all_capabilities() -> Map<String, Value> {
     let names = ["elicitation", "roots", "sampling"];
     names
@@ -51,27 +48,27 @@ pub fn all_capabilities() -> Map<String, Value> {
         .collect()
 }
 
-/// Told what a server says meanwhile. Called where messages are read: it must not wait.
-pub type Told = Arc<dyn Fn(Map<String, Value>) + Send + Sync>;
+/// Called with a notification's parameters on the reading task: it must not block.
+pub type NotificationCallback = Arc<dyn Fn(Map<String, Value>) + Send + Sync>;
 
-/// What goes with a request.
+/// Options of a request.
 #[derive(Clone, Default)]
 pub struct Hooks {
-    /// Told of progress, with the parameters of the notification except its token.
-    pub progress: Option<Told>,
-    /// Told of log messages.
-    pub log: Option<Told>,
-    /// Answers what the server asks back. Without one, a result that asks for more is handed
-    /// out as it is, for the caller to answer with a request of its own.
-    pub ask: Option<Arc<dyn Ask>>,
-    /// Capabilities to declare with this request where there is no `ask`; only the modern
-    /// era declares them with requests.
+    /// Called with progress notifications, without their token.
+    pub progress: Option<NotificationCallback>,
+    /// Called with log messages.
+    pub log: Option<NotificationCallback>,
+    /// Handles the server's requests. Without one, a result that asks for input is returned as is, for
+    /// the caller to answer with another request.
+    pub ask: Option<Arc<dyn ServerRequestHandler>>,
+    /// Capabilities to declare with this request if there is no `ask`; only the modern era declares
+    /// them per request.
     pub capabilities: Option<Map<String, Value>>,
-    /// Takes the request back.
+    /// Cancels the request.
     pub cancel: CancellationToken,
-    /// How long to wait instead of the server's usual time.
+    /// Overrides the server's timeout.
     pub timeout: Option<Duration>,
-    /// Put into the request's `_meta`.
+    /// Added to the request's `_meta`.
     pub meta: Map<String, Value>,
 }
 

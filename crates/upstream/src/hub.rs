@@ -1,4 +1,4 @@
-//! The middle of a connection: which requests wait, and whose business each message is.
+//! The core of a connection: pending requests and the routing of incoming messages.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -13,72 +13,72 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::error::{RpcError, UpstreamError};
-use crate::hooks::{Ask, Hooks, Told};
-use crate::message::{self, Incoming};
-use crate::news::News;
+use crate::hooks::{Hooks, NotificationCallback, ServerRequestHandler};
+use crate::message::{self, ServerMessage};
+use crate::news::ServerNotification;
 
-/// How many questions of a server are answered at a time; more are passed over.
+/// Server requests handled at a time; more are dropped.
 const MAX_ASKED: usize = 16;
-/// How many messages wait to be written.
+/// Capacity of the send queue.
 pub(crate) const QUEUE: usize = 16;
-/// The marker that a notification belongs to a subscription.
+/// Marks a notification as part of a subscription.
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
-pub(crate) type Answer = Result<Value, UpstreamError>;
+pub(crate) type CallReply = Result<Value, UpstreamError>;
 
-/// The middle of a connection.
+/// The core of a connection.
 pub(crate) struct Hub {
-    waiting: Mutex<HashMap<u64, Waiting>>,
+    waiting: Mutex<HashMap<u64, PendingReply>>,
     next: AtomicU64,
-    news: broadcast::Sender<News>,
-    /// Answers what belongs to no one request.
-    own: Option<Arc<dyn Ask>>,
-    /// How many questions that belong to no one request are with somebody.
+    news: broadcast::Sender<ServerNotification>,
+    /// Handles server requests that belong to no call.
+    own: Option<Arc<dyn ServerRequestHandler>>,
+    /// Number of such requests being handled.
     asking: AtomicUsize,
-    /// When the last of those was answered, in milliseconds since the start.
+    /// When the last of them was answered, in milliseconds since the start.
     answered: AtomicU64,
-    /// What the server asked and may take back, by its own id.
+    /// Cancellation of requests being handled, by the server's id.
     asked: Mutex<HashMap<String, CancellationToken>>,
     places: Arc<Semaphore>,
     out: mpsc::Sender<Bytes>,
     /// Fires when the connection ends.
     ended: CancellationToken,
     why: OnceLock<UpstreamError>,
-    /// What the connection keeps running.
+    /// The connection's background tasks.
     pub(crate) tasks: TaskTracker,
     started: Instant,
-    /// When something came last, in milliseconds since the start.
+    /// When something was last received, in milliseconds since the start.
     heard: AtomicU64,
 }
 
-struct Waiting {
-    reply: oneshot::Sender<Answer>,
-    call: Arc<Call>,
+struct PendingReply {
+    reply: oneshot::Sender<CallReply>,
+    call: Arc<PendingCall>,
 }
 
-/// A request on its way.
-pub(crate) struct Call {
-    progress: Option<Told>,
-    log: Option<Told>,
-    ask: Option<Arc<dyn Ask>>,
-    /// Nobody's call: a stream of news.
+/// A request in flight.
+pub(crate) struct PendingCall {
+    progress: Option<NotificationCallback>,
+    log: Option<NotificationCallback>,
+    ask: Option<Arc<dyn ServerRequestHandler>>,
+    /// Not a call, but a subscription stream.
     background: bool,
-    /// How many questions about it are with somebody.
+    /// Number of server requests about it being handled.
     asking: AtomicUsize,
-    /// When progress was told last, in milliseconds since the connection's start.
+    /// When progress was last reported, in milliseconds since the connection's start.
     touched: AtomicU64,
-    /// Fires when it is over.
+    /// Fires when it has ended.
     over: CancellationToken,
     /// Fires when a subscription is acknowledged.
     pub(crate) acknowledged: CancellationToken,
 }
 
-impl Call {
+impl PendingCall {
     pub(crate) fn new(hooks: &Hooks) -> Arc<Self> {
         Arc::new(Self::with(hooks, false))
     }
 
-    /// One that runs beside the calls.
+    /// A request that runs beside the calls.
     pub(crate) fn background() -> Arc<Self> {
         Arc::new(Self::with(&Hooks::default(), true))
     }
@@ -101,32 +101,33 @@ impl Call {
     }
 }
 
-/// A place among those that wait, given up when dropped.
-pub(crate) struct Place {
+/// Registration of a pending request, removed on drop.
+pub(crate) struct PendingSlot {
     hub: Arc<Hub>,
     pub(crate) id: u64,
-    pub(crate) call: Arc<Call>,
-    pub(crate) reply: oneshot::Receiver<Answer>,
-    /// Whether to tell the server when nobody waits any more.
+    pub(crate) call: Arc<PendingCall>,
+    pub(crate) reply: oneshot::Receiver<CallReply>,
+    /// Whether dropping it cancels the request at the server.
     pub(crate) take_back: bool,
 }
 
-impl Drop for Place {
+impl Drop for PendingSlot {
     fn drop(&mut self) {
         self.call.over.cancel();
         let unanswered = self.hub.waiting().remove(&self.id).is_some();
         if unanswered && self.take_back && !self.hub.ended.is_cancelled() {
-            let params = json!({ "requestId": self.id, "reason": "nobody waits for it any more" });
+            let params =
+                json!({ "requestId": self.id, "reason": "the caller cancelled the request" });
             let body = message::notification("notifications/cancelled", Some(&params));
-            let _ = self.hub.out.try_send(body); // a full queue means that it is not read
+            let _ = self.hub.out.try_send(body); // a full queue means that the server reads nothing
         }
     }
 }
 
 impl Hub {
     pub(crate) fn new(
-        news: broadcast::Sender<News>,
-        own: Option<Arc<dyn Ask>>,
+        news: broadcast::Sender<ServerNotification>,
+        own: Option<Arc<dyn ServerRequestHandler>>,
     ) -> (Arc<Self>, mpsc::Receiver<Bytes>) {
         let (out, queue) = mpsc::channel(QUEUE);
         let hub = Self {
@@ -148,7 +149,7 @@ impl Hub {
         (Arc::new(hub), queue)
     }
 
-    fn waiting(&self) -> MutexGuard<'_, HashMap<u64, Waiting>> {
+    fn waiting(&self) -> MutexGuard<'_, HashMap<u64, PendingReply>> {
         self.waiting.lock().unwrap_or_else(|held| held.into_inner())
     }
 
@@ -156,14 +157,14 @@ impl Hub {
         u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// How long nothing has come.
+    /// Time since something was received.
     pub(crate) fn quiet(&self) -> Duration {
         Duration::from_millis(
             self.since_start() - self.heard.load(Ordering::Relaxed).min(self.since_start()),
         )
     }
 
-    /// How many calls wait for an answer.
+    /// Number of calls waiting for a reply.
     pub(crate) fn in_flight(&self) -> usize {
         self.waiting()
             .values()
@@ -171,30 +172,34 @@ impl Hub {
             .count()
     }
 
-    /// A place for `call` among those that wait.
-    pub(crate) fn place(self: &Arc<Self>, call: Arc<Call>) -> Result<Place, UpstreamError> {
+    /// Registers `call` as pending.
+    pub(crate) fn place(
+        self: &Arc<Self>,
+        call: Arc<PendingCall>,
+    ) -> Result<PendingSlot, UpstreamError> {
         let (sender, reply) = oneshot::channel();
         let id = self.next.fetch_add(1, Ordering::Relaxed);
-        let waiting = Waiting {
+        let waiting = PendingReply {
             reply: sender,
             call: call.clone(),
         };
         self.waiting().insert(id, waiting);
-        let place = Place {
+        let place = PendingSlot {
             hub: self.clone(),
             id,
             call,
             reply,
             take_back: true,
         };
-        // Asked after it was put there: whoever ends the connection empties the places later.
+        // Checked after registering: `end` sets the reason first and then fails everything registered, so
+        // no request can slip between the two and wait forever.
         match self.why.get() {
             Some(why) => Err(gone(why)),
             None => Ok(place),
         }
     }
 
-    /// Has `body` written.
+    /// Queues `body` for sending.
     pub(crate) async fn send(&self, body: Bytes) -> Result<(), UpstreamError> {
         tokio::select! {
             biased;
@@ -203,13 +208,13 @@ impl Hub {
         }
     }
 
-    /// Why there is no more connection.
+    /// The error for a request that was not sent.
     pub(crate) fn gone(&self) -> UpstreamError {
         let why = self.why.get();
         why.map_or_else(|| UpstreamError::Gone("it was closed".to_owned()), gone)
     }
 
-    /// What has become of a request that was on its way.
+    /// The error for a request that was in flight.
     pub(crate) fn lost(&self) -> UpstreamError {
         let why = self.why.get();
         why.map_or_else(|| UpstreamError::Lost("it was closed".to_owned()), lost)
@@ -223,16 +228,17 @@ impl Hub {
         self.why.get().is_some()
     }
 
-    /// Comes when the connection has ended.
+    /// Completes when the connection has ended.
     pub(crate) async fn over(&self) {
         self.ended.cancelled().await;
     }
 
-    /// Ends the connection; the first reason counts.
+    /// Ends the connection; the first reason is kept.
     pub(crate) fn end(&self, why: UpstreamError) {
+        // Reason before drain: see `place`, which registers first and checks the reason second.
         let _ = self.why.set(why);
         self.ended.cancel();
-        let all: Vec<Waiting> = self.waiting().drain().map(|(_, w)| w).collect();
+        let all: Vec<PendingReply> = self.waiting().drain().map(|(_, w)| w).collect();
         let Some(why) = self.why.get() else { return };
         for waiting in all {
             waiting.call.over.cancel();
@@ -241,13 +247,16 @@ impl Hub {
         self.tasks.close();
     }
 
-    /// Fails one request, or all when it is not known which.
+    /// Fails one request, or all calls if it is unknown which.
     pub(crate) fn fail(&self, id: Option<u64>, why: &UpstreamError) {
         let mut waiting = self.waiting();
+        // Subscriptions survive: an oversized message is a reply to a call, not a notification.
         let known = id.and_then(|id| waiting.remove(&id));
-        let failed: Vec<Waiting> = match known {
+        let failed: Vec<PendingReply> = match known {
             Some(one) => vec![one],
             None => {
+                // The lock is released before the replies are sent, since receivers may use the
+                // hub.
                 let calls = waiting.extract_if(|_, w| !w.call.background);
                 calls.map(|(_, w)| w).collect()
             }
@@ -258,35 +267,43 @@ impl Hub {
         }
     }
 
-    /// Takes one piece of what the server sent; `within` is the request on whose stream it came.
+    /// Processes received bytes; `within` is the request on whose stream they came.
     pub(crate) fn hear_bytes(self: &Arc<Self>, bytes: &[u8], within: Option<u64>) {
         self.heard.store(self.since_start(), Ordering::Relaxed);
         match message::read(bytes) {
             Ok(messages) => messages.into_iter().for_each(|m| self.hear(m, within)),
-            // Many a program greets on its standard output; the next line may be a message.
-            Err(why) => tracing::debug!(why, "a server sent something that is not JSON-RPC"),
+            // Many programs print a greeting to standard output; the next line may be a message.
+            Err(error) => tracing::debug!(
+                event = "upstream_invalid_message",
+                error,
+                "ignored a message that is not JSON-RPC"
+            ),
         }
     }
 
-    /// Takes one message.
-    pub(crate) fn hear(self: &Arc<Self>, message: Incoming, within: Option<u64>) {
+    /// Processes one message.
+    pub(crate) fn hear(self: &Arc<Self>, message: ServerMessage, within: Option<u64>) {
         match message {
-            Incoming::Reply { id, outcome } => self.replied(id.or(within), outcome),
-            Incoming::Request { id, method, params } => self.asked(id, method, params, within),
-            Incoming::Notification { method, params } => self.told(&method, params, within),
+            ServerMessage::Reply { id, outcome } => self.replied(id.or(within), outcome),
+            ServerMessage::Request { id, method, params } => self.asked(id, method, params, within),
+            ServerMessage::Notification { method, params } => self.told(&method, params, within),
         }
     }
 
     fn replied(&self, id: Option<u64>, outcome: Result<Value, RpcError>) {
         let mut waiting = self.waiting();
         let only = || (waiting.len() == 1).then(|| waiting.keys().next().copied());
-        // An error without an id is about the one request there is, if there is one.
+        // An error without an id refers to the only pending request, if there is exactly one.
         let id = id.or_else(|| outcome.is_err().then(only)??);
         let found = id.and_then(|id| waiting.remove(&id));
         drop(waiting);
         match found {
             Some(found) => drop(found.reply.send(outcome.map_err(UpstreamError::Rpc))),
-            None => tracing::debug!(?id, "a server answered what nobody asked"),
+            None => tracing::debug!(
+                event = "upstream_unexpected_reply",
+                ?id,
+                "ignored a reply to an unknown request"
+            ),
         }
     }
 
@@ -305,7 +322,7 @@ impl Hub {
             }
             "notifications/message" => match self.who_hears(within) {
                 Some(log) => log(params),
-                None => self.tell(News::Log(params)),
+                None => self.tell(ServerNotification::Log(params)),
             },
             "notifications/cancelled" => {
                 let id = params.get("requestId").map(Value::to_string);
@@ -322,18 +339,18 @@ impl Hub {
                 }
             }
             _ => {
-                if let Some(news) = News::of(method, params) {
+                if let Some(news) = ServerNotification::of(method, params) {
                     self.tell(news);
                 }
             }
         }
     }
 
-    fn tell(&self, news: News) {
+    fn tell(&self, news: ServerNotification) {
         let _ = self.news.send(news); // nobody may be listening
     }
 
-    fn call(&self, id: u64) -> Option<Arc<Call>> {
+    fn call(&self, id: u64) -> Option<Arc<PendingCall>> {
         self.waiting().get(&id).map(|w| w.call.clone())
     }
 
@@ -341,8 +358,8 @@ impl Hub {
         self.asked.lock().unwrap_or_else(|held| held.into_inner())
     }
 
-    /// Who is told what is logged: the request it came with, or the only one there is.
-    fn who_hears(&self, within: Option<u64>) -> Option<Told> {
+    /// The receiver of log messages: the request they came with, or the only one pending.
+    fn who_hears(&self, within: Option<u64>) -> Option<NotificationCallback> {
         let waiting = self.waiting();
         if let Some(one) = within.and_then(|id| waiting.get(&id)) {
             return one.call.log.clone();
@@ -352,9 +369,15 @@ impl Hub {
         first.filter(|_| second.is_none())?.call.log.clone()
     }
 
-    /// Who answers a question: the request it came with; where that is not known, the only one
-    /// that can; and else the connection's own.
-    fn who_answers(&self, within: Option<u64>) -> (Option<Arc<dyn Ask>>, Option<Arc<Call>>) {
+    /// The handler of a server request: that of the call it came with; if unknown, of the only call
+    /// that has one; otherwise the connection's own.
+    fn who_answers(
+        &self,
+        within: Option<u64>,
+    ) -> (
+        Option<Arc<dyn ServerRequestHandler>>,
+        Option<Arc<PendingCall>>,
+    ) {
         let waiting = self.waiting();
         if let Some(one) = within.and_then(|id| waiting.get(&id))
             && let Some(ask) = &one.call.ask
@@ -370,8 +393,14 @@ impl Hub {
     }
 
     fn asked(self: &Arc<Self>, id: Value, method: String, params: Value, within: Option<u64>) {
+        // Dropped rather than queued: a server must not make us hold unbounded requests.
         let Ok(place) = self.places.clone().try_acquire_owned() else {
-            tracing::debug!(method, "a server asks too much at a time");
+            tracing::debug!(
+                event = "upstream_request_dropped",
+                method,
+                limit = MAX_ASKED,
+                "dropped a server request: too many at a time"
+            );
             return;
         };
         let hub = self.clone();
@@ -388,7 +417,7 @@ impl Hub {
         });
     }
 
-    /// The answer to a question; `None` when nobody wants it any more.
+    /// The answer to a server request; `None` if the server cancelled it.
     async fn answer(
         &self,
         id: &Value,
@@ -400,21 +429,22 @@ impl Hub {
             "ping" => return Some(Ok(json!({}))),
             "elicitation/create" | "sampling/createMessage" | "roots/list" => {}
             _ => {
-                let message = format!("there is no {method} here");
+                let message = format!("unknown method {method}");
                 return Some(Err(RpcError::new(RpcError::METHOD_NOT_FOUND, message)));
             }
         }
         let (ask, call) = self.who_answers(within);
         let Some(ask) = ask else {
-            let message = format!("nobody here answers {method}");
+            let message = format!("no handler for {method}");
             return Some(Err(RpcError::new(RpcError::METHOD_NOT_FOUND, message)));
         };
         let taken_back = CancellationToken::new();
+        // Registered before the handler runs, so that a cancellation cannot arrive too early.
         self.asked_of().insert(id.to_string(), taken_back.clone());
         let over = call
             .as_ref()
             .map_or_else(CancellationToken::new, |call| call.over.clone());
-        // It may belong to any request that waits, where it is not known to which.
+        // If the call is unknown, the wait counts for every pending call: any of them may be blocked on it.
         let (asking, touched) = match &call {
             Some(call) => (&call.asking, &call.touched),
             None => (&self.asking, &self.answered),
@@ -425,7 +455,7 @@ impl Hub {
             answer = ask.ask(method, params) => Some(answer),
             () = taken_back.cancelled() => None,
             () = over.cancelled() => {
-                Some(Err(RpcError::new(RpcError::INTERNAL, "the request it belongs to is over")))
+                Some(Err(RpcError::new(RpcError::INTERNAL, "the request it belongs to has ended")))
             }
         };
         self.asked_of().remove(&id.to_string());
@@ -434,11 +464,11 @@ impl Hub {
         answer
     }
 
-    /// Comes when `call` was silent for `quiet`, or took longer than `longest`. Time in which
-    /// somebody is asked is not silence.
+    /// Completes when `call` was silent for `quiet`, or took longer than `longest`. Time spent on the
+    /// server's own requests does not count as silence.
     pub(crate) async fn silence(
         &self,
-        call: &Call,
+        call: &PendingCall,
         quiet: Duration,
         longest: Duration,
     ) -> Duration {

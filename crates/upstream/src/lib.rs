@@ -1,19 +1,18 @@
-//! MCP, spoken *to* servers.
+//! MCP client: talks to MCP servers.
 //!
-//! A server of somebody else's is a program on this machine or a place on the network. It speaks
-//! one of two eras of the protocol: up to 2025-11-25 a connection begins with `initialize` and
-//! the server may ask back over it; since 2026-07-28 each request stands alone and a server that
-//! needs something says so in its result. Whoever uses this crate sees neither the era nor the
-//! transport: requests are named and shaped as in 2025-11-25, and what a server adds is kept.
+//! A server is a program on this machine or an HTTP endpoint. It speaks one of two eras of the
+//! protocol: up to 2025-11-25 a connection begins with `initialize` and the server may send requests
+//! over it; since 2026-07-28 each request is self-contained and a server that needs input says so in
+//! its result. Callers see neither the era nor the transport: requests are named and shaped as in
+//! 2025-11-25, and additional fields are preserved.
 //!
-//! - [`Upstream`] is one server: started when first used, shared, restarted when it dies
-//! - [`Private`] is a connection of one's own to it, for a conversation in which it may ask back
-//! - [`Speak`] is what both can be asked, and [`Hooks`] what goes with each request
-//! - [`fingerprint`], [`difference`] and [`suspicious`] judge what a server says of itself
+//! - [`Upstream`] is one server: started on first use, shared, restarted when it dies
+//! - [`Private`] is a separate connection to it, for a conversation in which it may send requests
+//! - [`Speak`] is the interface of both, and [`Hooks`] the options of each request
+//! - [`fingerprint`], [`difference`] and [`suspicious`] examine tool definitions
 //!
-//! Messages are JSON values as they came, never typed and written anew: a field nobody knew of
-//! when this was written arrives at the other end. Whatever a server sends is bounded in size,
-//! depth, number and time.
+//! Messages are passed on as JSON values, never through typed structs: a field that is unknown here
+//! reaches the other end. Everything a server sends is bounded in size, depth, number and time.
 
 mod carrier;
 mod connection;
@@ -35,14 +34,14 @@ mod sse;
 mod suspicious;
 mod upstream;
 
-pub use connection::{Connection, Era, Peer};
+pub use connection::{Era, Peer, ServerConnection};
 pub use error::{RpcError, UpstreamError};
 pub use headers::{decoded, expected};
-pub use hooks::{Ask, Hooks, all_capabilities};
-pub use news::News;
+pub use hooks::{Hooks, ServerRequestHandler, all_capabilities};
+pub use news::ServerNotification;
 pub use pin::{REQUEST, difference, fingerprint};
 pub use server::{
-    Bounds, Credentials, Dialect, Ground, NoCredentials, Server, Timeouts, Transport,
+    Bounds, Credentials, Dialect, NoCredentials, Server, Timeouts, Transport, UpstreamDeps,
 };
 pub use speak::Speak;
 pub use suspicious::{Suspicion, suspicious};

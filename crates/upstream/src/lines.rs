@@ -3,37 +3,37 @@
 use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-/// How much of a line that is too long is looked at for whose it is.
+/// Bytes at either end of an oversized line that are searched for its request id.
 const GLIMPSE: usize = 256;
-/// How much is read at a time.
+/// Read size.
 const PIECE: usize = 64 * 1024;
-/// How many times the limit a line may have before the stream is given up.
+/// A line this many times longer than the limit ends the connection.
 const PATIENCE: usize = 16;
 
-/// What came.
+/// Result of reading a line.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Line {
-    /// A line, without its end.
+pub(crate) enum LineRead {
+    /// A line, without its terminator.
     Whole(Bytes),
-    /// A line that was too long was passed over; this is what it began and ended with.
+    /// An oversized line was skipped; this is its beginning and end.
     TooLong(Vec<u8>),
-    /// Nothing more comes.
+    /// End of stream.
     End,
-    /// A line went on and on.
+    /// A line did not end.
     Endless,
 }
 
 /// Reads lines.
-pub(crate) struct Lines<R> {
+pub(crate) struct LineReader<R> {
     from: R,
     limit: usize,
-    /// What was read and not handed out.
+    /// Bytes read and not returned yet.
     buffer: BytesMut,
-    /// How much of it is known to hold no end of a line.
+    /// Prefix of the buffer known to contain no line end.
     searched: usize,
 }
 
-impl<R: AsyncRead + Unpin> Lines<R> {
+impl<R: AsyncRead + Unpin> LineReader<R> {
     pub(crate) fn new(from: R, limit: usize) -> Self {
         Self {
             from,
@@ -43,8 +43,8 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         }
     }
 
-    /// The next line that is not empty.
-    pub(crate) async fn next(&mut self) -> Line {
+    /// The next line that is not blank.
+    pub(crate) async fn next(&mut self) -> LineRead {
         loop {
             if let Some(at) = memchr::memchr(b'\n', &self.buffer[self.searched..]) {
                 let end = self.searched + at;
@@ -52,38 +52,41 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 self.searched = 0;
                 line.truncate(end);
                 if line.len() > self.limit {
-                    return Line::TooLong(glimpse(&line));
+                    return LineRead::TooLong(glimpse(&line));
                 }
                 if line.iter().any(|b| !b.is_ascii_whitespace()) {
-                    return Line::Whole(line.freeze());
+                    return LineRead::Whole(line.freeze());
                 }
                 continue;
             }
+            // Remember how far we searched, or a long line in small reads would cost quadratic time.
             self.searched = self.buffer.len();
             if self.searched > self.limit {
                 return self.pass_over().await;
             }
             self.buffer.reserve(PIECE);
             match self.from.read_buf(&mut self.buffer).await {
-                Ok(0) | Err(_) => return Line::End,
+                Ok(0) | Err(_) => return LineRead::End,
                 Ok(_) => {}
             }
         }
     }
 
-    /// Reads to the end of a line that is too long, keeping little of it.
-    async fn pass_over(&mut self) -> Line {
+    /// Skips to the end of an oversized line, keeping only its two ends.
+    async fn pass_over(&mut self) -> LineRead {
         let head = self.buffer[..GLIMPSE.min(self.buffer.len())].to_vec();
         let mut passed = self.buffer.len();
         let from = self.buffer.len().saturating_sub(GLIMPSE);
         let mut tail = self.buffer[from..].to_vec();
+        // Releases the oversized buffer instead of keeping it for the life of the connection.
         self.buffer = BytesMut::new();
         self.searched = 0;
+        // The rest of the line is read into a small buffer and thrown away.
         let mut piece = Vec::with_capacity(PIECE);
         loop {
             piece.clear();
             match self.from.read_buf(&mut piece).await {
-                Ok(0) | Err(_) => return Line::End,
+                Ok(0) | Err(_) => return LineRead::End,
                 Ok(_) => {}
             }
             let end = memchr::memchr(b'\n', &piece);
@@ -92,11 +95,11 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             tail.drain(..tail.len().saturating_sub(GLIMPSE));
             if let Some(end) = end {
                 self.buffer.extend_from_slice(&piece[end + 1..]);
-                return Line::TooLong([head, tail].concat());
+                return LineRead::TooLong([head, tail].concat());
             }
             passed += own.len();
             if passed > self.limit.saturating_mul(PATIENCE) {
-                return Line::Endless;
+                return LineRead::Endless;
             }
         }
     }
@@ -108,7 +111,7 @@ fn glimpse(line: &[u8]) -> Vec<u8> {
     [head, tail].concat()
 }
 
-/// The id of the message of which `seen` is the beginning and the end.
+/// The id of the message whose beginning and end is `seen`.
 pub(crate) fn id_in(seen: &[u8]) -> Option<u64> {
     let text = String::from_utf8_lossy(seen);
     let mut ids = text.match_indices("\"id\":").map(|(at, key)| {
@@ -117,7 +120,7 @@ pub(crate) fn id_in(seen: &[u8]) -> Option<u64> {
         digits[..end.unwrap_or(digits.len())].parse().ok()
     });
     let first = ids.next()??;
-    // Content may hold an id too; then it is not known whose the message is.
+    // Content may contain an id too; if they differ, the message cannot be attributed.
     ids.all(|other| other == Some(first)).then_some(first)
 }
 
@@ -125,12 +128,12 @@ pub(crate) fn id_in(seen: &[u8]) -> Option<u64> {
 mod tests {
     use super::*;
 
-    async fn read(text: &[u8], limit: usize) -> Vec<Line> {
-        let mut lines = Lines::new(text, limit);
+    async fn read(text: &[u8], limit: usize) -> Vec<LineRead> {
+        let mut lines = LineReader::new(text, limit);
         let mut all = Vec::new();
         loop {
             let line = lines.next().await;
-            let last = matches!(line, Line::End | Line::Endless);
+            let last = matches!(line, LineRead::End | LineRead::Endless);
             all.push(line);
             if last {
                 return all;
@@ -140,9 +143,9 @@ mod tests {
 
     #[tokio::test]
     async fn lines_are_read_whole_and_empty_ones_passed_over() {
-        let whole = |text: &str| Line::Whole(Bytes::copy_from_slice(text.as_bytes()));
+        let whole = |text: &str| LineRead::Whole(Bytes::copy_from_slice(text.as_bytes()));
         let lines = read(b"a\n\n \r\nbc\r\nunfinished", 100).await;
-        assert_eq!(lines, vec![whole("a"), whole("bc\r"), Line::End]);
+        assert_eq!(lines, vec![whole("a"), whole("bc\r"), LineRead::End]);
     }
 
     #[tokio::test]
@@ -151,14 +154,14 @@ mod tests {
             let long = format!("{{\"id\":7,{}\nnext\n", "x".repeat(size));
             let limit = 100.max(size / 2);
             let lines = read(long.as_bytes(), limit).await;
-            let Line::TooLong(seen) = &lines[0] else {
+            let LineRead::TooLong(seen) = &lines[0] else {
                 panic!("{size}: {lines:?}");
             };
             assert_eq!(id_in(seen), Some(7));
             assert!(seen.len() <= 2 * GLIMPSE);
             assert_eq!(
                 lines[1..],
-                [Line::Whole(Bytes::from_static(b"next")), Line::End]
+                [LineRead::Whole(Bytes::from_static(b"next")), LineRead::End]
             );
         }
     }
@@ -166,7 +169,7 @@ mod tests {
     #[tokio::test]
     async fn a_line_without_end_is_given_up() {
         let endless = vec![b'x'; 100 * PATIENCE + 3 * PIECE];
-        assert_eq!(read(&endless, 100).await, vec![Line::Endless]);
+        assert_eq!(read(&endless, 100).await, vec![LineRead::Endless]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Following changes in the modern era: one long request that says what to be told of.
+//! Change notifications in the modern era: one long-lived request that lists what to report.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,48 +9,52 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
-use crate::connection::{Link, Peer};
+use crate::connection::{Peer, ServerLink};
 use crate::error::{RpcError, UpstreamError};
 use crate::greet::modern_meta;
-use crate::hub::{Answer, Call};
+use crate::hub::{CallReply, PendingCall};
 
-/// How many resources may be followed.
+/// Maximum subscribed resources.
 const MAX_FOLLOWED: usize = 1_000;
-/// How often a stream that ends is opened again without having lasted.
+/// Attempts to reopen a stream that keeps ending early.
 const MAX_FAILURES: u32 = 6;
-/// How long to wait before that; it doubles.
+/// Initial delay before reopening; it doubles.
 const WAIT: Duration = Duration::from_millis(500);
-/// What has lasted this long is no failure.
+/// A stream that lasted this long does not count as a failure.
 const LASTED: Duration = Duration::from_secs(60);
 
-/// Follows changes for a connection.
-pub(crate) struct Listener {
-    /// Which resources are to be followed.
+/// Subscribes to changes for a connection.
+pub(crate) struct ChangeListener {
+    /// The resources to follow.
     wanted: watch::Sender<BTreeSet<String>>,
-    state: watch::Receiver<State>,
+    state: watch::Receiver<FollowState>,
 }
 
-/// What the server has agreed to.
+/// The subscription state confirmed by the server.
 #[derive(Debug, Clone)]
-enum State {
-    /// It tells of these resources.
+enum FollowState {
+    /// It reports changes of these resources.
     Following(BTreeSet<String>),
-    /// It tells of nothing.
+    /// It reports nothing.
     Over(UpstreamError),
 }
 
-/// One long request.
-struct Stream {
-    call: Arc<Call>,
-    ended: watch::Receiver<Option<Answer>>,
-    /// Closes it when dropped.
+/// A subscription request.
+struct ListenStream {
+    call: Arc<PendingCall>,
+    ended: watch::Receiver<Option<CallReply>>,
+    /// Closes it on drop.
     _close: tokio_util::sync::DropGuard,
 }
 
-impl Listener {
-    pub(crate) fn start(link: Arc<Link>, peer: &Peer, capabilities: Map<String, Value>) -> Self {
+impl ChangeListener {
+    pub(crate) fn start(
+        link: Arc<ServerLink>,
+        peer: &Peer,
+        capabilities: Map<String, Value>,
+    ) -> Self {
         let (wanted, wishes) = watch::channel(BTreeSet::new());
-        let (tell, state) = watch::channel(State::Following(BTreeSet::new()));
+        let (tell, state) = watch::channel(FollowState::Following(BTreeSet::new()));
         let changes = |what: &str| {
             let declared = peer
                 .capabilities
@@ -79,7 +83,7 @@ impl Listener {
         Self { wanted, state }
     }
 
-    /// Has a resource followed, or no more; comes back when the server has agreed.
+    /// Subscribes to a resource or unsubscribes; returns once the server has confirmed.
     pub(crate) async fn subscribe(&self, uri: &str, follow: bool) -> Result<(), UpstreamError> {
         let mut full = false;
         self.wanted.send_if_modified(|wanted| {
@@ -92,43 +96,43 @@ impl Listener {
                 }
         });
         if full {
-            let message = format!("{MAX_FOLLOWED} resources are followed already");
+            let message = format!("the limit of {MAX_FOLLOWED} subscriptions is reached");
             return Err(RpcError::new(RpcError::INVALID_PARAMS, message).into());
         }
         let mut state = self.state.clone();
-        let agreed = |state: &State| match state {
-            State::Following(uris) => uris.contains(uri) == follow,
-            State::Over(_) => true,
+        let agreed = |state: &FollowState| match state {
+            FollowState::Following(uris) => uris.contains(uri) == follow,
+            FollowState::Over(_) => true,
         };
         let state = state.wait_for(agreed).await;
         match state.as_deref() {
-            Ok(State::Following(_)) => Ok(()),
-            Ok(State::Over(_)) if !follow => Ok(()),
-            Ok(State::Over(why)) => Err(why.clone()),
+            Ok(FollowState::Following(_)) => Ok(()),
+            Ok(FollowState::Over(_)) if !follow => Ok(()),
+            Ok(FollowState::Over(why)) => Err(why.clone()),
             Err(_) => Err(UpstreamError::Gone("it was closed".to_owned())),
         }
     }
 }
 
 struct Follower {
-    /// Which changes of lists the server tells of.
+    /// List changes that the server reports.
     lists: [(&'static str, bool); 3],
     meta: Map<String, Value>,
-    link: Arc<Link>,
+    link: Arc<ServerLink>,
     wishes: watch::Receiver<BTreeSet<String>>,
-    tell: watch::Sender<State>,
+    tell: watch::Sender<FollowState>,
 }
 
 impl Follower {
     async fn run(mut self) {
         let mut failures = 0;
-        // Closed only when the next one is agreed to, so that nothing is missed between them.
-        let mut before: Option<Stream> = None;
+        // Closed only once its successor is confirmed, so that no notification is missed in between.
+        let mut before: Option<ListenStream> = None;
         loop {
             let uris = self.wishes.borrow_and_update().clone();
             let Some(filter) = self.filter(&uris) else {
                 drop(before.take());
-                self.tell.send_replace(State::Following(uris));
+                self.tell.send_replace(FollowState::Following(uris));
                 if self.wishes.changed().await.is_err() {
                     return;
                 }
@@ -136,6 +140,7 @@ impl Follower {
             };
             let opened = Instant::now();
             let mut stream = self.open(filter);
+            // The end first: a stream that was refused must not count as acknowledged.
             let why = tokio::select! {
                 biased;
                 why = ended(&mut stream.ended) => Some(why),
@@ -145,7 +150,7 @@ impl Follower {
             let why = match why {
                 Some(why) => why,
                 None => {
-                    self.tell.send_replace(State::Following(uris));
+                    self.tell.send_replace(FollowState::Following(uris));
                     tokio::select! {
                         why = ended(&mut stream.ended) => why,
                         changed = self.wishes.changed() => {
@@ -163,20 +168,21 @@ impl Follower {
             }
             failures += 1;
             match why {
+                // A refusal is final: repeating the request cannot help.
                 Err(why @ (UpstreamError::Rpc(_) | UpstreamError::Http { .. })) => {
-                    return drop(self.tell.send_replace(State::Over(why)));
+                    return drop(self.tell.send_replace(FollowState::Over(why)));
                 }
                 Err(why) if failures > MAX_FAILURES => return self.link.hub.end(why),
                 Ok(_) if failures > MAX_FAILURES => {
                     let why = UpstreamError::Lost("it ends every subscription".to_owned());
-                    return drop(self.tell.send_replace(State::Over(why)));
+                    return drop(self.tell.send_replace(FollowState::Over(why)));
                 }
                 _ => sleep(WAIT * 2_u32.pow(failures.min(8) - 1)).await,
             }
         }
     }
 
-    /// What to be told of; `None` when there is nothing.
+    /// The notifications to subscribe to; `None` if there are none.
     fn filter(&self, uris: &BTreeSet<String>) -> Option<Map<String, Value>> {
         let mut filter = Map::new();
         for (key, _) in self.lists.iter().filter(|(_, told)| *told) {
@@ -188,11 +194,11 @@ impl Follower {
         (!filter.is_empty()).then_some(filter)
     }
 
-    fn open(&self, filter: Map<String, Value>) -> Stream {
+    fn open(&self, filter: Map<String, Value>) -> ListenStream {
         let mut params = Map::new();
         params.insert("notifications".to_owned(), Value::Object(filter));
         params.insert("_meta".to_owned(), Value::Object(self.meta.clone()));
-        let (call, close) = (Call::background(), CancellationToken::new());
+        let (call, close) = (PendingCall::background(), CancellationToken::new());
         let (end, ended) = watch::channel(None);
         let (link, mine, closed) = (self.link.clone(), call.clone(), close.clone());
         self.link.hub.tasks.spawn(async move {
@@ -203,7 +209,7 @@ impl Follower {
             };
             end.send_replace(Some(over));
         });
-        Stream {
+        ListenStream {
             call,
             ended,
             _close: close.drop_guard(),
@@ -211,7 +217,7 @@ impl Follower {
     }
 }
 
-async fn ended(stream: &mut watch::Receiver<Option<Answer>>) -> Answer {
+async fn ended(stream: &mut watch::Receiver<Option<CallReply>>) -> CallReply {
     match stream.wait_for(Option::is_some).await.as_deref() {
         Ok(Some(answer)) => answer.clone(),
         _ => Err(UpstreamError::Gone("it was closed".to_owned())),

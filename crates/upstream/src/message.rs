@@ -1,4 +1,4 @@
-//! JSON-RPC, read and written.
+//! JSON-RPC messages.
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -6,33 +6,33 @@ use serde_json::{Map, Value};
 
 use crate::error::RpcError;
 
-/// The most messages in one batch, which only 2025-03-26 knows.
+/// Maximum messages in a batch, which only 2025-03-26 has.
 const MAX_BATCH: usize = 100;
 
 /// A message from a server.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Incoming {
-    /// The answer to one of our requests.
+pub(crate) enum ServerMessage {
+    /// The reply to one of our requests.
     Reply {
-        /// Which; `None` when the server could not tell.
+        /// The request's id; `None` if the server could not tell.
         id: Option<u64>,
-        /// What it came to.
+        /// Its result or error.
         outcome: Result<Value, RpcError>,
     },
-    /// It asks us.
+    /// A request of the server.
     Request {
-        /// How it calls its question.
+        /// The server's id of the request.
         id: Value,
-        /// What it asks.
+        /// The method.
         method: String,
-        /// With which parameters.
+        /// Its parameters.
         params: Value,
     },
-    /// It tells us.
+    /// A notification.
     Notification {
-        /// What.
+        /// The method.
         method: String,
-        /// With which parameters.
+        /// Its parameters.
         params: Map<String, Value>,
     },
 }
@@ -49,14 +49,13 @@ struct Raw {
     error: Option<RpcError>,
 }
 
-/// Keeps `null` apart from absence.
+/// Distinguishes `null` from absence.
 fn present<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(from).map(Some)
 }
 
-/// Reads what arrived as one piece: a message, or a batch of them. Nesting beyond 128 levels
-/// is refused by the parser.
-pub(crate) fn read(bytes: &[u8]) -> Result<Vec<Incoming>, String> {
+/// Parses received bytes: a message or a batch. The parser refuses nesting beyond 128 levels.
+pub(crate) fn read(bytes: &[u8]) -> Result<Vec<ServerMessage>, String> {
     let first = bytes.iter().find(|b| !b.is_ascii_whitespace());
     if first == Some(&b'[') {
         let batch: Vec<Raw> = serde_json::from_slice(bytes).map_err(|e| e.to_string())?;
@@ -69,15 +68,15 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Vec<Incoming>, String> {
     Ok(vec![sort(raw)?])
 }
 
-fn sort(raw: Raw) -> Result<Incoming, String> {
+fn sort(raw: Raw) -> Result<ServerMessage, String> {
     if let Some(method) = raw.method {
         return Ok(match raw.id {
-            Some(id) => Incoming::Request {
+            Some(id) => ServerMessage::Request {
                 id,
                 method,
                 params: raw.params.unwrap_or_default(),
             },
-            None => Incoming::Notification {
+            None => ServerMessage::Notification {
                 method,
                 params: match raw.params {
                     Some(Value::Object(params)) => params,
@@ -92,10 +91,10 @@ fn sort(raw: Raw) -> Result<Incoming, String> {
         (None, None) => return Err("neither a method nor a result nor an error".to_owned()),
     };
     let id = raw.id.as_ref().filter(|id| !id.is_null()).map(number);
-    Ok(Incoming::Reply { id, outcome })
+    Ok(ServerMessage::Reply { id, outcome })
 }
 
-/// Our ids are numbers from one on; some servers send them back as text. Zero is nobody's.
+/// Our ids are numbers from one up; some servers return them as text. Zero matches no request.
 fn number(id: &Value) -> u64 {
     let number = match id {
         Value::Number(number) => number.as_u64(),
@@ -105,16 +104,16 @@ fn number(id: &Value) -> u64 {
     number.unwrap_or(0)
 }
 
-/// A request.
+/// Encodes a request.
 pub(crate) fn request(id: u64, method: &str, params: &Map<String, Value>) -> Bytes {
     #[derive(Serialize)]
-    struct Out<'a> {
+    struct RequestFrame<'a> {
         jsonrpc: &'static str,
         id: u64,
         method: &'a str,
         params: &'a Map<String, Value>,
     }
-    written(&Out {
+    written(&RequestFrame {
         jsonrpc: "2.0",
         id,
         method,
@@ -122,26 +121,26 @@ pub(crate) fn request(id: u64, method: &str, params: &Map<String, Value>) -> Byt
     })
 }
 
-/// A notification.
+/// Encodes a notification.
 pub(crate) fn notification(method: &str, params: Option<&Value>) -> Bytes {
     #[derive(Serialize)]
-    struct Out<'a> {
+    struct NotificationFrame<'a> {
         jsonrpc: &'static str,
         method: &'a str,
         #[serde(skip_serializing_if = "Option::is_none")]
         params: Option<&'a Value>,
     }
-    written(&Out {
+    written(&NotificationFrame {
         jsonrpc: "2.0",
         method,
         params,
     })
 }
 
-/// The answer to a server's question.
+/// Encodes the reply to a server's request.
 pub(crate) fn reply(id: &Value, outcome: Result<Value, RpcError>) -> Bytes {
     #[derive(Serialize)]
-    struct Out<'a> {
+    struct ResponseFrame<'a> {
         jsonrpc: &'static str,
         id: &'a Value,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -153,7 +152,7 @@ pub(crate) fn reply(id: &Value, outcome: Result<Value, RpcError>) -> Bytes {
         Ok(result) => (Some(result), None),
         Err(error) => (None, Some(error)),
     };
-    written(&Out {
+    written(&ResponseFrame {
         jsonrpc: "2.0",
         id,
         result,
@@ -161,9 +160,9 @@ pub(crate) fn reply(id: &Value, outcome: Result<Value, RpcError>) -> Bytes {
     })
 }
 
-/// One line: JSON holds no line breaks, and the one at the end is harmless over HTTP.
+/// Encodes as one line: JSON contains no line breaks, and the final one is harmless over HTTP.
 fn written(message: &impl Serialize) -> Bytes {
-    // Values with text keys are always JSON.
+    // Cannot fail: all map keys are strings.
     let mut bytes = serde_json::to_vec(message).unwrap_or_default();
     bytes.push(b'\n');
     Bytes::from(bytes)
@@ -175,14 +174,14 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    fn one(value: &Value) -> Result<Incoming, String> {
+    fn one(value: &Value) -> Result<ServerMessage, String> {
         read(value.to_string().as_bytes()).map(|mut all| all.remove(0))
     }
 
     #[test]
     fn messages_are_told_apart() {
         let reply = one(&json!({ "jsonrpc": "2.0", "id": 3, "result": { "x": 1 } }));
-        let expected = Incoming::Reply {
+        let expected = ServerMessage::Reply {
             id: Some(3),
             outcome: Ok(json!({ "x": 1 })),
         };
@@ -190,21 +189,24 @@ mod tests {
         let text_id = one(&json!({ "id": "3", "result": { "x": 1 } }));
         assert_eq!(text_id, Ok(expected));
         let nobody = one(&json!({ "id": null, "error": { "code": -1, "message": "m" } }));
-        assert!(matches!(nobody, Ok(Incoming::Reply { id: None, .. })));
+        assert!(matches!(nobody, Ok(ServerMessage::Reply { id: None, .. })));
         let null = one(&json!({ "id": 1, "result": null }));
         assert!(matches!(
             null,
-            Ok(Incoming::Reply {
+            Ok(ServerMessage::Reply {
                 outcome: Ok(Value::Null),
                 ..
             })
         ));
         let other = one(&json!({ "id": "x", "result": {} }));
-        assert!(matches!(other, Ok(Incoming::Reply { id: Some(0), .. })));
+        assert!(matches!(
+            other,
+            Ok(ServerMessage::Reply { id: Some(0), .. })
+        ));
         let asked = one(&json!({ "id": "a", "method": "ping" }));
-        assert!(matches!(asked, Ok(Incoming::Request { .. })));
+        assert!(matches!(asked, Ok(ServerMessage::Request { .. })));
         let told = one(&json!({ "method": "notifications/x", "params": [1] }));
-        assert!(matches!(told, Ok(Incoming::Notification { .. })));
+        assert!(matches!(told, Ok(ServerMessage::Notification { .. })));
         assert!(one(&json!({ "id": 1 })).is_err());
         assert!(one(&json!(7)).is_err());
     }

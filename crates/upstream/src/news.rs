@@ -1,36 +1,36 @@
-//! What a server tells without being asked.
+//! Unsolicited notifications of a server.
 
 use serde_json::{Map, Value};
 
-/// What a server tells without being asked.
+/// An unsolicited notification of a server.
 #[derive(Debug, Clone, PartialEq)]
-pub enum News {
-    /// Its tools are others than before, or may be: it was connected to anew.
+pub enum ServerNotification {
+    /// Its tools changed, or may have: it was reconnected.
     Tools,
-    /// Its prompts are others.
+    /// Its prompts changed.
     Prompts,
-    /// Its resources are others.
+    /// Its resources changed.
     Resources,
-    /// A resource that was subscribed to has changed.
+    /// A subscribed resource changed.
     Updated {
-        /// Which.
+        /// The resource.
         uri: String,
-        /// All it said.
+        /// All parameters.
         params: Map<String, Value>,
     },
-    /// A log message that belongs to no one request.
+    /// A log message that belongs to no request.
     Log(Map<String, Value>),
-    /// Some other notification.
+    /// Any other notification.
     Other {
-        /// Its name.
+        /// The method.
         method: String,
         /// Its parameters.
         params: Map<String, Value>,
     },
 }
 
-impl News {
-    /// The news that a notification carries; `None` for those that are nobody's business.
+impl ServerNotification {
+    /// Converts a notification; `None` for those of no interest to callers.
     pub(crate) fn of(method: &str, params: Map<String, Value>) -> Option<Self> {
         Some(match method {
             "notifications/tools/list_changed" => Self::Tools,

@@ -1,4 +1,4 @@
-//! What a tool says of itself, in short, and how it differs from what it said before.
+//! Fingerprints of tool definitions, and differences between two of them.
 
 use std::time::Duration;
 
@@ -6,14 +6,14 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use similar::TextDiff;
 
-/// Where a definition that was made from an OpenAPI document holds the request that it stands for. MCP
-/// servers have no such key; what they say under this name is left out before it gets here.
+/// Key under which a definition derived from an OpenAPI document holds its HTTP request. MCP
+/// servers have no such key; it is removed from their definitions before they get here.
 pub const REQUEST: &str = "httpRequest";
 
-/// How long the shortest difference is looked for.
+/// Time limit of the search for a minimal diff.
 const MAX_DIFFING: Duration = Duration::from_millis(200);
 
-/// What is accepted of a tool: what a model is shown, and where its requests go.
+/// The fields that the owner accepts: what a model sees, and where its requests go.
 const SHOWN: [&str; 7] = [
     "name",
     "title",
@@ -24,20 +24,20 @@ const SHOWN: [&str; 7] = [
     REQUEST,
 ];
 
-/// A short name for what is accepted of a tool: SHA-256, as hexadecimal digits. The order
-/// of keys and the way numbers and letters are escaped do not matter; all else does.
+/// A SHA-256 fingerprint of the accepted fields, as hexadecimal digits. Independent of key order
+/// and of the escaping of numbers and letters.
 pub fn fingerprint(tool: &Value) -> String {
     let mut text = String::new();
     canonical(&shown(tool), &mut text);
     let digest = Sha256::digest(text.as_bytes());
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(digest)
 }
 
-/// How a tool's definition differs from what it was, as lines with `-` and `+`; empty when
-/// there is nothing new to accept.
+/// The difference between two definitions, as lines with `-` and `+`; empty if there is nothing new
+/// to accept.
 pub fn difference(old: &Value, new: &Value) -> String {
     let (old, new) = (readable(old), readable(new));
-    // Exact differences of long texts take quadratic time; past this one is merely longer.
+    // Minimal diffs of long texts take quadratic time; past the limit the diff is merely longer.
     let diff = TextDiff::configure()
         .timeout(MAX_DIFFING)
         .diff_lines(&old, &new);
@@ -57,7 +57,7 @@ fn readable(tool: &Value) -> String {
     for key in SHOWN {
         match tool.get(key) {
             None | Some(Value::Null) => {}
-            // Line by line, with what is hidden made visible.
+            // Line by line, with hidden characters made visible.
             Some(Value::String(text)) => {
                 for line in text.split('\n') {
                     out.push_str(&format!("{key}: {}\n", line.escape_debug()));
@@ -72,7 +72,7 @@ fn readable(tool: &Value) -> String {
     out
 }
 
-/// `value` with the keys of its objects in order.
+/// `value` with sorted object keys.
 fn sorted(value: &Value) -> Value {
     match value {
         Value::Object(map) => {
@@ -86,7 +86,7 @@ fn sorted(value: &Value) -> Value {
     }
 }
 
-/// Writes `value` with the keys of its objects in order, whatever map holds them.
+/// Writes `value` with sorted object keys, independent of the map type.
 fn canonical(value: &Value, out: &mut String) {
     match value {
         Value::Object(map) => {

@@ -1,4 +1,4 @@
-//! Which server, how it is reached and within which bounds.
+//! Configuration of a server: transport, timeouts and bounds.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -14,39 +14,39 @@ use serde_json::{Map, Value};
 
 use crate::error::UpstreamError;
 
-/// How a server is reached.
+/// The transport of a server.
 #[derive(Clone)]
 pub enum Transport {
-    /// A program that speaks over its standard input and output.
+    /// A program with messages on standard input and output.
     Stdio {
         /// The program, as an absolute path.
         program: PathBuf,
         /// Its arguments.
         args: Vec<OsString>,
-        /// Its whole environment.
+        /// Its complete environment.
         env: BTreeMap<OsString, OsString>,
-        /// Where it starts.
+        /// Its working directory.
         cwd: Option<PathBuf>,
-        /// Where it is confined; `None` leaves it free.
+        /// Its sandbox; `None` runs it unconfined.
         sandbox: Option<Sandbox>,
     },
-    /// Streamable HTTP; where the server turns out to be older, HTTP with events.
+    /// Streamable HTTP, with fallback to HTTP with SSE for old servers.
     Http {
-        /// Where it listens.
+        /// Its URL.
         url: String,
-        /// What is sent with each request.
+        /// Headers sent with each request.
         headers: Vec<(HeaderName, Secret)>,
     },
-    /// HTTP with events, as it was in 2024-11-05.
+    /// HTTP with SSE as of 2024-11-05.
     Sse {
-        /// Where its stream of events is.
+        /// URL of its event stream.
         url: String,
-        /// What is sent with each request.
+        /// Headers sent with each request.
         headers: Vec<(HeaderName, Secret)>,
     },
 }
 
-/// Shows where, and neither environment nor arguments: they may hold secrets.
+/// Shows the address, but neither environment nor arguments: they may contain secrets.
 impl fmt::Debug for Transport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -57,10 +57,10 @@ impl fmt::Debug for Transport {
     }
 }
 
-/// Which era to speak.
+/// Which protocol era to use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Dialect {
-    /// Find out: the modern one where the server knows it.
+    /// Negotiate: modern if the server supports it.
     #[default]
     Auto,
     /// Since 2026-07-28 only.
@@ -69,24 +69,24 @@ pub enum Dialect {
     Legacy,
 }
 
-/// How long to wait for what.
+/// Timeouts of a server.
 #[derive(Debug, Clone, Copy)]
 pub struct Timeouts {
-    /// For a server to start and to greet.
+    /// Start and handshake.
     pub start: Duration,
-    /// For an answer, counted anew whenever progress is told.
+    /// Waiting for a reply, restarted by each progress notification.
     pub call: Duration,
-    /// For an answer, whatever progress is told.
+    /// Waiting for a reply, regardless of progress.
     pub longest: Duration,
-    /// For an answer to the first question, before it is taken for a server of the old era.
+    /// Waiting for the first reply before the server is assumed to be legacy.
     pub probe: Duration,
-    /// After which silence a server is asked whether it is still there.
+    /// Silence after which a server is pinged.
     pub health: Duration,
-    /// After which disuse the shared connection is closed; `None` keeps it.
+    /// Time unused after which the shared connection is closed; `None` keeps it open.
     pub idle: Option<Duration>,
-    /// Before the first new try after a failure; it doubles with each.
+    /// Delay before the first retry after a failure; it doubles with each.
     pub backoff: Duration,
-    /// Between tries at most.
+    /// Maximum delay between retries.
     pub backoff_max: Duration,
 }
 
@@ -105,22 +105,22 @@ impl Default for Timeouts {
     }
 }
 
-/// How much is taken.
+/// Size limits of a server.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
     /// Bytes of one message.
     pub message: usize,
-    /// Entries of one list, all pages together.
+    /// Entries of one list, across all pages.
     pub entries: usize,
     /// Pages of one list.
     pub pages: usize,
-    /// Bytes of one list, all pages together.
+    /// Bytes of one list, across all pages.
     pub list: usize,
-    /// Bytes of a program's standard error that are kept.
+    /// Bytes of a program's standard error to keep.
     pub stderr: usize,
-    /// Times a server may ask for more within one request.
+    /// Rounds of questions within one request.
     pub rounds: usize,
-    /// Connections of one's own that may be open at a time.
+    /// Private connections open at a time.
     pub private: usize,
 }
 
@@ -138,21 +138,21 @@ impl Default for Bounds {
     }
 }
 
-/// A server as its owner describes it.
+/// The configuration of a server.
 #[derive(Clone)]
 pub struct Server {
-    /// What it is called here; used in logs only.
+    /// Its name, used in logs only.
     pub name: String,
-    /// How it is reached.
+    /// Its transport.
     pub transport: Transport,
-    /// Which era to speak.
+    /// The protocol era.
     pub dialect: Dialect,
-    /// What the shared connection declares to be able to do: capabilities of a client.
+    /// Client capabilities that the shared connection declares.
     pub capabilities: Map<String, Value>,
-    /// Whether a server of the old era hears on the shared connection that it may ask, so that it
-    /// offers what needs that. What it asks there is dismissed.
+    /// Whether to tell a legacy server on the shared connection that it may send requests, so that it
+    /// offers the tools that need them. Such requests are declined there.
     pub asks: bool,
-    /// Who we are towards it, over HTTP.
+    /// Our credentials, over HTTP.
     pub credentials: Arc<dyn Credentials>,
     /// How long to wait.
     pub timeouts: Timeouts,
@@ -161,7 +161,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server with the usual bounds and without credentials.
+    /// A server with default bounds and without credentials.
     pub fn new(name: impl Into<String>, transport: Transport) -> Self {
         Self {
             name: name.into(),
@@ -182,14 +182,14 @@ impl fmt::Debug for Server {
     }
 }
 
-/// Who we are towards a server. Asked before each request, so it keeps what it knows.
+/// Our credentials at a server. Queried before each request, so implementations should cache.
 #[async_trait]
 pub trait Credentials: Send + Sync {
-    /// Headers to send now.
+    /// The headers to send now.
     async fn headers(&self) -> Result<Vec<(HeaderName, Secret)>, UpstreamError>;
 
-    /// The server refused those that were `sent` with 401 or 403; says whether to try again with what
-    /// [`headers`](Self::headers) gives then, or why there is no use.
+    /// Called when the server refused the `sent` headers with 401 or 403; returns whether to retry with
+    /// [`headers`](Self::headers), or why that is pointless.
     async fn refused(
         &self,
         status: u16,
@@ -198,7 +198,7 @@ pub trait Credentials: Send + Sync {
     ) -> Result<bool, UpstreamError>;
 }
 
-/// Nobody in particular.
+/// Anonymous access.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoCredentials;
 
@@ -218,13 +218,13 @@ impl Credentials for NoCredentials {
     }
 }
 
-/// What every server stands on.
+/// Services that every server needs.
 #[derive(Clone)]
-pub struct Ground {
+pub struct UpstreamDeps {
     /// Starts programs.
     pub supervisor: Supervisor,
-    /// Tells the time.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// Spreads out tries that would otherwise fall together.
+    /// Randomness for retry jitter.
     pub entropy: Arc<dyn Entropy>,
 }

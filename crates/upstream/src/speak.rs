@@ -1,4 +1,4 @@
-//! What a server can be asked, in the words of 2025-11-25 whatever it speaks.
+//! The requests a server supports, as named in 2025-11-25 regardless of its era.
 
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
@@ -7,12 +7,12 @@ use crate::error::UpstreamError;
 use crate::hooks::Hooks;
 use crate::server::Bounds;
 
-/// Asks a server. Results are as it gave them, with whatever it added.
+/// Sends requests to a server. Results are unchanged, with all additional fields.
 #[async_trait]
 pub trait Speak: Send + Sync {
-    /// Sends any request by its name in 2025-11-25. What the server's own era says otherwise is
-    /// translated: `ping`, `logging/setLevel`, `resources/subscribe` and `resources/unsubscribe`
-    /// work with all servers. Dropping the future takes the request back.
+    /// Sends any request by its 2025-11-25 name, translated to the server's era: `ping`,
+    /// `logging/setLevel`, `resources/subscribe` and `resources/unsubscribe` work with all servers.
+    /// Dropping the future cancels the request.
     async fn request(
         &self,
         method: &str,
@@ -20,10 +20,10 @@ pub trait Speak: Send + Sync {
         hooks: &Hooks,
     ) -> Result<Value, UpstreamError>;
 
-    /// How much is taken.
+    /// The size limits.
     fn bounds(&self) -> &Bounds;
 
-    /// All tools.
+    /// Lists all tools.
     async fn list_tools(&self, hooks: &Hooks) -> Result<Vec<Value>, UpstreamError> {
         self.list("tools/list", "tools", hooks).await
     }
@@ -42,12 +42,12 @@ pub trait Speak: Send + Sync {
         self.request("tools/call", params, hooks).await
     }
 
-    /// All resources.
+    /// Lists all resources.
     async fn list_resources(&self, hooks: &Hooks) -> Result<Vec<Value>, UpstreamError> {
         self.list("resources/list", "resources", hooks).await
     }
 
-    /// All patterns of resources.
+    /// Lists all resource templates.
     async fn list_resource_templates(&self, hooks: &Hooks) -> Result<Vec<Value>, UpstreamError> {
         let method = "resources/templates/list";
         self.list(method, "resourceTemplates", hooks).await
@@ -59,24 +59,24 @@ pub trait Speak: Send + Sync {
             .await
     }
 
-    /// Has changes of a resource told as [`News::Updated`](crate::News::Updated).
+    /// Subscribes to changes of a resource, reported as [`ServerNotification::Updated`](crate::ServerNotification::Updated).
     async fn subscribe(&self, uri: &str, hooks: &Hooks) -> Result<(), UpstreamError> {
         let done = self.request("resources/subscribe", named("uri", uri), hooks);
         done.await.map(drop)
     }
 
-    /// Has them told no more.
+    /// Cancels a subscription.
     async fn unsubscribe(&self, uri: &str, hooks: &Hooks) -> Result<(), UpstreamError> {
         let done = self.request("resources/unsubscribe", named("uri", uri), hooks);
         done.await.map(drop)
     }
 
-    /// All prompts.
+    /// Lists all prompts.
     async fn list_prompts(&self, hooks: &Hooks) -> Result<Vec<Value>, UpstreamError> {
         self.list("prompts/list", "prompts", hooks).await
     }
 
-    /// One prompt, filled in.
+    /// Renders a prompt.
     async fn get_prompt(
         &self,
         name: &str,
@@ -90,7 +90,7 @@ pub trait Speak: Send + Sync {
         self.request("prompts/get", params, hooks).await
     }
 
-    /// What an argument may be completed to. `reference` names a prompt or a pattern of resources.
+    /// Completes an argument. `reference` names a prompt or a resource template.
     async fn complete(
         &self,
         reference: Value,
@@ -103,18 +103,18 @@ pub trait Speak: Send + Sync {
         self.request("completion/complete", params, hooks).await
     }
 
-    /// From which level on log messages are sent.
+    /// Sets the minimum level of log messages.
     async fn set_log_level(&self, level: &str, hooks: &Hooks) -> Result<(), UpstreamError> {
         let done = self.request("logging/setLevel", named("level", level), hooks);
         done.await.map(drop)
     }
 
-    /// Whether it is there.
+    /// Checks that the server replies.
     async fn ping(&self, hooks: &Hooks) -> Result<(), UpstreamError> {
         self.request("ping", Map::new(), hooks).await.map(drop)
     }
 
-    /// All pages of a list.
+    /// Lists all pages.
     async fn list(
         &self,
         method: &str,
@@ -131,7 +131,7 @@ pub trait Speak: Send + Sync {
             }
             let mut page = self.request(method, params, hooks).await?;
             let Some(Value::Array(entries)) = page.get_mut(key).map(Value::take) else {
-                let what = format!("its answer to {method} holds no {key}");
+                let what = format!("its reply to {method} has no {key}");
                 return Err(UpstreamError::Garbage(what));
             };
             size += entries.iter().map(weight).sum::<usize>();
@@ -162,7 +162,7 @@ fn named(key: &str, name: &str) -> Map<String, Value> {
     params
 }
 
-/// About how many bytes a value is in memory.
+/// Approximate size of a value in memory, in bytes.
 fn weight(value: &Value) -> usize {
     const EACH: usize = 32;
     EACH + match value {

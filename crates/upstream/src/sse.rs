@@ -1,46 +1,49 @@
-//! Server-sent events, read from pieces of any size.
+//! Server-sent events, parsed from chunks of any size.
+//!
+//! Not `sse-stream`: it buffers lines without a limit and fails on fields and lines that the
+//! specification says to ignore.
 
 use std::time::Duration;
 
-/// One event.
+/// An event.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Event {
-    /// Its name; empty when it has none.
+pub(crate) struct SseEvent {
+    /// Its name; empty if it has none.
     pub(crate) name: String,
-    /// Its data, lines joined by line breaks.
+    /// Its data, with lines joined by line breaks.
     pub(crate) data: Vec<u8>,
 }
 
-/// An event was larger than is taken.
+/// An event exceeds the limit.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TooLong;
 
-/// Takes bytes as they come and gives events as they are whole.
+/// Incremental parser: accepts bytes and returns completed events.
 #[derive(Debug)]
-pub(crate) struct Events {
-    /// The longest event.
+pub(crate) struct SseParser {
+    /// Maximum event size.
     limit: usize,
-    /// The line that is still arriving.
+    /// The line being received.
     line: Vec<u8>,
-    /// The last byte was a carriage return, so a line feed now belongs to it.
+    /// The last byte was a carriage return, so a following line feed belongs to it.
     after_return: bool,
-    /// The event that is still arriving.
-    event: Event,
+    /// The event being received.
+    event: SseEvent,
     has_data: bool,
     started: bool,
-    /// The last id that was given.
+    /// The last event id.
     last_id: Option<String>,
-    /// How long to wait before coming back.
+    /// Reconnection delay requested by the server.
     retry: Option<Duration>,
 }
 
-impl Events {
+impl SseParser {
     pub(crate) fn new(limit: usize) -> Self {
         Self {
             limit,
             line: Vec::new(),
             after_return: false,
-            event: Event::default(),
+            event: SseEvent::default(),
             has_data: false,
             started: false,
             last_id: None,
@@ -48,18 +51,18 @@ impl Events {
         }
     }
 
-    /// The last id that was given.
+    /// The last event id.
     pub(crate) fn last_id(&self) -> Option<&str> {
         self.last_id.as_deref()
     }
 
-    /// How long to wait before coming back, when the server said so.
+    /// Reconnection delay requested by the server.
     pub(crate) fn retry(&self) -> Option<Duration> {
         self.retry
     }
 
-    /// Takes `bytes` in and gives each event that ends in them.
-    pub(crate) fn push(&mut self, mut bytes: &[u8]) -> Result<Vec<Event>, TooLong> {
+    /// Parses `bytes` and returns the events they complete.
+    pub(crate) fn push(&mut self, mut bytes: &[u8]) -> Result<Vec<SseEvent>, TooLong> {
         let mut whole = Vec::new();
         while !bytes.is_empty() {
             if std::mem::take(&mut self.after_return) && bytes[0] == b'\n' {
@@ -68,7 +71,7 @@ impl Events {
             }
             let end = memchr::memchr2(b'\n', b'\r', bytes);
             let taken = end.unwrap_or(bytes.len());
-            // Besides its data, a line holds the name of its field.
+            // A line contains its field name in addition to the data.
             if self.line.len() + self.event.data.len() + taken > self.limit.saturating_add(64) {
                 return Err(TooLong);
             }
@@ -83,15 +86,17 @@ impl Events {
         Ok(whole)
     }
 
-    /// The line is whole; an empty one ends the event.
-    fn line_done(&mut self) -> Option<Event> {
+    /// Processes a complete line; an empty one ends the event.
+    fn line_done(&mut self) -> Option<SseEvent> {
         let line = std::mem::take(&mut self.line);
         let mut line: &[u8] = &line;
         if !std::mem::replace(&mut self.started, true) {
+            // A byte order mark is allowed at the start of the stream only.
             line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
         }
         if line.is_empty() {
             let event = std::mem::take(&mut self.event);
+            // Without data, the specification says to discard the event.
             return std::mem::take(&mut self.has_data).then_some(event);
         }
         let (field, value) = match memchr::memchr(b':', line) {
@@ -120,7 +125,7 @@ impl Events {
     }
 }
 
-/// The longest id that is remembered; it is sent back in a header.
+/// Maximum length of a remembered id, which is sent back in a header.
 const MAX_ID: usize = 4_096;
 
 #[cfg(test)]
@@ -129,7 +134,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn read(pieces: &[&[u8]]) -> Vec<(String, String)> {
-        let mut events = Events::new(1_000);
+        let mut events = SseParser::new(1_000);
         let mut all = Vec::new();
         for piece in pieces {
             for event in events.push(piece).unwrap() {
@@ -166,7 +171,7 @@ mod tests {
 
     #[test]
     fn where_to_go_on_and_when_is_remembered() {
-        let mut events = Events::new(1_000);
+        let mut events = SseParser::new(1_000);
         events
             .push(b"id: 7\nretry: 250\ndata:\n\nretry: soon\n")
             .unwrap();
@@ -176,10 +181,10 @@ mod tests {
 
     #[test]
     fn an_event_without_end_is_refused() {
-        let mut events = Events::new(1_000);
+        let mut events = SseParser::new(1_000);
         assert_eq!(events.push(&[b'x'; 1_000]), Ok(vec![]));
         assert_eq!(events.push(&[b'x'; 1_000]), Err(TooLong));
-        let mut lines = Events::new(1_000);
+        let mut lines = SseParser::new(1_000);
         let refused = (0..1_000).any(|_| lines.push(b"data: abcdef\n").is_err());
         assert!(refused, "many lines are one event");
     }

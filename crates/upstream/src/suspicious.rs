@@ -1,19 +1,19 @@
-//! Characters that a person does not see and a model does.
+//! Characters that a model sees and a person does not.
 
-/// Something hidden in a text.
+/// A hidden character.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Suspicion {
-    /// What it is, in words.
+    /// Its kind, in words.
     pub what: &'static str,
     /// The character.
     pub character: char,
-    /// Where it stands, in bytes.
+    /// Its byte offset.
     pub at: usize,
 }
 
-/// The first thing in `text` that a person who reads it would not see: marks that turn the
-/// direction of writing, characters without width, tags, controls. Line breaks and tabs are none,
-/// nor is a joiner between two characters of a script or picture that is written with it.
+/// The first character in `text` that a reader would not see: direction marks, zero-width
+/// characters, tags, controls. Line breaks and tabs are fine, and so is a joiner between two
+/// characters of a script or emoji that uses it.
 pub fn suspicious(text: &str) -> Option<Suspicion> {
     let mut before = None;
     let mut characters = text.char_indices().peekable();
@@ -32,13 +32,13 @@ pub fn suspicious(text: &str) -> Option<Suspicion> {
 }
 
 fn hidden(character: char, before: Option<char>, after: Option<char>) -> Option<&'static str> {
-    // Written scripts and pictures use joiners and selectors between characters of their own.
+    // Scripts and emoji use joiners and selectors between their own characters.
     let joined =
         |c: Option<char>| c.is_some_and(|c| !c.is_ascii() && hidden(c, None, None).is_none());
     match character {
         '\n' | '\t' | '\r' => None,
         '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{61c}' => {
-            Some("a mark that turns the direction of writing")
+            Some("a text direction mark")
         }
         '\u{200c}' | '\u{200d}' if joined(before) && joined(after) => None,
         '\u{fe00}'..='\u{fe0f}'
@@ -58,13 +58,13 @@ fn hidden(character: char, before: Option<char>, after: Option<char>) -> Option<
         | '\u{17b5}'
         | '\u{180b}'..='\u{180f}'
         | '\u{3164}'
-        | '\u{ffa0}' => Some("a character without width"),
+        | '\u{ffa0}' => Some("a zero-width character"),
         '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}' => Some("a variation selector"),
         '\u{e0000}'..='\u{e007f}' => Some("a tag character"),
         '\u{2028}' | '\u{2029}' => Some("a separator that looks like a line break"),
         '\u{206a}'..='\u{206f}' | '\u{fff9}'..='\u{fffb}' => Some("an invisible format character"),
         c if c.is_control() => Some("a control character"),
-        '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..='\u{10ffff}' => Some("a private character"),
+        '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..='\u{10ffff}' => Some("a private-use character"),
         _ => None,
     }
 }

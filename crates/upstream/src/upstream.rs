@@ -1,4 +1,4 @@
-//! One server: started when first used, shared by all, started again when it dies.
+//! One server: started on first use, shared by all callers, restarted when it dies.
 
 use std::ops::{Deref, RangeInclusive};
 use std::pin::Pin;
@@ -16,56 +16,56 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::carrier::Tail;
-use crate::connection::{Connection, Peer};
+use crate::carrier::StderrTail;
+use crate::connection::{Peer, ServerConnection};
 use crate::error::UpstreamError;
-use crate::greet::{Greeter, Way};
-use crate::hooks::{Ask, Hooks, Nobody};
-use crate::hub::Answer;
-use crate::news::News;
-use crate::server::{Bounds, Ground, Server};
+use crate::greet::{Greeter, KnownProtocol};
+use crate::hooks::{Hooks, Nobody, ServerRequestHandler};
+use crate::hub::CallReply;
+use crate::news::ServerNotification;
+use crate::server::{Bounds, Server, UpstreamDeps};
 use crate::speak::Speak;
 
-/// How many news are kept for those who are slow to read them.
+/// Capacity of the notification channel, for slow receivers.
 const NEWS: usize = 256;
-/// What has lasted this long does not count as one more failure in a row.
+/// A connection that lasted this long resets the count of consecutive failures.
 const LASTED: Duration = Duration::from_secs(30);
-/// How long whoever asks waits for the next try rather than being told to come back.
+/// Callers wait this long for the next attempt instead of failing.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// How often a server that died is started again before anybody asks for it.
+/// Restarts of a dead server before anyone needs it.
 const MAX_UNASKED: u32 = 5;
-/// How long a server may take to say that it is there; less where it is asked more often.
+/// Timeout of a health check, shorter if checks are more frequent.
 const STILL_THERE: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(10);
-/// How long a stop may take.
+/// Timeout of stopping.
 const STOPPING: Duration = Duration::from_secs(10);
 
-/// How a server is.
+/// The state of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Status {
-    /// Not started, for nobody has needed it.
+    /// Not started yet.
     Idle,
     /// Starting.
     Starting,
-    /// There.
+    /// Connected.
     Ready,
-    /// It failed, and is tried again.
+    /// It failed and will be retried.
     Failing {
-        /// What went wrong last.
+        /// The last error.
         error: String,
-        /// How often in a row.
+        /// Consecutive failures.
         attempts: u32,
-        /// When it is tried again.
+        /// Time of the next attempt.
         next_try: Timestamp,
     },
-    /// Stopped for good.
+    /// Stopped permanently.
     Stopped,
 }
 
-/// One server. Clones are the same one; when the last is dropped, it is stopped.
+/// One server. Clones share it; dropping the last one stops it.
 #[derive(Clone)]
 pub struct Upstream(Arc<Owner>);
 
-/// Stops the server with the last of its owners; what runs in the background holds the inside.
+/// Stops the server when the last handle is dropped; background tasks hold only the inner part.
 struct Owner(Arc<Inner>);
 
 impl Drop for Owner {
@@ -76,41 +76,41 @@ impl Drop for Owner {
 
 struct Inner {
     server: Arc<Server>,
-    ground: Ground,
-    live: ArcSwapOption<Connection>,
-    /// Held while it is being connected to.
+    ground: UpstreamDeps,
+    live: ArcSwapOption<ServerConnection>,
+    /// Held while connecting.
     gate: Arc<Gate<Trouble>>,
     status: watch::Sender<Status>,
-    news: broadcast::Sender<News>,
-    /// What worked the last time.
-    way: Mutex<Option<Way>>,
+    news: broadcast::Sender<ServerNotification>,
+    /// The protocol that worked last time.
+    way: Mutex<Option<KnownProtocol>>,
     places: Arc<Semaphore>,
-    private: Mutex<Vec<Weak<Connection>>>,
-    stderr: Mutex<Option<Tail>>,
+    private: Mutex<Vec<Weak<ServerConnection>>>,
+    stderr: Mutex<Option<StderrTail>>,
     stopped: CancellationToken,
     tasks: TaskTracker,
 }
 
-/// Whose a connection is.
+/// Who uses a connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ConnectionKind {
     Shared,
     Private,
 }
 
-/// What went wrong lately.
+/// Recent failures.
 #[derive(Default)]
 struct Trouble {
     attempts: u32,
     error: String,
     next_try: Option<(Instant, Timestamp)>,
-    /// Whether it was ever there.
+    /// Whether it was ever connected.
     known: bool,
 }
 
 impl Upstream {
-    /// A server that nobody has asked anything yet.
-    pub fn new(server: Server, ground: Ground) -> Self {
+    /// A server that is not started yet.
+    pub fn new(server: Server, ground: UpstreamDeps) -> Self {
         let inner = Inner {
             places: Arc::new(Semaphore::new(server.bounds.private)),
             server: Arc::new(server),
@@ -132,48 +132,50 @@ impl Upstream {
         &self.0.0
     }
 
-    /// As its owner describes it.
+    /// Its configuration.
     pub fn server(&self) -> &Server {
         &self.inner().server
     }
 
-    /// How it is.
+    /// Its current state.
     pub fn status(&self) -> Status {
         self.inner().status.borrow().clone()
     }
 
-    /// How it is, whenever that changes.
+    /// Watches its state.
     pub fn watch(&self) -> watch::Receiver<Status> {
         self.inner().status.subscribe()
     }
 
-    /// What it tells over the shared connection from now on. Whoever falls behind is told so,
-    /// and had better look at everything anew.
-    pub fn changes(&self) -> broadcast::Receiver<News> {
+    /// Notifications over the shared connection from now on. A receiver that falls behind gets a lag
+    /// error and should reload everything.
+    pub fn changes(&self) -> broadcast::Receiver<ServerNotification> {
         self.inner().news.subscribe()
     }
 
-    /// What it says of itself, when it is there.
+    /// Its description of itself, if connected.
     pub fn peer(&self) -> Option<Peer> {
         let live = self.inner().live.load();
         live.as_ref().map(|live| live.peer().clone())
     }
 
-    /// The last of what its program wrote to its standard error.
+    /// The end of its program's standard error.
     pub fn stderr(&self) -> String {
         let kept = self.inner().stderr.lock();
         let kept = kept.unwrap_or_else(|held| held.into_inner());
-        kept.as_ref().map(Tail::text).unwrap_or_default()
+        kept.as_ref().map(StderrTail::text).unwrap_or_default()
     }
 
-    /// The shared connection, which is opened when it is not there.
-    pub async fn live(&self) -> Result<Arc<Connection>, UpstreamError> {
+    /// The shared connection, opened if necessary.
+    pub async fn live(&self) -> Result<Arc<ServerConnection>, UpstreamError> {
         self.inner().live().await
     }
 
-    /// A connection of one's own, which answers with `ask` what the server asks. Its end is not
-    /// mended: whoever wants another opens one.
-    pub async fn open_private(&self, ask: Option<Arc<dyn Ask>>) -> Result<Private, UpstreamError> {
+    /// Opens a private connection whose server requests `ask` handles. It is not reopened when it ends.
+    pub async fn open_private(
+        &self,
+        ask: Option<Arc<dyn ServerRequestHandler>>,
+    ) -> Result<Private, UpstreamError> {
         let inner = self.inner();
         if inner.stopped.is_cancelled() {
             return Err(UpstreamError::Stopped);
@@ -185,7 +187,7 @@ impl Upstream {
         let connection = tokio::select! {
             biased;
             () = inner.stopped.cancelled() => return Err(UpstreamError::Stopped),
-            opened = inner.open(ask, news.clone(), Kind::Private) => Arc::new(opened?),
+            opened = inner.open(ask, news.clone(), ConnectionKind::Private) => Arc::new(opened?),
         };
         let mut all = inner
             .private
@@ -194,6 +196,7 @@ impl Upstream {
         all.retain(|one| one.strong_count() > 0);
         all.push(Arc::downgrade(&connection));
         drop(all);
+        // `stop` may have drained the list just before this connection was added to it.
         if inner.stopped.is_cancelled() {
             return Err(UpstreamError::Stopped);
         }
@@ -204,7 +207,7 @@ impl Upstream {
         })
     }
 
-    /// Stops it for good and waits until nothing of it is left.
+    /// Stops it permanently and waits for its tasks.
     pub async fn stop(&self) {
         let inner = self.inner();
         let open = inner.halt();
@@ -219,8 +222,8 @@ impl Upstream {
 }
 
 impl Inner {
-    /// Has everything end; gives what was open.
-    fn halt(&self) -> Vec<Arc<Connection>> {
+    /// Ends everything; returns the open connections.
+    fn halt(&self) -> Vec<Arc<ServerConnection>> {
         self.stopped.cancel();
         self.tasks.close();
         let mut private = self.private.lock().unwrap_or_else(|held| held.into_inner());
@@ -230,27 +233,31 @@ impl Inner {
         for connection in &open {
             connection.end(UpstreamError::Stopped);
         }
+        // Last, since observers of `Stopped` may assume that no connection is left.
         self.status.send_replace(Status::Stopped);
         open
     }
 
-    fn current(&self) -> Option<Arc<Connection>> {
+    fn current(&self) -> Option<Arc<ServerConnection>> {
         self.live.load_full().filter(|live| !live.is_over())
     }
 
-    async fn live(self: &Arc<Self>) -> Result<Arc<Connection>, UpstreamError> {
+    async fn live(self: &Arc<Self>) -> Result<Arc<ServerConnection>, UpstreamError> {
         if let Some(live) = self.current() {
             return Ok(live);
         }
-        // Behind a pointer, so that those who find it there carry nothing of how it is made.
+        // Boxed, so that the common case does not carry the large connect future.
         Box::pin(self.connected()).await
     }
 
-    async fn connected(self: &Arc<Self>) -> Result<Arc<Connection>, UpstreamError> {
+    async fn connected(self: &Arc<Self>) -> Result<Arc<ServerConnection>, UpstreamError> {
         if self.stopped.is_cancelled() {
             return Err(UpstreamError::Stopped);
         }
+        // One connection attempt at a time: callers that arrive meanwhile wait here and share its
+        // result.
         let mut trouble = self.gate.clone().lock_owned().await;
+        // Another caller may have connected, or noticed the failure, while this one waited for the gate.
         self.bury(&mut trouble);
         if let Some(live) = self.current() {
             return Ok(live);
@@ -265,7 +272,7 @@ impl Inner {
             }
             sleep_until(at).await;
         }
-        // In a task of its own: whoever asked may go, others wait for it too.
+        // In its own task: the caller may be dropped, while others wait for the same connection.
         let this = self.clone();
         let job = self.tasks.spawn(async move { this.connect(trouble).await });
         job.await
@@ -274,12 +281,14 @@ impl Inner {
 
     async fn open(
         &self,
-        own: Option<Arc<dyn Ask>>,
-        news: broadcast::Sender<News>,
-        kind: Kind,
-    ) -> Result<Connection, UpstreamError> {
-        let shared = kind == Kind::Shared;
-        let nobody = || (shared && self.server.asks).then(|| Arc::new(Nobody) as Arc<dyn Ask>);
+        own: Option<Arc<dyn ServerRequestHandler>>,
+        news: broadcast::Sender<ServerNotification>,
+        kind: ConnectionKind,
+    ) -> Result<ServerConnection, UpstreamError> {
+        let shared = kind == ConnectionKind::Shared;
+        let nobody = || {
+            (shared && self.server.asks).then(|| Arc::new(Nobody) as Arc<dyn ServerRequestHandler>)
+        };
         let greeter = Greeter {
             server: &self.server,
             ground: &self.ground,
@@ -290,27 +299,33 @@ impl Inner {
         };
         let last = *self.way.lock().unwrap_or_else(|held| held.into_inner());
         let greeted = greeter.greet(last).await;
-        // What failed is found out anew: the server may be another by now.
+        // After a failure the protocol is negotiated again: the server may have been replaced.
         let way = greeted.as_ref().ok().map(|(_, _, way)| *way);
         *self.way.lock().unwrap_or_else(|held| held.into_inner()) = way;
         let (kept, peer, _) = greeted?;
-        Ok(Connection::new(kept.take(), peer, self.server.clone(), own))
+        Ok(ServerConnection::new(
+            kept.take(),
+            peer,
+            self.server.clone(),
+            own,
+        ))
     }
 
     async fn connect(
         self: Arc<Self>,
         mut trouble: OwnedMutexGuard<Trouble>,
-    ) -> Result<Arc<Connection>, UpstreamError> {
+    ) -> Result<Arc<ServerConnection>, UpstreamError> {
         self.say(Status::Starting);
         let opened = tokio::select! {
             biased;
             () = self.stopped.cancelled() => return Err(UpstreamError::Stopped),
-            opened = self.open(None, self.news.clone(), Kind::Shared) => opened,
+            opened = self.open(None, self.news.clone(), ConnectionKind::Shared) => opened,
         };
         match opened {
             Ok(connection) => {
                 let connection = Arc::new(connection);
                 self.live.store(Some(connection.clone()));
+                // `stop` may have looked for an open connection just before this one was stored.
                 if self.stopped.is_cancelled() {
                     drop(self.halt());
                     return Err(UpstreamError::Stopped);
@@ -318,8 +333,12 @@ impl Inner {
                 self.say(Status::Ready);
                 trouble.next_try = None;
                 if std::mem::replace(&mut trouble.known, true) {
-                    // Nobody told what changed meanwhile.
-                    for news in [News::Tools, News::Prompts, News::Resources] {
+                    // Notifications sent while disconnected were missed.
+                    for news in [
+                        ServerNotification::Tools,
+                        ServerNotification::Prompts,
+                        ServerNotification::Resources,
+                    ] {
                         let _ = self.news.send(news);
                     }
                 }
@@ -335,7 +354,7 @@ impl Inner {
         }
     }
 
-    /// Says how it is, unless it was stopped.
+    /// Publishes the state, unless it was stopped.
     fn say(&self, status: Status) {
         self.status.send_if_modified(|now| {
             let change = *now != Status::Stopped && *now != status;
@@ -349,17 +368,19 @@ impl Inner {
     fn failed(&self, trouble: &mut Trouble, why: &UpstreamError, delay: Duration) {
         let mut byte = [0];
         self.ground.entropy.fill(&mut byte);
-        // Between three quarters and five quarters, so that many do not try at once.
+        // Jitter between 75 % and 125 %, so that many servers do not retry at once.
         let delay = delay * (192 + u32::from(byte[0]) / 2) / 256;
         let next_try = self.ground.clock.now().plus(delay);
         trouble.error = why.to_string();
         trouble.next_try = Some((Instant::now() + delay, next_try));
         let (attempts, error) = (trouble.attempts, trouble.error.clone());
         tracing::warn!(
+            event = "upstream_failed",
             server = self.server.name,
+            retry_in = ?delay,
             attempts,
             error,
-            "a server failed"
+            "MCP server failed; will retry"
         );
         self.say(Status::Failing {
             error,
@@ -368,13 +389,16 @@ impl Inner {
         });
     }
 
-    /// Boxed, since minding leads to connecting, which leads to minding.
-    fn minder(self: Arc<Self>, one: Arc<Connection>) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+    /// Boxed, since the future is recursive: minding leads to connecting, which leads to minding.
+    fn minder(
+        self: Arc<Self>,
+        one: Arc<ServerConnection>,
+    ) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         Box::pin(self.mind(one))
     }
 
-    /// Looks after the shared connection until it ends, and starts the server again.
-    async fn mind(self: Arc<Self>, connection: Arc<Connection>) {
+    /// Watches the shared connection until it ends, then restarts the server.
+    async fn mind(self: Arc<Self>, connection: Arc<ServerConnection>) {
         self.watch_over(connection).await;
         if self.stopped.is_cancelled() {
             return;
@@ -383,7 +407,7 @@ impl Inner {
         self.revive().await;
     }
 
-    /// Takes note of a connection that has ended, whoever finds it first.
+    /// Records the end of a connection, by whichever task notices it first.
     fn bury(&self, trouble: &mut Trouble) {
         let Some(dead) = self.live.load_full().filter(|live| live.is_over()) else {
             return;
@@ -391,14 +415,15 @@ impl Inner {
         self.live.store(None);
         let why = dead.hub().why().cloned().unwrap_or(UpstreamError::Stopped);
         if matches!(why, UpstreamError::Gone(_)) {
-            // It was closed in good order, and is opened again when it is needed.
+            // It was closed in good order and is reopened on demand.
             return self.say(Status::Idle);
         }
+        // A server that ran well for a while is not in a crash loop.
         if dead.age() > LASTED {
             trouble.attempts = 0;
         }
         trouble.attempts += 1;
-        // The first death is followed by a new life at once.
+        // The first failure is retried immediately.
         let delay = match trouble.attempts {
             1 => Duration::ZERO,
             more => trouble_delay(&self.server, more - 1),
@@ -420,9 +445,9 @@ impl Inner {
         }
     }
 
-    /// Comes when the connection has ended. A peer that is silent is asked
-    /// whether it is there; one that nobody uses is let go.
-    async fn watch_over(&self, connection: Arc<Connection>) {
+    /// Completes when the connection has ended. A silent server is pinged; an unused connection is
+    /// closed.
+    async fn watch_over(&self, connection: Arc<ServerConnection>) {
         let hub = connection.hub();
         let timeouts = &self.server.timeouts;
         let tick = timeouts
@@ -435,6 +460,7 @@ impl Inner {
                 () = connection.doubt.notified() => true,
                 () = sleep(tick) => false,
             };
+            // A busy server need not answer pings; its calls have timeouts of their own.
             if hub.in_flight() > 0 {
                 continue;
             }
@@ -442,20 +468,18 @@ impl Inner {
                 .idle
                 .is_some_and(|idle| connection.unused() >= idle)
             {
-                connection.end(UpstreamError::Gone("nobody used it".to_owned()));
+                connection.end(UpstreamError::Gone("it was idle".to_owned()));
                 continue;
             }
             let silent = doubted || hub.quiet() >= timeouts.health;
             if silent && connection.carrier().is_line() && !self.is_there(&connection).await {
-                connection.end(UpstreamError::Lost(
-                    "it does not answer any more".to_owned(),
-                ));
+                connection.end(UpstreamError::Lost("it does not respond".to_owned()));
             }
         }
     }
 
-    /// Whether the server still answers, be it with an error.
-    async fn is_there(&self, connection: &Connection) -> bool {
+    /// Whether the server still replies, even with an error.
+    async fn is_there(&self, connection: &ServerConnection) -> bool {
         let health = self.server.timeouts.health;
         let hooks = Hooks {
             timeout: Some(health.clamp(*STILL_THERE.start(), *STILL_THERE.end())),
@@ -480,7 +504,12 @@ fn trouble_delay(server: &Server, attempts: u32) -> Duration {
 
 #[async_trait]
 impl Speak for Upstream {
-    async fn request(&self, method: &str, mut params: Map<String, Value>, hooks: &Hooks) -> Answer {
+    async fn request(
+        &self,
+        method: &str,
+        mut params: Map<String, Value>,
+        hooks: &Hooks,
+    ) -> CallReply {
         let live = async || {
             tokio::select! {
                 biased;
@@ -490,7 +519,7 @@ impl Speak for Upstream {
         };
         let answer = live().await?.send(method, &mut params, hooks).await;
         match answer {
-            // The connection had ended before the request was sent; another may do.
+            // The connection had ended before the request was sent, so it is safe to send it again.
             Err(UpstreamError::Gone(_) | UpstreamError::Unreachable(_)) => {
                 live().await?.send(method, &mut params, hooks).await
             }
@@ -503,24 +532,24 @@ impl Speak for Upstream {
     }
 }
 
-/// A connection of one's own. Dropped, it is closed.
+/// A private connection. Dropping it closes it.
 pub struct Private {
-    connection: Arc<Connection>,
-    news: broadcast::Sender<News>,
+    connection: Arc<ServerConnection>,
+    news: broadcast::Sender<ServerNotification>,
     _place: OwnedSemaphorePermit,
 }
 
 impl Private {
-    /// What the server tells over it from now on.
-    pub fn changes(&self) -> broadcast::Receiver<News> {
+    /// Notifications over it from now on.
+    pub fn changes(&self) -> broadcast::Receiver<ServerNotification> {
         self.news.subscribe()
     }
 }
 
 impl Deref for Private {
-    type Target = Connection;
+    type Target = ServerConnection;
 
-    fn deref(&self) -> &Connection {
+    fn deref(&self) -> &ServerConnection {
         &self.connection
     }
 }

@@ -104,9 +104,9 @@ fn without_another_model_the_asker_is_told_what_happened() {
         for (name, words) in [
             ("rate", "429"),
             ("drop", "500"),
-            ("garbage", "cannot be read as a reply"),
+            ("garbage", "invalid reply"),
             ("gone", "connection closed"),
-            ("slow", "said nothing for 1 second"),
+            ("slow", "sent nothing for 1 second"),
         ] {
             let place = format!("{} {name}", format.kind);
             let body = json!({ "message": "hello", "agentId": name, "sessionKey": "main" });

@@ -12,8 +12,8 @@ use manyhands_core::{
     Outcome, Timestamp, ToolError, ToolSpec,
 };
 use manyhands_llm::{
-    Arguments, Cost, Delta, Message, ModelError, Reply, ReplyBlock, Request, StopReason, ToolCall,
-    Usage,
+    Arguments, Cost, Delta, Message, ModelError, ModelRequest, Reply, ReplyBlock, StopReason,
+    ToolCall, Usage,
 };
 use manyhands_store::{Store, TurnState};
 use serde_json::json;
@@ -123,7 +123,7 @@ fn call(deed: u32) -> ReplyBlock {
 impl Think for Steady {
     async fn reply(
         &self,
-        request: &Request,
+        request: &ModelRequest,
         _: &mut (dyn FnMut(Delta) + Send),
         _: &CancellationToken,
     ) -> Result<Reply, ModelError> {

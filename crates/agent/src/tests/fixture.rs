@@ -9,8 +9,8 @@ use manyhands_core::{
     ToolError, ToolSpec,
 };
 use manyhands_llm::{
-    Arguments, Cost, Delta, ErrorKind, Message, ModelError, Reply, ReplyBlock, Request, StopReason,
-    ToolCall, Usage,
+    Arguments, Cost, Delta, ErrorKind, Message, ModelError, ModelRequest, Reply, ReplyBlock,
+    StopReason, ToolCall, Usage,
 };
 use manyhands_store::{Entry, Store};
 use serde_json::{Value, json};
@@ -45,7 +45,7 @@ pub(super) enum Line {
 #[derive(Default)]
 pub(super) struct Actor {
     pub(super) lines: Mutex<VecDeque<Line>>,
-    pub(super) asked: Mutex<Vec<Request>>,
+    pub(super) asked: Mutex<Vec<ModelRequest>>,
     /// Fires when it begins to hang.
     pub(super) hanging: Notify,
 }
@@ -58,7 +58,7 @@ fn model() -> manyhands_llm::ModelId {
 impl Think for Actor {
     async fn reply(
         &self,
-        request: &Request,
+        request: &ModelRequest,
         on: &mut (dyn FnMut(Delta) + Send),
         cancel: &CancellationToken,
     ) -> Result<Reply, ModelError> {
@@ -513,7 +513,7 @@ impl Fixture {
         messages
     }
 
-    pub(super) fn last_request(&self) -> Request {
+    pub(super) fn last_request(&self) -> ModelRequest {
         self.actor.asked.lock().unwrap().last().unwrap().clone()
     }
 }

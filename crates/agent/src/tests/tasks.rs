@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use manyhands_core::{CallContext, Caller, ErrorCode, Pattern, Progress, Taint};
-use manyhands_llm::{OutputSchema, Request};
+use manyhands_llm::{ModelRequest, OutputSchema};
 use manyhands_store::TurnState;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -10,7 +10,7 @@ use super::*;
 use crate::{AgentSettings, End, Input, Origin, SessionKey, Shape, chosen, toolset};
 
 /// What the model was told beside what always stays the same.
-fn told(request: &Request) -> String {
+fn told(request: &ModelRequest) -> String {
     let changing = request.system.iter().filter(|part| !part.stable);
     changing.map(|part| part.text.as_str()).collect()
 }

@@ -3,7 +3,7 @@
 //! Items and contacts are data in these questions, and the answers are checked before they are used.
 
 use manyhands_core::{CallContext, ErrorCode, ToolError};
-use manyhands_llm::{Message, OutputSchema, Request, SystemPart, ToolChoice};
+use manyhands_llm::{Message, ModelRequest, OutputSchema, SystemPart, ToolChoice};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -199,7 +199,7 @@ impl Minds {
 
     async fn answer(&self, question: &Question, context: &CallContext) -> Result<Value, ToolError> {
         let agent = self.inner.agent(&context.agent)?;
-        let request = Request {
+        let request = ModelRequest {
             model: agent.model.clone(),
             system: vec![SystemPart::stable(question.system)],
             messages: vec![Message::user(question.user.to_string())],
@@ -214,7 +214,7 @@ impl Minds {
                 schema: question.schema.clone(),
             }),
             account: account(agent.payer(), context),
-            ..Request::default()
+            ..ModelRequest::default()
         };
         let reply = self.ask_once(&request, context).await?;
         json_in(&reply.text()).ok_or_else(|| invalid(question))

@@ -2,8 +2,8 @@
 
 use manyhands_core::Timestamp;
 use manyhands_llm::{
-    Account, Delta, ErrorKind, ModelError, OutputSchema, Reply, Request, StopReason, SystemPart,
-    ToolChoice, ToolDef,
+    BillingContext, Delta, ErrorKind, ModelError, ModelRequest, OutputSchema, Reply, StopReason,
+    SystemPart, ToolChoice, ToolDef,
 };
 use manyhands_store::{Act, CallRecord, CallState, TurnState, Usage};
 
@@ -34,7 +34,7 @@ impl Turn {
         self.take(reply).await
     }
 
-    async fn ask(&self, request: &Request) -> Result<Result<Reply, ModelError>, Halt> {
+    async fn ask(&self, request: &ModelRequest) -> Result<Result<Reply, ModelError>, Halt> {
         let models = self.minds.house.models();
         self.minds.begin_reply(&self.session.key);
         let (minds, key, run) = (&self.minds, &self.session.key, &self.record.run_id);
@@ -56,7 +56,7 @@ impl Turn {
         }
     }
 
-    async fn request(&mut self) -> Request {
+    async fn request(&mut self) -> ModelRequest {
         let (key, minds) = (self.key(), self.minds.clone());
         let taint = &mut self.work.tainted;
         let built = prompt::build(&*minds.house, &key, &self.agent, &self.settings, taint);
@@ -77,7 +77,7 @@ impl Turn {
             Some(client) if client.tool_choice == ToolChoice::None => ToolChoice::None,
             _ => ToolChoice::Auto,
         };
-        Request {
+        ModelRequest {
             model: model
                 .or_else(|| self.settings.model.clone())
                 .or_else(|| self.agent.model.clone()),
@@ -97,12 +97,12 @@ impl Turn {
                 schema,
             }),
             cache_key: Some(self.session.id.clone()),
-            account: Account {
+            account: BillingContext {
                 turn: Some(self.record.id.clone()),
                 session: Some(self.session.key.clone()),
                 agent: Some(self.agent.payer().to_string()),
             },
-            ..Request::default()
+            ..ModelRequest::default()
         }
     }
 

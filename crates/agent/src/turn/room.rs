@@ -1,7 +1,7 @@
 //! Making room: older parts of a conversation become a summary, and stay in an archive.
 
 use manyhands_llm::{
-    Block, Message, ModelId, ReplyBlock, Request, SystemPart, ToolChoice, conversation_tokens,
+    Block, Message, ModelId, ModelRequest, ReplyBlock, SystemPart, ToolChoice, conversation_tokens,
 };
 use manyhands_store::{Act, SessionRecord};
 
@@ -83,7 +83,7 @@ impl Room {
     }
 
     /// What asks a model for the summary.
-    pub(crate) fn request(&self, model: Option<ModelId>) -> Request {
+    pub(crate) fn request(&self, model: Option<ModelId>) -> ModelRequest {
         let mut text = String::new();
         for said in &self.older {
             write(&mut text, &said.message);
@@ -92,12 +92,12 @@ impl Room {
             let from = text.ceil_char_boundary(text.len() - MAX_WHOLE);
             text = format!("[earlier parts left out]\n{}", &text[from..]);
         }
-        Request {
+        ModelRequest {
             model,
             system: vec![SystemPart::stable(ASK)],
             messages: vec![Message::user(crate::fence::fenced("conversation", &text))],
             tool_choice: ToolChoice::None,
-            ..Request::default()
+            ..ModelRequest::default()
         }
     }
 

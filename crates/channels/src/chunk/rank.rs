@@ -1,23 +1,23 @@
-//! How good a place is for a cut.
+//! The quality of possible cuts.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation;
 
-/// A place between two characters.
+/// A grapheme boundary.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cut {
-    /// Where.
+    /// Its byte offset.
     pub at: usize,
     rank: Rank,
-    /// Whether a link, a piece of code or bold words would be torn.
+    /// Whether it is inside a link, inline code or emphasis.
     torn: bool,
     /// Whether it is never chosen.
     forbidden: bool,
 }
 
-/// After what it stands.
+/// What ends before the cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     Character,
@@ -28,12 +28,12 @@ enum Rank {
 }
 
 impl Cut {
-    /// It would tear the line of a fence.
+    /// Excludes a cut that would tear a fence line.
     pub fn forbid(&mut self) {
         self.forbidden = true;
     }
 
-    /// It stands in code: only lines and words count there.
+    /// Marks a cut inside code, where only lines and words count.
     pub fn in_code(&mut self) {
         self.torn = false;
         self.rank = match self.rank {
@@ -43,21 +43,20 @@ impl Cut {
         };
     }
 
-    /// A fence begins after it.
+    /// Marks a cut right before a fence.
     pub fn before_fence(&mut self) {
         self.rank = Rank::Paragraph;
     }
 }
 
-/// Those of `cuts` that stand in `range`.
+/// The cuts within `range`.
 pub(super) fn between_mut(cuts: &mut [Cut], range: Range<usize>) -> &mut [Cut] {
     let first = cuts.partition_point(|cut| cut.at < range.start);
     let last = cuts.partition_point(|cut| cut.at < range.end);
     &mut cuts[first..last.max(first)]
 }
 
-/// The best of cuts that all fit: the later the better, but a better end of the piece is worth
-/// some of its room.
+/// The best of cuts that all fit: the later the better, but a better boundary is worth some space.
 pub(super) fn best(at: usize, cuts: &[Cut]) -> Option<usize> {
     let room = cuts.last()?.at - at;
     let from = |share: usize| at + room / share;
@@ -83,7 +82,7 @@ pub(super) fn best(at: usize, cuts: &[Cut]) -> Option<usize> {
     })
 }
 
-/// Every place in `window`, which begins at `at`, up to `over` where no character is torn.
+/// All grapheme boundaries in `window`, which starts at `at`, up to `over`.
 pub(super) fn cuts(at: usize, window: &str, over: usize, whole: bool) -> Vec<Cut> {
     let mut cuts: Vec<Cut> = Vec::with_capacity(window.len());
     let mut before = ["", ""];
@@ -91,7 +90,7 @@ pub(super) fn cuts(at: usize, window: &str, over: usize, whole: bool) -> Vec<Cut
     while let Some((start, grapheme)) = graphemes.next() {
         let next = graphemes.peek().map(|(_, next)| *next);
         let end = at + start + grapheme.len();
-        // The last one may go on beyond the window.
+        // The last grapheme may continue beyond the window.
         if end > over || (next.is_none() && !whole) {
             break;
         }
@@ -106,7 +105,7 @@ pub(super) fn cuts(at: usize, window: &str, over: usize, whole: bool) -> Vec<Cut
     let mut start = at;
     for line in window.split_inclusive('\n') {
         for (run, mark) in runs(line) {
-            // What begins with these would be taken for a fence.
+            // A chunk that starts with these would be taken for a fence.
             if run.len() >= 3 && matches!(mark, b'`' | b'~') {
                 let around = start + run.start.max(1)..start + run.end;
                 between_mut(&mut cuts, around)
@@ -125,7 +124,7 @@ pub(super) fn cuts(at: usize, window: &str, over: usize, whole: bool) -> Vec<Cut
     cuts
 }
 
-/// How good it is to cut between `last` and `next`.
+/// The quality of a cut between `last` and `next`.
 fn rank(before: [&str; 2], last: &str, next: &str) -> Rank {
     let is_end = |grapheme: &str| grapheme.ends_with('\n');
     if is_end(last) {
@@ -146,7 +145,7 @@ fn rank(before: [&str; 2], last: &str, next: &str) -> Rank {
     Rank::Character
 }
 
-/// The runs of marks in a line.
+/// The delimiter runs of a line.
 fn runs(line: &str) -> Vec<(Range<usize>, u8)> {
     let bytes = line.as_bytes();
     let mut all = Vec::new();
@@ -162,11 +161,11 @@ fn runs(line: &str) -> Vec<(Range<usize>, u8)> {
     all
 }
 
-/// Inline code, links and emphasised words in a line.
+/// Inline code, links and emphasis in a line.
 fn spans(line: &str) -> Vec<Range<usize>> {
     let runs = runs(line);
     let mut all = Vec::new();
-    // Code ends at the next run of as many backticks.
+    // Inline code ends at the next run of the same number of backticks.
     let mut next_of: HashMap<usize, usize> = HashMap::new();
     let mut pair = vec![None; runs.len()];
     for (index, (run, mark)) in runs.iter().enumerate().rev() {
@@ -197,7 +196,7 @@ fn spans(line: &str) -> Vec<Range<usize>> {
     all
 }
 
-/// `[words](address)` in a line.
+/// `[text](url)` in a line.
 fn links(line: &str) -> Vec<Range<usize>> {
     let bytes = line.as_bytes();
     let mut all = Vec::new();

@@ -1,4 +1,4 @@
-//! What happens, in words of our own.
+//! Converts gateway events.
 
 use std::collections::HashMap;
 
@@ -6,18 +6,17 @@ use manyhands_core::{PeerKind, Place};
 use serde_json::Value;
 
 use super::Discord;
-use super::rooms::Room;
-use super::text::{self, Names};
-use crate::words::{Heard, Inbound, Media, MediaKind, Mention, Message, Quoted};
+use super::rooms::ChannelInfo;
+use super::text::{self, MentionNames};
+use crate::words::{Inbound, InboundEvent, InboundMessage, Media, MediaKind, Mention, Quoted};
 
-/// When Discord's ids begin, in milliseconds.
+/// Start of Discord's id timestamps, in milliseconds.
 const EPOCH: i64 = 1_420_070_400_000;
-/// The flag of a message that is somebody speaking.
+/// Flag of voice messages.
 const VOICE: u64 = 1 << 13;
 
 impl Discord {
-    /// Reads an event; none where it is nothing that is heard. `mark` names it among all of the
-    /// connection's events.
+    /// Converts an event; `None` if it is irrelevant. `mark` is unique among the connection's events.
     pub(super) async fn read_event(
         &self,
         name: &str,
@@ -36,7 +35,7 @@ impl Discord {
         }
     }
 
-    /// Learns names, kinds and roles on the way.
+    /// Records names, kinds and roles that events mention.
     fn learn(&self, name: &str, event: &Value) {
         match name {
             "GUILD_CREATE" => {
@@ -64,7 +63,7 @@ impl Discord {
         let id = event["id"].as_str()?;
         let author = &event["author"];
         let sender = author["id"].as_str()?;
-        // What is not said by anybody: joins, pins, boosts and the like.
+        // System messages: joins, pins, boosts and the like.
         let said = matches!(event["type"].as_u64(), None | Some(0 | 19 | 20 | 23));
         if self.is_me(sender) || !said {
             return None;
@@ -83,19 +82,19 @@ impl Discord {
             from_bot,
             ticket: None,
             place,
-            what: Heard::Message(Box::new(message)),
+            what: InboundEvent::Message(Box::new(message)),
         })
     }
 
-    /// What is said.
-    async fn message(&self, event: &Value) -> Message {
+    /// Converts a message.
+    async fn message(&self, event: &Value) -> InboundMessage {
         let own = self.own();
         let me = own.as_ref().map(|me| me.id.as_str());
         let users: Vec<&Value> = event["mentions"].as_array().into_iter().flatten().collect();
         let people = users
             .iter()
             .filter_map(|user| Some((user["id"].as_str()?, show(user)?)));
-        let names = Names {
+        let names = MentionNames {
             me: own.as_ref().map(|me| (me.id.as_str(), me.name.as_str())),
             people: people.collect::<HashMap<_, _>>(),
             rooms: &self.rooms,
@@ -115,7 +114,7 @@ impl Discord {
         lines.extend(named(event));
         lines.retain(|line| !line.is_empty());
         let others = users.iter().filter(|user| user["id"].as_str() != me);
-        Message {
+        InboundMessage {
             text: lines.join("\n"),
             quoted: quoted(event, &names),
             media,
@@ -133,7 +132,7 @@ impl Discord {
 
     async fn read_press(&self, event: &Value) -> Option<Inbound> {
         let id = event["id"].as_str()?;
-        // 3: a part of a message, such as a button.
+        // 3: a message component, such as a button.
         if event["type"].as_u64() != Some(3) {
             return None;
         }
@@ -160,7 +159,7 @@ impl Discord {
             from_bot: false,
             ticket: None,
             place,
-            what: Heard::Button {
+            what: InboundEvent::Button {
                 data: data.to_owned(),
                 callback: Some(format!("{app}/{token}")),
             },
@@ -191,12 +190,12 @@ impl Discord {
             from_bot: user["bot"] == true,
             ticket: None,
             place,
-            what: Heard::Reaction { emoji, removed },
+            what: InboundEvent::Reaction { emoji, removed },
         })
     }
 
-    /// Where something happened.
-    async fn place(&self, event: &Value) -> Option<(Place, Room)> {
+    /// The chat of an event.
+    async fn place(&self, event: &Value) -> Option<(Place, ChannelInfo)> {
         let id = event["channel_id"].as_str()?;
         let room = self.room(id, event["guild_id"].is_null()).await;
         let (chat, thread) = match &room.parent {
@@ -216,7 +215,7 @@ impl Discord {
     }
 }
 
-/// What somebody is called: in the server, by themselves, by their handle.
+/// A display name: nickname in the server, global name, or handle.
 fn called(member: &Value, user: &Value) -> Option<String> {
     let nick = member["nick"].as_str();
     nick.or_else(|| show(user)).map(str::to_owned)
@@ -228,15 +227,15 @@ fn show(user: &Value) -> Option<&str> {
         .or_else(|| user["username"].as_str())
 }
 
-/// When something with this id happened.
+/// The time encoded in an id.
 fn time_of(id: &str) -> i64 {
     let id: u64 = id.parse().unwrap_or(0);
     i64::try_from(id >> 22).unwrap_or(0) + EPOCH
 }
 
-/// What a message answers.
-fn quoted(event: &Value, names: &Names<'_>) -> Option<Quoted> {
-    // Type 1 of a reference is something passed on.
+/// The message that this one replies to.
+fn quoted(event: &Value, names: &MentionNames<'_>) -> Option<Quoted> {
+    // Type 1 of a reference is a forward.
     let reference = &event["message_reference"];
     if reference["type"].as_u64() == Some(1) {
         return None;
@@ -251,7 +250,7 @@ fn quoted(event: &Value, names: &Names<'_>) -> Option<Quoted> {
     })
 }
 
-/// Texts that are passed on, and the files of the message and of those.
+/// Forwarded texts, and the files of the message and of its forwards.
 fn parts(event: &Value) -> (Vec<&str>, Vec<Media>) {
     let passed = event["message_snapshots"].as_array().into_iter().flatten();
     let passed: Vec<&Value> = passed.map(|one| &one["message"]).collect();
@@ -288,7 +287,7 @@ fn media(file: &Value, spoken: bool) -> Option<Media> {
     })
 }
 
-/// What can only be named: stickers and polls.
+/// Content that can only be named: stickers and polls.
 fn named(event: &Value) -> Vec<String> {
     let stickers = event["sticker_items"].as_array().into_iter().flatten();
     let stickers = stickers.filter_map(|one| one["name"].as_str());

@@ -1,4 +1,4 @@
-//! Files of messages.
+//! Downloads of attachments.
 
 use std::time::Duration;
 
@@ -7,26 +7,26 @@ use manyhands_guard::{EgressError, FetchLimits, HeaderMap, Method, Request, Stat
 use url::Url;
 
 use super::Discord;
-use crate::api::{Answer, failure};
+use crate::api::{ApiResponse, failure};
 use crate::channel::SendError;
 use crate::words::Media;
 
-/// How long a file may take.
+/// Timeout of a download.
 const WITHIN: Duration = Duration::from_secs(120);
 
 impl Discord {
-    /// Fetches a file of a message, from where Discord keeps them and nowhere else. No secret goes
-    /// along: the address itself is signed.
+    /// Downloads an attachment from Discord's file hosts only. No token is sent: the URL itself is
+    /// signed.
     pub(super) async fn download(&self, media: &Media, most: u64) -> Result<Bytes, SendError> {
         if media.size.is_some_and(|size| size > most) {
             return Err(too_large(most));
         }
         let url = Url::parse(&media.id)
-            .map_err(|_| SendError::Never("the address of the file is none".to_owned()))?;
+            .map_err(|_| SendError::Never("the file URL is invalid".to_owned()))?;
         let known = |from: &Url| from.origin() == url.origin();
         if !self.account.files.iter().any(known) {
             return Err(SendError::Never(
-                "the file is not where Discord keeps files".to_owned(),
+                "the file is not on a Discord host".to_owned(),
             ));
         }
         let request = Request {
@@ -40,7 +40,7 @@ impl Discord {
                 max_redirects: Some(0),
             },
         };
-        // Reading twice harms nobody.
+        // Downloads have no effect, so they can always be retried.
         let failed = |error| match error {
             EgressError::TooLarge { .. } => too_large(most),
             EgressError::Redirects { .. } => SendError::Never(error.to_string()),
@@ -52,7 +52,7 @@ impl Discord {
         let response = self.api.egress().fetch(request).await.map_err(failed)?;
         let (status, headers) = (response.status, response.headers.clone());
         let body = response.bytes().await.map_err(failed)?;
-        let answer = Answer {
+        let answer = ApiResponse {
             status,
             headers,
             body,
@@ -61,11 +61,11 @@ impl Discord {
             _ if status.is_success() => Ok(answer.body),
             StatusCode::TOO_MANY_REQUESTS => Err(SendError::Later {
                 after: answer.retry_after(),
-                why: "Discord wants it slower".to_owned(),
+                why: "rate limited by Discord".to_owned(),
             }),
             _ if status.is_server_error() => Err(SendError::Later {
                 after: None,
-                why: format!("Discord has trouble ({status})"),
+                why: format!("Discord failed ({status})"),
             }),
             _ => Err(SendError::Never(format!(
                 "Discord no longer has the file ({status}); ask for it to be sent again"

@@ -1,4 +1,4 @@
-//! Hearing on the gateway's socket.
+//! Receiving events over the gateway's WebSocket.
 
 use std::time::Duration;
 
@@ -13,28 +13,27 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use super::Discord;
-use super::calls::{Body, Call, me};
-use super::session::{Point, Session};
+use super::calls::{DiscordRequest, RequestBody, me};
+use super::session::{GatewaySession, Point};
 use crate::backoff::Backoff;
-use crate::channel::{ChannelError, Ear, SendError, Standing};
-use crate::socket::{self, Frame, Socket};
-use crate::words::{Heard, Inbound};
+use crate::channel::{ChannelError, ConnectionStatus, EventSink, SendError};
+use crate::socket::{self, Frame, PlatformSocket};
+use crate::words::{Inbound, InboundEvent};
 
-/// What we want to be told: servers, messages and reactions there and in direct chats, and what
-/// the messages say.
+/// Intents: servers, messages and reactions in servers and direct chats, and message content.
 const INTENTS: u64 = 1 | 1 << 9 | 1 << 10 | 1 << 12 | 1 << 13 | 1 << 15;
-/// The largest event: servers with thousands of channels are described in one.
+/// Maximum event size: one event describes a server with thousands of channels.
 const MOST: usize = 16 * 1024 * 1024;
-/// How long Discord may take to greet us on a new socket, and then to let us in.
+/// Timeout of Discord's hello, and then of the session.
 const GREETING: Duration = Duration::from_secs(30);
-/// How long a frame may take to be written.
+/// Timeout of writing a frame.
 const WRITE: Duration = Duration::from_secs(10);
-/// How many pressed buttons may wait to be answered.
+/// Maximum pending button acknowledgements.
 const WAITING: usize = 32;
 
-/// Something that Discord says on the socket.
+/// A gateway frame.
 #[derive(Debug, Deserialize)]
-struct Said {
+struct GatewayFrame {
     op: u64,
     #[serde(default)]
     d: Value,
@@ -44,51 +43,51 @@ struct Said {
     t: Option<String>,
 }
 
-/// Why hearing on a socket came to an end.
+/// Why a connection ended.
 #[derive(Debug)]
-pub(super) enum End {
-    /// Trying again changes nothing.
+pub(super) enum DisconnectReason {
+    /// Retrying is pointless.
     Refused(String),
-    /// It goes on where it was, not before some time has passed where that is said.
+    /// The session can be resumed, after a delay if one is given.
     Broken {
         why: String,
         after: Option<Duration>,
     },
-    /// Discord asks us to come again.
+    /// Discord asked us to reconnect.
     Asked,
-    /// It begins anew.
+    /// A new session is needed.
     Anew(String),
 }
 
-/// One connection.
-struct Line<'a> {
-    socket: Socket,
-    /// When the next heartbeat is due, and how often.
+/// A gateway connection.
+struct GatewayConnection<'a> {
+    socket: PlatformSocket,
+    /// When the next heartbeat is due, and the interval.
     beat: Instant,
     every: Duration,
-    /// Whether the last one was answered.
+    /// Whether the last heartbeat was acknowledged.
     answered: bool,
-    /// By when Discord must have let us in; none once it has.
+    /// Deadline for the session to start; `None` once it has.
     greeted: Option<Instant>,
-    /// Buttons that are being answered.
+    /// Pending button acknowledgements.
     pressed: FuturesUnordered<BoxFuture<'a, ()>>,
 }
 
 impl Discord {
-    /// Hears until it is stopped.
+    /// Receives until it is stopped.
     pub(super) async fn listen_on_gateway(
         &self,
-        ear: &dyn Ear,
+        ear: &dyn EventSink,
         stop: &CancellationToken,
     ) -> Result<(), ChannelError> {
-        let mut session = Session::noted(ear).await?;
+        let mut session = GatewaySession::noted(ear).await?;
         let mut backoff = Backoff::new(self.api.ids().clone());
         loop {
-            ear.stands(Standing::Connecting);
+            ear.stands(ConnectionStatus::Connecting);
             let started = Instant::now();
             let heard = stop.run_until_cancelled(self.hear(&mut session, ear));
             let end = heard.await;
-            // Nothing is lost where this fails: more is told again.
+            // If this fails, nothing is lost: Discord replays more events after a restart.
             let settled = session.settle(ear).await;
             let Some(end) = end else {
                 return settled;
@@ -96,20 +95,22 @@ impl Discord {
             backoff.connected(started.elapsed());
             let mut wait = backoff.wait();
             match end {
-                End::Refused(why) => {
+                // The stored session must go: it would be refused again after the owner fixed the
+                // token.
+                DisconnectReason::Refused(why) => {
                     session.forget(ear).await?;
                     return Err(ChannelError::Refused(why));
                 }
-                End::Asked => {}
-                End::Anew(why) => {
+                DisconnectReason::Asked => {}
+                DisconnectReason::Anew(why) => {
                     session.forget(ear).await?;
-                    ear.stands(Standing::Broken { why });
-                    // Discord wants one to five seconds, at random.
+                    ear.stands(ConnectionStatus::Broken { why });
+                    // Discord requires a random delay of one to five seconds before a new session.
                     let [random] = self.api.ids().random::<1>();
                     wait = wait.max(Duration::from_millis(1_000 + u64::from(random) * 15));
                 }
-                End::Broken { why, after } => {
-                    ear.stands(Standing::Broken { why });
+                DisconnectReason::Broken { why, after } => {
+                    ear.stands(ConnectionStatus::Broken { why });
                     wait = wait.max(after.unwrap_or_default());
                 }
             }
@@ -120,8 +121,8 @@ impl Discord {
         }
     }
 
-    /// Opens a socket and hears on it until it ends.
-    async fn hear(&self, session: &mut Session, ear: &dyn Ear) -> End {
+    /// Opens a socket and receives until it ends.
+    async fn hear(&self, session: &mut GatewaySession, ear: &dyn EventSink) -> DisconnectReason {
         let mut line = match self.open(session).await {
             Ok(line) => line,
             Err(end) => return end,
@@ -135,12 +136,13 @@ impl Discord {
                     None => Err(broken("Discord closed the socket")),
                 },
                 () = sleep_until(line.beat) => match line.overdue() {
-                    // The answer may only wait to be read.
+                    // While we were busy, the acknowledgement may have arrived without being read yet: process what is
+                    // here before declaring the connection dead.
                     Some(frame) => self.take(frame, &mut line, session, ear).await,
                     None => line.heartbeat(session, true).await,
                 },
                 () = sleep_until(greeted), if line.greeted.is_some() => {
-                    Err(broken("Discord did not let us in on the socket"))
+                    Err(broken("Discord did not start a session in time"))
                 }
                 Some(()) = line.pressed.next(), if !line.pressed.is_empty() => Ok(()),
             };
@@ -150,11 +152,16 @@ impl Discord {
         }
     }
 
-    /// Opens a socket, and goes on with the session or asks for a new one.
-    async fn open<'a>(&'a self, session: &Session) -> Result<Line<'a>, End> {
+    /// Opens a socket, and resumes the session or starts a new one.
+    async fn open<'a>(
+        &'a self,
+        session: &GatewaySession,
+    ) -> Result<GatewayConnection<'a>, DisconnectReason> {
+        // Mentions of us can only be recognised with our id.
         if self.own().is_none() {
             self.users_me().await?;
         }
+        // A session can only be resumed at its own URL, and starting one is limited per day.
         let base = match session.point() {
             Some(point) => point.url.clone(),
             None => self.gateway_url().await?,
@@ -164,7 +171,7 @@ impl Discord {
         let mut socket = opened.map_err(|error| broken(error.to_string()))?;
         let every = match timeout(GREETING, hello(&mut socket)).await {
             Ok(hello) => hello?,
-            Err(_) => return Err(broken("Discord did not say hello on the socket")),
+            Err(_) => return Err(broken("Discord did not send hello in time")),
         };
         let token = self.account.token.expose();
         let first = match session.point() {
@@ -186,11 +193,11 @@ impl Discord {
             }),
         };
         write(&mut socket, &first).await?;
-        // The first heartbeat is somewhere in the first interval, so that not all beat together.
+        // A random first heartbeat, as Discord requires, so that clients do not all beat together.
         let [high, low] = self.api.ids().random::<2>();
         let share = f64::from(u16::from_be_bytes([high, low])) / 65_536.0;
         let now = Instant::now();
-        Ok(Line {
+        Ok(GatewayConnection {
             socket,
             beat: now + every.mul_f64(share),
             every,
@@ -200,15 +207,15 @@ impl Discord {
         })
     }
 
-    /// Where the gateway is, if we may begin a session now.
-    async fn gateway_url(&self) -> Result<String, End> {
-        let call = Call::get("GET gateway/bot", "", "gateway/bot".to_owned());
+    /// The gateway's URL, if we may start a session now.
+    async fn gateway_url(&self) -> Result<String, DisconnectReason> {
+        let call = DiscordRequest::get("GET gateway/bot", "", "gateway/bot".to_owned());
         let said = self.call(call).await?;
         let limit = &said["session_start_limit"];
         if limit["remaining"].as_u64() == Some(0) {
             let after = limit["reset_after"].as_u64().unwrap_or(60_000);
-            return Err(End::Broken {
-                why: "Discord lets the bot begin no more sessions for now".to_owned(),
+            return Err(DisconnectReason::Broken {
+                why: "the limit of new Discord sessions is reached".to_owned(),
                 after: Some(Duration::from_millis(after.min(86_400_000))),
             });
         }
@@ -216,10 +223,10 @@ impl Discord {
         Ok(url.to_owned())
     }
 
-    /// The address of a socket. The token is told there, so it must be Discord's own and safe
-    /// wherever the interface is.
-    pub(super) fn socket_url(&self, base: &str) -> Result<String, End> {
-        let unfit = || broken("Discord names an address for the socket that is not safe");
+    /// The URL of a socket. The token is sent there, so it must be Discord's own host and encrypted
+    /// wherever the API is.
+    pub(super) fn socket_url(&self, base: &str) -> Result<String, DisconnectReason> {
+        let unfit = || broken("Discord returned an unsafe WebSocket URL");
         let mut url = Url::parse(base).map_err(|_| unfit())?;
         let host = url.host_str().unwrap_or_default();
         let api = &self.account.api;
@@ -232,28 +239,31 @@ impl Discord {
         Ok(url.to_string())
     }
 
-    /// Takes a frame.
+    /// Processes a frame.
     async fn take<'a>(
         &'a self,
         frame: Frame,
-        line: &mut Line<'a>,
-        session: &mut Session,
-        ear: &dyn Ear,
-    ) -> Result<(), End> {
+        line: &mut GatewayConnection<'a>,
+        session: &mut GatewaySession,
+        ear: &dyn EventSink,
+    ) -> Result<(), DisconnectReason> {
         let text = match frame {
             Frame::Text(text) => text,
             Frame::Close(close) => return Err(closed(close.map(|close| u16::from(close.code)))),
             _ => return Ok(()),
         };
-        let Ok(said) = serde_json::from_str::<Said>(&text) else {
-            return Err(broken("Discord said something unreadable on the socket"));
+        let Ok(said) = serde_json::from_str::<GatewayFrame>(&text) else {
+            return Err(broken("Discord sent an invalid frame"));
         };
         match said.op {
             0 => self.dispatch(said, line, session, ear).await,
             1 => line.heartbeat(session, false).await,
-            7 => Err(End::Asked),
-            9 if said.d == true => Err(broken("Discord wants the session resumed once more")),
-            9 => Err(End::Anew("Discord began a new session".to_owned())),
+            7 => Err(DisconnectReason::Asked),
+            // Opcode 9: the payload says whether the session can be resumed.
+            9 if said.d == true => Err(broken("Discord asked to resume the session again")),
+            9 => Err(DisconnectReason::Anew(
+                "Discord invalidated the session".to_owned(),
+            )),
             11 => {
                 line.answered = true;
                 Ok(())
@@ -262,20 +272,20 @@ impl Discord {
         }
     }
 
-    /// Takes an event: it is kept before the sequence moves on.
+    /// Processes an event: it is stored before the sequence advances.
     async fn dispatch<'a>(
         &'a self,
-        said: Said,
-        line: &mut Line<'a>,
-        session: &mut Session,
-        ear: &dyn Ear,
-    ) -> Result<(), End> {
+        said: GatewayFrame,
+        line: &mut GatewayConnection<'a>,
+        session: &mut GatewaySession,
+        ear: &dyn EventSink,
+    ) -> Result<(), DisconnectReason> {
         let name = said.t.as_deref().unwrap_or("");
         let sequence = said.s.unwrap_or(0);
         match name {
             "READY" => {
                 let Some(point) = ready(&said.d, sequence) else {
-                    return Err(broken("Discord's greeting cannot be read"));
+                    return Err(broken("Discord's READY event is invalid"));
                 };
                 me(&said.d["user"])
                     .into_iter()
@@ -286,6 +296,7 @@ impl Discord {
             _ => {
                 let of = session.point().map_or("", |point| point.id.as_str());
                 let mark = format!("{of}:{sequence}");
+                // Stored before `advance`: a crash in between makes Discord replay the event, and its id is known.
                 if let Some(event) = self.read_event(name, &said.d, &mark).await {
                     ear.hear(vec![event.clone()]).await.map_err(broken)?;
                     self.answer_press(event, line).await;
@@ -293,21 +304,23 @@ impl Discord {
                 return session.advance(sequence, ear).await.map_err(broken);
             }
         }
+        // Only READY and RESUMED get here: the session is established.
         line.greeted = None;
-        ear.stands(Standing::Connected);
+        ear.stands(ConnectionStatus::Connected);
         Ok(())
     }
 
-    /// Tells Discord that a pressed button was heard, within the three seconds that it gives, and
-    /// beside hearing.
-    async fn answer_press<'a>(&'a self, event: Inbound, line: &mut Line<'a>) {
-        let Heard::Button {
+    /// Acknowledges a pressed button within Discord's limit of three seconds, concurrently with
+    /// receiving.
+    async fn answer_press<'a>(&'a self, event: Inbound, line: &mut GatewayConnection<'a>) {
+        let InboundEvent::Button {
             callback: Some(callback),
             ..
         } = event.what
         else {
             return;
         };
+        // Bounds memory; acknowledging late is better than dropping.
         if line.pressed.len() >= WAITING {
             line.pressed.next().await;
         }
@@ -322,38 +335,45 @@ impl Discord {
 
     async fn defer(&self, id: String, callback: String) {
         let token = callback.split_once('/').map_or("", |(_, token)| token);
-        let call = Call {
+        let call = DiscordRequest {
             bare: true,
-            ..Call::post(
+            ..DiscordRequest::post(
                 "POST interactions/callback",
                 &id,
                 format!("interactions/{id}/{token}/callback"),
-                // 6: heard, and the message is changed later if at all.
-                Body::Json(json!({ "type": 6 })),
+                // 6: acknowledged; the message may be edited later.
+                RequestBody::Json(json!({ "type": 6 })),
             )
         };
         if let Err(error) = self.call(call).await {
             let account = &self.account.name;
-            tracing::warn!(account, %error, "a pressed button was not answered");
+            tracing::warn!(event = "discord_button_ack_failed", account, %error, "cannot acknowledge a pressed button");
         }
     }
 }
 
-impl Line<'_> {
-    /// What has arrived already while the answer to a heartbeat is missing.
+impl GatewayConnection<'_> {
+    /// A frame that has already arrived while a heartbeat acknowledgement is missing.
     fn overdue(&mut self) -> Option<Frame> {
         if self.answered {
             return None;
         }
+        // Does not wait: only what is already here counts.
         self.socket.next().now_or_never()??.ok()
     }
 
-    /// Sends a heartbeat; one that is due by the clock needs an answer to the last one.
-    async fn heartbeat(&mut self, session: &Session, due: bool) -> Result<(), End> {
+    /// Sends a heartbeat; a scheduled one requires that the last one was acknowledged.
+    async fn heartbeat(
+        &mut self,
+        session: &GatewaySession,
+        due: bool,
+    ) -> Result<(), DisconnectReason> {
         if due && !self.answered {
-            return Err(broken("Discord no longer answers on the socket"));
+            return Err(broken("Discord stopped acknowledging heartbeats"));
         }
         if due {
+            // From now on, not from the due time: after a suspend, missed beats must not be sent in
+            // a burst.
             self.beat = Instant::now() + self.every;
         }
         self.answered = false;
@@ -363,37 +383,37 @@ impl Line<'_> {
     }
 }
 
-async fn write(socket: &mut Socket, what: &Value) -> Result<(), End> {
+async fn write(socket: &mut PlatformSocket, what: &Value) -> Result<(), DisconnectReason> {
     match timeout(WRITE, socket.send(Frame::text(what.to_string()))).await {
         Ok(Ok(())) => Ok(()),
         Ok(Err(error)) => Err(broken(error)),
-        Err(_) => Err(broken("the socket to Discord takes nothing")),
+        Err(_) => Err(broken("cannot write to the Discord socket")),
     }
 }
 
-/// Waits for Discord's hello, and says how often it wants to hear our heart.
-async fn hello(socket: &mut Socket) -> Result<Duration, End> {
+/// Waits for Discord's hello; returns the heartbeat interval.
+async fn hello(socket: &mut PlatformSocket) -> Result<Duration, DisconnectReason> {
     loop {
         let frame = match socket.next().await {
             Some(Ok(frame)) => frame,
             Some(Err(error)) => return Err(broken(error)),
-            None => return Err(broken("Discord closed the socket at once")),
+            None => return Err(broken("Discord closed the socket immediately")),
         };
         let text = match frame {
             Frame::Text(text) => text,
             Frame::Close(close) => return Err(closed(close.map(|close| u16::from(close.code)))),
             _ => continue,
         };
-        let said = serde_json::from_str::<Said>(&text)
+        let said = serde_json::from_str::<GatewayFrame>(&text)
             .ok()
             .filter(|said| said.op == 10);
         let every = said.and_then(|said| said.d["heartbeat_interval"].as_u64());
-        let every = every.ok_or_else(|| broken("Discord did not begin with hello"))?;
+        let every = every.ok_or_else(|| broken("Discord did not start with hello"))?;
         return Ok(Duration::from_millis(every.clamp(100, 600_000)));
     }
 }
 
-/// The session that a greeting begins.
+/// The session that READY starts.
 fn ready(greeting: &Value, sequence: u64) -> Option<Point> {
     Some(Point {
         id: greeting["session_id"].as_str()?.to_owned(),
@@ -402,36 +422,36 @@ fn ready(greeting: &Value, sequence: u64) -> Option<Point> {
     })
 }
 
-/// What it means that Discord closed the socket.
-fn closed(code: Option<u16>) -> End {
-    let refused = |why: &str| End::Refused(why.to_owned());
+/// The meaning of a close code.
+fn closed(code: Option<u16>) -> DisconnectReason {
+    let refused = |why: &str| DisconnectReason::Refused(why.to_owned());
     match code {
-        Some(4004) => refused(
-            "Discord does not accept the token of the bot; copy it again from the developer portal",
-        ),
+        Some(4004) => {
+            refused("Discord rejected the bot token; copy it again from the developer portal")
+        }
         Some(4011) => refused("the bot is in too many servers for one connection"),
-        Some(4013) => refused("Discord does not know what we want to be told (4013)"),
+        Some(4013) => refused("Discord rejected our intents (4013)"),
         Some(4014) => refused(
-            "Discord does not let the bot read messages; turn on \"Message Content Intent\" for it \
+            "the bot may not read messages; turn on \"Message Content Intent\" for it \
              in the developer portal",
         ),
-        Some(code @ (4010 | 4012)) => refused(&format!("Discord refuses the connection ({code})")),
+        Some(code @ (4010 | 4012)) => refused(&format!("Discord refused the connection ({code})")),
         Some(code @ (4003 | 4007 | 4009)) => {
-            End::Anew(format!("Discord ended the session ({code})"))
+            DisconnectReason::Anew(format!("Discord ended the session ({code})"))
         }
         Some(code) => broken(format!("Discord closed the socket ({code})")),
         None => broken("Discord closed the socket"),
     }
 }
 
-fn broken(why: impl ToString) -> End {
-    End::Broken {
+fn broken(why: impl ToString) -> DisconnectReason {
+    DisconnectReason::Broken {
         why: why.to_string(),
         after: None,
     }
 }
 
-impl From<SendError> for End {
+impl From<SendError> for DisconnectReason {
     fn from(error: SendError) -> Self {
         match error {
             SendError::Account(why) => Self::Refused(why),

@@ -1,4 +1,4 @@
-//! How fast one may go, as Discord says with every answer.
+//! Rate limits, as reported with every response.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -7,42 +7,42 @@ use manyhands_guard::HeaderMap;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::recent::Recent;
+use crate::recent::RecentMap;
 
-/// How many routes and buckets are remembered.
+/// Maximum routes and buckets remembered.
 const MOST: usize = 2_048;
-/// The longest that is believed.
+/// Maximum delay that is believed.
 const LONGEST: f64 = 86_400.0;
 
-/// What is left of a bucket.
+/// State of a rate limit bucket.
 #[derive(Debug, Clone, Copy)]
-struct Left {
+struct BucketState {
     remaining: u32,
     until: Instant,
 }
 
-/// What Discord said of each bucket.
-pub(super) struct Limits {
-    /// The bucket of a route.
-    routes: Recent<String>,
-    /// What is left, by bucket and chat.
-    left: Recent<Left>,
-    /// Nothing at all may be asked before this.
+/// Known rate limits.
+pub(super) struct RateLimits {
+    /// The bucket of each route.
+    routes: RecentMap<String>,
+    /// Bucket states, by bucket and chat.
+    left: RecentMap<BucketState>,
+    /// Global limit: no requests before this time.
     all: Mutex<Option<Instant>>,
 }
 
-impl Default for Limits {
+impl Default for RateLimits {
     fn default() -> Self {
         Self {
-            routes: Recent::new(MOST),
-            left: Recent::new(MOST),
+            routes: RecentMap::new(MOST),
+            left: RecentMap::new(MOST),
             all: Mutex::new(None),
         }
     }
 }
 
-impl Limits {
-    /// Takes a place for a request, or says how long there is none.
+impl RateLimits {
+    /// Takes a slot for a request, or returns the time to wait.
     pub(super) fn take(&self, route: &str, chat: &str) -> Result<(), Duration> {
         let now = Instant::now();
         let all = *self.all.lock().unwrap_or_else(PoisonError::into_inner);
@@ -58,11 +58,12 @@ impl Limits {
         let Some(remaining) = left.remaining.checked_sub(1) else {
             return Err(left.until - now);
         };
-        self.left.put(&name, Left { remaining, ..left });
+        // Counted down locally: concurrent requests would otherwise all use the same last slot.
+        self.left.put(&name, BucketState { remaining, ..left });
         Ok(())
     }
 
-    /// Learns from the headers of an answer.
+    /// Updates from response headers.
     pub(super) fn learn(&self, route: &str, chat: &str, headers: &HeaderMap) {
         let said = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
         if let Some(bucket) = said("x-ratelimit-bucket") {
@@ -75,11 +76,11 @@ impl Limits {
             && let Some(name) = self.name(route, chat)
         {
             let until = Instant::now() + after;
-            self.left.put(&name, Left { remaining, until });
+            self.left.put(&name, BucketState { remaining, until });
         }
     }
 
-    /// Learns that it was too fast, and says how long to wait.
+    /// Records a 429 response and returns the time to wait.
     pub(super) fn too_fast(
         &self,
         route: &str,
@@ -96,12 +97,13 @@ impl Limits {
             *self.all.lock().unwrap_or_else(PoisonError::into_inner) = Some(until);
         } else {
             let name = self.name(route, chat);
+            // A 429 may come before any response has named the route's bucket.
             let name = name.unwrap_or_else(|| format!("{route} {chat}"));
             self.routes
                 .put(&format!("{route} {chat}"), bucket_of(&name).to_owned());
             self.left.put(
                 &name,
-                Left {
+                BucketState {
                     remaining: 0,
                     until,
                 },
@@ -110,19 +112,20 @@ impl Limits {
         Some(after)
     }
 
-    /// What a bucket is remembered by.
+    /// The key of a bucket.
     fn name(&self, route: &str, chat: &str) -> Option<String> {
         let bucket = self.routes.get(&format!("{route} {chat}"))?;
         Some(format!("{bucket} {chat}"))
     }
 }
 
-/// The bucket in a name.
+/// The bucket in a key.
 fn bucket_of(name: &str) -> &str {
     name.rsplit_once(' ').map_or(name, |(bucket, _)| bucket)
 }
 
 fn seconds(said: f64) -> Option<Duration> {
+    // A hostile or broken value must not panic or block forever.
     let sane = said.is_finite() && said >= 0.0;
     sane.then(|| Duration::from_secs_f64(said.min(LONGEST)))
 }

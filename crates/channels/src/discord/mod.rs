@@ -1,9 +1,8 @@
-//! Discord: the gateway's socket in, the REST interface out.
+//! Discord: gateway WebSocket in, REST API out.
 //!
-//! What is heard is kept before the sequence moves on with which a broken connection is resumed, so
-//! that Discord tells again what was not kept. A message carries a nonce made from its key, and
-//! Discord takes the same nonce once within some minutes. How fast one may go is read from the
-//! headers of every answer.
+//! Events are stored before the sequence advances with which a broken connection is resumed, so
+//! Discord replays what was not stored. A message carries a nonce derived from its key, and Discord
+//! deduplicates nonces within some minutes. Rate limits are read from the headers of every response.
 
 mod calls;
 mod events;
@@ -30,70 +29,76 @@ use url::Url;
 
 use crate::api::Api;
 use crate::channel::{
-    Abilities, Channel, ChannelError, Delivered, Ear, Hook, HookRefusal, Hooked, Me, SendError,
+    BotIdentity, Channel, ChannelCapabilities, ChannelError, EventSink, SendError, SendReceipt,
+    WebhookOutcome, WebhookRefusal, WebhookRequest,
 };
 use crate::chunk;
-use crate::recent::Recent;
+use crate::recent::RecentMap;
 use crate::short::units;
-use crate::words::{Inbound, Media, Outgoing};
+use crate::words::{Inbound, Media, OutgoingMessage};
 
-use limits::Limits;
-use rooms::Rooms;
+use limits::RateLimits;
+use rooms::ChannelDirectory;
 
-/// Where Discord's interface is.
+/// URL of Discord's API.
 pub const API: &str = "https://discord.com/api/v10";
-/// Where files of messages are.
+/// Hosts of attachments.
 pub const FILES: [&str; 2] = ["https://cdn.discordapp.com", "https://media.discordapp.net"];
-/// The longest text of one message. Discord counts characters; we count UTF-16 units, which are
+/// Maximum text length of a message. Discord counts characters; we count UTF-16 units, which are
 /// never fewer.
 pub const TEXT: usize = 2_000;
-/// The largest file that a bot may always send.
+/// Maximum file size that a bot may always send.
 const FILE: u64 = 10 * 1024 * 1024;
-/// How many people we remember the direct chat of.
+/// Maximum direct chats remembered.
 const DIRECT: usize = 1_024;
 
-/// One account of Discord: a bot.
+/// A Discord bot account.
 #[derive(Debug, Clone)]
-pub struct Account {
-    /// What it is called here.
+pub struct DiscordAccount {
+    /// Its name in the settings.
     pub name: String,
-    /// The token of the bot.
+    /// The bot token.
     pub token: Secret,
-    /// Where the interface is: [`API`].
+    /// URL of the API: [`API`].
     pub api: Url,
-    /// Where files of messages may be fetched from: [`FILES`].
+    /// Hosts from which attachments may be downloaded: [`FILES`].
     pub files: Vec<Url>,
 }
 
-/// Discord, spoken for one account.
+/// The Discord channel of one account.
 pub struct Discord {
-    account: Account,
+    account: DiscordAccount,
     api: Api,
-    abilities: Abilities,
+    abilities: ChannelCapabilities,
     clock: Arc<dyn Clock>,
-    me: RwLock<Option<Me>>,
-    limits: Limits,
-    rooms: Rooms,
-    direct: Recent<String>,
+    me: RwLock<Option<BotIdentity>>,
+    limits: RateLimits,
+    rooms: ChannelDirectory,
+    direct: RecentMap<String>,
 }
 
 impl Discord {
-    /// The channel of an account.
-    pub fn new(account: Account, egress: Arc<Egress>, clock: Arc<dyn Clock>, ids: Ids) -> Self {
+    /// Creates the channel of an account.
+    pub fn new(
+        account: DiscordAccount,
+        egress: Arc<Egress>,
+        clock: Arc<dyn Clock>,
+        ids: Ids,
+    ) -> Self {
         Self {
             api: Api::new(egress, account.api.clone(), ids),
             abilities: abilities(),
             clock,
             me: RwLock::default(),
-            limits: Limits::default(),
-            rooms: Rooms::default(),
-            direct: Recent::new(DIRECT),
+            limits: RateLimits::default(),
+            rooms: ChannelDirectory::default(),
+            direct: RecentMap::new(DIRECT),
             account,
         }
     }
 
-    /// Our own id, once it is known.
-    fn own(&self) -> Option<Me> {
+    /// Our own identity, once known.
+    fn own(&self) -> Option<BotIdentity> {
         let me = self.me.read().unwrap_or_else(PoisonError::into_inner);
         me.clone()
     }
@@ -103,13 +108,13 @@ impl Discord {
         me.as_ref().is_some_and(|me| me.id == id)
     }
 
-    fn learn_me(&self, me: Me) {
+    fn learn_me(&self, me: BotIdentity) {
         *self.me.write().unwrap_or_else(PoisonError::into_inner) = Some(me);
     }
 }
 
-fn abilities() -> Abilities {
-    Abilities {
+fn abilities() -> ChannelCapabilities {
+    ChannelCapabilities {
         edits: true,
         typing: true,
         reactions: true,
@@ -117,7 +122,7 @@ fn abilities() -> Abilities {
         idempotent: true,
         file_bytes: FILE,
         caption: TEXT,
-        // How fast one may go is told with every answer.
+        // Discord reports its limits with every response, so no fixed pace is needed.
         per_chat: Duration::ZERO,
         per_group: Duration::ZERO,
         overall: Duration::ZERO,
@@ -135,31 +140,35 @@ impl Channel for Discord {
         &self.account.name
     }
 
-    fn abilities(&self) -> &Abilities {
+    fn abilities(&self) -> &ChannelCapabilities {
         &self.abilities
     }
 
-    async fn me(&self) -> Result<Me, SendError> {
+    async fn me(&self) -> Result<BotIdentity, SendError> {
         self.users_me().await
     }
 
-    async fn listen(&self, ear: &dyn Ear, stop: &CancellationToken) -> Result<(), ChannelError> {
+    async fn listen(
+        &self,
+        ear: &dyn EventSink,
+        stop: &CancellationToken,
+    ) -> Result<(), ChannelError> {
         self.listen_on_gateway(ear, stop).await
     }
 
-    fn hook(&self, _hook: &Hook<'_>) -> Result<Hooked, HookRefusal> {
-        Err(HookRefusal {
+    fn hook(&self, _hook: &WebhookRequest<'_>) -> Result<WebhookOutcome, WebhookRefusal> {
+        Err(WebhookRefusal {
             status: StatusCode::NOT_FOUND,
-            why: "Discord tells us what happens over its gateway, not by webhooks".to_owned(),
+            why: "Discord delivers events over its gateway, not by webhook".to_owned(),
         })
     }
 
     async fn send(
         &self,
         key: &str,
-        message: &Outgoing,
+        message: &OutgoingMessage,
         file: Option<Bytes>,
-    ) -> Result<Delivered, SendError> {
+    ) -> Result<SendReceipt, SendError> {
         self.say(key, message, file).await
     }
 

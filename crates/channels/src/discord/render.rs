@@ -1,25 +1,25 @@
-//! Markdown as Discord shows it.
+//! Renders Markdown for Discord.
 //!
-//! Discord knows most of Markdown, but no tables, no rules and only three levels of headings, and
-//! takes `__` for underlined. What is text stays text.
+//! Discord supports most of Markdown, but no tables, no rules and only three heading levels, and
+//! uses `__` for underline. Plain text stays plain.
 
-use crate::markdown::{self, Event, Mark, Target};
+use crate::markdown::{self, Mark, MarkdownEvent, MarkdownSink};
 
-/// A text as Discord shows it.
+/// Renders a text for Discord.
 pub(crate) fn discord(text: &str) -> String {
-    let mut writer = Writer::default();
+    let mut writer = DiscordWriter::default();
     markdown::render(text, &mut writer);
     writer.all
 }
 
 #[derive(Default)]
-struct Writer {
+struct DiscordWriter {
     all: String,
     quotes: usize,
 }
 
-impl Writer {
-    /// Starts a line, within a quote as one.
+impl DiscordWriter {
+    /// Starts a line, with a quote mark inside a quote.
     fn line(&mut self) {
         self.all.push('\n');
         if self.quotes > 0 {
@@ -32,7 +32,7 @@ impl Writer {
         line.is_empty() || line == "> "
     }
 
-    /// Writes code, whose fence it cannot close.
+    /// Writes a code block whose content cannot close its fence.
     fn fence(&mut self, language: &str, code: &str) {
         if !self.at_line_start() {
             self.line();
@@ -56,7 +56,7 @@ impl Writer {
     fn text(&mut self, text: &str) {
         let mut text = text;
         if self.at_line_start() {
-            // What is no heading, list or quote must not become one.
+            // Text that is not a heading, list or quote must not become one.
             let first = text.trim_start();
             let hashes = first.trim_start_matches('#');
             let heading = hashes.len() < first.len() && hashes.starts_with(' ');
@@ -77,7 +77,7 @@ impl Writer {
         }
     }
 
-    /// Writes a word with its marks taken away.
+    /// Writes a word with its delimiters escaped.
     fn word(&mut self, word: &str) {
         let mut before = self.all.chars().next_back();
         let mut rest = word.chars().peekable();
@@ -100,59 +100,65 @@ impl Writer {
     }
 }
 
-impl Target for Writer {
-    fn event(&mut self, event: Event<'_>) {
+impl MarkdownSink for DiscordWriter {
+    fn event(&mut self, event: MarkdownEvent<'_>) {
         match event {
-            Event::Text(text) => self.text(text),
-            Event::Code(code) if code.contains('`') => {
+            MarkdownEvent::Text(text) => self.text(text),
+            MarkdownEvent::Code(code) if code.contains('`') => {
                 let run = if code.contains("``") { "`" } else { "``" };
                 let code = code.replace("``", "`\u{200b}`");
                 self.all.push_str(&format!("{run} {code} {run}"));
             }
-            Event::Code(code) => self.all.push_str(&format!("`{code}`")),
-            Event::Line => self.line(),
-            Event::Item { depth, number } => {
+            MarkdownEvent::Code(code) => self.all.push_str(&format!("`{code}`")),
+            MarkdownEvent::Line => self.line(),
+            MarkdownEvent::Item { depth, number } => {
                 self.all.push_str(&"  ".repeat(depth));
                 match number {
                     Some(number) => self.all.push_str(&format!("{number}. ")),
                     None => self.all.push_str("- "),
                 }
             }
-            Event::Fence { language, code } => self.fence(language, code),
-            Event::Table(table) => self.fence("", table),
-            Event::Rule => self.all.push_str("──────────"),
-            Event::Open(Mark::Bold) | Event::Close(Mark::Bold) => self.all.push_str("**"),
-            Event::Open(Mark::Italic) | Event::Close(Mark::Italic) => self.all.push('*'),
-            Event::Open(Mark::Strike) | Event::Close(Mark::Strike) => self.all.push_str("~~"),
-            Event::Open(Mark::Heading(level @ 1..=3)) => {
+            MarkdownEvent::Fence { language, code } => self.fence(language, code),
+            MarkdownEvent::Table(table) => self.fence("", table),
+            MarkdownEvent::Rule => self.all.push_str("──────────"),
+            MarkdownEvent::Open(Mark::Bold) | MarkdownEvent::Close(Mark::Bold) => {
+                self.all.push_str("**")
+            }
+            MarkdownEvent::Open(Mark::Italic) | MarkdownEvent::Close(Mark::Italic) => {
+                self.all.push('*')
+            }
+            MarkdownEvent::Open(Mark::Strike) | MarkdownEvent::Close(Mark::Strike) => {
+                self.all.push_str("~~")
+            }
+            MarkdownEvent::Open(Mark::Heading(level @ 1..=3)) => {
                 self.all.push_str(&"#".repeat(level));
                 self.all.push(' ');
             }
-            Event::Close(Mark::Heading(1..=3)) => {}
-            Event::Open(Mark::Heading(_)) | Event::Close(Mark::Heading(_)) => {
+            MarkdownEvent::Close(Mark::Heading(1..=3)) => {}
+            MarkdownEvent::Open(Mark::Heading(_)) | MarkdownEvent::Close(Mark::Heading(_)) => {
                 self.all.push_str("**");
             }
-            Event::Open(Mark::Quote) => {
+            MarkdownEvent::Open(Mark::Quote) => {
                 self.quotes += 1;
-                // A quote in a quote is shown as one.
+                // Discord shows nested quotes as one level.
                 if self.quotes == 1 {
                     self.all.push_str("> ");
                 }
             }
-            Event::Close(Mark::Quote) => self.quotes = self.quotes.saturating_sub(1),
-            Event::Open(Mark::Link(address)) if is_web(address) => self.all.push('['),
-            Event::Close(Mark::Link(address)) if is_web(address) => {
+            MarkdownEvent::Close(Mark::Quote) => self.quotes = self.quotes.saturating_sub(1),
+            MarkdownEvent::Open(Mark::Link(address)) if is_web(address) => self.all.push('['),
+            MarkdownEvent::Close(Mark::Link(address)) if is_web(address) => {
                 self.all.push_str(&format!("]({address})"));
             }
-            Event::Open(Mark::Link(_)) => {}
-            Event::Close(Mark::Link(address)) => {
+            MarkdownEvent::Open(Mark::Link(_)) => {}
+            MarkdownEvent::Close(Mark::Link(address)) => {
                 self.text(&format!(" ({address})"));
             }
         }
     }
 }
 
-/// Whether Discord makes a link of it.
+/// Whether Discord makes it a link.
 fn is_web(address: &str) -> bool {
     let web = address.starts_with("https://") || address.starts_with("http://");
     web && !address.contains(|c: char| c.is_whitespace() || matches!(c, '<' | '>'))

@@ -1,4 +1,4 @@
-//! Channels, threads and our roles, remembered within a bound.
+//! Known channels, threads and our roles, within a bound.
 
 use std::time::Duration;
 
@@ -7,58 +7,58 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use super::Discord;
-use super::calls::Call;
+use super::calls::DiscordRequest;
 use crate::channel::SendError;
-use crate::recent::Recent;
+use crate::recent::RecentMap;
 
-/// How many channels are remembered.
+/// Maximum channels remembered.
 const CHANNELS: usize = 8_192;
-/// How many servers are remembered.
+/// Maximum servers remembered.
 const SERVERS: usize = 1_024;
-/// How long a message may wait for the name of its channel.
+/// Maximum wait for a channel's name.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A channel, thread or direct chat.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Room {
-    /// What kind.
+pub(super) struct ChannelInfo {
+    /// Its kind.
     pub(super) kind: PeerKind,
-    /// What it is called.
+    /// Its name.
     pub(super) name: Option<String>,
-    /// The channel that a thread is in.
+    /// The parent channel of a thread.
     pub(super) parent: Option<String>,
 }
 
-/// What is remembered.
-pub(super) struct Rooms {
-    rooms: Recent<Room>,
+/// The known channels.
+pub(super) struct ChannelDirectory {
+    rooms: RecentMap<ChannelInfo>,
     /// Our roles, by server.
-    roles: Recent<Vec<String>>,
+    roles: RecentMap<Vec<String>>,
 }
 
-impl Default for Rooms {
+impl Default for ChannelDirectory {
     fn default() -> Self {
         Self {
-            rooms: Recent::new(CHANNELS),
-            roles: Recent::new(SERVERS),
+            rooms: RecentMap::new(CHANNELS),
+            roles: RecentMap::new(SERVERS),
         }
     }
 }
 
-impl Rooms {
-    /// A channel that is known.
-    pub(super) fn known(&self, id: &str) -> Option<Room> {
+impl ChannelDirectory {
+    /// A known channel.
+    pub(super) fn known(&self, id: &str) -> Option<ChannelInfo> {
         self.rooms.get(id)
     }
 
-    /// Learns of a channel as Discord describes it.
+    /// Records a channel from Discord's description.
     pub(super) fn learn(&self, channel: &Value) {
         if let (Some(id), Some(room)) = (channel["id"].as_str(), room(channel)) {
             self.rooms.put(id, room);
         }
     }
 
-    /// Learns of a server: its channels, its threads and our roles in it.
+    /// Records a server's channels, threads and our roles.
     pub(super) fn learn_server(&self, server: &Value, me: Option<&str>) {
         for list in ["channels", "threads"] {
             for channel in server[list].as_array().into_iter().flatten() {
@@ -72,7 +72,7 @@ impl Rooms {
         }
     }
 
-    /// Learns which roles we have in a server.
+    /// Records our roles in a server.
     pub(super) fn learn_roles(&self, server: &str, member: &Value) {
         let roles = member["roles"].as_array().into_iter().flatten();
         let roles = roles.filter_map(|role| role.as_str().map(str::to_owned));
@@ -80,8 +80,8 @@ impl Rooms {
     }
 }
 
-/// What a channel is, by Discord's number for its type.
-fn room(channel: &Value) -> Option<Room> {
+/// Parses a channel by its type number.
+fn room(channel: &Value) -> Option<ChannelInfo> {
     let kind = match channel["type"].as_u64()? {
         1 => PeerKind::Dm,
         3 => PeerKind::Group,
@@ -89,7 +89,7 @@ fn room(channel: &Value) -> Option<Room> {
         _ => PeerKind::Channel,
     };
     let parent = channel["parent_id"].as_str().map(str::to_owned);
-    Some(Room {
+    Some(ChannelInfo {
         kind,
         name: channel["name"].as_str().map(str::to_owned),
         parent: parent.filter(|_| kind == PeerKind::Thread),
@@ -97,41 +97,41 @@ fn room(channel: &Value) -> Option<Room> {
 }
 
 impl Discord {
-    /// What a channel is; Discord is asked where it is not known.
-    pub(super) async fn room(&self, id: &str, direct: bool) -> Room {
+    /// The channel with an id, requested from Discord if unknown.
+    pub(super) async fn room(&self, id: &str, direct: bool) -> ChannelInfo {
         if let Some(room) = self.rooms.known(id) {
             return room;
         }
         if direct {
-            return Room::default();
+            return ChannelInfo::default();
         }
-        let call = Call::get("GET channels", id, format!("channels/{id}"));
+        let call = DiscordRequest::get("GET channels", id, format!("channels/{id}"));
         match timeout(PATIENCE, self.call(call)).await {
             Ok(Ok(channel)) => self.rooms.learn(&channel),
-            // It is not for us to know, and will not be told the next time either.
+            // Discord will not show it to us later either: remember that, or every message would ask again.
             Ok(Err(SendError::Never(_) | SendError::Unreachable(_))) => {
-                let unknown = Room {
+                let unknown = ChannelInfo {
                     kind: PeerKind::Channel,
-                    ..Room::default()
+                    ..ChannelInfo::default()
                 };
                 self.rooms.rooms.put(id, unknown);
             }
             _ => {}
         }
-        self.rooms.known(id).unwrap_or(Room {
+        self.rooms.known(id).unwrap_or(ChannelInfo {
             kind: PeerKind::Channel,
-            ..Room::default()
+            ..ChannelInfo::default()
         })
     }
 
-    /// Whether one of these roles is ours.
+    /// Whether we have one of these roles.
     pub(super) async fn has_role(&self, server: &str, roles: &[&str]) -> bool {
         let Some(me) = self.own().filter(|_| !roles.is_empty()) else {
             return false;
         };
         if self.rooms.roles.get(server).is_none() {
             let path = format!("guilds/{server}/members/{}", me.id);
-            let call = Call::get("GET guilds/members", server, path);
+            let call = DiscordRequest::get("GET guilds/members", server, path);
             if let Ok(Ok(member)) = timeout(PATIENCE, self.call(call)).await {
                 self.rooms.learn_roles(server, &member);
             }

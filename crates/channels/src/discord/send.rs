@@ -1,4 +1,4 @@
-//! Sending.
+//! Sending messages.
 
 use bytes::Bytes;
 use manyhands_core::Place;
@@ -6,67 +6,68 @@ use manyhands_guard::Method;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::calls::{Body, Call};
+use super::calls::{DiscordRequest, RequestBody};
 use super::{Discord, TEXT, render};
-use crate::api::Part;
-use crate::channel::{Delivered, SendError};
+use crate::api::FormPart;
+use crate::channel::{SendError, SendReceipt};
 use crate::short::{shortened, units};
-use crate::words::{Button, Heard, Inbound, Outgoing, Say};
+use crate::words::{Button, Inbound, InboundEvent, OutgoingContent, OutgoingMessage};
 
-/// The longest label of a button.
+/// Maximum length of a button label.
 const LABEL: usize = 80;
-/// The most buttons in a row, and the most rows.
+/// Maximum buttons per row, and maximum rows.
 const ROW: usize = 5;
-/// Seen only by whoever it is for.
+/// Visible only to the recipient.
 const EPHEMERAL: u64 = 1 << 6;
 
 impl Discord {
     pub(super) async fn say(
         &self,
         key: &str,
-        message: &Outgoing,
+        message: &OutgoingMessage,
         file: Option<Bytes>,
-    ) -> Result<Delivered, SendError> {
+    ) -> Result<SendReceipt, SendError> {
         let chat = self.target(&message.to).await?;
         match &message.say {
-            Say::Text {
+            OutgoingContent::Text {
                 text,
                 buttons,
                 edits: Some(edited),
             } => self.edit(&chat, edited, text, buttons).await,
-            Say::Text { text, buttons, .. } => {
+            OutgoingContent::Text { text, buttons, .. } => {
                 let mut body = self.body(key, message, &content(text)?);
                 if !buttons.is_empty() {
                     body["components"] = rows(buttons)?;
                 }
-                self.create(&chat, Body::Json(body)).await
+                self.create(&chat, RequestBody::Json(body)).await
             }
-            Say::File {
+            OutgoingContent::File {
                 name,
                 mime,
                 caption,
                 ..
             } => {
-                let bytes = file.ok_or_else(|| {
-                    SendError::Never("the bytes of the file are not there".to_owned())
-                })?;
+                let bytes =
+                    file.ok_or_else(|| SendError::Never("the file content is missing".to_owned()))?;
                 let caption = caption.as_deref().map(render::discord).unwrap_or_default();
                 let mut body = self.body(key, message, &shortened(&caption, TEXT));
                 body["attachments"] = json!([{ "id": "0", "filename": name }]);
                 let parts = [
-                    Part {
+                    FormPart {
                         mime: Some("application/json".to_owned()),
-                        ..Part::field("payload_json", body.to_string())
+                        ..FormPart::field("payload_json", body.to_string())
                     },
-                    Part::file("files[0]", name, mime, bytes),
+                    FormPart::file("files[0]", name, mime, bytes),
                 ];
-                self.create(&chat, Body::Form(&parts)).await
+                self.create(&chat, RequestBody::Form(&parts)).await
             }
-            Say::React { message, emoji, .. } => self.react(&chat, message, emoji).await,
+            OutgoingContent::React { message, emoji, .. } => {
+                self.react(&chat, message, emoji).await
+            }
         }
     }
 
-    /// The channel that a place is. People are named `user:ID`, and have one with us.
+    /// The channel of a place. Persons are named `user:ID`, and have a direct chat.
     async fn target(&self, place: &Place) -> Result<String, SendError> {
         let chat = place.thread.as_deref().unwrap_or(&place.chat);
         let Some(user) = chat.strip_prefix("user:") else {
@@ -75,22 +76,27 @@ impl Discord {
         if let Some(direct) = self.direct.get(user) {
             return Ok(direct);
         }
-        let body = Body::Json(json!({ "recipient_id": snowflake(user)? }));
+        let body = RequestBody::Json(json!({ "recipient_id": snowflake(user)? }));
         let path = "users/@me/channels".to_owned();
         let said = self
-            .call(Call::post("POST users/@me/channels", "", path, body))
+            .call(DiscordRequest::post(
+                "POST users/@me/channels",
+                "",
+                path,
+                body,
+            ))
             .await?;
         let direct = said["id"].as_str().ok_or_else(|| SendError::Later {
             after: None,
-            why: "Discord does not say where the direct chat is".to_owned(),
+            why: "Discord did not return the direct chat".to_owned(),
         })?;
         self.rooms.learn(&said);
         self.direct.put(user, direct.to_owned());
         Ok(direct.to_owned())
     }
 
-    /// What every new message holds. Nobody is called by it, whatever a model writes.
-    fn body(&self, key: &str, message: &Outgoing, content: &str) -> Value {
+    /// Common fields of a new message. It mentions nobody, whatever a model writes.
+    fn body(&self, key: &str, message: &OutgoingMessage, content: &str) -> Value {
         let mut body = json!({
             "content": content,
             "nonce": nonce(key),
@@ -104,12 +110,17 @@ impl Discord {
         body
     }
 
-    async fn create(&self, chat: &str, body: Body<'_>) -> Result<Delivered, SendError> {
+    async fn create(&self, chat: &str, body: RequestBody<'_>) -> Result<SendReceipt, SendError> {
         let path = format!("channels/{chat}/messages");
         let said = self
-            .call(Call::post("POST channels/messages", chat, path, body))
+            .call(DiscordRequest::post(
+                "POST channels/messages",
+                chat,
+                path,
+                body,
+            ))
             .await?;
-        Ok(Delivered {
+        Ok(SendReceipt {
             message: said["id"].as_str().map(str::to_owned),
         })
     }
@@ -120,50 +131,60 @@ impl Discord {
         message: &str,
         text: &str,
         buttons: &[Vec<Button>],
-    ) -> Result<Delivered, SendError> {
+    ) -> Result<SendReceipt, SendError> {
         let body = json!({
             "content": content(text)?,
             "allowed_mentions": nobody(),
             "components": rows(buttons)?,
         });
         let path = format!("channels/{chat}/messages/{}", snowflake(message)?);
-        let call = Call {
+        let call = DiscordRequest {
             method: Method::PATCH,
-            ..Call::post("PATCH channels/messages", chat, path, Body::Json(body))
+            ..DiscordRequest::post(
+                "PATCH channels/messages",
+                chat,
+                path,
+                RequestBody::Json(body),
+            )
         };
         self.call(call).await?;
-        Ok(Delivered {
+        Ok(SendReceipt {
             message: Some(message.to_owned()),
         })
     }
 
-    async fn react(&self, chat: &str, message: &str, emoji: &str) -> Result<Delivered, SendError> {
+    async fn react(
+        &self,
+        chat: &str,
+        message: &str,
+        emoji: &str,
+    ) -> Result<SendReceipt, SendError> {
         let message = snowflake(message)?;
         let emoji = escaped(emoji);
-        let call = Call {
+        let call = DiscordRequest {
             method: Method::PUT,
-            ..Call::post(
+            ..DiscordRequest::post(
                 "PUT channels/messages/reactions",
                 chat,
                 format!("channels/{chat}/messages/{message}/reactions/{emoji}/@me"),
-                Body::None,
+                RequestBody::None,
             )
         };
         self.call(call).await?;
-        Ok(Delivered::default())
+        Ok(SendReceipt::default())
     }
 
     pub(super) async fn show_typing(&self, place: &Place) -> Result<(), SendError> {
         let chat = self.target(place).await?;
         let path = format!("channels/{chat}/typing");
-        let call = Call::post("POST channels/typing", &chat, path, Body::None);
+        let call = DiscordRequest::post("POST channels/typing", &chat, path, RequestBody::None);
         self.call(call).await.map(|_| ())
     }
 
-    /// A word that only whoever pressed a button sees. That it was pressed has been answered when
-    /// it was heard.
+    /// Sends a note visible only to the person who pressed a button. The press itself was acknowledged
+    /// on receipt.
     pub(super) async fn follow_up(&self, inbound: &Inbound, word: &str) -> Result<(), SendError> {
-        let Heard::Button { callback, .. } = &inbound.what else {
+        let InboundEvent::Button { callback, .. } = &inbound.what else {
             return Ok(());
         };
         let Some((app, token)) = callback.as_deref().and_then(|text| text.split_once('/')) else {
@@ -177,32 +198,30 @@ impl Discord {
             "flags": EPHEMERAL,
             "allowed_mentions": nobody(),
         });
-        let call = Call {
+        let call = DiscordRequest {
             again: false,
             bare: true,
-            ..Call::post(
+            ..DiscordRequest::post(
                 "POST webhooks",
                 app,
                 format!("webhooks/{}/{}", escaped(app), escaped(token)),
-                Body::Json(body),
+                RequestBody::Json(body),
             )
         };
         self.call(call).await.map(|_| ())
     }
 }
 
-/// Nobody is called.
+/// Disables all mentions.
 fn nobody() -> Value {
     json!({ "parse": [], "replied_user": false })
 }
 
-/// A text as it is sent.
+/// Renders a text.
 fn content(text: &str) -> Result<String, SendError> {
     let content = render::discord(text);
     match units(&content) {
-        _ if content.trim().is_empty() => {
-            Err(SendError::Never("there is nothing to say".to_owned()))
-        }
+        _ if content.trim().is_empty() => Err(SendError::Never("the message is empty".to_owned())),
         0..=TEXT => Ok(content),
         size => Err(SendError::Never(format!(
             "the text is too long for one message: {size} of {TEXT} characters"
@@ -210,14 +229,10 @@ fn content(text: &str) -> Result<String, SendError> {
     }
 }
 
-/// The same for the same key: Discord takes it once within some minutes.
+/// Derived from the key: Discord deduplicates nonces within some minutes.
 fn nonce(key: &str) -> String {
     let digest = Sha256::digest(key.as_bytes());
-    digest
-        .iter()
-        .take(12)
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hex::encode(&digest[..12])
 }
 
 /// Buttons in rows of five.
@@ -232,7 +247,7 @@ fn rows(buttons: &[Vec<Button>]) -> Result<Value, SendError> {
         .collect();
     if rows.len() > ROW {
         return Err(SendError::Never(format!(
-            "there are too many rows of buttons: {} of {ROW}",
+            "too many rows of buttons: {} of at most {ROW}",
             rows.len()
         )));
     }
@@ -242,26 +257,26 @@ fn rows(buttons: &[Vec<Button>]) -> Result<Value, SendError> {
 fn button(button: &Button) -> Value {
     json!({
         "type": 2,
-        // Red where it refuses, else blue.
+        // Red for a refusal, otherwise blue.
         "style": if button.refuses { 4 } else { 1 },
         "label": shortened(&button.label, LABEL),
         "custom_id": button.data,
     })
 }
 
-/// An id of Discord's, which stands in paths.
+/// Validates a Discord id, which becomes part of a path.
 fn snowflake(id: &str) -> Result<&str, SendError> {
     let fits = (1..=20).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_digit());
     match fits {
         true => Ok(id),
         false => Err(SendError::Never(format!(
-            "{:?} is no id of Discord's; a channel or message is named by its number",
+            "{:?} is not a Discord id; ids are numbers",
             shortened(id, 40)
         ))),
     }
 }
 
-/// A part of a path.
+/// Percent-encodes a path segment.
 fn escaped(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~:".contains(&byte);
     let mut all = String::with_capacity(text.len());

@@ -1,41 +1,41 @@
-//! How far the gateway was heard, so that a broken connection goes on there.
+//! The gateway session, so that a broken connection can be resumed.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-use crate::channel::{ChannelError, Ear};
+use crate::channel::{ChannelError, EventSink};
 
-/// What it is noted as.
+/// Key under which the session is stored.
 const NAME: &str = "session";
-/// How many events may pass before it is noted again.
+/// Events after which it is stored again.
 const EVENTS: u32 = 64;
-/// How long it may be before it is noted again.
+/// Time after which it is stored again.
 const TIME: Duration = Duration::from_secs(30);
 
-/// A session at the gateway.
+/// A gateway session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Point {
-    /// Discord's name of it.
+    /// Discord's session id.
     pub(super) id: String,
-    /// Where it is resumed.
+    /// URL to resume it at.
     pub(super) url: String,
-    /// The last event that was kept or meant nothing to us.
+    /// The last event that was stored or is irrelevant.
     pub(super) sequence: u64,
 }
 
-/// The session, and when it was noted. It is noted rarely: events after the noted one are told
-/// again after a crash, and are known then.
-pub(super) struct Session {
+/// The session, and when it was stored. It is stored rarely: after a crash Discord replays later
+/// events, which are recognised by their ids.
+pub(super) struct GatewaySession {
     point: Option<Point>,
     since: u32,
     noted: Instant,
 }
 
-impl Session {
-    /// What was noted.
-    pub(super) async fn noted(ear: &dyn Ear) -> Result<Self, ChannelError> {
+impl GatewaySession {
+    /// Loads the stored session.
+    pub(super) async fn noted(ear: &dyn EventSink) -> Result<Self, ChannelError> {
         let text = ear.noted(NAME).await?;
         Ok(Self {
             point: text.and_then(|text| serde_json::from_str(&text).ok()),
@@ -44,26 +44,32 @@ impl Session {
         })
     }
 
-    /// The session, if there is one to resume.
+    /// The session to resume, if there is one.
     pub(super) fn point(&self) -> Option<&Point> {
         self.point.as_ref()
     }
 
-    /// A session begins.
-    pub(super) async fn begin(&mut self, point: Point, ear: &dyn Ear) -> Result<(), ChannelError> {
+    /// Starts a session.
+    pub(super) async fn begin(
+        &mut self,
+        point: Point,
+        ear: &dyn EventSink,
+    ) -> Result<(), ChannelError> {
         self.point = Some(point);
+        // Stored at once: resuming with an old session after a crash would lose events.
         self.note(ear).await
     }
 
-    /// Everything up to an event is kept.
+    /// Records that everything up to an event is stored.
     pub(super) async fn advance(
         &mut self,
         sequence: u64,
-        ear: &dyn Ear,
+        ear: &dyn EventSink,
     ) -> Result<(), ChannelError> {
         let Some(point) = &mut self.point else {
             return Ok(());
         };
+        // Replayed events must not move it back.
         point.sequence = point.sequence.max(sequence);
         self.since += 1;
         if self.since >= EVENTS || self.noted.elapsed() >= TIME {
@@ -72,21 +78,21 @@ impl Session {
         Ok(())
     }
 
-    /// Discord does not know it any more.
-    pub(super) async fn forget(&mut self, ear: &dyn Ear) -> Result<(), ChannelError> {
+    /// Drops a session that Discord has ended.
+    pub(super) async fn forget(&mut self, ear: &dyn EventSink) -> Result<(), ChannelError> {
         self.point = None;
         self.note(ear).await
     }
 
-    /// Notes what was not noted yet.
-    pub(super) async fn settle(&mut self, ear: &dyn Ear) -> Result<(), ChannelError> {
+    /// Stores the session if it changed.
+    pub(super) async fn settle(&mut self, ear: &dyn EventSink) -> Result<(), ChannelError> {
         if self.since > 0 {
             self.note(ear).await?;
         }
         Ok(())
     }
 
-    async fn note(&mut self, ear: &dyn Ear) -> Result<(), ChannelError> {
+    async fn note(&mut self, ear: &dyn EventSink) -> Result<(), ChannelError> {
         let text = match &self.point {
             Some(point) => serde_json::to_string(point).unwrap_or_default(),
             None => String::new(),

@@ -1,21 +1,21 @@
-//! What people write on Discord, as Markdown.
+//! Converts Discord's text format to Markdown.
 
 use std::collections::HashMap;
 
-use super::rooms::Rooms;
+use super::rooms::ChannelDirectory;
 
-/// Names for what a text mentions.
-pub(super) struct Names<'a> {
+/// Names for the mentions in a text.
+pub(super) struct MentionNames<'a> {
     /// Our own id and name.
     pub(super) me: Option<(&'a str, &'a str)>,
-    /// People by their ids.
+    /// Names of people by id.
     pub(super) people: HashMap<&'a str, &'a str>,
     /// Channels.
-    pub(super) rooms: &'a Rooms,
+    pub(super) rooms: &'a ChannelDirectory,
 }
 
-/// A text with names in the place of ids, without the mention of us that it begins or ends with.
-pub(super) fn read(text: &str, names: &Names<'_>) -> String {
+/// Replaces ids by names, and removes a mention of us at either end.
+pub(super) fn read(text: &str, names: &MentionNames<'_>) -> String {
     let mut text = text.trim();
     if let Some((me, _)) = names.me {
         let marks = [format!("<@{me}>"), format!("<@!{me}>")];
@@ -37,7 +37,7 @@ pub(super) fn read(text: &str, names: &Names<'_>) -> String {
     while let Some(at) = rest.find('<') {
         all.push_str(&rest[..at]);
         rest = &rest[at..];
-        // What Discord writes between these signs is short.
+        // Mentions are short, so the search is bounded.
         let end = rest.bytes().take(128).position(|byte| byte == b'>');
         let named = end.and_then(|end| Some((name(&rest[1..end], names)?, end + 1)));
         let length = match named {
@@ -56,8 +56,8 @@ pub(super) fn read(text: &str, names: &Names<'_>) -> String {
     all
 }
 
-/// What stands between `<` and `>` in words.
-fn name(mark: &str, names: &Names<'_>) -> Option<String> {
+/// The text for a mention between `<` and `>`.
+fn name(mark: &str, names: &MentionNames<'_>) -> Option<String> {
     let is_id = |id: &str| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit());
     if let Some(role) = mark.strip_prefix("@&") {
         return is_id(role).then(|| "@role".to_owned());
@@ -72,7 +72,7 @@ fn name(mark: &str, names: &Names<'_>) -> Option<String> {
         let room = names.rooms.known(id).and_then(|room| room.name);
         return is_id(id).then(|| format!("#{}", room.unwrap_or_else(|| "channel".to_owned())));
     }
-    // `:name:id`, and `a:name:id` where it moves.
+    // `:name:id`, or `a:name:id` if animated.
     let emoji = mark.strip_prefix('a').unwrap_or(mark).strip_prefix(':')?;
     let (name, id) = emoji.split_once(':')?;
     let known = is_id(id)
@@ -90,9 +90,9 @@ mod tests {
 
     #[test]
     fn ids_become_names_and_the_mention_that_only_calls_us_goes() {
-        let rooms = Rooms::default();
+        let rooms = ChannelDirectory::default();
         rooms.learn(&json!({ "id": "5", "type": 0, "name": "general" }));
-        let names = Names {
+        let names = MentionNames {
             me: Some(("1", "Hands")),
             people: HashMap::from([("2", "Ada")]),
             rooms: &rooms,

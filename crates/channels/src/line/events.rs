@@ -1,16 +1,18 @@
-//! What LINE tells, in words of our own.
+//! Converts LINE's events.
 
 use manyhands_core::{PeerKind, Place};
 use serde_json::Value;
 
-use super::Line;
+use super::LineChannel;
 use super::send::Ticket;
-use crate::words::{Heard, Inbound, Location, Media, MediaKind, Mention, Message, Quoted};
+use crate::words::{
+    Inbound, InboundEvent, InboundMessage, Location, Media, MediaKind, Mention, Quoted,
+};
 
-impl Line {
-    /// One event; nothing where it is none that is heard.
+impl LineChannel {
+    /// Converts an event; `None` if it is irrelevant.
     pub(super) fn read(&self, event: &Value) -> Option<Inbound> {
-        // Another program answers while we stand by.
+        // In standby mode another program answers.
         if event["mode"] == "standby" {
             return None;
         }
@@ -22,8 +24,8 @@ impl Line {
             _ => return None,
         };
         let what = match event["type"].as_str()? {
-            "message" => Heard::Message(Box::new(self.message(&event["message"])?)),
-            "postback" => Heard::Button {
+            "message" => InboundEvent::Message(Box::new(self.message(&event["message"])?)),
+            "postback" => InboundEvent::Button {
                 data: event["postback"]["data"].as_str()?.to_owned(),
                 callback: None,
             },
@@ -54,9 +56,9 @@ impl Line {
         })
     }
 
-    fn message(&self, said: &Value) -> Option<Message> {
+    fn message(&self, said: &Value) -> Option<InboundMessage> {
         let id = said["id"].as_str()?;
-        let mut message = Message::default();
+        let mut message = InboundMessage::default();
         if let Some(quoted) = said["quotedMessageId"].as_str() {
             message.mentioned = self.ours.get(quoted).is_some();
             message.quoted = Some(Quoted {
@@ -68,9 +70,9 @@ impl Line {
         let media = |kind, mime: Option<&str>| media(said, id, kind, mime);
         match said["type"].as_str()? {
             "text" => text(said, &mut message),
-            // LINE does not tell what type a picture has.
+            // LINE does not report an image's type.
             "image" => message.media.push(media(MediaKind::Image, None)),
-            // What is recorded in the app.
+            // Recorded in the app, always in this format.
             "audio" => message
                 .media
                 .push(media(MediaKind::Voice, Some("audio/mp4"))),
@@ -94,8 +96,8 @@ impl Line {
     }
 }
 
-/// A text with whom it mentions. LINE counts in UTF-16 units.
-fn text(said: &Value, message: &mut Message) {
+/// Converts a text with its mentions. LINE counts in UTF-16 units.
+fn text(said: &Value, message: &mut InboundMessage) {
     let text = said["text"].as_str().unwrap_or_default();
     let utf16: Vec<u16> = text.encode_utf16().collect();
     let part =
@@ -120,7 +122,7 @@ fn text(said: &Value, message: &mut Message) {
         }
     }
     message.mentioned |= !us.is_empty();
-    // Our name within a sentence belongs to it; at an end of the text it only calls us.
+    // Our name within a sentence is part of it; at an end of the text it only addresses us.
     let (mut from, mut to) = (0, utf16.len());
     for (start, end) in &us {
         if *start >= from && part(from, *start).trim().is_empty() {
@@ -150,7 +152,7 @@ fn media(said: &Value, id: &str, kind: MediaKind, mime: Option<&str>) -> Media {
     }
 }
 
-/// A sticker cannot be shown to a model; what it says can.
+/// A model cannot see a sticker, but it can read its text.
 fn sticker(said: &Value) -> String {
     if let Some(text) = said["text"].as_str() {
         return format!("[sticker: {text}]");

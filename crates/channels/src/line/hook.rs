@@ -1,4 +1,4 @@
-//! Requests that claim to be LINE's.
+//! Verification of LINE's webhook requests.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -8,42 +8,45 @@ use manyhands_guard::StatusCode;
 use serde_json::Value;
 use sha2::Sha256;
 
-use crate::channel::{Hook, HookRefusal};
+use crate::channel::{WebhookRefusal, WebhookRequest};
 
-/// The events of a request, once its bytes are known to be LINE's. Its size is what bounds them.
-pub(super) fn verified(hook: &Hook<'_>, secret: &Secret) -> Result<Vec<Value>, HookRefusal> {
+/// The events of a request whose signature is valid. The request's size bounds their number.
+pub(super) fn verified(
+    hook: &WebhookRequest<'_>,
+    secret: &Secret,
+) -> Result<Vec<Value>, WebhookRefusal> {
     if hook.method != "POST" {
-        return Err(HookRefusal {
+        return Err(WebhookRefusal {
             status: StatusCode::METHOD_NOT_ALLOWED,
-            why: "LINE tells its news by POST".to_owned(),
+            why: "webhook requests must use POST".to_owned(),
         });
     }
     let Some(signature) = hook.headers.get("x-line-signature") else {
-        return Err(HookRefusal::forged(
+        return Err(WebhookRefusal::forged(
             "the header X-Line-Signature is missing",
         ));
     };
     let Ok(signature) = STANDARD.decode(signature.as_bytes()) else {
-        return Err(HookRefusal::forged(
+        return Err(WebhookRefusal::forged(
             "the header X-Line-Signature is not base64",
         ));
     };
     if !signed(hook.body, &signature, secret) {
-        return Err(HookRefusal::forged(
-            "the signature is not that of this account's channel secret",
+        return Err(WebhookRefusal::forged(
+            "the signature does not match this account's channel secret",
         ));
     }
     let mut told: Value = serde_json::from_slice(hook.body)
-        .map_err(|_| HookRefusal::unreadable("the body is not JSON"))?;
+        .map_err(|_| WebhookRefusal::unreadable("the body is not JSON"))?;
     match told.get_mut("events").map(Value::take) {
         Some(Value::Array(events)) => Ok(events),
-        _ => Err(HookRefusal::unreadable("there are no events in it")),
+        _ => Err(WebhookRefusal::unreadable("it contains no events")),
     }
 }
 
-/// Whether `signature` is the secret's for these bytes; takes as long whatever it is.
+/// Whether `signature` is valid for these bytes, in constant time.
 fn signed(body: &[u8], signature: &[u8], secret: &Secret) -> bool {
-    // An empty secret would let everybody sign.
+    // With an empty secret anyone could sign.
     if secret.expose().is_empty() {
         return false;
     }

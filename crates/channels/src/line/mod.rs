@@ -1,9 +1,9 @@
 //! LINE: signed webhooks in, replies and pushes out.
 //!
-//! An answer goes out with the reply token of what it answers, which is free of charge and good for
-//! one use within about a minute; after that it is pushed. A push carries a retry key made of the
-//! outbox's own key, so that it arrives once however often it is sent within a day. LINE takes no
-//! bytes: files go out as links.
+//! A reply uses the reply token of the message it answers, which is free of charge and valid once
+//! within about a minute; after that it is pushed. A push carries a retry key derived from the outbox
+//! key, so it arrives once however often it is sent within a day. LINE accepts no file uploads: files
+//! are sent as links.
 
 mod events;
 mod hook;
@@ -23,62 +23,63 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-use crate::api::{Answer, Api};
+use crate::api::{Api, ApiResponse};
 use crate::channel::{
-    Abilities, Channel, ChannelError, Delivered, Ear, Hook, HookRefusal, Hooked, Me, SendError,
+    BotIdentity, Channel, ChannelCapabilities, ChannelError, EventSink, SendError, SendReceipt,
+    WebhookOutcome, WebhookRefusal, WebhookRequest,
 };
 use crate::download::download;
-use crate::recent::Recent;
+use crate::recent::RecentMap;
 use crate::short::units;
-use crate::words::{Inbound, Media, Outgoing};
+use crate::words::{Inbound, Media, OutgoingMessage};
 
 use people::People;
 
-/// Where LINE's interface is.
+/// URL of LINE's API.
 pub const API: &str = "https://api.line.me";
-/// Where LINE keeps what people send.
+/// URL of LINE's content API.
 pub const DATA: &str = "https://api-data.line.me";
 
-/// The longest text, in UTF-16 units.
+/// Maximum text length in UTF-16 units.
 pub const TEXT: usize = 5_000;
-/// How many messages of ours are known again when somebody quotes them.
+/// Maximum sent messages remembered, to recognise quotes of them.
 const OURS: usize = 4_096;
 
-/// One account of LINE.
+/// A LINE account.
 #[derive(Debug, Clone)]
-pub struct Account {
-    /// What it is called here.
+pub struct LineAccount {
+    /// Its name in the settings.
     pub name: String,
     /// The channel secret, with which LINE signs.
     pub secret: Secret,
     /// The channel access token.
     pub token: Secret,
-    /// Where the interface is: [`API`].
+    /// URL of the API: [`API`].
     pub api: Url,
-    /// Where files are: [`DATA`].
+    /// URL of the content API: [`DATA`].
     pub data: Url,
-    /// The address at which LINE reaches our webhook, if it is ours to see to.
+    /// Our webhook URL, if we are to register it.
     pub webhook: Option<Url>,
 }
 
-/// LINE, spoken for one account.
-pub struct Line {
-    account: Account,
+/// The LINE channel of one account.
+pub struct LineChannel {
+    account: LineAccount,
     api: Api,
     data: Api,
-    abilities: Abilities,
+    abilities: ChannelCapabilities,
     people: People,
-    ours: Recent<()>,
+    ours: RecentMap<()>,
 }
 
-impl Line {
-    /// The channel of an account.
-    pub fn new(account: Account, egress: Arc<Egress>, clock: Arc<dyn Clock>, ids: Ids) -> Self {
+impl LineChannel {
+    /// Creates the channel of an account.
+    pub fn new(account: LineAccount, egress: Arc<Egress>, clock: Arc<dyn Clock>, ids: Ids) -> Self {
         let api = Api::new(egress.clone(), account.api.clone(), ids.clone());
         let data = Api::new(egress, account.data.clone(), ids);
         Self {
             people: People::new(clock),
-            ours: Recent::new(OURS),
+            ours: RecentMap::new(OURS),
             abilities: abilities(),
             account,
             api,
@@ -91,15 +92,15 @@ impl Line {
         Api::bearer(&self.account.token)
     }
 
-    /// Asks LINE for something.
-    async fn get(&self, path: &str) -> Result<Answer, SendError> {
+    /// Sends a GET request.
+    async fn get(&self, path: &str) -> Result<ApiResponse, SendError> {
         let url = self.api.url(path);
         self.api.send(Method::GET, url, self.headers()?, None).await
     }
 }
 
-fn abilities() -> Abilities {
-    Abilities {
+fn abilities() -> ChannelCapabilities {
+    ChannelCapabilities {
         edits: false,
         typing: true,
         reactions: false,
@@ -114,13 +115,13 @@ fn abilities() -> Abilities {
     }
 }
 
-/// A text as LINE shows it: it has no markup.
+/// Converts a text to plain text: LINE has no markup.
 fn plain(text: &str) -> String {
     crate::markdown::plain(text)
 }
 
 #[async_trait]
-impl Channel for Line {
+impl Channel for LineChannel {
     fn name(&self) -> &str {
         "line"
     }
@@ -129,11 +130,11 @@ impl Channel for Line {
         &self.account.name
     }
 
-    fn abilities(&self) -> &Abilities {
+    fn abilities(&self) -> &ChannelCapabilities {
         &self.abilities
     }
 
-    async fn me(&self) -> Result<Me, SendError> {
+    async fn me(&self) -> Result<BotIdentity, SendError> {
         let answer = self.get("v2/bot/info").await?;
         if !answer.status.is_success() {
             return Err(send::refused(&answer));
@@ -141,7 +142,7 @@ impl Channel for Line {
         let info = answer.json()?;
         let field = |name: &str| info[name].as_str().unwrap_or_default().to_owned();
         let handle = field("basicId").trim_start_matches('@').to_owned();
-        Ok(Me {
+        Ok(BotIdentity {
             id: field("userId"),
             name: field("displayName"),
             handle: (!handle.is_empty()).then_some(handle),
@@ -149,34 +150,40 @@ impl Channel for Line {
         })
     }
 
-    async fn listen(&self, ear: &dyn Ear, stop: &CancellationToken) -> Result<(), ChannelError> {
+    async fn listen(
+        &self,
+        ear: &dyn EventSink,
+        stop: &CancellationToken,
+    ) -> Result<(), ChannelError> {
         self.stand_by(ear, stop).await
     }
 
-    fn hook(&self, hook: &Hook<'_>) -> Result<Hooked, HookRefusal> {
+    fn hook(&self, hook: &WebhookRequest<'_>) -> Result<WebhookOutcome, WebhookRefusal> {
         let events = hook::verified(hook, &self.account.secret)?;
         let mut heard = Vec::with_capacity(events.len());
         for event in events {
             match self.read(&event) {
                 Some(inbound) => heard.push(inbound),
-                None => tracing::debug!(kind = %event["type"], "this event of LINE's is not heard"),
+                None => {
+                    tracing::debug!(event = "line_event_ignored", kind = %event["type"], "ignored an event of this type")
+                }
             }
         }
-        Ok(Hooked::events(heard))
+        Ok(WebhookOutcome::events(heard))
     }
 
     async fn send(
         &self,
         key: &str,
-        message: &Outgoing,
+        message: &OutgoingMessage,
         file: Option<Bytes>,
-    ) -> Result<Delivered, SendError> {
+    ) -> Result<SendReceipt, SendError> {
         let messages = send::messages(message, file.as_ref())?;
         self.deliver(key, message, messages).await
     }
 
-    /// A push is repeatable, a reply is not: nobody can tell whether its token was used by it.
-    fn repeatable(&self, message: &Outgoing) -> bool {
+    /// A push is repeatable, a reply is not: its token may have been used by a lost attempt.
+    fn repeatable(&self, message: &OutgoingMessage) -> bool {
         send::Ticket::of(message).reply.is_none()
     }
 
@@ -185,7 +192,7 @@ impl Channel for Line {
     }
 
     async fn typing(&self, place: &Place) -> Result<(), SendError> {
-        // LINE shows it only to one person, and never in a group.
+        // LINE shows it only in direct chats.
         if place.kind != PeerKind::Dm {
             return Ok(());
         }
@@ -199,7 +206,7 @@ impl Channel for Line {
     }
 
     async fn pressed(&self, inbound: &Inbound, word: &str) -> Result<(), SendError> {
-        // What was pressed is shown in the chat by LINE itself; the word is a short reply.
+        // LINE itself shows the press in the chat; the note is a short reply.
         let ticket = send::Ticket::parse(inbound.ticket.as_deref());
         let (false, Some(token)) = (word.trim().is_empty(), ticket.reply) else {
             return Ok(());
@@ -212,12 +219,10 @@ impl Channel for Line {
 
     async fn fetch(&self, media: &Media, most: u64) -> Result<Bytes, SendError> {
         let (url, headers) = match Url::parse(&media.id) {
-            // Something that the sender's program keeps elsewhere: our token is none of its business.
+            // Content hosted by the sender's program: our token must not be sent there.
             Ok(url) if url.scheme() == "https" => (url.to_string(), HeaderMap::new()),
             Ok(_) => {
-                return Err(SendError::Never(
-                    "the file is not at an https address".into(),
-                ));
+                return Err(SendError::Never("the file URL does not use https".into()));
             }
             Err(_) if is_id(&media.id) => {
                 let path = format!("v2/bot/message/{}/content", media.id);
@@ -228,7 +233,7 @@ impl Channel for Line {
         let answer = download(&self.data, url, headers, most).await?;
         match answer.status {
             StatusCode::OK => Ok(answer.body),
-            // Sound and moving pictures are still being prepared.
+            // Audio and video are still being transcoded.
             StatusCode::ACCEPTED => Err(SendError::Later {
                 after: Some(Duration::from_secs(3)),
                 why: "LINE is still preparing the file".to_owned(),
@@ -245,7 +250,7 @@ impl Channel for Line {
     }
 }
 
-/// Whether this is an id as LINE writes them, and not a way to somewhere else.
+/// Whether this is a LINE id and not a path.
 fn is_id(id: &str) -> bool {
     !id.is_empty() && id.len() <= 128 && id.chars().all(|c| c.is_ascii_alphanumeric())
 }

@@ -1,4 +1,4 @@
-//! What people and groups are called. Events do not tell it, so it is asked for, once a day at most.
+//! Names of people and groups. Events do not contain them, so they are requested, at most once a day.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,30 +7,30 @@ use manyhands_core::{Clock, PeerKind, Place, Timestamp};
 use tokio::sync::{Mutex, mpsc};
 use tokio_util::sync::CancellationToken;
 
-use super::{Line, is_id, send};
-use crate::channel::{ChannelError, Ear, SendError};
+use super::{LineChannel, is_id, send};
+use crate::channel::{ChannelError, EventSink, SendError};
 use crate::download::harmless;
-use crate::recent::Recent;
+use crate::recent::RecentMap;
 use crate::standby;
 
-/// How many names are known at most.
+/// Maximum names cached.
 const KNOWN: usize = 4_096;
-/// How many wait to be asked for; the rest is asked for when they write again.
+/// Maximum pending requests; others are requested with the next message.
 const WAITING: usize = 64;
-/// How long a name is good for.
+/// Validity of a name.
 const GOOD: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Names, as they were last told.
+/// The name cache.
 pub(super) struct People {
     clock: Arc<dyn Clock>,
-    names: Recent<(Option<String>, Timestamp)>,
+    names: RecentMap<(Option<String>, Timestamp)>,
     ask: mpsc::Sender<Place>,
     asked: Mutex<mpsc::Receiver<Place>>,
 }
 
-/// What is known of a place.
+/// The known names of a place.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Known {
+pub(super) struct KnownNames {
     pub sender: Option<String>,
     pub chat: Option<String>,
 }
@@ -40,27 +40,27 @@ impl People {
         let (ask, asked) = mpsc::channel(WAITING);
         Self {
             clock,
-            names: Recent::new(KNOWN),
+            names: RecentMap::new(KNOWN),
             ask,
             asked: Mutex::new(asked),
         }
     }
 
-    /// What is known without asking; the rest is asked for in the background.
-    pub(super) fn known(&self, place: &Place) -> Known {
+    /// Cached names; missing ones are requested in the background.
+    pub(super) fn known(&self, place: &Place) -> KnownNames {
         let sender = sender_key(place).map(|key| self.fresh(&key));
         let chat = chat_key(place).map(|key| self.fresh(&key));
         if matches!(sender, Some(None)) || matches!(chat, Some(None)) {
-            // When it is full, the next message asks.
+            // If the queue is full, the next message tries again.
             let _ = self.ask.try_send(place.clone());
         }
-        Known {
+        KnownNames {
             sender: sender.flatten().flatten(),
             chat: chat.flatten().flatten(),
         }
     }
 
-    /// A name that is still good; within it nothing, where there is none.
+    /// A valid cached entry; its inner value is `None` if there is no name.
     fn fresh(&self, key: &str) -> Option<Option<String>> {
         let (name, at) = self.names.get(key)?;
         (self.clock.now().since(at) < GOOD).then_some(name)
@@ -72,14 +72,14 @@ fn sender_key(place: &Place) -> Option<String> {
     Some(format!("{} {sender}", place.chat))
 }
 
-/// Only groups have a name; rooms have none.
+/// Only groups have names; rooms have none.
 fn chat_key(place: &Place) -> Option<String> {
     let named = place.kind != PeerKind::Dm && place.chat.starts_with('C');
     named.then(|| place.chat.clone())
 }
 
-impl Line {
-    /// What the sender is called, asked for where it is not known.
+impl LineChannel {
+    /// The sender's name, requested if unknown.
     pub(super) async fn name_of(&self, place: &Place) -> Result<Option<String>, SendError> {
         let (Some(key), Some(sender)) = (sender_key(place), place.sender.as_deref()) else {
             return Ok(None);
@@ -103,7 +103,7 @@ impl Line {
         let answer = self.get(path).await.map_err(harmless)?;
         let name = match answer.status.as_u16() {
             200 => answer.json()?[field].as_str().map(str::to_owned),
-            // They are no friend of this account, or do not let it know.
+            // Not a friend of this account, or hidden from it.
             404 => None,
             _ => return Err(send::refused(&answer)),
         };
@@ -112,10 +112,10 @@ impl Line {
         Ok(name)
     }
 
-    /// Sees to it that LINE tells its news, then asks for names until it is stopped.
+    /// Registers the webhook, then looks names up until it is stopped.
     pub(super) async fn stand_by(
         &self,
-        ear: &dyn Ear,
+        ear: &dyn EventSink,
         stop: &CancellationToken,
     ) -> Result<(), ChannelError> {
         let ready = standby::ready(ear, stop, self.api.ids(), || self.prepare());
@@ -138,17 +138,17 @@ impl Line {
 
     async fn introduce(&self, place: &Place) {
         if let Err(error) = self.name_of(place).await {
-            tracing::debug!(%error, "a name could not be asked for");
+            tracing::debug!(event = "line_profile_lookup_failed", %error, "cannot look up a sender's name");
         }
         if let Some(key) = chat_key(place).filter(|key| is_id(key)) {
             let path = format!("v2/bot/group/{key}/summary");
             if let Err(error) = self.ask(&key, &path, "groupName").await {
-                tracing::debug!(%error, "the name of a group could not be asked for");
+                tracing::debug!(event = "line_group_lookup_failed", %error, "cannot look up a group's name");
             }
         }
     }
 
-    /// Checks the token, and that LINE knows our webhook where that is ours to see to.
+    /// Checks the token, and registers our webhook if we are to.
     async fn prepare(&self) -> Result<(), SendError> {
         crate::channel::Channel::me(self).await?;
         let Some(webhook) = &self.account.webhook else {
@@ -173,7 +173,7 @@ impl Line {
         }
         if known["active"] == false {
             return Err(SendError::Never(
-                "LINE does not use the webhook\nturn on \"Use webhook\" in the LINE Developers \
+                "LINE has the webhook disabled\nturn on \"Use webhook\" in the LINE Developers \
                  console, on the page Messaging API of the channel"
                     .to_owned(),
             ));

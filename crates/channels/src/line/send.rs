@@ -1,4 +1,4 @@
-//! What is said on LINE: a reply while its token is good, else a push.
+//! Sending on LINE: a reply while its token is valid, otherwise a push.
 
 use bytes::Bytes;
 use manyhands_guard::{HeaderName, HeaderValue, StatusCode};
@@ -7,28 +7,28 @@ use sha2::{Digest as _, Sha256};
 use url::Url;
 use uuid::{Builder, Uuid};
 
-use super::{Line, TEXT, plain};
-use crate::api::Answer;
-use crate::channel::{Delivered, SendError};
+use super::{LineChannel, TEXT, plain};
+use crate::api::ApiResponse;
+use crate::channel::{SendError, SendReceipt};
 use crate::short::{shortened, units};
-use crate::words::{Button, FileKind, Outgoing, Say};
+use crate::words::{Button, FileKind, OutgoingContent, OutgoingMessage};
 
-/// Buttons below one text of LINE's.
+/// Maximum buttons per template.
 const BUTTONS: usize = 4;
-/// Messages in one call.
+/// Maximum messages per request.
 const MESSAGES: usize = 5;
-/// The longest text above buttons, in UTF-16 units.
+/// Maximum text length above buttons, in UTF-16 units.
 const ABOVE: usize = 160;
-/// The longest word on a button.
+/// Maximum length of a button label.
 const LABEL: usize = 20;
-/// The longest data of a button.
+/// Maximum data of a button.
 const POSTBACK: usize = 300;
-/// The longest address of a picture.
+/// Maximum length of an image URL.
 const ADDRESS: usize = 2_000;
-/// The largest picture that can be its own preview, in bytes.
+/// Maximum size of an image that is its own preview, in bytes.
 const PREVIEW: usize = 1024 * 1024;
 
-/// What an answer brings along: a token to reply with once, and one to quote with.
+/// Tokens that a reply needs: one for replying once, one for quoting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Ticket<'a> {
     pub reply: Option<&'a str>,
@@ -36,11 +36,11 @@ pub(super) struct Ticket<'a> {
 }
 
 impl<'a> Ticket<'a> {
-    pub(super) fn of(message: &'a Outgoing) -> Self {
+    pub(super) fn of(message: &'a OutgoingMessage) -> Self {
         Self::parse(message.ticket.as_deref())
     }
 
-    /// Both tokens as one word; neither holds a blank.
+    /// Both tokens in one string; neither contains a space.
     pub(super) fn written(self) -> Option<String> {
         match (self.reply, self.quote) {
             (None, None) => None,
@@ -62,22 +62,22 @@ impl<'a> Ticket<'a> {
     }
 }
 
-/// What became of a reply.
+/// The result of a reply.
 pub(super) enum Replied {
-    /// LINE took it.
-    Taken(Delivered),
-    /// The token was used or is too old; nothing was sent.
+    /// LINE accepted it.
+    Taken(SendReceipt),
+    /// The token was used or has expired; nothing was sent.
     TokenGone,
 }
 
-impl Line {
-    /// Replies while that can be, else pushes.
+impl LineChannel {
+    /// Replies if possible, otherwise pushes.
     pub(super) async fn deliver(
         &self,
         key: &str,
-        message: &Outgoing,
+        message: &OutgoingMessage,
         messages: Vec<Value>,
-    ) -> Result<Delivered, SendError> {
+    ) -> Result<SendReceipt, SendError> {
         if let Some(token) = Ticket::of(message).reply
             && let Replied::Taken(delivered) = self.reply(token, &messages).await?
         {
@@ -86,14 +86,15 @@ impl Line {
         self.push(key, &message.to.chat, &messages).await
     }
 
-    /// Replies with a token, which is good for one use: what may have arrived is said once more, and
-    /// arrives if it had not.
+    /// Replies with a token, which works once: after an unknown outcome it is tried again, and goes
+    /// through only if the first attempt did not.
     pub(super) async fn reply(
         &self,
         token: &str,
         messages: &[Value],
     ) -> Result<Replied, SendError> {
         let body = json!({"replyToken": token, "messages": messages});
+        // Remembers an attempt of unknown outcome: later answers must be read in its light.
         let mut doubt = None;
         for _ in 0..2 {
             let url = self.api.url("v2/bot/message/reply");
@@ -112,6 +113,7 @@ impl Line {
                 doubt = Some(why(&answer));
                 continue;
             }
+            // After an unknown outcome, a used token may mean that our own first attempt arrived.
             if doubt.is_none() && token_gone(&answer) {
                 return Ok(Replied::TokenGone);
             }
@@ -120,12 +122,17 @@ impl Line {
         Err(SendError::Unknown(doubt.unwrap_or_default()))
     }
 
-    /// Pushes: the same key arrives once, so that what is unknown can be tried again.
-    async fn push(&self, key: &str, to: &str, messages: &[Value]) -> Result<Delivered, SendError> {
+    /// Pushes: LINE deduplicates by key, so an unknown outcome can be retried.
+    async fn push(
+        &self,
+        key: &str,
+        to: &str,
+        messages: &[Value],
+    ) -> Result<SendReceipt, SendError> {
         let body = json!({"to": to, "messages": messages});
         let mut headers = self.headers()?;
         let retry = HeaderValue::from_str(&retry_key(key).to_string())
-            .map_err(|_| SendError::Never("the key cannot be sent".to_owned()))?;
+            .map_err(|_| SendError::Never("the retry key is invalid".to_owned()))?;
         headers.insert(HeaderName::from_static("x-line-retry-key"), retry);
         let url = self.api.url("v2/bot/message/push");
         let answer = match self.api.post_json(url, headers, &body).await {
@@ -136,27 +143,27 @@ impl Line {
         let accepted = answer.headers.contains_key("x-line-accepted-request-id");
         match answer.status {
             status if status.is_success() => Ok(self.sent(&answer)),
-            // It had arrived when it was sent before.
+            // An earlier attempt with this key had arrived.
             StatusCode::CONFLICT if accepted => Ok(self.sent(&answer)),
             _ => Err(refused(&answer)),
         }
     }
 
-    /// What LINE says of what it took. Our own messages are known again when they are quoted.
-    fn sent(&self, answer: &Answer) -> Delivered {
+    /// Parses LINE's confirmation. Our messages are remembered to recognise quotes of them.
+    fn sent(&self, answer: &ApiResponse) -> SendReceipt {
         let said: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
         let sent = said["sentMessages"].as_array().into_iter().flatten();
         let ids: Vec<&str> = sent.filter_map(|one| one["id"].as_str()).collect();
         for id in &ids {
             self.ours.put(id, ());
         }
-        Delivered {
+        SendReceipt {
             message: ids.first().map(|id| (*id).to_owned()),
         }
     }
 }
 
-/// A refusal means nothing any more once an earlier try is in doubt.
+/// After an unknown outcome, a later refusal says nothing about the first attempt.
 fn unsure(doubt: Option<String>, sure: SendError) -> SendError {
     match doubt {
         Some(why) => SendError::Unknown(why),
@@ -164,20 +171,21 @@ fn unsure(doubt: Option<String>, sure: SendError) -> SendError {
     }
 }
 
-/// The key of the outbox as LINE wants one.
+/// LINE's retry key, derived from the outbox key.
 pub(super) fn retry_key(key: &str) -> Uuid {
+    // Stable across restarts, so that LINE recognises the retry.
     let hash = Sha256::digest(format!("line:{key}"));
     let mut bytes = [0; 16];
     bytes.copy_from_slice(&hash[..16]);
     Builder::from_random_bytes(bytes).into_uuid()
 }
 
-fn token_gone(answer: &Answer) -> bool {
+fn token_gone(answer: &ApiResponse) -> bool {
     answer.status == StatusCode::BAD_REQUEST
         && message_of(answer).is_some_and(|said| said.contains("Invalid reply token"))
 }
 
-fn message_of(answer: &Answer) -> Option<String> {
+fn message_of(answer: &ApiResponse) -> Option<String> {
     let said: Value = serde_json::from_slice(&answer.body).ok()?;
     let mut words = said["message"].as_str()?.to_owned();
     for detail in said["details"].as_array().into_iter().flatten().take(5) {
@@ -187,8 +195,8 @@ fn message_of(answer: &Answer) -> Option<String> {
     Some(words.chars().take(500).collect())
 }
 
-/// What LINE says, with the status.
-fn why(answer: &Answer) -> String {
+/// LINE's error message, with the status.
+fn why(answer: &ApiResponse) -> String {
     let status = answer.status.as_u16();
     match message_of(answer) {
         Some(words) => format!("LINE says ({status}): {words}"),
@@ -196,14 +204,15 @@ fn why(answer: &Answer) -> String {
     }
 }
 
-/// What a refusal means. Nothing was sent.
-pub(super) fn refused(answer: &Answer) -> SendError {
+/// The error for a refused request. Nothing was sent.
+pub(super) fn refused(answer: &ApiResponse) -> SendError {
     let why = why(answer);
     match answer.status {
         StatusCode::UNAUTHORIZED => SendError::Account(format!(
             "{why}\nissue a new channel access token in the LINE Developers console"
         )),
         StatusCode::FORBIDDEN => SendError::Account(why),
+        // Retrying cannot help before next month.
         StatusCode::TOO_MANY_REQUESTS if why.contains("monthly limit") => SendError::Account(
             format!("{why}\nthe plan of this LINE account allows no more pushes this month"),
         ),
@@ -216,20 +225,25 @@ pub(super) fn refused(answer: &Answer) -> SendError {
             why,
         },
         StatusCode::NOT_FOUND => SendError::Unreachable(why),
-        // LINE names the parameter that is wrong: here whom the message is for.
+        // LINE names the invalid parameter: here, the recipient.
         _ if why.contains("'to'") => SendError::Unreachable(why),
         _ => SendError::Never(why),
     }
 }
 
-/// What is said, as messages of LINE's.
-pub(super) fn messages(message: &Outgoing, file: Option<&Bytes>) -> Result<Vec<Value>, SendError> {
+/// Encodes a message.
+pub(super) fn messages(
+    message: &OutgoingMessage,
+    file: Option<&Bytes>,
+) -> Result<Vec<Value>, SendError> {
     let mut messages = match &message.say {
-        Say::Text { edits: Some(_), .. } => {
-            return Err(SendError::Never("LINE cannot change a message".to_owned()));
+        OutgoingContent::Text { edits: Some(_), .. } => {
+            return Err(SendError::Never(
+                "LINE does not support editing messages".to_owned(),
+            ));
         }
-        Say::Text { text, buttons, .. } => text_with_buttons(text, buttons)?,
-        Say::File {
+        OutgoingContent::Text { text, buttons, .. } => text_with_buttons(text, buttons)?,
+        OutgoingContent::File {
             form,
             name,
             mime,
@@ -238,19 +252,20 @@ pub(super) fn messages(message: &Outgoing, file: Option<&Bytes>) -> Result<Vec<V
             ..
         } => {
             let shown = *form == FileKind::Photo && matches!(&**mime, "image/jpeg" | "image/png");
+            // Larger images need a separate preview, which we do not produce.
             let small = file.is_none_or(|bytes| bytes.len() <= PREVIEW);
             match link.as_deref().filter(|_| shown && small).and_then(address) {
                 Some(url) => picture(&url, caption.as_deref())?,
                 None => vec![linked(name, caption.as_deref(), link.as_deref())?],
             }
         }
-        Say::React { .. } => {
+        OutgoingContent::React { .. } => {
             return Err(SendError::Never(
-                "LINE lets programs react to nothing".to_owned(),
+                "LINE does not support reactions by bots".to_owned(),
             ));
         }
     };
-    // Only a text can quote.
+    // Only text messages can quote.
     if message.reply_to.is_some()
         && let Some(quote) = Ticket::of(message).quote
         && let Some(first) = messages.first_mut()
@@ -261,14 +276,14 @@ pub(super) fn messages(message: &Outgoing, file: Option<&Bytes>) -> Result<Vec<V
     Ok(messages)
 }
 
-/// A text, which must be fit for one message.
+/// A text message, which must fit.
 pub(super) fn text_message(text: &str) -> Result<Value, SendError> {
     if text.trim().is_empty() {
-        return Err(SendError::Never("there is nothing to say".to_owned()));
+        return Err(SendError::Never("the message is empty".to_owned()));
     }
     match units(text) {
         size if size > TEXT => Err(SendError::Never(format!(
-            "the text has {size} UTF-16 units, and LINE takes {TEXT}"
+            "the text has {size} UTF-16 units; LINE allows {TEXT}"
         ))),
         _ => Ok(json!({"type": "text", "text": text})),
     }
@@ -283,11 +298,11 @@ fn text_with_buttons(text: &str, rows: &[Vec<Button>]) -> Result<Vec<Value>, Sen
     if let Some(long) = buttons.iter().find(|one| units(&one.data) > POSTBACK) {
         let label = &long.label;
         return Err(SendError::Never(format!(
-            "the button {label} carries too much"
+            "the data of button {label} is too long"
         )));
     }
     let mut messages = Vec::new();
-    // A long text stands above its buttons as a message of its own.
+    // A long text is a message of its own, above the buttons.
     let above = match units(&text) <= ABOVE && !text.trim().is_empty() {
         true => text.clone(),
         false => {
@@ -303,7 +318,7 @@ fn text_with_buttons(text: &str, rows: &[Vec<Button>]) -> Result<Vec<Value>, Sen
     }
     match messages.len() > MESSAGES {
         true => Err(SendError::Never(
-            "LINE takes no more than 16 buttons".to_owned(),
+            "LINE allows at most 16 buttons".to_owned(),
         )),
         false => Ok(messages),
     }
@@ -314,7 +329,7 @@ fn action(button: &Button) -> Value {
     json!({"type": "postback", "label": label, "data": button.data, "displayText": label})
 }
 
-/// A picture that LINE fetches by itself.
+/// An image that LINE downloads by itself.
 fn picture(url: &str, caption: Option<&str>) -> Result<Vec<Value>, SendError> {
     let image = json!({"type": "image", "originalContentUrl": url, "previewImageUrl": url});
     let caption = caption.map(plain).filter(|line| !line.trim().is_empty());
@@ -324,16 +339,16 @@ fn picture(url: &str, caption: Option<&str>) -> Result<Vec<Value>, SendError> {
     }
 }
 
-/// A file as words: LINE takes none from us.
+/// A file as text: LINE accepts no uploads.
 fn linked(name: &str, caption: Option<&str>, link: Option<&str>) -> Result<Value, SendError> {
     let caption = caption.map(plain).filter(|line| !line.trim().is_empty());
-    let last = link.unwrap_or("(LINE takes no files; this one is kept by the gateway)");
+    let last = link.unwrap_or("(LINE does not accept files; this one is stored by the gateway)");
     let lines = [caption.as_deref(), Some(name), Some(last)];
     let lines: Vec<&str> = lines.into_iter().flatten().collect();
     text_message(&lines.join("\n"))
 }
 
-/// An address that LINE would fetch a picture from.
+/// A URL that LINE would download an image from.
 fn address(link: &str) -> Option<String> {
     let url = Url::parse(link)
         .ok()

@@ -10,10 +10,10 @@ use manyhands_core::{ManualClock, PeerKind, Place, Secret};
 use manyhands_platforms::line::{Event, Line as Fake};
 use serde_json::Value;
 
-use super::{Account, Line};
-use crate::channel::{Channel as _, HookRefusal};
+use super::{LineAccount, LineChannel};
+use crate::channel::{Channel as _, WebhookRefusal};
 use crate::near;
-use crate::words::{Heard, Inbound, Message};
+use crate::words::{Inbound, InboundEvent, InboundMessage};
 
 const ADA: &str = "U4af4980629f5ea6f8f0c29a1a3c8b5d1";
 const BOB: &str = "U0000000000000000000000000000b0b1";
@@ -22,7 +22,7 @@ const ROOM: &str = "Ra8dbf4673c4c812cd491258042226c99";
 
 struct Near {
     fake: Fake,
-    line: Line,
+    line: LineChannel,
     clock: Arc<ManualClock>,
 }
 
@@ -31,9 +31,9 @@ impl Near {
         Self::with(|_| {}).await
     }
 
-    async fn with(change: impl FnOnce(&mut Account)) -> Self {
+    async fn with(change: impl FnOnce(&mut LineAccount)) -> Self {
         let fake = Fake::start("line-token", "line-secret").await;
-        let mut account = Account {
+        let mut account = LineAccount {
             name: "main".to_owned(),
             secret: Secret::new("line-secret"),
             token: Secret::new("line-token"),
@@ -44,17 +44,17 @@ impl Near {
         change(&mut account);
         let clock = near::clock();
         let ids = near::ids(&clock);
-        let line = Line::new(account, near::egress(), clock.clone(), ids);
+        let line = LineChannel::new(account, near::egress(), clock.clone(), ids);
         Self { fake, line, clock }
     }
 
     /// Hears what LINE tells.
-    fn hear(&self, events: &[Event]) -> Result<Vec<Inbound>, HookRefusal> {
+    fn hear(&self, events: &[Event]) -> Result<Vec<Inbound>, WebhookRefusal> {
         self.told(&self.fake.body(events))
     }
 
     /// Hears any bytes, signed.
-    fn told(&self, body: &str) -> Result<Vec<Inbound>, HookRefusal> {
+    fn told(&self, body: &str) -> Result<Vec<Inbound>, WebhookRefusal> {
         let headers = near::headers(&[("x-line-signature", &self.fake.sign(body.as_bytes()))]);
         let hooked = self.line.hook(&near::posted(&headers, body))?;
         assert_eq!(hooked.body, "");
@@ -62,12 +62,12 @@ impl Near {
     }
 
     /// The one message that somebody writes.
-    fn heard(&self, chat: &str, message: Value) -> (Inbound, Message) {
+    fn heard(&self, chat: &str, message: Value) -> (Inbound, InboundMessage) {
         let event = self.fake.message(chat, ADA, message);
         let mut all = self.hear(&[event]).unwrap();
         assert_eq!(all.len(), 1);
         let inbound = all.remove(0);
-        let Heard::Message(message) = &inbound.what else {
+        let InboundEvent::Message(message) = &inbound.what else {
             panic!("{inbound:?}");
         };
         let message = (**message).clone();

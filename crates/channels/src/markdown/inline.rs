@@ -1,44 +1,44 @@
-//! Marks within a line or a paragraph.
+//! Inline marks within a line or paragraph.
 
 use std::collections::HashMap;
 
-use super::{Event, Mark, Target};
+use super::{Mark, MarkdownEvent, MarkdownSink};
 
-/// The most marks that are open at once.
+/// Maximum open marks.
 const OPEN: usize = 16;
 
-/// A piece of a paragraph.
-enum Token<'a> {
+/// A token of a paragraph.
+enum InlineToken<'a> {
     Text(&'a str),
     Code(&'a str),
     Line,
     /// A run of `*`, `_` or `~`.
-    Run(Run),
-    /// `[` of a link, with its address.
+    Run(DelimiterRun),
+    /// `[` of a link, with its URL.
     Link(&'a str),
     /// `]` of a link.
     LinkEnd(&'a str),
 }
 
-struct Run {
+struct DelimiterRun {
     mark: u8,
     length: usize,
     opens: bool,
     closes: bool,
-    /// What became of it: marks that end here, and marks that begin.
-    ends: Vec<Kind>,
-    begins: Vec<Kind>,
+    /// The pairing result: marks that end here, and marks that start.
+    ends: Vec<EmphasisKind>,
+    begins: Vec<EmphasisKind>,
 }
 
-/// A kind of emphasis, by how many marks it takes.
+/// A kind of emphasis, by its number of delimiters.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum EmphasisKind {
     Bold,
     Italic,
     Strike,
 }
 
-impl Kind {
+impl EmphasisKind {
     fn mark(self) -> Mark<'static> {
         match self {
             Self::Bold => Mark::Bold,
@@ -52,33 +52,34 @@ impl Kind {
     }
 }
 
-/// Reads words with marks. Words that stand together are told together, so that a target sees what
-/// is before and behind each character.
-pub(super) fn render(text: &str, target: &mut dyn Target) {
+/// Parses inline content. Adjacent text is emitted together, so that a sink sees the context of each
+/// character.
+pub(super) fn render(text: &str, target: &mut dyn MarkdownSink) {
     let mut tokens = tokens(text);
     pair(&mut tokens);
-    let mut words = Words {
+    let mut words = PendingText {
         waiting: String::new(),
         target,
     };
     for token in &tokens {
         match token {
-            Token::Text(text) => words.waiting.push_str(text),
-            Token::Code(code) => words.event(Event::Code(code)),
-            Token::Line => words.event(Event::Line),
-            Token::Link(address) => words.event(Event::Open(Mark::Link(address))),
-            Token::LinkEnd(address) => words.event(Event::Close(Mark::Link(address))),
-            Token::Run(run) => {
+            InlineToken::Text(text) => words.waiting.push_str(text),
+            InlineToken::Code(code) => words.event(MarkdownEvent::Code(code)),
+            InlineToken::Line => words.event(MarkdownEvent::Line),
+            InlineToken::Link(address) => words.event(MarkdownEvent::Open(Mark::Link(address))),
+            InlineToken::LinkEnd(address) => words.event(MarkdownEvent::Close(Mark::Link(address))),
+            InlineToken::Run(run) => {
                 for kind in &run.ends {
-                    words.event(Event::Close(kind.mark()));
+                    words.event(MarkdownEvent::Close(kind.mark()));
                 }
-                // What is left over is text.
-                let used = |kinds: &[Kind]| kinds.iter().map(|kind| kind.length()).sum::<usize>();
+                // Unpaired delimiters are text.
+                let used =
+                    |kinds: &[EmphasisKind]| kinds.iter().map(|kind| kind.length()).sum::<usize>();
                 let left = run.length - used(&run.ends) - used(&run.begins);
                 let mark = std::iter::repeat_n(char::from(run.mark), left);
                 words.waiting.extend(mark);
                 for kind in run.begins.iter().rev() {
-                    words.event(Event::Open(kind.mark()));
+                    words.event(MarkdownEvent::Open(kind.mark()));
                 }
             }
         }
@@ -86,51 +87,52 @@ pub(super) fn render(text: &str, target: &mut dyn Target) {
     words.flush();
 }
 
-/// Words that wait for what comes behind them.
-struct Words<'t> {
+/// Text held back until its continuation is known.
+struct PendingText<'t> {
     waiting: String,
-    target: &'t mut dyn Target,
+    target: &'t mut dyn MarkdownSink,
 }
 
-impl Words<'_> {
+impl PendingText<'_> {
     fn flush(&mut self) {
         if !self.waiting.is_empty() {
-            self.target.event(Event::Text(&self.waiting));
+            self.target.event(MarkdownEvent::Text(&self.waiting));
             self.waiting.clear();
         }
     }
 
-    fn event(&mut self, event: Event<'_>) {
+    fn event(&mut self, event: MarkdownEvent<'_>) {
         self.flush();
         self.target.event(event);
     }
 }
 
-/// Finds which runs belong together: each closes what was opened last of its kind.
-fn pair(tokens: &mut [Token<'_>]) {
-    let mut open: Vec<(usize, Kind, u8)> = Vec::new();
-    // Marks do not reach over the ends of a link.
-    let mut outside: Vec<Vec<(usize, Kind, u8)>> = Vec::new();
+/// Pairs delimiter runs: each closes the last opened one of its kind.
+fn pair(tokens: &mut [InlineToken<'_>]) {
+    let mut open: Vec<(usize, EmphasisKind, u8)> = Vec::new();
+    // Marks do not span the ends of a link.
+    let mut outside: Vec<Vec<(usize, EmphasisKind, u8)>> = Vec::new();
     for at in 0..tokens.len() {
         match &tokens[at] {
-            Token::Link(_) => outside.push(std::mem::take(&mut open)),
-            Token::LinkEnd(_) => open = outside.pop().unwrap_or_default(),
-            Token::Run(_) => one(tokens, at, &mut open),
+            InlineToken::Link(_) => outside.push(std::mem::take(&mut open)),
+            InlineToken::LinkEnd(_) => open = outside.pop().unwrap_or_default(),
+            InlineToken::Run(_) => one(tokens, at, &mut open),
             _ => {}
         }
     }
 }
 
-fn one(tokens: &mut [Token<'_>], at: usize, open: &mut Vec<(usize, Kind, u8)>) {
-    let Token::Run(run) = &mut tokens[at] else {
+fn one(tokens: &mut [InlineToken<'_>], at: usize, open: &mut Vec<(usize, EmphasisKind, u8)>) {
+    let InlineToken::Run(run) = &mut tokens[at] else {
         return;
     };
     let (mark, mut left, opens) = (run.mark, run.length, run.opens);
     let mut ended = Vec::new();
     if run.closes {
         while left > 0 {
-            let fits = |(_, kind, by): &(usize, Kind, u8)| *by == mark && kind.length() <= left;
-            // Two marks end what two began, if there is such a thing.
+            let fits =
+                |(_, kind, by): &(usize, EmphasisKind, u8)| *by == mark && kind.length() <= left;
+            // Two delimiters close what two opened, if there is such a mark.
             let found = open
                 .iter()
                 .rposition(|one| fits(one) && (left != 2 || one.1.length() == 2));
@@ -144,11 +146,11 @@ fn one(tokens: &mut [Token<'_>], at: usize, open: &mut Vec<(usize, Kind, u8)>) {
         }
     }
     if opens && ended.is_empty() {
-        let kinds: &[Kind] = match (mark, left) {
-            (b'~', 2) => &[Kind::Strike],
-            (b'*' | b'_', 1) => &[Kind::Italic],
-            (b'*' | b'_', 2) => &[Kind::Bold],
-            (b'*' | b'_', 3) => &[Kind::Bold, Kind::Italic],
+        let kinds: &[EmphasisKind] = match (mark, left) {
+            (b'~', 2) => &[EmphasisKind::Strike],
+            (b'*' | b'_', 1) => &[EmphasisKind::Italic],
+            (b'*' | b'_', 2) => &[EmphasisKind::Bold],
+            (b'*' | b'_', 3) => &[EmphasisKind::Bold, EmphasisKind::Italic],
             _ => &[],
         };
         for kind in kinds {
@@ -158,17 +160,17 @@ fn one(tokens: &mut [Token<'_>], at: usize, open: &mut Vec<(usize, Kind, u8)>) {
         }
     }
     for (from, kind) in ended {
-        if let Token::Run(begun) = &mut tokens[from] {
+        if let InlineToken::Run(begun) = &mut tokens[from] {
             begun.begins.push(kind);
         }
-        if let Token::Run(run) = &mut tokens[at] {
+        if let InlineToken::Run(run) = &mut tokens[at] {
             run.ends.push(kind);
         }
     }
 }
 
-/// Takes a paragraph apart.
-fn tokens(text: &str) -> Vec<Token<'_>> {
+/// Tokenizes a paragraph.
+fn tokens(text: &str) -> Vec<InlineToken<'_>> {
     let bytes = text.as_bytes();
     let code = code_ends(bytes);
     let links = links(text, &code);
@@ -178,14 +180,14 @@ fn tokens(text: &str) -> Vec<Token<'_>> {
     while at < bytes.len() {
         let (token, next) = match bytes[at] {
             b'\\' if bytes.get(at + 1).is_some_and(u8::is_ascii_punctuation) => {
-                (Some(Token::Text(&text[at + 1..at + 2])), at + 2)
+                (Some(InlineToken::Text(&text[at + 1..at + 2])), at + 2)
             }
-            b'\n' => (Some(Token::Line), at + 1),
+            b'\n' => (Some(InlineToken::Line), at + 1),
             b'`' => {
                 let run = run_at(bytes, at);
                 match code.get(&at) {
                     Some(end) => (
-                        Some(Token::Code(unpadded(&text[at + run..end - run]))),
+                        Some(InlineToken::Code(unpadded(&text[at + run..end - run]))),
                         *end,
                     ),
                     None => (None, at + run),
@@ -195,27 +197,27 @@ fn tokens(text: &str) -> Vec<Token<'_>> {
                 Some((close, end)) => {
                     let address = address(&text[close + 2..end - 1]);
                     ends.push((*close, *end, address));
-                    (Some(Token::Link(address)), at + 1)
+                    (Some(InlineToken::Link(address)), at + 1)
                 }
                 None => (None, at + 1),
             },
             b']' => match ends.pop_if(|(close, ..)| *close == at) {
-                Some((_, end, address)) => (Some(Token::LinkEnd(address)), end),
+                Some((_, end, address)) => (Some(InlineToken::LinkEnd(address)), end),
                 None => (None, at + 1),
             },
             b'<' => match autolink(&text[at..]) {
                 Some(length) => {
                     let address = &text[at + 1..at + length - 1];
                     push_text(&mut all, &text[from..at]);
-                    all.extend([Token::Link(address), Token::Text(address)]);
+                    all.extend([InlineToken::Link(address), InlineToken::Text(address)]);
                     from = at + length;
-                    (Some(Token::LinkEnd(address)), at + length)
+                    (Some(InlineToken::LinkEnd(address)), at + length)
                 }
                 None => (None, at + 1),
             },
             b'*' | b'_' | b'~' => {
                 let length = run_at(bytes, at);
-                (Some(Token::Run(run(text, at, length))), at + length)
+                (Some(InlineToken::Run(run(text, at, length))), at + length)
             }
             b'h' if at == 0 || !bytes[at - 1].is_ascii_alphanumeric() => {
                 (None, at + bare_address(&text[at..]).max(1))
@@ -230,31 +232,31 @@ fn tokens(text: &str) -> Vec<Token<'_>> {
         at = next;
     }
     push_text(&mut all, &text[from..]);
-    // Whatever swallowed the end of a link, the link ends.
+    // If the end of a link was swallowed by another token, the link still ends.
     all.extend(
         ends.into_iter()
             .rev()
-            .map(|(.., address)| Token::LinkEnd(address)),
+            .map(|(.., address)| InlineToken::LinkEnd(address)),
     );
     all
 }
 
-fn push_text<'a>(all: &mut Vec<Token<'a>>, text: &'a str) {
+fn push_text<'a>(all: &mut Vec<InlineToken<'a>>, text: &'a str) {
     if !text.is_empty() {
-        all.push(Token::Text(text));
+        all.push(InlineToken::Text(text));
     }
 }
 
-/// What a run of marks can be, by what stands around it.
-fn run(text: &str, at: usize, length: usize) -> Run {
+/// Classifies a delimiter run by its surroundings.
+fn run(text: &str, at: usize, length: usize) -> DelimiterRun {
     let mark = text.as_bytes()[at];
     let before = text[..at].chars().next_back();
     let after = text[at + length..].chars().next();
     let blank = |c: Option<char>| c.is_none_or(char::is_whitespace);
     let word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-    // Within a word `_` means nothing.
+    // Within a word, `_` is literal.
     let joins = |c: Option<char>| mark == b'_' && word(c);
-    Run {
+    DelimiterRun {
         mark,
         length,
         opens: !blank(after) && !joins(before),
@@ -272,7 +274,7 @@ fn run_at(bytes: &[u8], at: usize) -> usize {
         .count()
 }
 
-/// Where inline code that begins at a place ends.
+/// Ends of inline code by start.
 fn code_ends(bytes: &[u8]) -> HashMap<usize, usize> {
     let mut runs = Vec::new();
     let (mut at, mut escaped) = (0, false);
@@ -289,7 +291,7 @@ fn code_ends(bytes: &[u8]) -> HashMap<usize, usize> {
     let mut later: HashMap<usize, usize> = HashMap::new();
     let mut ends = HashMap::new();
     for (at, run, escaped) in runs.into_iter().rev() {
-        // A backslash keeps code from beginning, not from ending.
+        // A backslash prevents code from starting, not from ending.
         if let Some(end) = later.insert(run, at).filter(|_| !escaped) {
             ends.insert(at, end + run);
         }
@@ -297,7 +299,7 @@ fn code_ends(bytes: &[u8]) -> HashMap<usize, usize> {
     ends
 }
 
-/// The links by where they begin: where their words end and where they end.
+/// Links by start: the end of their text and their end.
 fn links(text: &str, code: &HashMap<usize, usize>) -> HashMap<usize, (usize, usize)> {
     let bytes = text.as_bytes();
     let mut found = HashMap::new();
@@ -317,7 +319,7 @@ fn links(text: &str, code: &HashMap<usize, usize>) -> HashMap<usize, (usize, usi
                 let end = end.and_then(|_| address_end(bytes, at + 2));
                 if let (Some(open), Some(end)) = (open, end) {
                     found.insert(open, (at, end));
-                    // A link holds no other.
+                    // Links do not nest.
                     brackets.clear();
                     at = end;
                     continue;
@@ -330,7 +332,7 @@ fn links(text: &str, code: &HashMap<usize, usize>) -> HashMap<usize, (usize, usi
     found
 }
 
-/// Where an address in parentheses ends, behind the closing one.
+/// The end of a URL in parentheses.
 fn address_end(bytes: &[u8], from: usize) -> Option<usize> {
     let mut depth = 0;
     for (at, byte) in bytes.iter().enumerate().skip(from).take(4096) {
@@ -345,7 +347,7 @@ fn address_end(bytes: &[u8], from: usize) -> Option<usize> {
     None
 }
 
-/// The address of a link without its title and brackets.
+/// The URL of a link without title and brackets.
 fn address(inside: &str) -> &str {
     let inside = inside.trim();
     let bare = match inside.split_once([' ', '\t']) {
@@ -358,7 +360,7 @@ fn address(inside: &str) -> &str {
     inner.unwrap_or(bare)
 }
 
-/// How long `<https://…>` is.
+/// Length of `<https://…>`.
 fn autolink(text: &str) -> Option<usize> {
     let inner = &text[1..];
     let known = ["https://", "http://", "mailto:"];
@@ -370,7 +372,7 @@ fn autolink(text: &str) -> Option<usize> {
     (inner.as_bytes()[end] == b'>').then_some(end + 2)
 }
 
-/// How long the bare address is with which a text begins: marks in it are none.
+/// Length of a bare URL at the start of a text: delimiters in it are literal.
 fn bare_address(text: &str) -> usize {
     let scheme = ["https://", "http://"]
         .into_iter()
@@ -381,12 +383,12 @@ fn bare_address(text: &str) -> usize {
     let stops = |byte: &u8| *byte <= b' ' || b"*~`<>[]()\"\\".contains(byte);
     let rest = &text.as_bytes()[scheme.len()..];
     let length = rest.iter().position(stops).unwrap_or(rest.len());
-    // A mark at its very end closes something.
+    // A delimiter at its very end closes a mark.
     let body = text[..scheme.len() + length].trim_end_matches('_');
     body.len()
 }
 
-/// Inline code without the one blank on each side that keeps backticks apart.
+/// Inline code without the one padding space on each side.
 fn unpadded(code: &str) -> &str {
     let inner = code
         .strip_prefix(' ')

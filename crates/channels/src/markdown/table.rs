@@ -1,18 +1,18 @@
-//! Tables, drawn with blanks.
+//! Tables, aligned with spaces.
 
 use unicode_width::UnicodeWidthStr;
 
-/// The widest that a column is drawn.
+/// Maximum column width.
 const WIDEST: usize = 60;
-/// The most columns that are drawn as such.
+/// Maximum columns drawn as such.
 const COLUMNS: usize = 32;
 
-/// Whether a table begins with these lines: a row, and below it a line of dashes.
+/// Whether these lines start a table: a row followed by a divider.
 pub(super) fn begins(lines: &[&str]) -> bool {
     lines[0].contains('|') && lines.get(1).is_some_and(|line| is_divider(line))
 }
 
-/// The table with which `lines` begin: how many lines it has, and how it is drawn.
+/// The table at the start of `lines`: its number of lines and its drawing.
 pub(super) fn read(lines: &[&str]) -> Option<(usize, String)> {
     if !begins(lines) {
         return None;
@@ -31,7 +31,7 @@ pub(super) fn read(lines: &[&str]) -> Option<(usize, String)> {
     }
     let written: usize = rows.iter().map(|row| row.len() + 1).sum();
     let drawn = (widths.iter().sum::<usize>() + 3 * columns) * (rows.len() + 1);
-    // Blanks must not make much out of little.
+    // Padding must not amplify a small input.
     if columns > COLUMNS || drawn > written.saturating_mul(8).saturating_add(4096) {
         return Some((count, lines[..count].join("\n")));
     }
@@ -50,7 +50,7 @@ pub(super) fn read(lines: &[&str]) -> Option<(usize, String)> {
     Some((count, text))
 }
 
-/// Writes one row.
+/// Writes a row.
 fn line(text: &mut String, row: &[String], widths: &[usize]) {
     for (at, width) in widths.iter().enumerate() {
         let cell = row.get(at).map_or("", String::as_str);
@@ -64,7 +64,7 @@ fn line(text: &mut String, row: &[String], widths: &[usize]) {
     }
 }
 
-/// The cells of a row, without marks that mean nothing in a monospaced font.
+/// The cells of a row, without delimiters that mean nothing in a monospaced font.
 fn cells(row: &str) -> Vec<String> {
     let row = row.trim();
     let row = row.strip_prefix('|').unwrap_or(row);

@@ -1,25 +1,27 @@
 use proptest::prelude::*;
 
-use super::{Event, Mark, plain, render};
+use super::{Mark, MarkdownEvent, plain, render};
 
 /// A text with tags for what was found.
 fn tagged(text: &str) -> String {
     let mut all = String::new();
-    render(text, &mut |event: Event<'_>| match event {
-        Event::Text(text) => all.push_str(text),
-        Event::Code(code) => all.push_str(&format!("<c>{code}</c>")),
-        Event::Line => all.push('\n'),
-        Event::Open(mark) => all.push_str(&format!("<{}>", tag(mark))),
-        Event::Close(mark) => {
+    render(text, &mut |event: MarkdownEvent<'_>| match event {
+        MarkdownEvent::Text(text) => all.push_str(text),
+        MarkdownEvent::Code(code) => all.push_str(&format!("<c>{code}</c>")),
+        MarkdownEvent::Line => all.push('\n'),
+        MarkdownEvent::Open(mark) => all.push_str(&format!("<{}>", tag(mark))),
+        MarkdownEvent::Close(mark) => {
             let tag = tag(mark);
             all.push_str(&format!("</{}>", tag.split('=').next().unwrap_or("")));
         }
-        Event::Item { depth, number } => {
+        MarkdownEvent::Item { depth, number } => {
             all.push_str(&format!("<item {depth} {}>", number.unwrap_or("-")));
         }
-        Event::Fence { language, code } => all.push_str(&format!("<pre {language}>{code}</pre>")),
-        Event::Table(table) => all.push_str(&format!("<table>{table}</table>")),
-        Event::Rule => all.push_str("<hr>"),
+        MarkdownEvent::Fence { language, code } => {
+            all.push_str(&format!("<pre {language}>{code}</pre>"))
+        }
+        MarkdownEvent::Table(table) => all.push_str(&format!("<table>{table}</table>")),
+        MarkdownEvent::Rule => all.push_str("<hr>"),
     });
     all
 }
@@ -149,10 +151,10 @@ proptest! {
     ) {
         let mut open: Vec<String> = Vec::new();
         let mut wrong = false;
-        render(&text, &mut |event: Event<'_>| match event {
-            Event::Open(mark) => open.push(tag(mark)),
-            Event::Close(mark) => wrong |= open.pop() != Some(tag(mark)),
-            Event::Text(text) => wrong |= text.contains('\n') || text.is_empty(),
+        render(&text, &mut |event: MarkdownEvent<'_>| match event {
+            MarkdownEvent::Open(mark) => open.push(tag(mark)),
+            MarkdownEvent::Close(mark) => wrong |= open.pop() != Some(tag(mark)),
+            MarkdownEvent::Text(text) => wrong |= text.contains('\n') || text.is_empty(),
             _ => {}
         });
         prop_assert!(!wrong && open.is_empty(), "{text:?}: {open:?}");

@@ -1,4 +1,4 @@
-//! Calls of the Web API, and what their failures mean.
+//! Web API calls and their errors.
 
 use std::time::Duration;
 
@@ -9,34 +9,34 @@ use serde_json::Value;
 use url::form_urlencoded;
 
 use super::{Own, Slack};
-use crate::api::{Answer, Api};
-use crate::channel::{Me, SendError};
+use crate::api::{Api, ApiResponse};
+use crate::channel::{BotIdentity, SendError};
 
-/// Why a call did not do what it should.
+/// Why a call failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Failed {
-    /// Slack says why, in a word of its own.
-    Said(Said),
-    /// The exchange itself failed.
+    /// Slack refused it with an error code.
+    Said(SlackRefusal),
+    /// The HTTP exchange failed.
     Exchange(SendError),
 }
 
-/// What Slack says when it refuses.
+/// An error response of Slack.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Said {
-    /// The method that was called.
+pub(super) struct SlackRefusal {
+    /// The called method.
     method: &'static str,
-    /// Its word, such as `channel_not_found`.
+    /// The error code, such as `channel_not_found`.
     pub(super) code: String,
-    /// The scope that would be needed.
+    /// The missing scope.
     needed: Option<String>,
 }
 
-/// Fields of a call.
+/// Arguments of a call.
 pub(super) type Fields<'a> = &'a [(&'a str, &'a str)];
 
 impl Slack {
-    /// Calls a method that only reads.
+    /// Calls a read-only method.
     pub(super) async fn get(
         &self,
         method: &'static str,
@@ -51,7 +51,7 @@ impl Slack {
         read(method, &answer)
     }
 
-    /// Calls a method that does something.
+    /// Calls a method with effects.
     pub(super) async fn post(
         &self,
         method: &'static str,
@@ -60,7 +60,7 @@ impl Slack {
         self.post_as(&self.account.token, method, fields).await
     }
 
-    /// The same with another token than the bot's.
+    /// Calls a method with a token other than the bot's.
     pub(super) async fn post_as(
         &self,
         token: &Secret,
@@ -75,13 +75,12 @@ impl Slack {
         read(method, &answer)
     }
 
-    /// Who we are, which is kept for reading what is heard.
-    pub(super) async fn auth_test(&self) -> Result<Me, SendError> {
+    /// Requests our identity, and remembers it for parsing events.
+    pub(super) async fn auth_test(&self) -> Result<BotIdentity, SendError> {
         let said = self.get("auth.test", &[]).await?;
         let word = |name: &str| said[name].as_str().map(str::to_owned);
-        let id = word("user_id").ok_or_else(|| {
-            SendError::Account("Slack does not say whose token this is".to_owned())
-        })?;
+        let id = word("user_id")
+            .ok_or_else(|| SendError::Account("Slack did not return our identity".to_owned()))?;
         let name = word("user").unwrap_or_else(|| id.clone());
         let own = Own {
             user: Some(id.clone()),
@@ -92,7 +91,7 @@ impl Slack {
             .own
             .write()
             .unwrap_or_else(std::sync::PoisonError::into_inner) = own;
-        Ok(Me {
+        Ok(BotIdentity {
             id,
             handle: Some(name.clone()),
             name,
@@ -107,18 +106,19 @@ fn form(fields: Fields<'_>) -> String {
         .finish()
 }
 
-fn read(method: &'static str, answer: &Answer) -> Result<Value, Failed> {
+fn read(method: &'static str, answer: &ApiResponse) -> Result<Value, Failed> {
     let status = answer.status;
     if status == StatusCode::TOO_MANY_REQUESTS {
         return Err(Failed::Exchange(SendError::Later {
             after: Some(answer.retry_after().unwrap_or(Duration::from_secs(30))),
-            why: format!("Slack asks to wait before the next {method}"),
+            why: format!("rate limited by Slack: {method}"),
         }));
     }
+    // Unlike other server errors, this one says that nothing was done.
     if status == StatusCode::SERVICE_UNAVAILABLE {
         return Err(Failed::Exchange(SendError::Later {
             after: answer.retry_after(),
-            why: format!("Slack cannot serve {method} now ({status})"),
+            why: format!("Slack is unavailable for {method} ({status})"),
         }));
     }
     if status.is_server_error() {
@@ -130,25 +130,26 @@ fn read(method: &'static str, answer: &Answer) -> Result<Value, Failed> {
         Some(true) => Ok(said),
         Some(false) => {
             let word = |name: &str| said[name].as_str().map(plain);
-            Err(Failed::Said(Said {
+            Err(Failed::Said(SlackRefusal {
                 method,
                 code: word("error").unwrap_or_else(|| "no reason given".to_owned()),
                 needed: word("needed"),
             }))
         }
         None if status.is_success() => {
-            let why = format!("the answer to {method} is not Slack's own");
+            let why = format!("the response to {method} is not from Slack");
             Err(Failed::Exchange(SendError::Unknown(why)))
         }
         None => Err(Failed::Exchange(SendError::Later {
             after: answer.retry_after(),
-            why: format!("the answer to {method} ({status}) is not Slack's own"),
+            why: format!("the response to {method} ({status}) is not from Slack"),
         })),
     }
 }
 
-/// A word of the far end, fit for an error.
+/// A remote text, sanitised for an error message.
 fn plain(word: &str) -> String {
+    // The text comes from the network and ends up in logs and chats.
     let fit = |c: &char| c.is_ascii_alphanumeric() || "_:.,- ".contains(*c);
     word.chars().filter(fit).take(80).collect()
 }
@@ -168,21 +169,21 @@ impl From<Failed> for SendError {
     }
 }
 
-impl Said {
-    /// What it means for what was to be sent.
+impl SlackRefusal {
+    /// What it means for the message being sent.
     fn meaning(&self) -> SendError {
         let code = self.code.as_str();
         let why = |why: &str| format!("{why} ({code})");
         match code {
             "ratelimited" | "rate_limited" | "message_limit_exceeded" => SendError::Later {
                 after: Some(Duration::from_secs(30)),
-                why: why("Slack asks to wait"),
+                why: why("rate limited by Slack"),
             },
             "request_timeout" | "service_unavailable" | "team_added_to_org" => SendError::Later {
                 after: None,
-                why: why("Slack could not take it now"),
+                why: why("Slack is temporarily unavailable"),
             },
-            "internal_error" | "fatal_error" => SendError::Unknown(why("Slack failed on the way")),
+            "internal_error" | "fatal_error" => SendError::Unknown(why("Slack failed internally")),
             "invalid_auth"
             | "not_authed"
             | "token_revoked"
@@ -193,11 +194,11 @@ impl Said {
             | "two_factor_setup_required"
             | "access_denied"
             | "team_access_not_granted" => SendError::Account(why(
-                "Slack does not take the token; install the app again and set the new one",
+                "Slack rejected the token; install the app again and set the new one",
             )),
             "missing_scope" => self.scope(),
             "channel_not_found" => {
-                SendError::Unreachable(why("Slack knows no such chat, or the app may not see it"))
+                SendError::Unreachable(why("no such chat, or the app has no access to it"))
             }
             "not_in_channel" => {
                 SendError::Unreachable(why("the app is not in that channel; invite it there"))
@@ -206,20 +207,20 @@ impl Said {
             "msg_too_long" | "msg_blocks_too_long" => {
                 SendError::Never(why("the message is too long"))
             }
-            "no_text" => SendError::Never(why("there is nothing in the message")),
-            "message_not_found" => SendError::Never(why("there is no such message")),
+            "no_text" => SendError::Never(why("the message is empty")),
+            "message_not_found" => SendError::Never(why("no such message")),
             "cant_update_message" | "edit_window_closed" => {
-                SendError::Never(why("that message can no longer be changed"))
+                SendError::Never(why("that message can no longer be edited"))
             }
             "invalid_name" => SendError::Never(why("the workspace has no such emoji")),
             "user_not_found" | "user_not_visible" | "user_disabled" => {
-                SendError::Unreachable(why("there is no such person in the workspace"))
+                SendError::Unreachable(why("no such person in the workspace"))
             }
-            _ => SendError::Never(format!("Slack refuses {}: {code}", self.method)),
+            _ => SendError::Never(format!("Slack rejected {}: {code}", self.method)),
         }
     }
 
-    /// Without the right to write nothing can be sent; without another only that is missing.
+    /// Without the scope to write, nothing can be sent; other scopes affect single features only.
     fn scope(&self) -> SendError {
         let scope = self.needed.as_deref().unwrap_or("another");
         let why = format!(
@@ -240,7 +241,7 @@ mod tests {
     #[test]
     fn every_word_of_a_refusal_has_a_meaning() {
         let meaning = |method, code: &str| {
-            let said = Said {
+            let said = SlackRefusal {
                 method,
                 code: code.to_owned(),
                 needed: Some("chat:write".to_owned()),

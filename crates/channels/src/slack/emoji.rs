@@ -1,4 +1,4 @@
-//! The emoji with which one can react: the standard ones and the workspace's own.
+//! Emoji for reactions: the standard ones and the workspace's own.
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -10,14 +10,14 @@ use super::Slack;
 use super::calls::Failed;
 use crate::channel::SendError;
 
-/// A line for each emoji: the character and its names.
+/// One line per emoji: the character and its names.
 const STANDARD: &str = include_str!("emoji.txt");
-/// How long the workspace's own are good.
+/// Validity of the workspace's list.
 const GOOD: Duration = Duration::from_secs(600);
-/// How many of them are remembered.
+/// Maximum custom emoji remembered.
 const MOST: usize = 20_000;
 
-/// Names by character, without the sign that only asks for colour.
+/// Names by character, without the colour selector.
 static BY_CHARACTER: LazyLock<HashMap<String, &'static str>> = LazyLock::new(|| {
     let named = standard().filter_map(|(character, mut names)| Some((character, names.next()?)));
     named
@@ -25,7 +25,7 @@ static BY_CHARACTER: LazyLock<HashMap<String, &'static str>> = LazyLock::new(|| 
         .collect()
 });
 
-/// The workspace's own emoji, remembered for a while.
+/// The cached emoji of the workspace.
 #[derive(Default)]
 pub(super) struct Emoji {
     own: Mutex<Option<(Instant, Vec<String>)>>,
@@ -43,21 +43,21 @@ fn bare(character: &str) -> String {
     character.chars().filter(|c| *c != '\u{fe0f}').collect()
 }
 
-/// The name of an emoji as somebody wrote it, with or without colons; `None` when it cannot be one.
+/// The name of an emoji as written, with or without colons; `None` if it cannot be one.
 pub fn emoji_name(written: &str) -> Option<String> {
     let written = written.trim();
     let plain = written
         .strip_prefix(':')
         .and_then(|rest| rest.strip_suffix(':'))
         .unwrap_or(written);
-    // A workspace may name its own in any script, in small letters.
+    // Workspaces may name custom emoji in any script, in lower case.
     let letter = |c: char| c.is_alphanumeric() && !c.is_uppercase();
     let legal = |c: char| letter(c) || "_+-'".contains(c);
     let fits = (1..=100).contains(&plain.len()) && plain.chars().all(legal);
     fits.then(|| plain.to_owned())
 }
 
-/// The name of an emoji, whether it is given by name, with colons or as a character.
+/// The name of an emoji, given as a name, with colons or as a character.
 pub(super) fn name(emoji: &str) -> String {
     let emoji = emoji.trim();
     let plain = emoji
@@ -69,7 +69,7 @@ pub(super) fn name(emoji: &str) -> String {
 }
 
 impl Slack {
-    /// All names, those of the workspace's own last.
+    /// All names, the workspace's own last.
     pub(super) async fn all_emoji(&self) -> Result<Vec<String>, SendError> {
         let own = self.own_emoji().await?;
         let standard = standard().flat_map(|(_, names)| names.map(str::to_owned));
@@ -92,7 +92,7 @@ impl Slack {
                 let names = own.into_iter().flat_map(|own| own.keys().cloned());
                 names.take(MOST).collect()
             }
-            // The standard ones can be used without the right to see the others.
+            // The standard emoji can be used without the scope to list the others.
             Err(Failed::Said(said)) if said.code == "missing_scope" => Vec::new(),
             Err(failed) => return kept().map(|(_, own)| own).ok_or_else(|| failed.into()),
         };

@@ -1,20 +1,20 @@
-//! What happens in the workspace, in our own words.
+//! Converts Slack's events.
 
 use manyhands_core::{PeerKind, Place};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::mrkdwn::{Reader, mentioned};
-use super::names::Wanted;
+use super::mrkdwn::{MrkdwnContext, mentioned};
+use super::names::NameLookup;
 use super::{Own, Slack};
-use crate::words::{Heard, Inbound, Media, MediaKind, Message, Quoted};
+use crate::words::{Inbound, InboundEvent, InboundMessage, Media, MediaKind, Quoted};
 
-/// How many files of one message are looked at.
+/// Maximum files per message.
 const FILES: usize = 20;
 
-/// What stands around an event.
+/// The envelope fields of an event.
 #[derive(Debug, Deserialize)]
-struct Around {
+struct EventContext {
     #[serde(default)]
     event_id: String,
     #[serde(default)]
@@ -33,9 +33,9 @@ struct Authorization {
     is_bot: bool,
 }
 
-/// A message, as far as we need it.
+/// The fields of a message that we need.
 #[derive(Debug, Deserialize)]
-struct Said {
+struct MessageEvent {
     channel: String,
     ts: String,
     #[serde(default)]
@@ -61,13 +61,13 @@ struct Said {
     #[serde(default)]
     edited: Option<Value>,
     #[serde(default)]
-    files: Vec<File>,
+    files: Vec<SlackFile>,
     #[serde(default)]
     attachments: Vec<Attachment>,
 }
 
 #[derive(Debug, Deserialize)]
-struct File {
+struct SlackFile {
     id: String,
     #[serde(default)]
     name: Option<String>,
@@ -89,7 +89,7 @@ struct File {
     url_private_download: Option<String>,
 }
 
-/// Something shown below a message: another message that is shared, or what a program adds.
+/// An attachment: a shared message, or content added by a program.
 #[derive(Debug, Deserialize)]
 struct Attachment {
     #[serde(default)]
@@ -106,18 +106,18 @@ struct Attachment {
     author_id: Option<String>,
 }
 
-/// A reaction, as far as we need it.
+/// The fields of a reaction that we need.
 #[derive(Debug, Deserialize)]
 struct Reacted {
     user: String,
     reaction: String,
-    item: Item,
+    item: ReactedItem,
     #[serde(default)]
     event_ts: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Item {
+struct ReactedItem {
     #[serde(default)]
     channel: Option<String>,
     #[serde(default)]
@@ -125,16 +125,17 @@ struct Item {
 }
 
 impl Slack {
-    /// Reads a payload of the Events API; none where nothing is said to us.
+    /// Converts an Events API payload; `None` if it is irrelevant.
     pub(super) fn read_event(&self, payload: &Value) -> Result<Option<Inbound>, String> {
-        let around = Around::deserialize(payload).map_err(|error| error.to_string())?;
+        let around = EventContext::deserialize(payload).map_err(|error| error.to_string())?;
         let event = &payload["event"];
         match event["type"].as_str() {
             Some(kind @ ("message" | "app_mention")) => {
+                // Before parsing: other subtypes lack the fields of a message.
                 if ignored(event["subtype"].as_str()) {
                     return Ok(None);
                 }
-                let said = Said::deserialize(event).map_err(|error| error.to_string())?;
+                let said = MessageEvent::deserialize(event).map_err(|error| error.to_string())?;
                 Ok(self.read_message(&around, said, kind == "app_mention"))
             }
             Some(kind @ ("reaction_added" | "reaction_removed")) => {
@@ -145,8 +146,8 @@ impl Slack {
         }
     }
 
-    /// Whose names a payload should be read with.
-    pub(super) fn names_in(&self, payload: &Value) -> Vec<Wanted> {
+    /// The names needed to convert a payload.
+    pub(super) fn names_in(&self, payload: &Value) -> Vec<NameLookup> {
         let event = &payload["event"];
         let own = self.own().user;
         let people = [&event["user"], &payload["user"]["id"]];
@@ -155,7 +156,7 @@ impl Slack {
         let people = people.chain(mentioned(text));
         let mut wanted = Vec::new();
         for id in people.filter(|id| Some(*id) != own.as_deref()) {
-            let one = Wanted::Person(id.to_owned());
+            let one = NameLookup::Person(id.to_owned());
             if !wanted.contains(&one) {
                 wanted.push(one);
             }
@@ -169,13 +170,16 @@ impl Slack {
         // A direct chat has no name of its own.
         let room = room.filter(|room| !room.starts_with('D'));
         if let Some(room) = room {
-            wanted.insert(wanted.len().min(1), Wanted::Room(room.to_owned()));
+            // After the sender, before mentions: lookups per message are limited, and these matter
+            // most.
+            wanted.insert(wanted.len().min(1), NameLookup::Room(room.to_owned()));
         }
         wanted
     }
 
-    /// A chat, as Slack names it. What kind it is, is not always told.
+    /// A chat. Slack does not always report its kind.
     pub(super) fn place(&self, chat: &str, kind: Option<PeerKind>, thread: Option<&str>) -> Place {
+        // Slack's id prefixes are a convention, so the event's own type comes first.
         let guess = match chat.as_bytes().first() {
             Some(b'D') => PeerKind::Dm,
             _ => PeerKind::Channel,
@@ -191,17 +195,24 @@ impl Slack {
         }
     }
 
-    fn read_message(&self, around: &Around, said: Said, called: bool) -> Option<Inbound> {
+    fn read_message(
+        &self,
+        around: &EventContext,
+        said: MessageEvent,
+        called: bool,
+    ) -> Option<Inbound> {
         let own = self.own_in(around);
+        // `None` on both sides must not count as equal.
         let same = |one: &Option<String>, other: &Option<String>| one.is_some() && one == other;
         let ours = same(&said.user, &own.user)
             || same(&said.bot_id, &own.bot)
             || same(&said.app_id, &around.api_app_id);
-        // A changed message keeps its time stamp, by which it was heard before.
+        // An edited message keeps its timestamp, under which it was stored before.
         if ours || said.hidden || said.edited.is_some() {
             return None;
         }
         let mut message = self.message(&said, &own);
+        // A reply in a thread that we started addresses us.
         message.mentioned |= called || same(&said.parent_user_id, &own.user);
         let kind = match said.channel_type.as_deref() {
             Some("im") => Some(PeerKind::Dm),
@@ -209,7 +220,7 @@ impl Slack {
             Some("channel" | "group") => Some(PeerKind::Channel),
             _ => None,
         };
-        // The first message of a thread is its own parent once somebody answered.
+        // Once someone replies, the first message of a thread becomes its own parent.
         let thread = said
             .thread_ts
             .as_deref()
@@ -223,6 +234,8 @@ impl Slack {
         place.sender = sender;
         let at = millis(&said.ts).unwrap_or_else(|| around.event_time.saturating_mul(1_000));
         Some(Inbound {
+            // Not the event id: `message` and `app_mention` report the same message with different
+            // ones.
             event: format!("message:{}:{}", said.channel, said.ts),
             at,
             chat_name: self.names.room(&said.channel).name,
@@ -232,23 +245,23 @@ impl Slack {
                 || said.subtype.as_deref() == Some("bot_message")
                 || person.bot,
             ticket: None,
-            what: Heard::Message(Box::new(message)),
+            what: InboundEvent::Message(Box::new(message)),
         })
     }
 
-    fn message(&self, said: &Said, own: &Own) -> Message {
+    fn message(&self, said: &MessageEvent, own: &Own) -> InboundMessage {
         let called = |id: &str| self.names.person(id);
-        let reader = Reader {
+        let reader = MrkdwnContext {
             own: own.user.as_deref(),
             own_name: own.name.as_deref(),
             called: &called,
         };
         let read = reader.read(said.text.as_deref().unwrap_or_default());
-        let mut message = Message {
+        let mut message = InboundMessage {
             text: read.text,
             mentioned: read.mentioned,
             mentions: read.mentions,
-            ..Message::default()
+            ..InboundMessage::default()
         };
         for attachment in said.attachments.iter().take(FILES) {
             let words = attachment
@@ -269,7 +282,7 @@ impl Slack {
             } else if said.bot_id.is_some()
                 && let Some(words) = words
             {
-                // Programs often say what they have to say only there.
+                // Programs often put their whole message there.
                 add_line(&mut message.text, &words);
             }
         }
@@ -279,7 +292,7 @@ impl Slack {
         message
     }
 
-    fn read_reaction(&self, around: &Around, one: Reacted, removed: bool) -> Option<Inbound> {
+    fn read_reaction(&self, around: &EventContext, one: Reacted, removed: bool) -> Option<Inbound> {
         let (Some(chat), Some(ts)) = (one.item.channel, one.item.ts) else {
             return None;
         };
@@ -300,33 +313,34 @@ impl Slack {
             handle: person.handle,
             from_bot: person.bot,
             ticket: None,
-            what: Heard::Reaction {
+            what: InboundEvent::Reaction {
                 emoji: one.reaction,
                 removed,
             },
         })
     }
 
-    /// Who we are: what Slack said when we asked, else what it says around an event.
-    fn own_in(&self, around: &Around) -> Own {
+    /// Our identity: from our own request, otherwise from the event's envelope.
+    fn own_in(&self, around: &EventContext) -> Own {
         let mut own = self.own();
         if own.user.is_none() {
             let bots = around.authorizations.iter().filter(|one| one.is_bot);
+            // Webhooks may arrive before our own identity request has finished.
             own.user = bots.filter_map(|one| one.user_id.clone()).next();
         }
         own
     }
 }
 
-impl File {
-    fn add_to(&self, message: &mut Message) {
+impl SlackFile {
+    fn add_to(&self, message: &mut InboundMessage) {
         let name = self.name.as_deref().or(self.title.as_deref());
         match self.mode.as_deref() {
             Some("tombstone") | Some("hidden_by_limit") => {
                 let words = format!("[a file that Slack no longer shows: {}]", self.id);
                 return add_line(&mut message.text, &words);
             }
-            // It is kept elsewhere, where our token has no business.
+            // Hosted elsewhere: our token must not be sent there.
             Some("external") => return self.add_link(message),
             _ if self.is_external => return self.add_link(message),
             _ => {}
@@ -351,7 +365,7 @@ impl File {
         });
     }
 
-    fn add_link(&self, message: &mut Message) {
+    fn add_link(&self, message: &mut InboundMessage) {
         let name = self.title.as_deref().or(self.name.as_deref());
         let name = name.unwrap_or("a file").replace(['[', ']'], "");
         let address = self.url_private.as_deref().unwrap_or_default();
@@ -366,7 +380,7 @@ fn add_line(text: &mut String, line: &str) {
     text.push_str(line);
 }
 
-/// Subtypes that are not somebody saying something new.
+/// Subtypes that are not new messages.
 fn ignored(subtype: Option<&str>) -> bool {
     let said = [
         "bot_message",
@@ -377,10 +391,11 @@ fn ignored(subtype: Option<&str>) -> bool {
     subtype.is_some_and(|subtype| !said.contains(&subtype))
 }
 
-/// A time stamp of Slack's (`1700000000.123456`) in milliseconds.
+/// A Slack timestamp (`1700000000.123456`) in milliseconds.
 pub(super) fn millis(ts: &str) -> Option<i64> {
     let (seconds, fraction) = ts.split_once('.').unwrap_or((ts, ""));
     let seconds: i64 = seconds.parse().ok().filter(|seconds| *seconds >= 0)?;
+    // Missing digits count as zeros; microseconds are cut.
     let digits: String = fraction.chars().chain("000".chars()).take(3).collect();
     seconds
         .checked_mul(1_000)?

@@ -1,4 +1,4 @@
-//! Files, out and in.
+//! File uploads and downloads.
 
 use std::time::Duration;
 
@@ -10,30 +10,33 @@ use url::Url;
 use super::send::again;
 use super::{Slack, render};
 use crate::api::{Api, failure};
-use crate::channel::{Delivered, SendError};
+use crate::channel::{SendError, SendReceipt};
 use crate::words::Media;
 
-/// How long a file may be on its way.
+/// Timeout of a transfer.
 const WITHIN: Duration = Duration::from_secs(300);
-/// The largest answer to an upload.
+/// Maximum response to an upload.
 const ANSWER: u64 = 64 * 1024;
-/// The longest name of a file.
+/// Maximum length of a file name.
 const NAME: usize = 200;
 
 impl Slack {
-    /// Sends a file: a place for it is asked for, its bytes go there, and then it is shown. Until
-    /// that last step nobody sees it, so that all before can be tried again.
+    /// Uploads a file: requests an upload URL, sends the content, and then shares it. Until the last step
+    /// nobody sees it, so all earlier steps can be retried.
     pub(super) async fn upload(
         &self,
         chat: &str,
         thread: Option<&str>,
         (name, mime, bytes): (&str, &str, Bytes),
         caption: Option<&str>,
-    ) -> Result<Delivered, SendError> {
+    ) -> Result<SendReceipt, SendError> {
         if bytes.is_empty() {
-            return Err(SendError::Never("Slack takes no empty file".to_owned()));
+            return Err(SendError::Never(
+                "Slack does not accept empty files".to_owned(),
+            ));
         }
         let name = plain(name);
+        // Invisible until completed, so an unknown outcome can be retried.
         let id = self.put(&name, mime, bytes).await.map_err(again)?;
         let files = json!([{ "id": id, "title": name }]).to_string();
         let caption = caption.map(render::mrkdwn).unwrap_or_default();
@@ -45,8 +48,8 @@ impl Slack {
             fields.push(("thread_ts", thread));
         }
         self.post("files.completeUploadExternal", &fields).await?;
-        // Slack does not say which message shows it.
-        Ok(Delivered::default())
+        // Slack does not report the message that shows it.
+        Ok(SendReceipt::default())
     }
 
     async fn put(&self, name: &str, mime: &str, bytes: Bytes) -> Result<String, SendError> {
@@ -54,7 +57,7 @@ impl Slack {
         let fields = [("filename", name), ("length", &length)];
         let said = self.post("files.getUploadURLExternal", &fields).await?;
         let (Some(url), Some(id)) = (said["upload_url"].as_str(), said["file_id"].as_str()) else {
-            let why = "Slack names no place for the file".to_owned();
+            let why = "Slack returned no upload URL".to_owned();
             return Err(SendError::Later { after: None, why });
         };
         if !self.is_slacks(url) {
@@ -73,10 +76,7 @@ impl Slack {
         if answer.status.is_success() {
             return Ok(id.to_owned());
         }
-        let why = format!(
-            "Slack did not take the bytes of the file ({})",
-            answer.status
-        );
+        let why = format!("Slack rejected the upload ({})", answer.status);
         match answer.status.is_client_error() && answer.status.as_u16() != 429 {
             true => Err(SendError::Never(why)),
             false => Err(SendError::Later {
@@ -86,8 +86,9 @@ impl Slack {
         }
     }
 
-    /// The bytes of a file, by its address or by its id.
+    /// The content of a file, by URL or by id.
     pub(super) async fn download(&self, media: &Media, most: u64) -> Result<Bytes, SendError> {
+        // Before any request: the size is known from the event.
         if media.size.is_some_and(|size| size > most) {
             return Err(too_large(most));
         }
@@ -116,14 +117,14 @@ impl Slack {
             200 => {}
             401 | 403 | 404 => {
                 return Err(SendError::Never(format!(
-                    "Slack does not give the file ({}); the app may lack the scope `files:read`",
+                    "Slack refused the download ({}); the app may lack the scope `files:read`",
                     answer.status
                 )));
             }
             status => {
                 return Err(SendError::Later {
                     after: None,
-                    why: format!("Slack does not give the file now ({status})"),
+                    why: format!("the download from Slack failed ({status})"),
                 });
             }
         }
@@ -134,16 +135,16 @@ impl Slack {
             .as_deref()
             .is_some_and(|mime| mime.starts_with("text/html"));
         if page && !expected {
-            // Without the right to read files, Slack leads to a page to log in on.
+            // Without the scope to read files, Slack redirects to a login page.
             return Err(SendError::Never(
-                "Slack gives a page instead of the file; add the scope `files:read` to the app"
+                "Slack returned a web page instead of the file; add the scope `files:read` to the app"
                     .to_owned(),
             ));
         }
         answer.bytes().await.map_err(failed)
     }
 
-    /// Where a file is of which only the id is known, as in channels shared between workspaces.
+    /// The URL of a file of which only the id is known, as in channels shared between workspaces.
     async fn address(&self, id: &str) -> Result<String, SendError> {
         let said = self.get("files.info", &[("file", id)]).await;
         let said = said.map_err(SendError::from).map_err(again)?;
@@ -152,10 +153,10 @@ impl Slack {
         let address = address.or_else(|| file["url_private"].as_str());
         address
             .map(str::to_owned)
-            .ok_or_else(|| SendError::Never("Slack does not say where the file is".to_owned()))
+            .ok_or_else(|| SendError::Never("Slack did not return the file URL".to_owned()))
     }
 
-    /// Whether an address is Slack's own: only there our token may go.
+    /// Whether a URL is Slack's own: our token is sent nowhere else.
     pub(super) fn is_slacks(&self, address: &str) -> bool {
         let Ok(url) = Url::parse(address) else {
             return false;
@@ -167,6 +168,7 @@ impl Slack {
         let (Some(host), Some(home)) = (url.domain(), api.domain()) else {
             return false;
         };
+        // `evilslack.com` must not pass for a subdomain.
         let below = host
             .strip_suffix(home)
             .is_some_and(|rest| rest.ends_with('.'));
@@ -175,14 +177,16 @@ impl Slack {
 }
 
 fn foreign() -> SendError {
-    SendError::Never("the file is not at Slack, and our token goes nowhere else".to_owned())
+    SendError::Never(
+        "the file is not hosted by Slack, and our token is sent nowhere else".to_owned(),
+    )
 }
 
 fn too_large(most: u64) -> SendError {
     SendError::Never(format!("the file is larger than {most} bytes"))
 }
 
-/// A name without what could be taken for a folder.
+/// A file name without path separators.
 fn plain(name: &str) -> String {
     let last = name.rsplit(['/', '\\']).next().unwrap_or(name);
     let fit = |c: &char| !c.is_control();

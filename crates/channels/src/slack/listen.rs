@@ -1,4 +1,4 @@
-//! Hearing: Socket Mode, and waiting for webhooks.
+//! Receiving: Socket Mode, and waiting for webhooks.
 
 use std::future::pending;
 use std::pin::Pin;
@@ -14,20 +14,20 @@ use tokio_util::sync::CancellationToken;
 
 use super::Slack;
 use crate::backoff::Backoff;
-use crate::channel::{ChannelError, Ear, SendError, Standing};
-use crate::socket::{self, Frame, MOST, Socket};
+use crate::channel::{ChannelError, ConnectionStatus, EventSink, SendError};
+use crate::socket::{self, Frame, MOST, PlatformSocket};
 use crate::standby;
 
-/// How long Slack may take to greet us on a new socket.
+/// Timeout of Slack's hello on a new socket.
 const HELLO: Duration = Duration::from_secs(20);
-/// How long a socket may be silent before we ask whether it is still there, and then again.
+/// Silence after which a socket is pinged, and then given up.
 const SILENCE: Duration = Duration::from_secs(30);
-/// How long an old socket is still heard after a new one took its place.
+/// How long an old socket is still read after its replacement.
 const DRAIN: Duration = Duration::from_secs(30);
-/// How long an acknowledgement may take to be written.
+/// Timeout of writing an acknowledgement.
 const WRITE: Duration = Duration::from_secs(10);
 
-/// Something that Slack says on a socket.
+/// A Socket Mode envelope.
 #[derive(Debug, Deserialize)]
 struct Envelope {
     #[serde(rename = "type")]
@@ -40,37 +40,38 @@ struct Envelope {
     reason: Option<String>,
 }
 
-/// Why hearing on a socket came to an end.
+/// Why receiving ended.
 #[derive(Debug)]
-pub(super) enum End {
-    /// Trying again changes nothing.
+pub(super) enum DisconnectReason {
+    /// Retrying is pointless.
     Refused(String),
-    /// It can be tried again, where Slack says so not before some time.
+    /// Retry, after a delay if Slack specifies one.
     Broken {
         why: String,
         after: Option<Duration>,
     },
 }
 
-/// What comes after a frame.
+/// What to do after a frame.
 enum Next {
-    /// The next frame.
+    /// Read the next frame.
     Hear,
-    /// A new socket: this one is about to go.
+    /// Open a new socket: this one will be closed soon.
     Renew,
-    /// Nothing: this one is gone.
+    /// Reconnect: this one is closed.
     Gone(String),
-    /// Nothing ever.
+    /// Give up.
     Refused(String),
 }
 
-type Opening<'a> = Pin<Box<dyn Future<Output = Result<Socket, End>> + Send + 'a>>;
+type Opening<'a> =
+    Pin<Box<dyn Future<Output = Result<PlatformSocket, DisconnectReason>> + Send + 'a>>;
 
 impl Slack {
-    /// Sees to it that the token is good, and looks names up while webhooks come.
+    /// Verifies the token, and looks names up while webhooks arrive.
     pub(super) async fn await_hooks(
         &self,
-        ear: &dyn Ear,
+        ear: &dyn EventSink,
         stop: &CancellationToken,
     ) -> Result<(), ChannelError> {
         let prepare = async || self.auth_test().await.map(|_| ());
@@ -80,27 +81,27 @@ impl Slack {
         Ok(())
     }
 
-    /// Hears on sockets, one after the other.
+    /// Receives on sockets, one after the other.
     pub(super) async fn listen_on_socket(
         &self,
         token: &Secret,
-        ear: &dyn Ear,
+        ear: &dyn EventSink,
         stop: &CancellationToken,
     ) -> Result<(), ChannelError> {
         let mut backoff = Backoff::new(self.api.ids().clone());
         loop {
-            ear.stands(Standing::Connecting);
+            ear.stands(ConnectionStatus::Connecting);
             let started = Instant::now();
             let heard = stop.run_until_cancelled(self.hear_on_sockets(token, ear));
             let Some(end) = heard.await else {
                 return Ok(());
             };
             let (why, after) = match end {
-                End::Refused(why) => return Err(ChannelError::Refused(why)),
-                End::Broken { why, after } => (why, after),
+                DisconnectReason::Refused(why) => return Err(ChannelError::Refused(why)),
+                DisconnectReason::Broken { why, after } => (why, after),
             };
             backoff.connected(started.elapsed());
-            ear.stands(Standing::Broken { why });
+            ear.stands(ConnectionStatus::Broken { why });
             let wait = backoff.wait().max(after.unwrap_or_default());
             let waited = stop.run_until_cancelled(tokio::time::sleep(wait));
             if waited.await.is_none() {
@@ -109,9 +110,10 @@ impl Slack {
         }
     }
 
-    /// Opens a socket and hears on it; where Slack announces that it goes, the next one is open
-    /// before.
-    async fn hear_on_sockets(&self, token: &Secret, ear: &dyn Ear) -> End {
+    /// Opens a socket and receives on it; when Slack announces that it will close, the next one is opened
+    /// first, so that no event is missed.
+    async fn hear_on_sockets(&self, token: &Secret, ear: &dyn EventSink) -> DisconnectReason {
+        // Our own messages come back as events; without our identity they look like anyone's.
         if let Err(error) = self.auth_test().await {
             return error.into();
         }
@@ -119,15 +121,17 @@ impl Slack {
             Ok(socket) => Some(socket),
             Err(end) => return end,
         };
-        ear.stands(Standing::Connected);
-        let mut old: Option<Socket> = None;
+        ear.stands(ConnectionStatus::Connected);
+        // While sockets are exchanged, both deliver events and both need acknowledgements.
+        let mut old: Option<PlatformSocket> = None;
         let mut drained = Instant::now();
         let mut opening: Option<Opening<'_>> = None;
         let (mut silent, mut asked) = (Instant::now() + SILENCE, false);
         let mut why = "Slack closed the socket".to_owned();
         loop {
+            // Only now: while a replacement is being opened, losing the current socket is expected.
             if current.is_none() && opening.is_none() {
-                return End::Broken { why, after: None };
+                return DisconnectReason::Broken { why, after: None };
             }
             tokio::select! {
                 frame = next(&mut current) => {
@@ -135,10 +139,12 @@ impl Slack {
                     match self.take(frame, &mut current, ear).await {
                         Next::Hear => {}
                         Next::Renew => {
+                            // Slack may announce the close several times; one replacement is
+                            // enough.
                             opening.get_or_insert_with(|| Box::pin(self.open_socket(token)));
                         }
                         Next::Gone(reason) => (current, why) = (None, reason),
-                        Next::Refused(why) => return End::Refused(why),
+                        Next::Refused(why) => return DisconnectReason::Refused(why),
                     }
                 }
                 frame = next(&mut old), if old.is_some() => {
@@ -154,33 +160,38 @@ impl Slack {
                             drained = Instant::now() + DRAIN;
                             (silent, asked) = (Instant::now() + SILENCE, false);
                         }
-                        Err(end @ End::Refused(_)) => return end,
-                        // The old one may still be good for a while.
-                        Err(End::Broken { why: reason, .. }) => why = reason,
+                        Err(end @ DisconnectReason::Refused(_)) => return end,
+                        // The old socket may still work for a while.
+                        Err(DisconnectReason::Broken { why: reason, .. }) => why = reason,
                     }
                 }
+                // Slack may send events on the old socket for a while after the new one is open.
                 () = sleep_until(drained), if old.is_some() => old = None,
                 () = sleep_until(silent), if current.is_some() => {
+                    // Nothing arrived since the last ping either: the connection is dead.
                     let lost = asked || ping(&mut current).await.is_err();
                     (silent, asked) = (Instant::now() + SILENCE, true);
                     if lost {
-                        (current, why) = (None, "Slack is silent on the socket".to_owned());
+                        (current, why) = (None, "Slack stopped responding on the socket".to_owned());
                     }
                 }
             }
         }
     }
 
-    /// Asks for a socket, opens it and waits to be greeted.
-    pub(super) async fn open_socket(&self, token: &Secret) -> Result<Socket, End> {
+    /// Requests a socket URL, opens it and waits for hello.
+    pub(super) async fn open_socket(
+        &self,
+        token: &Secret,
+    ) -> Result<PlatformSocket, DisconnectReason> {
         let said = self.post_as(token, "apps.connections.open", &[]).await;
-        let said = said.map_err(|failed| End::from(SendError::from(failed)))?;
+        let said = said.map_err(|failed| DisconnectReason::from(SendError::from(failed)))?;
         let url = said["url"].as_str().unwrap_or_default();
+        // The URL contains a ticket; it must not travel unencrypted unless the API itself is a test
+        // server.
         let safe = self.account.api.scheme() != "https" || url.starts_with("wss://");
         if !safe {
-            return Err(broken(
-                "Slack names an address for the socket that is not safe",
-            ));
+            return Err(broken("Slack returned an unsafe WebSocket URL"));
         }
         let opened = socket::open(self.api.egress(), url, HeaderMap::new(), MOST).await;
         let mut socket = opened.map_err(|error| broken(&error.to_string()))?;
@@ -188,28 +199,29 @@ impl Slack {
         match hello {
             Ok(Ok(())) => Ok(socket),
             Ok(Err(why)) => Err(broken(&why)),
-            Err(_) => Err(broken("Slack did not say hello on the socket")),
+            Err(_) => Err(broken("Slack did not send hello in time")),
         }
     }
 
-    /// Takes a frame of a socket.
+    /// Processes a frame.
     async fn take(
         &self,
         frame: Result<Frame, String>,
-        socket: &mut Option<Socket>,
-        ear: &dyn Ear,
+        socket: &mut Option<PlatformSocket>,
+        ear: &dyn EventSink,
     ) -> Next {
         let text = match frame {
             Ok(Frame::Text(text)) => text,
             Ok(Frame::Close(_)) => return Next::Gone("Slack closed the socket".to_owned()),
-            // Pings are answered by the socket itself.
+            // The WebSocket library answers pings itself.
             Ok(_) => return Next::Hear,
             Err(why) => return Next::Gone(why),
         };
         let Ok(envelope) = serde_json::from_str::<Envelope>(&text) else {
             tracing::warn!(
+                event = "slack_frame_invalid",
                 account = self.account.name,
-                "Slack said something unreadable"
+                "ignored an invalid Slack frame"
             );
             return Next::Hear;
         };
@@ -224,6 +236,7 @@ impl Slack {
         let Some(id) = &envelope.envelope_id else {
             return Next::Hear;
         };
+        // Not acknowledged: Slack sends the event again later.
         if !self.keep(&envelope, ear).await {
             return Next::Hear;
         }
@@ -233,13 +246,14 @@ impl Slack {
         let answer = Frame::text(json!({ "envelope_id": id }).to_string());
         match timeout(WRITE, socket.send(answer)).await {
             Ok(Ok(())) => Next::Hear,
-            // It is told again, and known by its id then.
-            _ => Next::Gone("the socket to Slack broke".to_owned()),
+            // Slack sends the event again, and its id is known then.
+            _ => Next::Gone("the Slack socket failed".to_owned()),
         }
     }
 
-    /// Keeps what an envelope holds; whether it may be acknowledged.
-    async fn keep(&self, envelope: &Envelope, ear: &dyn Ear) -> bool {
+    /// Stores the content of an envelope; returns whether to acknowledge it.
+    async fn keep(&self, envelope: &Envelope, ear: &dyn EventSink) -> bool {
+        // Before conversion, so that mentions are shown as names; bounded, because Slack waits.
         self.learn(self.names_in(&envelope.payload)).await;
         let read = match envelope.kind.as_str() {
             "events_api" => self.read_event(&envelope.payload),
@@ -252,16 +266,21 @@ impl Slack {
             Ok(None) => return true,
             Err(why) => {
                 let account = &self.account.name;
-                tracing::warn!(account, why, "an event of Slack's cannot be read");
+                tracing::warn!(
+                    event = "slack_event_invalid",
+                    account,
+                    error = why,
+                    "ignored an invalid Slack event"
+                );
                 return true;
             }
         };
         match ear.hear(vec![event]).await {
             Ok(()) => true,
             Err(error) => {
-                // Without an acknowledgement Slack tells it again.
+                // Without an acknowledgement Slack sends it again.
                 let account = &self.account.name;
-                tracing::warn!(account, %error, "an event of Slack's was not kept");
+                tracing::warn!(event = "slack_event_not_stored", account, %error, "cannot store a Slack event; not acknowledged");
                 false
             }
         }
@@ -269,12 +288,12 @@ impl Slack {
 }
 
 /// Waits for Slack's hello.
-async fn greeted(socket: &mut Socket) -> Result<(), String> {
+async fn greeted(socket: &mut PlatformSocket) -> Result<(), String> {
     loop {
         let frame = match socket.next().await {
             Some(Ok(frame)) => frame,
             Some(Err(error)) => return Err(error.to_string()),
-            None => return Err("Slack closed the socket at once".to_owned()),
+            None => return Err("Slack closed the socket immediately".to_owned()),
         };
         let Frame::Text(text) = frame else {
             continue;
@@ -282,12 +301,12 @@ async fn greeted(socket: &mut Socket) -> Result<(), String> {
         let said: Value = serde_json::from_str(&text).unwrap_or_default();
         return match said["type"].as_str() {
             Some("hello") => Ok(()),
-            _ => Err("Slack did not begin with hello on the socket".to_owned()),
+            _ => Err("Slack did not start with hello".to_owned()),
         };
     }
 }
 
-async fn next(socket: &mut Option<Socket>) -> Result<Frame, String> {
+async fn next(socket: &mut Option<PlatformSocket>) -> Result<Frame, String> {
     match socket {
         Some(socket) => match socket.next().await {
             Some(Ok(frame)) => Ok(frame),
@@ -298,14 +317,14 @@ async fn next(socket: &mut Option<Socket>) -> Result<Frame, String> {
     }
 }
 
-async fn opened(opening: &mut Option<Opening<'_>>) -> Result<Socket, End> {
+async fn opened(opening: &mut Option<Opening<'_>>) -> Result<PlatformSocket, DisconnectReason> {
     match opening {
         Some(opening) => opening.await,
         None => pending().await,
     }
 }
 
-async fn ping(socket: &mut Option<Socket>) -> Result<(), ()> {
+async fn ping(socket: &mut Option<PlatformSocket>) -> Result<(), ()> {
     let Some(socket) = socket else {
         return Err(());
     };
@@ -316,14 +335,14 @@ async fn ping(socket: &mut Option<Socket>) -> Result<(), ()> {
     }
 }
 
-fn broken(why: &str) -> End {
-    End::Broken {
+fn broken(why: &str) -> DisconnectReason {
+    DisconnectReason::Broken {
         why: why.to_owned(),
         after: None,
     }
 }
 
-impl From<SendError> for End {
+impl From<SendError> for DisconnectReason {
     fn from(error: SendError) -> Self {
         match error {
             SendError::Account(why) => Self::Refused(why),

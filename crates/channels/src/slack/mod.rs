@@ -1,8 +1,8 @@
 //! Slack: Socket Mode or the Events API in, the Web API out.
 //!
-//! A message is known by its channel and its time stamp, because Slack tells of one that mentions
-//! us twice, as `message` and as `app_mention`, each with an event id of its own. Slack has no key
-//! by which a message sent twice arrives once: what may have arrived is told as unknown.
+//! A message is identified by its channel and timestamp, because Slack reports one that mentions us
+//! twice, as `message` and as `app_mention`, with different event ids. Slack has no idempotency key: a
+//! message that may have arrived is reported as unknown.
 
 mod calls;
 mod emoji;
@@ -32,65 +32,66 @@ use url::Url;
 
 use crate::api::Api;
 use crate::channel::{
-    Abilities, Channel, ChannelError, Delivered, Ear, Hook, HookRefusal, Hooked, Me, SendError,
+    BotIdentity, Channel, ChannelCapabilities, ChannelError, EventSink, SendError, SendReceipt,
+    WebhookOutcome, WebhookRefusal, WebhookRequest,
 };
 use crate::chunk;
-use crate::recent::Recent;
-use crate::words::{Inbound, Media, Outgoing};
+use crate::recent::RecentMap;
+use crate::words::{Inbound, Media, OutgoingMessage};
 
 use emoji::Emoji;
-use names::Names;
+use names::NameCache;
 
-/// Where Slack's interface is.
+/// URL of Slack's API.
 pub const API: &str = "https://slack.com/api";
 
-/// The longest text of one message, in UTF-16 units: what Slack advises, and the most that it
-/// lets a message be changed to.
+/// Maximum text length of a message in UTF-16 units: Slack's recommendation, and its limit for
+/// edits.
 pub const TEXT: usize = 4_000;
-/// How many people we remember the direct chat of.
+/// Maximum direct chats remembered.
 const DIRECT: usize = 1_024;
 
-/// One account of Slack: an app installed in a workspace.
+/// A Slack account: an app installed in a workspace.
 #[derive(Debug, Clone)]
-pub struct Account {
-    /// What it is called here.
+pub struct SlackAccount {
+    /// Its name in the settings.
     pub name: String,
-    /// The token of the bot (`xoxb-…`).
+    /// The bot token (`xoxb-…`).
     pub token: Secret,
-    /// How Slack tells us what happens.
-    pub mode: Mode,
-    /// Where the interface is: [`API`].
+    /// How events are delivered.
+    pub mode: EventDelivery,
+    /// URL of the API: [`API`].
     pub api: Url,
 }
 
-/// How Slack tells us what happens.
+/// How Slack delivers events.
 #[derive(Debug, Clone)]
-pub enum Mode {
-    /// Over a socket that we open.
+pub enum EventDelivery {
+    /// Over a WebSocket that we open.
     Socket {
-        /// The token of the app (`xapp-…`), which opens it.
+        /// The app token (`xapp-…`), which opens it.
         app_token: Secret,
     },
     /// By requests to our webhook.
     Events {
-        /// With which Slack signs them.
+        /// The secret with which Slack signs them.
         signing_secret: Secret,
     },
 }
 
-/// Slack, spoken for one account.
+/// The Slack channel of one account.
 pub struct Slack {
-    account: Account,
+    account: SlackAccount,
     api: Api,
-    abilities: Abilities,
+    abilities: ChannelCapabilities,
     clock: Arc<dyn Clock>,
     own: RwLock<Own>,
-    names: Names,
+    names: NameCache,
     emoji: Emoji,
-    direct: Recent<String>,
+    direct: RecentMap<String>,
 }
 
-/// Who we are in the workspace, as far as it is known.
+/// Our identity in the workspace, as far as known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Own {
     user: Option<String>,
@@ -99,15 +100,20 @@ struct Own {
 }
 
 impl Slack {
-    /// The channel of an account.
-    pub fn new(account: Account, egress: Arc<Egress>, clock: Arc<dyn Clock>, ids: Ids) -> Self {
+    /// Creates the channel of an account.
+    pub fn new(
+        account: SlackAccount,
+        egress: Arc<Egress>,
+        clock: Arc<dyn Clock>,
+        ids: Ids,
+    ) -> Self {
         Self {
             api: Api::new(egress, account.api.clone(), ids),
             abilities: abilities(),
             own: RwLock::default(),
-            names: Names::default(),
+            names: NameCache::default(),
             emoji: Emoji::default(),
-            direct: Recent::new(DIRECT),
+            direct: RecentMap::new(DIRECT),
             account,
             clock,
         }
@@ -119,8 +125,8 @@ impl Slack {
     }
 }
 
-fn abilities() -> Abilities {
-    Abilities {
+fn abilities() -> ChannelCapabilities {
+    ChannelCapabilities {
         edits: true,
         typing: false,
         reactions: true,
@@ -135,7 +141,7 @@ fn abilities() -> Abilities {
     }
 }
 
-/// How long a text is to Slack, counted so that it is never more than we say.
+/// Length of a text for Slack, never underestimated.
 fn units(text: &str) -> usize {
     text.encode_utf16().count()
 }
@@ -150,31 +156,37 @@ impl Channel for Slack {
         &self.account.name
     }
 
-    fn abilities(&self) -> &Abilities {
+    fn abilities(&self) -> &ChannelCapabilities {
         &self.abilities
     }
 
-    async fn me(&self) -> Result<Me, SendError> {
+    async fn me(&self) -> Result<BotIdentity, SendError> {
         self.auth_test().await
     }
 
-    async fn listen(&self, ear: &dyn Ear, stop: &CancellationToken) -> Result<(), ChannelError> {
+    async fn listen(
+        &self,
+        ear: &dyn EventSink,
+        stop: &CancellationToken,
+    ) -> Result<(), ChannelError> {
         match &self.account.mode {
-            Mode::Socket { app_token } => self.listen_on_socket(app_token, ear, stop).await,
-            Mode::Events { .. } => self.await_hooks(ear, stop).await,
+            EventDelivery::Socket { app_token } => {
+                self.listen_on_socket(app_token, ear, stop).await
+            }
+            EventDelivery::Events { .. } => self.await_hooks(ear, stop).await,
         }
     }
 
-    fn hook(&self, hook: &Hook<'_>) -> Result<Hooked, HookRefusal> {
+    fn hook(&self, hook: &WebhookRequest<'_>) -> Result<WebhookOutcome, WebhookRefusal> {
         self.read_hook(hook)
     }
 
     async fn send(
         &self,
         _key: &str,
-        message: &Outgoing,
+        message: &OutgoingMessage,
         file: Option<Bytes>,
-    ) -> Result<Delivered, SendError> {
+    ) -> Result<SendReceipt, SendError> {
         self.say(message, file).await
     }
 
@@ -184,7 +196,7 @@ impl Channel for Slack {
 
     async fn typing(&self, _place: &Place) -> Result<(), SendError> {
         Err(SendError::Never(
-            "Slack does not show that an app is writing".to_owned(),
+            "Slack has no typing indicator for apps".to_owned(),
         ))
     }
 

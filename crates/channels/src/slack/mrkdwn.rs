@@ -1,35 +1,35 @@
-//! Slack's own marks (`mrkdwn`) as Markdown.
+//! Converts Slack's `mrkdwn` to Markdown.
 
 use std::collections::HashSet;
 
 use super::names::Person;
 use crate::words::Mention;
 
-/// A message as it is read.
+/// A converted message.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Read {
-    /// The text as Markdown, without the mention that only calls us.
+    /// The Markdown text, without a mention that only addresses us.
     pub(super) text: String,
     /// Whether it mentions us.
     pub(super) mentioned: bool,
-    /// Others whom it mentions.
+    /// Other people it mentions.
     pub(super) mentions: Vec<Mention>,
 }
 
-/// How ids are read.
-pub(super) struct Reader<'a> {
+/// Resolves ids.
+pub(super) struct MrkdwnContext<'a> {
     /// Our own id.
     pub(super) own: Option<&'a str>,
-    /// What we are called.
+    /// Our name.
     pub(super) own_name: Option<&'a str>,
-    /// What others are called.
+    /// Names of others.
     pub(super) called: &'a dyn Fn(&str) -> Person,
 }
 
-/// How many people one message may mention.
+/// Maximum mentions per message.
 const MENTIONS: usize = 64;
 
-/// The ids of those whom a text mentions.
+/// The ids mentioned in a text.
 pub(super) fn mentioned(text: &str) -> impl Iterator<Item = &str> {
     text.split("<@").skip(1).filter_map(|rest| {
         let end = rest.find(['|', '>'])?;
@@ -41,8 +41,8 @@ fn is_id(id: &str) -> bool {
     (2..=24).contains(&id.len()) && id.bytes().all(|c| c.is_ascii_alphanumeric())
 }
 
-impl Reader<'_> {
-    /// Reads a text.
+impl MrkdwnContext<'_> {
+    /// Converts a text.
     pub(super) fn read(&self, text: &str) -> Read {
         let mut read = Read::default();
         let text = self.without_call(text, &mut read);
@@ -52,7 +52,7 @@ impl Reader<'_> {
         }
         while let Some(code) = parts.next() {
             let Some(after) = parts.next() else {
-                // A fence that nothing closes is text.
+                // An unclosed fence is text.
                 read.text.push_str("```");
                 self.words(code, &mut read);
                 break;
@@ -74,7 +74,7 @@ impl Reader<'_> {
         read
     }
 
-    /// The text without the mentions at its ends that only call us.
+    /// The text without mentions of us at its ends.
     fn without_call<'t>(&self, text: &'t str, read: &mut Read) -> &'t str {
         let Some(own) = self.own else {
             return text;
@@ -92,7 +92,7 @@ impl Reader<'_> {
         text
     }
 
-    /// Text outside of fences.
+    /// Converts text outside fences.
     fn words(&self, text: &str, read: &mut Read) {
         for line in text.split_inclusive('\n') {
             let doubled = doubled(line);
@@ -147,7 +147,7 @@ impl Reader<'_> {
         plain
     }
 
-    /// What stands between `<` and `>`.
+    /// Converts a reference between `<` and `>`.
     fn reference(&self, inside: &str, in_code: bool, read: &mut Read) -> String {
         let (target, label) = match inside.split_once('|') {
             Some((target, label)) => (target, Some(label).filter(|label| !label.is_empty())),
@@ -205,7 +205,7 @@ impl Reader<'_> {
     }
 }
 
-/// Where the last of each stands that ends something, so that a line is looked through once.
+/// Last positions of closing characters, so that a line is scanned once.
 struct Last {
     bracket: usize,
     tick: usize,
@@ -220,7 +220,7 @@ impl Last {
     }
 }
 
-/// Where in a line the marks stand that Markdown writes twice: `*bold*` and `~struck~`.
+/// Positions of delimiters that Markdown doubles: `*bold*` and `~struck~`.
 fn doubled(line: &str) -> HashSet<usize> {
     let mut doubled = HashSet::new();
     let last = Last::of(line);
@@ -254,7 +254,7 @@ fn doubled(line: &str) -> HashSet<usize> {
     doubled
 }
 
-/// Writes the character that `rest` begins with, which may be an entity; how long that was.
+/// Writes the character at the start of `rest`, which may be an entity; returns its length.
 fn entity(rest: &str, to: &mut String) -> usize {
     for (entity, c) in [("&amp;", '&'), ("&lt;", '<'), ("&gt;", '>')] {
         if rest.starts_with(entity) {
@@ -285,7 +285,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Read {
-        let reader = Reader {
+        let reader = MrkdwnContext {
             own: Some("U0BOT"),
             own_name: Some("hands"),
             called: &|id| match id {

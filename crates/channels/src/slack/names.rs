@@ -1,4 +1,4 @@
-//! What people and channels are called, remembered for a while.
+//! A cache of people's and channels' names.
 
 use std::time::Duration;
 
@@ -9,81 +9,81 @@ use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::Slack;
-use crate::recent::Recent;
+use crate::recent::RecentMap;
 
-/// How many people are remembered.
+/// Maximum people cached.
 const PEOPLE: usize = 4_096;
-/// How many channels are remembered.
+/// Maximum channels cached.
 const CHANNELS: usize = 1_024;
-/// How long a name is good.
+/// Validity of a name.
 const GOOD: Duration = Duration::from_secs(3_600);
-/// How long one does not ask again after Slack did not tell.
+/// Delay before asking again after a failed lookup.
 const UNTOLD: Duration = Duration::from_secs(60);
-/// How many names may wait to be asked for.
+/// Maximum pending lookups.
 const WAITING: usize = 256;
-/// How long a message may wait for names: Slack wants to hear within three seconds that it arrived.
+/// How long a message waits for names: Slack expects an acknowledgement within three seconds.
 const PATIENCE: Duration = Duration::from_millis(1_500);
-/// How many names one message may ask for.
+/// Maximum lookups per message.
 const PER_MESSAGE: usize = 8;
 
-/// Somebody in the workspace.
+/// A member of the workspace.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Person {
-    /// What they are called.
+    /// Their display name.
     pub(super) name: Option<String>,
     /// Their handle.
     pub(super) handle: Option<String>,
-    /// Whether it is a program.
+    /// Whether it is a bot.
     pub(super) bot: bool,
 }
 
 /// A channel, group or direct chat.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Room {
+pub(super) struct Conversation {
     /// Its name.
     pub(super) name: Option<String>,
-    /// What kind, where it is known.
+    /// Its kind, if known.
     pub(super) kind: Option<PeerKind>,
 }
 
-/// What one would like to know.
+/// A lookup.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Wanted {
-    /// Somebody, by id.
+pub(super) enum NameLookup {
+    /// A person, by id.
     Person(String),
     /// A channel, by id.
     Room(String),
 }
 
-/// What is remembered, and until when.
+/// A cached value and its expiry.
 #[derive(Debug, Clone)]
-struct Kept<T> {
+struct CachedName<T> {
     what: T,
     until: Instant,
 }
 
-/// Names, remembered for a while.
-pub(super) struct Names {
-    people: Recent<Kept<Person>>,
-    rooms: Recent<Kept<Room>>,
-    wanted: mpsc::Sender<Wanted>,
-    waiting: Mutex<mpsc::Receiver<Wanted>>,
+/// The name cache.
+pub(super) struct NameCache {
+    people: RecentMap<CachedName<Person>>,
+    rooms: RecentMap<CachedName<Conversation>>,
+    wanted: mpsc::Sender<NameLookup>,
+    waiting: Mutex<mpsc::Receiver<NameLookup>>,
 }
 
-impl Default for Names {
+impl Default for NameCache {
     fn default() -> Self {
         let (wanted, waiting) = mpsc::channel(WAITING);
         Self {
-            people: Recent::new(PEOPLE),
-            rooms: Recent::new(CHANNELS),
+            people: RecentMap::new(PEOPLE),
+            rooms: RecentMap::new(CHANNELS),
             wanted,
             waiting: Mutex::new(waiting),
         }
     }
 }
 
-impl Names {
-    /// Somebody, as far as it is known; what is a little old is better than nothing.
+impl NameCache {
+    /// A person, as far as known; a stale name is better than none.
     pub(super) fn person(&self, id: &str) -> Person {
         self.people
             .get(id)
@@ -91,24 +91,25 @@ impl Names {
             .unwrap_or_default()
     }
 
-    /// A channel, as far as it is known.
-    pub(super) fn room(&self, id: &str) -> Room {
+    /// A channel, as far as known.
+    pub(super) fn room(&self, id: &str) -> Conversation {
         self.rooms.get(id).map(|kept| kept.what).unwrap_or_default()
     }
 
-    /// Whether it must be asked for.
-    fn lacks(&self, wanted: &Wanted) -> bool {
+    /// Whether a lookup is needed.
+    fn lacks(&self, wanted: &NameLookup) -> bool {
         let until = match wanted {
-            Wanted::Person(id) => self.people.get(id).map(|kept| kept.until),
-            Wanted::Room(id) => self.rooms.get(id).map(|kept| kept.until),
+            NameLookup::Person(id) => self.people.get(id).map(|kept| kept.until),
+            NameLookup::Room(id) => self.rooms.get(id).map(|kept| kept.until),
         };
         until.is_none_or(|until| until <= Instant::now())
     }
 
-    /// Asks for names when there is time; where too many wait already, the next message asks again.
-    pub(super) fn ask(&self, wanted: Vec<Wanted>) {
+    /// Queues lookups; if the queue is full, the next message tries again.
+    pub(super) fn ask(&self, wanted: Vec<NameLookup>) {
         for one in wanted.into_iter().take(PER_MESSAGE) {
             if self.lacks(&one) {
+                // A webhook must be answered at once; names arrive in the background.
                 let _ = self.wanted.try_send(one);
             }
         }
@@ -116,8 +117,8 @@ impl Names {
 }
 
 impl Slack {
-    /// Learns names before a message is read, without keeping it waiting for long.
-    pub(super) async fn learn(&self, wanted: Vec<Wanted>) {
+    /// Looks names up before a message is converted, within a time limit.
+    pub(super) async fn learn(&self, wanted: Vec<NameLookup>) {
         let all = async {
             for one in wanted.iter().take(PER_MESSAGE) {
                 if self.names.lacks(one) {
@@ -125,12 +126,13 @@ impl Slack {
                 }
             }
         };
-        // Whoever is not told in time goes by their id.
+        // Names that do not arrive in time are shown as ids.
         let _ = timeout(PATIENCE, all).await;
     }
 
-    /// Looks up the names that hooks asked for, until it is stopped.
+    /// Performs queued lookups until it is stopped.
     pub(super) async fn look_up_wanted(&self, stop: &CancellationToken) {
+        // One worker at a time: after a reconnect the previous one may still be finishing.
         let mut waiting = self.names.waiting.lock().await;
         let all = async {
             while let Some(one) = waiting.recv().await {
@@ -142,15 +144,15 @@ impl Slack {
         let _ = stop.run_until_cancelled(all).await;
     }
 
-    async fn look_up(&self, wanted: &Wanted) {
+    async fn look_up(&self, wanted: &NameLookup) {
         match wanted {
-            Wanted::Person(id) => {
+            NameLookup::Person(id) => {
                 let told = self.get("users.info", &[("user", id)]).await;
                 let told = told.ok().map(|said| person(&said["user"]));
                 let kept = keep(told, self.names.person(id));
                 self.names.people.put(id, kept);
             }
-            Wanted::Room(id) => {
+            NameLookup::Room(id) => {
                 let told = self.get("conversations.info", &[("channel", id)]).await;
                 let told = told.ok().map(|said| room(&said["channel"]));
                 let kept = keep(told, self.names.room(id));
@@ -160,13 +162,13 @@ impl Slack {
     }
 }
 
-/// What is remembered after one asked: what was told, else what was known before.
-fn keep<T>(told: Option<T>, before: T) -> Kept<T> {
+/// The cache entry after a lookup: the new value, otherwise the old one.
+fn keep<T>(told: Option<T>, before: T) -> CachedName<T> {
     let (what, good) = match told {
         Some(told) => (told, GOOD),
         None => (before, UNTOLD),
     };
-    Kept {
+    CachedName {
         what,
         until: Instant::now() + good,
     }
@@ -191,7 +193,7 @@ fn person(user: &Value) -> Person {
     }
 }
 
-fn room(channel: &Value) -> Room {
+fn room(channel: &Value) -> Conversation {
     let is = |name: &str| channel[name].as_bool().unwrap_or(false);
     let kind = if is("is_im") {
         PeerKind::Dm
@@ -201,7 +203,7 @@ fn room(channel: &Value) -> Room {
         PeerKind::Channel
     };
     let name = channel["name"].as_str().filter(|_| kind != PeerKind::Dm);
-    Room {
+    Conversation {
         name: name.map(|name| name.chars().take(200).collect()),
         kind: Some(kind),
     }

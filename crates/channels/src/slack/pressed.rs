@@ -1,4 +1,4 @@
-//! Buttons that were pressed and commands that were given.
+//! Pressed buttons and slash commands.
 
 use manyhands_core::PeerKind;
 use serde::Deserialize;
@@ -7,24 +7,24 @@ use serde_json::Value;
 use super::Slack;
 use super::events::millis;
 use crate::channel::SendError;
-use crate::words::{Heard, Inbound, Message};
+use crate::words::{Inbound, InboundEvent, InboundMessage};
 
-/// A press, as far as we need it.
+/// The fields of a press that we need.
 #[derive(Debug, Deserialize)]
 struct Pressed {
-    user: Person,
+    user: ActingUser,
     #[serde(default)]
-    channel: Option<Chat>,
+    channel: Option<ChannelRef>,
     #[serde(default)]
-    message: Option<Shown>,
+    message: Option<MessageRef>,
     #[serde(default)]
     container: Option<Container>,
     #[serde(default)]
-    actions: Vec<Action>,
+    actions: Vec<BlockAction>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Person {
+struct ActingUser {
     id: String,
     #[serde(default)]
     username: Option<String>,
@@ -33,14 +33,14 @@ struct Person {
 }
 
 #[derive(Debug, Deserialize)]
-struct Chat {
+struct ChannelRef {
     id: String,
     #[serde(default)]
     name: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Shown {
+struct MessageRef {
     ts: String,
     #[serde(default)]
     thread_ts: Option<String>,
@@ -57,16 +57,16 @@ struct Container {
 }
 
 #[derive(Debug, Deserialize)]
-struct Action {
+struct BlockAction {
     #[serde(default)]
     value: Option<String>,
     #[serde(default)]
     action_ts: Option<String>,
 }
 
-/// A command, as far as we need it.
+/// The fields of a command that we need.
 #[derive(Debug, Deserialize)]
-struct Command {
+struct SlashCommand {
     command: String,
     #[serde(default)]
     text: String,
@@ -80,7 +80,7 @@ struct Command {
 }
 
 impl Slack {
-    /// Reads a payload of interactivity; other things than buttons are none of ours.
+    /// Converts an interactivity payload; anything but buttons is ignored.
     pub(super) fn read_press(&self, payload: &Value) -> Result<Option<Inbound>, String> {
         if payload["type"] != "block_actions" {
             return Ok(None);
@@ -93,7 +93,7 @@ impl Slack {
         let message = shown.map(|shown| shown.ts.as_str());
         let message = message.or_else(|| container?.message_ts.as_deref());
         let data = pressed.actions.first().and_then(|one| one.value.as_deref());
-        // A button of a modal window or of the app's home is not below a message of ours.
+        // A button in a modal or in the app's home does not belong to a message of ours.
         let (Some(chat), Some(message), Some(data)) = (chat, message, data) else {
             return Ok(None);
         };
@@ -120,19 +120,19 @@ impl Slack {
             chat_name: self.names.room(chat).name,
             from_bot: false,
             ticket: None,
-            what: Heard::Button {
+            what: InboundEvent::Button {
                 data: data.to_owned(),
                 callback: None,
             },
         }))
     }
 
-    /// Reads a command (`/ask something`), which is a message that calls us.
+    /// Converts a command (`/ask something`) to a message that addresses us.
     pub(super) fn read_command(&self, payload: &Value) -> Result<Option<Inbound>, String> {
         if !payload["command"].is_string() {
             return Ok(None);
         }
-        let given = Command::deserialize(payload).map_err(|error| error.to_string())?;
+        let given = SlashCommand::deserialize(payload).map_err(|error| error.to_string())?;
         let direct = given.channel_name.as_deref() == Some("directmessage");
         let mut place = self.place(&given.channel_id, direct.then_some(PeerKind::Dm), None);
         let known = self.names.person(&given.user_id);
@@ -147,15 +147,15 @@ impl Slack {
             chat_name: given.channel_name.filter(|_| !direct),
             from_bot: false,
             ticket: None,
-            what: Heard::Message(Box::new(Message {
+            what: InboundEvent::Message(Box::new(InboundMessage {
                 text: text.trim().to_owned(),
                 mentioned: true,
-                ..Message::default()
+                ..InboundMessage::default()
             })),
         }))
     }
 
-    /// Says a word that only whoever pressed a button sees.
+    /// Sends a note visible only to the person who pressed a button.
     pub(super) async fn whisper(&self, inbound: &Inbound, word: &str) -> Result<(), SendError> {
         let (Some(user), false) = (&inbound.place.sender, word.trim().is_empty()) else {
             return Ok(());

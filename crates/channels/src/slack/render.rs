@@ -1,9 +1,9 @@
-//! Markdown as Slack's own marks (`mrkdwn`).
+//! Renders Markdown as Slack's `mrkdwn`.
 
-use crate::markdown::{self, Event, Mark, Target};
+use crate::markdown::{self, Mark, MarkdownEvent, MarkdownSink};
 
-/// A text in Slack's marks. Nothing in it can call everybody (`<!channel>`); somebody's id between
-/// `<@` and `>`, or a channel's between `<#` and `>`, becomes a mention.
+/// Renders a text. Nothing in it can notify everyone (`<!channel>`); a user id between `<@` and `>`, or
+/// a channel id between `<#` and `>`, becomes a mention.
 pub(crate) fn mrkdwn(text: &str) -> String {
     let mut slack = Mrkdwn::default();
     markdown::render(text, &mut slack);
@@ -17,30 +17,30 @@ struct Mrkdwn {
     bold: usize,
     italic: usize,
     strike: usize,
-    /// Where the words of open links began.
+    /// Start offsets of open links' text.
     links: Vec<usize>,
 }
 
-impl Target for Mrkdwn {
-    fn event(&mut self, event: Event<'_>) {
+impl MarkdownSink for Mrkdwn {
+    fn event(&mut self, event: MarkdownEvent<'_>) {
         match event {
-            Event::Text(text) => escape(text, &mut self.all),
-            Event::Code(code) => self.code(code),
-            Event::Line => {
+            MarkdownEvent::Text(text) => escape(text, &mut self.all),
+            MarkdownEvent::Code(code) => self.code(code),
+            MarkdownEvent::Line => {
                 self.all.push('\n');
                 self.quote();
             }
-            Event::Item { depth, number } => {
+            MarkdownEvent::Item { depth, number } => {
                 self.all.push_str(&"    ".repeat(depth.min(8)));
                 match number {
                     Some(number) => self.all.extend([number, ". "]),
                     None => self.all.push_str("• "),
                 }
             }
-            Event::Fence { code, .. } | Event::Table(code) => self.fence(code),
-            Event::Rule => self.all.push_str("———"),
-            Event::Open(mark) => self.open(mark),
-            Event::Close(mark) => self.close(mark),
+            MarkdownEvent::Fence { code, .. } | MarkdownEvent::Table(code) => self.fence(code),
+            MarkdownEvent::Rule => self.all.push_str("———"),
+            MarkdownEvent::Open(mark) => self.open(mark),
+            MarkdownEvent::Close(mark) => self.close(mark),
         }
     }
 }
@@ -50,7 +50,7 @@ impl Mrkdwn {
         match mark {
             Mark::Quote => {
                 self.quotes += 1;
-                // Slack knows no quotes in quotes.
+                // Slack has no nested quotes.
                 if self.quotes == 1 {
                     self.quote();
                 }
@@ -90,7 +90,7 @@ impl Mrkdwn {
         }
     }
 
-    /// The same mark in itself would end it, and in the words of a link it is shown as it is.
+    /// A mark nested in itself would end it, and in a link's text it is shown literally.
     fn mark(&mut self, mark: char, outermost: bool) {
         if outermost && self.links.is_empty() {
             self.all.push(mark);
@@ -104,7 +104,7 @@ impl Mrkdwn {
     }
 
     fn code(&mut self, code: &str) {
-        // There is no way to write a backtick in it.
+        // Slack cannot escape a backtick in code.
         let bare = code.contains('`') || !self.links.is_empty();
         if !bare {
             self.all.push('`');
@@ -117,7 +117,7 @@ impl Mrkdwn {
 
     fn fence(&mut self, code: &str) {
         self.all.push_str("```\n");
-        // A fence in a fence would end it: an invisible character keeps them apart.
+        // A nested fence would end the block: a zero-width space keeps the backticks apart.
         entities(&code.replace("```", "``\u{200b}`"), &mut self.all);
         self.all.push_str("\n```");
     }
@@ -143,7 +143,7 @@ impl Mrkdwn {
     }
 }
 
-/// An address as it stands in a link; none where a link could do something else than lead.
+/// A URL as it is written in a link; `None` if it could be more than a link.
 fn target(address: &str) -> Option<String> {
     let known = ["https://", "http://", "mailto:", "tel:"];
     let lower = address.to_ascii_lowercase();
@@ -165,7 +165,7 @@ fn target(address: &str) -> Option<String> {
     Some(target)
 }
 
-/// Text with the three characters escaped that mean something to Slack; mentions stay.
+/// Escapes Slack's three special characters; mentions are kept.
 fn escape(text: &str, to: &mut String) {
     let mut rest = text;
     while let Some(at) = rest.find('<') {
@@ -183,7 +183,7 @@ fn escape(text: &str, to: &mut String) {
     entities(rest, to);
 }
 
-/// How long the mention at the beginning is.
+/// Length of the mention at the start.
 fn mention(text: &str) -> Option<usize> {
     let id = match text.as_bytes() {
         [b'<', b'@', b'U' | b'W', ..] | [b'<', b'#', b'C', ..] => &text[2..],

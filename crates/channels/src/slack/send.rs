@@ -1,4 +1,4 @@
-//! Texts, buttons and reactions that we send.
+//! Sending texts, buttons and reactions.
 
 use bytes::Bytes;
 use manyhands_core::Place;
@@ -6,56 +6,56 @@ use serde_json::{Value, json};
 
 use super::calls::Failed;
 use super::{Slack, emoji, render, units};
-use crate::channel::{Delivered, SendError};
+use crate::channel::{SendError, SendReceipt};
 use crate::chunk;
-use crate::words::{Button, Outgoing, Say};
+use crate::words::{Button, OutgoingContent, OutgoingMessage};
 
-/// The longest text of one section.
+/// Maximum text length of a section.
 const SECTION: usize = 3_000;
-/// The most blocks of one message.
+/// Maximum blocks per message.
 const BLOCKS: usize = 50;
-/// The most buttons in one block.
+/// Maximum buttons per block.
 const ROW: usize = 25;
-/// The longest label of a button.
+/// Maximum length of a button label.
 const LABEL: usize = 75;
 
 impl Slack {
-    /// Says it.
+    /// Sends a message.
     pub(super) async fn say(
         &self,
-        message: &Outgoing,
+        message: &OutgoingMessage,
         file: Option<Bytes>,
-    ) -> Result<Delivered, SendError> {
+    ) -> Result<SendReceipt, SendError> {
         let chat = self.conversation(&message.to).await?;
-        // To Slack, an answer to a message is a thread below it.
+        // On Slack, a reply to a message is a thread below it.
         let thread = message.to.thread.as_ref().or(message.reply_to.as_ref());
         let thread = thread.map(String::as_str);
         match &message.say {
-            Say::Text {
+            OutgoingContent::Text {
                 text,
                 buttons,
                 edits: None,
             } => self.post_text(&chat, thread, text, buttons).await,
-            Say::Text {
+            OutgoingContent::Text {
                 text,
                 buttons,
                 edits: Some(ts),
             } => self.update(&chat, ts, text, buttons).await.map_err(again),
-            Say::File {
+            OutgoingContent::File {
                 name,
                 mime,
                 caption,
                 ..
             } => {
                 let Some(bytes) = file else {
-                    let why = "the bytes of the file are missing";
+                    let why = "the file content is missing";
                     return Err(SendError::Never(why.to_owned()));
                 };
                 let caption = caption.as_deref();
                 self.upload(&chat, thread, (name, mime, bytes), caption)
                     .await
             }
-            Say::React { message, emoji, .. } => {
+            OutgoingContent::React { message, emoji, .. } => {
                 self.react(&chat, message, emoji).await.map_err(again)
             }
         }
@@ -67,7 +67,8 @@ impl Slack {
         thread: Option<&str>,
         text: &str,
         buttons: &[Vec<Button>],
-    ) -> Result<Delivered, SendError> {
+    ) -> Result<SendReceipt, SendError> {
+        // The text is sent even with blocks: notifications show it.
         let (words, blocks) = written(text, buttons)?;
         let mut fields = vec![("channel", chat), ("text", &words)];
         if let Some(thread) = thread {
@@ -78,7 +79,7 @@ impl Slack {
             fields.push(("blocks", &blocks));
         }
         let said = self.post("chat.postMessage", &fields).await?;
-        Ok(Delivered {
+        Ok(SendReceipt {
             message: said["ts"].as_str().map(str::to_owned),
         })
     }
@@ -89,9 +90,9 @@ impl Slack {
         ts: &str,
         text: &str,
         buttons: &[Vec<Button>],
-    ) -> Result<Delivered, SendError> {
+    ) -> Result<SendReceipt, SendError> {
         let (words, blocks) = written(text, buttons)?;
-        // Blocks that are not named stay, and with them buttons that are done with.
+        // Blocks that are omitted stay, including obsolete buttons.
         let blocks = Value::Array(blocks).to_string();
         let fields = [
             ("channel", chat),
@@ -101,34 +102,36 @@ impl Slack {
         ];
         let said = self.post("chat.update", &fields).await?;
         let ts = said["ts"].as_str().unwrap_or(ts);
-        Ok(Delivered {
+        Ok(SendReceipt {
             message: Some(ts.to_owned()),
         })
     }
 
-    async fn react(&self, chat: &str, ts: &str, emoji: &str) -> Result<Delivered, SendError> {
+    async fn react(&self, chat: &str, ts: &str, emoji: &str) -> Result<SendReceipt, SendError> {
         let name = emoji::name(emoji);
         let fields = [("channel", chat), ("timestamp", ts), ("name", &name)];
         match self.post("reactions.add", &fields).await {
-            Ok(_) => Ok(Delivered::default()),
-            Err(Failed::Said(said)) if said.code == "already_reacted" => Ok(Delivered::default()),
+            Ok(_) => Ok(SendReceipt::default()),
+            // A retry after a lost response must count as success.
+            Err(Failed::Said(said)) if said.code == "already_reacted" => Ok(SendReceipt::default()),
             Err(failed) => Err(failed.into()),
         }
     }
 
-    /// The conversation that a place means: a person's id means the direct chat with them.
+    /// The conversation of a place: a person's id means the direct chat with them.
     pub(super) async fn conversation(&self, place: &Place) -> Result<String, SendError> {
         let chat = place.chat.as_str();
         if !chat.starts_with(['U', 'W']) {
             return Ok(chat.to_owned());
         }
+        // Saves a request per message: the id of a direct chat never changes.
         if let Some(known) = self.direct.get(chat) {
             return Ok(known);
         }
         let said = self.post("conversations.open", &[("users", chat)]).await;
         let said = said.map_err(SendError::from).map_err(again)?;
         let Some(id) = said["channel"]["id"].as_str() else {
-            let why = "Slack opened no direct chat with that person".to_owned();
+            let why = "Slack did not open a direct chat with that person".to_owned();
             return Err(SendError::Later { after: None, why });
         };
         self.direct.put(chat, id.to_owned());
@@ -136,7 +139,7 @@ impl Slack {
     }
 }
 
-/// What can be done twice without harm is simply tried again.
+/// An operation that is safe to repeat is retried.
 pub(super) fn again(error: SendError) -> SendError {
     match error {
         SendError::Unknown(why) => SendError::Later { after: None, why },
@@ -144,17 +147,16 @@ pub(super) fn again(error: SendError) -> SendError {
     }
 }
 
-/// A text in Slack's marks, and the blocks that show it with its buttons; none without buttons.
+/// A rendered text, and the blocks that show it with its buttons; none without buttons.
 fn written(text: &str, buttons: &[Vec<Button>]) -> Result<(String, Vec<Value>), SendError> {
     let words = render::mrkdwn(text);
     if words.trim().is_empty() && buttons.iter().all(Vec::is_empty) {
-        return Err(SendError::Never(
-            "there is nothing in the message".to_owned(),
-        ));
+        return Err(SendError::Never("the message is empty".to_owned()));
     }
     if buttons.is_empty() {
         return Ok((words, Vec::new()));
     }
+    // Sections have a smaller limit than messages.
     let size = |piece: &str| units(&render::mrkdwn(piece));
     let mut blocks: Vec<Value> = chunk::pieces(text, SECTION, &size)
         .iter()
@@ -175,7 +177,7 @@ fn written(text: &str, buttons: &[Vec<Button>]) -> Result<(String, Vec<Value>), 
         blocks.push(json!({ "type": "actions", "elements": elements }));
     }
     if blocks.len() > BLOCKS {
-        let why = "the message has more parts and rows of buttons than Slack shows";
+        let why = "the message has more blocks than Slack allows";
         return Err(SendError::Never(why.to_owned()));
     }
     Ok((words, blocks))
@@ -183,6 +185,7 @@ fn written(text: &str, buttons: &[Vec<Button>]) -> Result<(String, Vec<Value>), 
 
 fn button(button: &Button, number: usize) -> Value {
     let mut label: String = button.label.chars().take(LABEL).collect();
+    // An emoji counts as two units, so cutting by characters may not suffice.
     while units(&label) > LABEL {
         label.pop();
     }

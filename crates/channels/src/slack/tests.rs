@@ -15,8 +15,8 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use super::*;
-use crate::channel::Standing;
-use crate::words::{Heard, Message};
+use crate::channel::ConnectionStatus;
+use crate::words::{InboundEvent, InboundMessage};
 
 /// When it is, in seconds.
 const NOW: i64 = 1_700_000_000;
@@ -31,7 +31,7 @@ struct Notebook {
 #[derive(Default)]
 struct Pages {
     heard: Vec<Inbound>,
-    stood: Vec<Standing>,
+    stood: Vec<ConnectionStatus>,
     failing: usize,
     failed: usize,
 }
@@ -52,7 +52,7 @@ impl Notebook {
         self.state.lock().unwrap().heard.clone()
     }
 
-    fn stood(&self) -> Vec<Standing> {
+    fn stood(&self) -> Vec<ConnectionStatus> {
         self.state.lock().unwrap().stood.clone()
     }
 
@@ -69,7 +69,7 @@ impl Notebook {
 }
 
 #[async_trait]
-impl Ear for Notebook {
+impl EventSink for Notebook {
     async fn hear(&self, events: Vec<Inbound>) -> Result<(), ChannelError> {
         let result = {
             let mut pages = self.state.lock().unwrap();
@@ -94,25 +94,25 @@ impl Ear for Notebook {
         Ok(())
     }
 
-    fn stands(&self, standing: Standing) {
+    fn stands(&self, standing: ConnectionStatus) {
         self.state.lock().unwrap().stood.push(standing);
         self.changed.send_modify(|count| *count += 1);
     }
 }
 
-fn socket_mode() -> Mode {
-    Mode::Socket {
+fn socket_mode() -> EventDelivery {
+    EventDelivery::Socket {
         app_token: Secret::new(fake::APP_TOKEN),
     }
 }
 
-fn events_mode() -> Mode {
-    Mode::Events {
+fn events_mode() -> EventDelivery {
+    EventDelivery::Events {
         signing_secret: Secret::new(fake::SIGNING_SECRET),
     }
 }
 
-fn slack_at(api: Url, token: &str, mode: Mode) -> Slack {
+fn slack_at(api: Url, token: &str, mode: EventDelivery) -> Slack {
     let policy = EgressPolicy {
         allow_private: vec!["127.0.0.0/8".parse().unwrap()],
         ..EgressPolicy::default()
@@ -120,7 +120,7 @@ fn slack_at(api: Url, token: &str, mode: Mode) -> Slack {
     let egress = Arc::new(Egress::new(policy, Arc::new(SystemLookup)));
     let clock: Arc<dyn Clock> = Arc::new(ManualClock::at(Timestamp(NOW * 1_000)));
     let ids = Ids::new(Arc::clone(&clock), Arc::new(OsEntropy));
-    let account = Account {
+    let account = SlackAccount {
         name: "team".to_owned(),
         token: Secret::new(token),
         mode,
@@ -129,7 +129,7 @@ fn slack_at(api: Url, token: &str, mode: Mode) -> Slack {
     Slack::new(account, egress, clock, ids)
 }
 
-async fn start(mode: Mode) -> (Workspace, Slack) {
+async fn start(mode: EventDelivery) -> (Workspace, Slack) {
     let workspace = Workspace::start().await;
     let slack = slack_at(workspace.api(), fake::BOT_TOKEN, mode);
     (workspace, slack)
@@ -141,9 +141,9 @@ async fn read(slack: &Slack, payload: &Value) -> Option<Inbound> {
     slack.read_event(payload).unwrap()
 }
 
-fn message(inbound: &Inbound) -> &Message {
+fn message(inbound: &Inbound) -> &InboundMessage {
     match &inbound.what {
-        Heard::Message(message) => message,
+        InboundEvent::Message(message) => message,
         other => panic!("{other:?}"),
     }
 }

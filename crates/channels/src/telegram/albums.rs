@@ -1,29 +1,29 @@
-//! Albums: several messages that somebody sent as one.
+//! Albums: several messages sent as one.
 //!
-//! Telegram tells each picture of an album by an update of its own. Those that come together become
-//! one event, under the number of the first. Which ones these were is noted before the event is
-//! kept: should they come again with a latecomer among them, the event is made of the same ones,
-//! and the latecomer is an event of its own instead of being lost.
+//! Telegram sends each picture of an album as a separate update. Those that arrive together become one
+//! event, under the number of the first. The grouping is stored before the event: if the updates come
+//! again with a latecomer among them, the event is built from the same ones, and the latecomer becomes
+//! an event of its own instead of being lost.
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::words::{Heard, Inbound, Message};
+use crate::words::{Inbound, InboundEvent, InboundMessage};
 
-use super::read::Item;
+use super::read::ParsedUpdate;
 
-/// The updates of albums by the first of each.
+/// Updates of albums, by the first of each.
 pub(super) type Albums = BTreeMap<i64, Vec<i64>>;
 
-/// Whether the last of these may have more of its album behind it.
-pub(super) fn is_open(items: &[Item]) -> bool {
+/// Whether the last update may have more of its album behind it.
+pub(super) fn is_open(items: &[ParsedUpdate]) -> bool {
     items.last().is_some_and(|last| last.album.is_some())
 }
 
-/// The events of these updates, and the albums among them. Albums of `before` stay as they were.
-pub(super) fn gathered(items: Vec<Item>, before: &Albums) -> (Vec<Inbound>, Albums) {
+/// The events of these updates, and their albums. Albums in `before` stay as they were.
+pub(super) fn gathered(items: Vec<ParsedUpdate>, before: &Albums) -> (Vec<Inbound>, Albums) {
     let mut events: Vec<Inbound> = Vec::new();
     let mut albums = Albums::new();
-    // Per album: the first update, and where its event stands.
+    // Per album: the first update, and the index of its event.
     let mut begun: HashMap<String, (i64, usize)> = HashMap::new();
     for item in items {
         let Some(album) = item.album else {
@@ -52,12 +52,14 @@ pub(super) fn gathered(items: Vec<Item>, before: &Albums) -> (Vec<Inbound>, Albu
     (events, albums)
 }
 
-/// Adds what `more` says to `event`.
+/// Adds the content of `more` to `event`.
 fn join(event: &mut Inbound, more: Inbound) {
-    let (Heard::Message(message), Heard::Message(more)) = (&mut event.what, more.what) else {
+    let (InboundEvent::Message(message), InboundEvent::Message(more)) =
+        (&mut event.what, more.what)
+    else {
         return;
     };
-    let Message {
+    let InboundMessage {
         text,
         quoted,
         media,

@@ -1,7 +1,6 @@
-//! Requests to the Bot API, and what their answers mean.
+//! Bot API requests and their errors.
 //!
-//! The token is part of every address, so no address is ever shown, and whatever an error says is
-//! searched for it.
+//! The token is part of every URL, so no URL is ever shown, and error texts are searched for it.
 
 use std::time::Duration;
 
@@ -11,46 +10,46 @@ use manyhands_guard::{HeaderMap, Method};
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::api::{Answer, Api, Part, multipart};
+use crate::api::{Api, ApiResponse, FormPart, multipart};
 use crate::channel::SendError;
 
-/// How long an ordinary request may take.
+/// Timeout of an ordinary request.
 const ORDINARY: Duration = Duration::from_secs(30);
-/// How long a file may take.
+/// Timeout of a file transfer.
 const FILE: Duration = Duration::from_secs(300);
-/// The largest answer.
+/// Maximum response size.
 const MOST: u64 = 8 * 1024 * 1024;
-/// The most that is shown of what the far end says.
+/// Maximum length of a remote error text.
 const SHOWN: usize = 300;
 
-/// The Bot API for one token.
+/// The Bot API with one token.
 pub(super) struct Bot {
     api: Api,
     token: Secret,
 }
 
-/// Why a request was not fulfilled.
+/// Why a request failed.
 #[derive(Debug)]
 pub(super) enum CallError {
-    /// Telegram said no.
+    /// Telegram refused it.
     Refused(Refusal),
-    /// It said nothing, or what it said cannot be read.
+    /// No response, or an invalid one.
     Failed(SendError),
 }
 
-/// What Telegram said.
+/// An error response of Telegram.
 #[derive(Debug, Default)]
 pub(super) struct Refusal {
     pub code: i64,
     pub description: String,
     pub retry_after: Option<Duration>,
-    /// The chat has become this one.
+    /// The chat was migrated to this id.
     pub migrate_to: Option<i64>,
 }
 
-/// Whether doing something twice is the same as doing it once.
+/// Whether repeating a request is harmless.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Twice {
+pub(super) enum Idempotency {
     Same,
     Differs,
 }
@@ -64,7 +63,7 @@ impl Bot {
         &self.api
     }
 
-    /// Our id, with which every token begins.
+    /// Our id, which every token starts with.
     pub fn id(&self) -> Option<i64> {
         let (id, rest) = self.token.expose().split_once(':')?;
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
@@ -73,10 +72,11 @@ impl Bot {
         good.then(|| id.parse().ok()).flatten()
     }
 
-    /// The address of a method, or of what stands below `file/`. It holds the token.
+    /// The URL of a method, or of a path below `file/`. It contains the token.
     pub fn url(&self, folder: &str, rest: &str) -> Result<String, SendError> {
         if self.id().is_none() {
-            let why = "the token is not one: BotFather gives it as 123456789:letters";
+            // Checked here: an invalid token would produce a URL with unexpected path segments.
+            let why = "invalid token; BotFather issues it as 123456789:letters";
             return Err(SendError::Account(why.to_owned()));
         }
         let token = self.token.expose();
@@ -88,7 +88,7 @@ impl Bot {
         self.call_within(method, body, ORDINARY).await
     }
 
-    /// The same with a time of its own.
+    /// Calls a method with another timeout.
     pub async fn call_within(
         &self,
         method: &str,
@@ -100,8 +100,8 @@ impl Bot {
             .await
     }
 
-    /// Calls a method with a form that holds a file.
-    pub async fn form(&self, method: &str, parts: &[Part]) -> Result<Value, CallError> {
+    /// Calls a method with a multipart form.
+    pub async fn form(&self, method: &str, parts: &[FormPart]) -> Result<Value, CallError> {
         let boundary = format!("manyhands-{}", self.api.ids().next::<Uuid>().simple());
         let body = multipart(&boundary, parts);
         let kind = format!("multipart/form-data; boundary={boundary}");
@@ -127,20 +127,20 @@ impl Bot {
         self.read(&answer)
     }
 
-    fn read(&self, answer: &Answer) -> Result<Value, CallError> {
+    fn read(&self, answer: &ApiResponse) -> Result<Value, CallError> {
         let status = answer.status;
         let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
         if body["ok"] == true {
             return Ok(body["result"].clone());
         }
         if body["ok"] != false && status.is_success() {
-            let why = format!("the answer ({status}) is not one of Telegram's");
+            let why = format!("the response ({status}) is not from Telegram");
             return Err(CallError::Failed(SendError::Unknown(why)));
         }
         let seconds = body["parameters"]["retry_after"].as_u64();
         let retry_after = seconds.map(|seconds| Duration::from_secs(seconds.min(86_400)));
         let description = body["description"].as_str().map_or_else(
-            || format!("an answer ({status}) that is not Telegram's"),
+            || format!("a response ({status}) that is not from Telegram"),
             |said| self.scrub(said).chars().take(SHOWN).collect(),
         );
         Err(CallError::Refused(Refusal {
@@ -167,7 +167,7 @@ impl Bot {
         }
     }
 
-    /// A text without the token, nor the part of it that is secret.
+    /// A text without the token or its secret part.
     pub fn scrub(&self, text: &str) -> String {
         let token = self.token.expose();
         let mut clean = text.to_owned();
@@ -181,11 +181,11 @@ impl Bot {
 }
 
 impl CallError {
-    /// What it means for what was sent.
-    pub fn sent(self, twice: Twice) -> SendError {
+    /// What it means for the message being sent.
+    pub fn sent(self, twice: Idempotency) -> SendError {
         match self {
             Self::Refused(refusal) => refusal.sent(twice),
-            Self::Failed(SendError::Unknown(why)) if twice == Twice::Same => {
+            Self::Failed(SendError::Unknown(why)) if twice == Idempotency::Same => {
                 SendError::Later { after: None, why }
             }
             Self::Failed(error) => error,
@@ -193,7 +193,7 @@ impl CallError {
     }
 }
 
-/// Whether a refusal says that nobody is there to be written to.
+/// Whether a refusal means that the recipient does not exist or blocked us.
 fn is_nobody(said: &str) -> bool {
     let said = said.to_ascii_lowercase();
     let words = [
@@ -206,24 +206,24 @@ fn is_nobody(said: &str) -> bool {
 }
 
 impl Refusal {
-    fn sent(self, twice: Twice) -> SendError {
+    fn sent(self, twice: Idempotency) -> SendError {
         let said = self.description;
         let later = |why| SendError::Later {
             after: self.retry_after,
             why,
         };
         match self.code {
-            429 => later(format!("Telegram asks to wait: {said}")),
+            429 => later(format!("rate limited by Telegram: {said}")),
             401 | 404 => SendError::Account(format!(
-                "Telegram does not know the token ({said}); BotFather shows the one that is good"
+                "Telegram rejected the token ({said}); BotFather shows the current one"
             )),
             409 => later(said),
             400..500 if self.retry_after.is_some() => later(said),
             400..500 if self.code == 403 || is_nobody(&said) => {
-                SendError::Unreachable(format!("Telegram refuses it: {said}"))
+                SendError::Unreachable(format!("Telegram rejected it: {said}"))
             }
-            400..500 => SendError::Never(format!("Telegram refuses it: {said}")),
-            _ if twice == Twice::Same => later(said),
+            400..500 => SendError::Never(format!("Telegram rejected it: {said}")),
+            _ if twice == Idempotency::Same => later(said),
             _ => SendError::Unknown(said),
         }
     }

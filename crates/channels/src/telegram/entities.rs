@@ -1,7 +1,7 @@
-//! Text with Telegram's marks, as Markdown.
+//! Converts Telegram's text entities to Markdown.
 //!
-//! Telegram counts in UTF-16 units. An entity whose ends are not ends of characters, or that lies
-//! outside of its text, marks nothing. Words that are not marked stay as they were typed.
+//! Telegram counts in UTF-16 units. An entity whose ends are not character boundaries, or that lies
+//! outside its text, is ignored. Unmarked text stays as typed.
 
 use std::ops::Range;
 
@@ -9,48 +9,48 @@ use crate::words::Mention;
 
 use super::update::Entity;
 
-/// Who we are, by id and handle.
+/// Our id and handle.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Us<'a> {
+pub(super) struct BotRef<'a> {
     pub id: i64,
     pub handle: Option<&'a str>,
 }
 
-/// A text that was read.
+/// A converted text.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Marked {
-    /// As Markdown, without mentions of us at its ends.
+    /// The Markdown text, without mentions of us at its ends.
     pub text: String,
-    /// Whether it calls us.
+    /// Whether it addresses us.
     pub calls: bool,
-    /// Others whom it mentions.
+    /// Other people it mentions.
     pub mentions: Vec<Mention>,
 }
 
-/// The most entities that are looked at; Telegram shows a hundred.
+/// Maximum entities processed; Telegram shows a hundred.
 const MOST: usize = 1_000;
 
-/// Reads a text.
-pub(super) fn read(text: &str, entities: &[Entity], us: Us<'_>) -> Marked {
+/// Converts a text.
+pub(super) fn read(text: &str, entities: &[Entity], us: BotRef<'_>) -> Marked {
     let mut marked = Marked::default();
     let mut edits = Vec::new();
     let mut calls = Vec::new();
     let mut spans = Vec::new();
-    let ends = Ends::of(text);
+    let ends = CharOffsets::of(text);
     for entity in entities.iter().take(MOST) {
         let Some(range) = ends.range(entity) else {
             continue;
         };
         match whom(&text[range.clone()], entity, us) {
-            Whom::Us(kept) => {
+            MentionTarget::Us(kept) => {
                 marked.calls = true;
                 match kept {
                     0 => calls.push(range.clone()),
                     kept => edits.push(Edit::cut(range.start + kept..range.end)),
                 }
             }
-            Whom::Other(mention) => marked.mentions.push(mention),
-            Whom::Nobody => {}
+            MentionTarget::Other(mention) => marked.mentions.push(mention),
+            MentionTarget::Nobody => {}
         }
         spans.push((range, entity));
     }
@@ -66,15 +66,15 @@ pub(super) fn read(text: &str, entities: &[Entity], us: Us<'_>) -> Marked {
     marked
 }
 
-/// Whom an entity names.
-enum Whom {
-    /// Us; so many bytes of it are something else.
+/// Who an entity refers to.
+enum MentionTarget {
+    /// Us; the given number of bytes is something else.
     Us(usize),
     Other(Mention),
     Nobody,
 }
 
-fn whom(words: &str, entity: &Entity, us: Us<'_>) -> Whom {
+fn whom(words: &str, entity: &Entity, us: BotRef<'_>) -> MentionTarget {
     let ours = |handle: &str| {
         us.handle
             .is_some_and(|own| own.eq_ignore_ascii_case(handle))
@@ -83,31 +83,31 @@ fn whom(words: &str, entity: &Entity, us: Us<'_>) -> Whom {
         "mention" => {
             let handle = words.trim_start_matches('@');
             if ours(handle) {
-                return Whom::Us(0);
+                return MentionTarget::Us(0);
             }
-            Whom::Other(Mention {
+            MentionTarget::Other(Mention {
                 handle: Some(handle.to_owned()),
                 ..Mention::default()
             })
         }
         "text_mention" => match &entity.user {
-            Some(user) if user.id == us.id => Whom::Us(0),
-            Some(user) => Whom::Other(Mention {
+            Some(user) if user.id == us.id => MentionTarget::Us(0),
+            Some(user) => MentionTarget::Other(Mention {
                 id: Some(user.id.to_string()),
                 handle: user.username.clone(),
                 name: Some(user.name()),
             }),
-            None => Whom::Nobody,
+            None => MentionTarget::Nobody,
         },
         "bot_command" => match words.split_once('@') {
-            Some((command, handle)) if ours(handle) => Whom::Us(command.len()),
-            _ => Whom::Nobody,
+            Some((command, handle)) if ours(handle) => MentionTarget::Us(command.len()),
+            _ => MentionTarget::Nobody,
         },
-        _ => Whom::Nobody,
+        _ => MentionTarget::Nobody,
     }
 }
 
-/// Of the places that call us, those before and behind everything else, with what parts them from it.
+/// The mentions of us at either end of the text, with the whitespace next to them.
 fn at_the_ends(text: &str, calls: &[Range<usize>]) -> Vec<Range<usize>> {
     let parts = |c: char| c.is_whitespace() || matches!(c, ',' | ':');
     let mut cuts = Vec::new();
@@ -131,11 +131,11 @@ fn at_the_ends(text: &str, calls: &[Range<usize>]) -> Vec<Range<usize>> {
     cuts
 }
 
-/// Something put in the place of a range.
+/// A replacement of a range.
 struct Edit {
     range: Range<usize>,
     with: String,
-    /// At one place ends of marks come first, the innermost before the others; then beginnings.
+    /// At one position, ends of marks come first, innermost first; then starts.
     rank: (u8, i64, i64),
 }
 
@@ -151,7 +151,7 @@ impl Edit {
 
 fn mark(text: &str, range: Range<usize>, entity: &Entity, order: usize, edits: &mut Vec<Edit>) {
     let words = &text[range.clone()];
-    // Marks stand next to the words: `** bold **` is not bold.
+    // Delimiters must touch the words: `** bold **` is not bold.
     let blank = words.len() - words.trim_start().len();
     let inner = range.start + blank..range.start + blank + words.trim().len();
     if inner.is_empty() {
@@ -246,7 +246,7 @@ fn fence(text: &str, range: &Range<usize>, language: Option<&str>) -> (String, S
     )
 }
 
-/// A quote: a mark before each of its lines.
+/// A quote: a marker before each of its lines.
 fn quote(text: &str, range: &Range<usize>, order: usize, edits: &mut Vec<Edit>) {
     let mut put = |at: usize, with: &str, rank: (u8, i64, i64)| {
         edits.push(Edit {
@@ -281,7 +281,7 @@ fn ends_line(text: &str, at: usize) -> bool {
     at == text.len() || text[at..].starts_with('\n')
 }
 
-/// An address that does not end its link early.
+/// A URL that cannot end its link early.
 fn address(url: &str) -> String {
     let mut safe = String::with_capacity(url.len());
     for c in url.chars().filter(|c| !c.is_control()) {
@@ -312,10 +312,10 @@ fn apply(text: &str, mut edits: Vec<Edit>) -> String {
     all
 }
 
-/// Where characters end, in UTF-16 units and in bytes.
-struct Ends(Vec<(usize, usize)>);
+/// Character boundaries, in UTF-16 units and in bytes.
+struct CharOffsets(Vec<(usize, usize)>);
 
-impl Ends {
+impl CharOffsets {
     fn of(text: &str) -> Self {
         let mut ends = Vec::with_capacity(text.len() + 1);
         let mut units = 0;
@@ -345,7 +345,7 @@ mod tests {
 
     use super::*;
 
-    const US: Us<'_> = Us {
+    const US: BotRef<'_> = BotRef {
         id: 77,
         handle: Some("hands_bot"),
     };

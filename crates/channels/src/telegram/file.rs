@@ -1,4 +1,4 @@
-//! Files that people send.
+//! Downloads of files.
 
 use bytes::Bytes;
 use manyhands_guard::{HeaderMap, StatusCode};
@@ -9,13 +9,13 @@ use crate::download::download;
 use crate::words::Media;
 
 use super::Telegram;
-use super::call::Twice;
+use super::call::Idempotency;
 
-/// The largest file that Telegram hands to a bot.
+/// Maximum file size that Telegram offers to bots.
 const MOST: u64 = 20 * 1024 * 1024;
 
 impl Telegram {
-    /// Asks where a file is, and loads it.
+    /// Requests a file's path and downloads it.
     pub(super) async fn load(&self, media: &Media, most: u64) -> Result<Bytes, SendError> {
         let most = most.min(MOST);
         if media.size.is_some_and(|size| size > most) {
@@ -23,13 +23,14 @@ impl Telegram {
         }
         let wanted = json!({"file_id": media.id});
         let asked = self.bot.call("getFile", &wanted).await;
-        let file = asked.map_err(|error| error.sent(Twice::Same))?;
+        let file = asked.map_err(|error| error.sent(Idempotency::Same))?;
         if file["file_size"].as_u64().is_some_and(|size| size > most) {
             return Err(too_large(most));
         }
-        let path = file["file_path"].as_str().and_then(safe).ok_or_else(|| {
-            SendError::Never("Telegram does not say where the file is".to_owned())
-        })?;
+        let path = file["file_path"]
+            .as_str()
+            .and_then(safe)
+            .ok_or_else(|| SendError::Never("Telegram did not return the file path".to_owned()))?;
         let url = self.bot.url("file/", &path)?;
         let loaded = download(self.bot.api(), url, HeaderMap::new(), most).await;
         let answer = loaded.map_err(|error| self.bot.hidden(error))?;
@@ -37,7 +38,7 @@ impl Telegram {
         if status.is_success() {
             return Ok(answer.body);
         }
-        let why = format!("Telegram does not hand out the file ({status})");
+        let why = format!("the download from Telegram failed ({status})");
         match status.is_client_error() && status != StatusCode::TOO_MANY_REQUESTS {
             true => Err(SendError::Never(why)),
             false => {
@@ -52,7 +53,7 @@ fn too_large(most: u64) -> SendError {
     SendError::Never(format!("the file is larger than {most} bytes"))
 }
 
-/// A path below the folder of files, as it stands in an address. What would lead out of it is none.
+/// A path below the file folder, encoded for a URL; `None` if it would lead outside.
 fn safe(path: &str) -> Option<String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-/@+=".contains(c);
     let steps = path.split('/').all(|step| !matches!(step, "" | "." | ".."));

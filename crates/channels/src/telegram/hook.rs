@@ -1,4 +1,4 @@
-//! Updates that Telegram brings.
+//! Telegram's webhook requests.
 
 use manyhands_core::Secret;
 use manyhands_guard::StatusCode;
@@ -6,58 +6,62 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use crate::channel::{Hook, HookRefusal, Hooked};
-use crate::words::Heard;
+use crate::channel::{WebhookOutcome, WebhookRefusal, WebhookRequest};
+use crate::words::InboundEvent;
 
-use super::read::Item;
-use super::{Mode, Telegram};
+use super::read::ParsedUpdate;
+use super::{Telegram, UpdateDelivery};
 
-/// The header with which a request proves that it is Telegram's.
+/// The header that proves a request's authenticity.
 const HEADER: &str = "x-telegram-bot-api-secret-token";
 
 impl Telegram {
-    pub(super) fn hooked(&self, hook: &Hook<'_>) -> Result<Hooked, HookRefusal> {
-        let Mode::Webhook { secret, .. } = &self.account.mode else {
-            return Err(HookRefusal {
+    pub(super) fn hooked(
+        &self,
+        hook: &WebhookRequest<'_>,
+    ) -> Result<WebhookOutcome, WebhookRefusal> {
+        let UpdateDelivery::Webhook { secret, .. } = &self.account.mode else {
+            return Err(WebhookRefusal {
                 status: StatusCode::NOT_FOUND,
-                why: "this account asks Telegram for updates, and takes none here".to_owned(),
+                why: "this account uses polling, not webhooks".to_owned(),
             });
         };
         if hook.method != "POST" {
-            return Err(HookRefusal {
+            return Err(WebhookRefusal {
                 status: StatusCode::METHOD_NOT_ALLOWED,
-                why: "updates are posted".to_owned(),
+                why: "webhook requests must use POST".to_owned(),
             });
         }
         let Some(given) = hook.headers.get(HEADER) else {
-            return Err(HookRefusal::forged("the secret token is missing"));
+            return Err(WebhookRefusal::forged("the secret token is missing"));
         };
         if !same(given.as_bytes(), secret) {
-            return Err(HookRefusal::forged("the secret token is wrong"));
+            return Err(WebhookRefusal::forged("the secret token is wrong"));
         }
         let update: Value = serde_json::from_slice(hook.body)
-            .map_err(|_| HookRefusal::unreadable("the update is not JSON"))?;
+            .map_err(|_| WebhookRefusal::unreadable("the update is not JSON"))?;
         let Some(me) = self.known() else {
-            // Telegram brings it again.
-            return Err(HookRefusal {
+            // Telegram will send it again.
+            return Err(WebhookRefusal {
                 status: StatusCode::SERVICE_UNAVAILABLE,
-                why: "it is not known yet who we are at Telegram".to_owned(),
+                why: "our Telegram identity is not known yet".to_owned(),
             });
         };
         let item = self.reader(&me, hook.now).item(&update);
-        let mut item = item.ok_or_else(|| HookRefusal::unreadable("the update has no number"))?;
+        let mut item =
+            item.ok_or_else(|| WebhookRefusal::unreadable("the update has no number"))?;
         self.called_with(&mut item);
-        Ok(Hooked::events(item.events))
+        Ok(WebhookOutcome::events(item.events))
     }
 
-    /// Pictures of an album are brought one by one, and only one has the words: if those call us,
-    /// the pictures behind them do too.
-    fn called_with(&self, item: &mut Item) {
+    /// Pictures of an album arrive one by one, and only one has a caption: if it addresses us, so do the
+    /// pictures after it.
+    fn called_with(&self, item: &mut ParsedUpdate) {
         let Some(album) = &item.album else {
             return;
         };
         for event in &mut item.events {
-            if let Heard::Message(message) = &mut event.what {
+            if let InboundEvent::Message(message) = &mut event.what {
                 match message.mentioned {
                     true => self.calling.put(album, ()),
                     false => message.mentioned = self.calling.get(album).is_some(),
@@ -67,7 +71,7 @@ impl Telegram {
     }
 }
 
-/// Whether the secret was given, in a time that tells nothing of it.
+/// Compares the secret in constant time.
 fn same(given: &[u8], secret: &Secret) -> bool {
     let digest = |bytes: &[u8]| Sha256::digest(bytes);
     let (given, wanted) = (digest(given), digest(secret.expose().as_bytes()));

@@ -1,59 +1,59 @@
-//! Markdown as Telegram's HTML.
+//! Renders Markdown as Telegram's HTML.
 //!
-//! Telegram knows a handful of tags, wants them closed in order, and lets code hold no other mark:
-//! marks that are open where code begins are closed before it and opened again behind it. Lengths
-//! count what is seen, so that is kept beside the tags.
+//! Telegram supports a few tags, requires them to be closed in order, and allows no other mark around
+//! code: open marks are closed before code and reopened after it. Length limits apply to the visible
+//! text, so it is tracked beside the tags.
 
 use url::Url;
 
-use crate::markdown::{self, Event, Mark, Target};
+use crate::markdown::{self, Mark, MarkdownEvent, MarkdownSink};
 
-/// The longest text, in UTF-16 units of what is seen.
+/// Maximum length of the visible text, in UTF-16 units.
 pub(super) const TEXT: usize = 4_096;
-/// The longest line below a file.
+/// Maximum length of a caption.
 pub(super) const CAPTION: usize = 1_024;
-/// The longest text with its tags, in bytes.
+/// Maximum length with tags, in bytes.
 pub(super) const RAW: usize = 32_768;
 
-/// A text as it is sent.
+/// A rendered text.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Html {
-    /// With tags.
+    /// The HTML.
     pub html: String,
-    /// What is seen.
+    /// The visible text.
     pub seen: String,
 }
 
 /// Renders Markdown.
 pub(crate) fn render(text: &str) -> Html {
-    let mut writer = Writer::default();
+    let mut writer = HtmlWriter::default();
     markdown::render(text, &mut writer);
     writer.out
 }
 
-/// How large a piece of Markdown is to Telegram, of at most [`TEXT`].
+/// The size of a chunk of Markdown for Telegram, relative to [`TEXT`].
 pub(crate) fn size(text: &str) -> usize {
     let out = render(text);
-    // Of a text with many tags the bytes run out before the letters do.
+    // With many tags, the byte limit is reached before the character limit.
     units(&out.seen).max(out.html.len().div_ceil(RAW / TEXT))
 }
 
-/// How long a text is to Telegram.
+/// The length of a text for Telegram.
 pub(super) fn units(text: &str) -> usize {
     crate::short::units(text)
 }
 
 #[derive(Default)]
-struct Writer {
+struct HtmlWriter {
     out: Html,
-    /// The tags that are open, each with how it is written.
+    /// The open tags, each as written.
     open: Vec<(&'static str, String)>,
-    /// Links whose address cannot be one are written behind their words; those that can are tags.
+    /// Whether each open link is a tag; otherwise its URL is written after its text.
     tagged: Vec<bool>,
     quotes: usize,
 }
 
-impl Writer {
+impl HtmlWriter {
     fn text(&mut self, text: &str) {
         escape(text, &mut self.out.html);
         self.out.seen.push_str(text);
@@ -70,7 +70,7 @@ impl Writer {
         }
     }
 
-    /// Writes something that no other mark may hold.
+    /// Writes content that allows no marks around it.
     fn alone(&mut self, before: &str, text: &str, after: &str) {
         if text.trim().is_empty() {
             return self.text(text);
@@ -93,7 +93,7 @@ impl Writer {
             Mark::Strike => self.begin("s", "<s>".to_owned()),
             Mark::Quote => {
                 self.quotes += 1;
-                // A quote holds no other.
+                // Quotes do not nest.
                 match self.quotes {
                     1 => self.begin("blockquote", "<blockquote>".to_owned()),
                     _ => self.text("> "),
@@ -129,27 +129,27 @@ impl Writer {
     }
 }
 
-impl Target for Writer {
-    fn event(&mut self, event: Event<'_>) {
+impl MarkdownSink for HtmlWriter {
+    fn event(&mut self, event: MarkdownEvent<'_>) {
         match event {
-            Event::Text(text) => self.text(text),
-            Event::Code(code) => self.alone("<code>", code, "</code>"),
-            Event::Line => {
+            MarkdownEvent::Text(text) => self.text(text),
+            MarkdownEvent::Code(code) => self.alone("<code>", code, "</code>"),
+            MarkdownEvent::Line => {
                 self.text("\n");
                 for _ in 1..self.quotes {
                     self.text("> ");
                 }
             }
-            Event::Open(mark) => self.open_mark(mark),
-            Event::Close(mark) => self.close_mark(mark),
-            Event::Item { depth, number } => {
+            MarkdownEvent::Open(mark) => self.open_mark(mark),
+            MarkdownEvent::Close(mark) => self.close_mark(mark),
+            MarkdownEvent::Item { depth, number } => {
                 self.text(&"  ".repeat(depth));
                 match number {
                     Some(number) => self.text(&format!("{number}. ")),
                     None => self.text("• "),
                 }
             }
-            Event::Fence { language, code } => {
+            MarkdownEvent::Fence { language, code } => {
                 let language: String = language
                     .chars()
                     .filter(|c| c.is_ascii_alphanumeric() || "+-_#.".contains(*c))
@@ -161,13 +161,13 @@ impl Target for Writer {
                 let before = format!("<pre><code class=\"language-{language}\">");
                 self.alone(&before, code, "</code></pre>");
             }
-            Event::Table(table) => self.alone("<pre>", table, "</pre>"),
-            Event::Rule => self.text("———"),
+            MarkdownEvent::Table(table) => self.alone("<pre>", table, "</pre>"),
+            MarkdownEvent::Rule => self.text("———"),
         }
     }
 }
 
-/// An address that Telegram makes a link of.
+/// A URL that Telegram accepts for a link.
 fn linkable(address: &str) -> Option<String> {
     let url = Url::parse(address.trim()).ok()?;
     let known = ["http", "https", "tg", "mailto", "tel", "ton"];
@@ -181,7 +181,7 @@ fn escape(text: &str, into: &mut String) {
             '<' => into.push_str("&lt;"),
             '>' => into.push_str("&gt;"),
             '"' => into.push_str("&quot;"),
-            // Characters that no text may hold.
+            // Characters that Telegram rejects.
             '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' => into.push(' '),
             other => into.push(other),
         }

@@ -1,4 +1,4 @@
-//! Hearing: asking Telegram for updates, or seeing to it that it brings them.
+//! Receiving: long polling, or registering a webhook.
 
 use std::time::Duration;
 
@@ -8,45 +8,45 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use crate::backoff::Backoff;
-use crate::channel::{ChannelError, Ear, Me, SendError, Standing};
+use crate::channel::{BotIdentity, ChannelError, ConnectionStatus, EventSink, SendError};
 
 use super::albums::{self, Albums};
-use super::call::{CallError, Twice};
-use super::read::Item;
-use super::{Mode, Telegram};
+use super::call::{CallError, Idempotency};
+use super::read::ParsedUpdate;
+use super::{Telegram, UpdateDelivery};
 
-/// The kinds of updates that are wanted; changed messages are not.
+/// The update types to receive; edited messages are not among them.
 const WANTED: [&str; 4] = [
     "message",
     "channel_post",
     "callback_query",
     "message_reaction",
 ];
-/// How many updates are asked for at once: Telegram's most.
+/// Maximum updates per request, Telegram's own limit.
 const BATCH: usize = 100;
-/// How many as long as it is not known that it works: an answer may have been too large.
+/// Updates per request until one succeeds: a larger response may have been the failure.
 const FEW: usize = 5;
-/// How often it is looked again whether an album is whole.
+/// Attempts to complete an album.
 const LOOKS: usize = 5;
-/// What who we are is noted as.
+/// Key under which our bot identity is stored.
 const ME: &str = "telegram.me";
-/// What the last albums are noted as.
+/// Key under which the last albums are stored.
 const ALBUMS: &str = "telegram.albums";
 
-/// How long things take.
+/// Timing parameters.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pace {
-    /// How long Telegram holds a question to which it has no answer yet.
+    /// How long Telegram holds a poll without updates.
     pub hold: Duration,
-    /// How much longer than that an answer may take.
+    /// Additional time for the response.
     pub grace: Duration,
-    /// The first wait after a failure.
+    /// Initial delay after a failure.
     pub first: Duration,
-    /// The longest.
+    /// Maximum delay.
     pub longest: Duration,
-    /// How long the rest of an album is waited for.
+    /// How long to wait for the rest of an album.
     pub settle: Duration,
-    /// The time between two looks at how Telegram gets along with our webhook.
+    /// Interval between checks of the webhook.
     pub look: Duration,
 }
 
@@ -63,11 +63,11 @@ impl Default for Pace {
     }
 }
 
-/// Why a round of hearing failed.
+/// Why a round failed.
 enum Trouble {
-    /// Nothing changes by trying again.
+    /// Retrying is pointless.
     Refused(String),
-    /// It is tried again, not before this has passed.
+    /// Retry, not before this delay.
     Broken {
         why: String,
         after: Option<Duration>,
@@ -85,7 +85,7 @@ impl Trouble {
 
 impl From<CallError> for Trouble {
     fn from(error: CallError) -> Self {
-        error.sent(Twice::Same).into()
+        error.sent(Idempotency::Same).into()
     }
 }
 
@@ -107,31 +107,31 @@ impl From<ChannelError> for Trouble {
     }
 }
 
-/// Where hearing stands.
+/// The receiving state.
 #[derive(Default)]
 struct Hearing {
-    /// Whether Telegram was prepared for it.
+    /// Whether polling or the webhook is set up.
     ready: bool,
-    /// Whether something was heard since the last failure.
+    /// Whether a round succeeded since the last failure.
     connected: bool,
-    /// What Telegram may forget is below this. It is told once: an update that comes after a long
-    /// silence may have any number, also a lower one.
+    /// Telegram may forget updates below this. It is sent only once: after a long silence, update
+    /// numbers restart and may be lower.
     offset: Option<i64>,
-    /// The albums that were kept last.
+    /// The albums stored last.
     albums: Albums,
-    /// When Telegram last failed to bring something, as it told.
+    /// When Telegram last failed to deliver to the webhook.
     failed_at: Option<i64>,
 }
 
 impl Telegram {
     pub(super) async fn hear(
         &self,
-        ear: &dyn Ear,
+        ear: &dyn EventSink,
         stop: &CancellationToken,
     ) -> Result<(), ChannelError> {
         let mut hearing = Hearing::default();
         self.recall(ear, &mut hearing).await?;
-        ear.stands(Standing::Connecting);
+        ear.stands(ConnectionStatus::Connecting);
         let Pace { first, longest, .. } = self.pace;
         let mut backoff = Backoff::between(first, longest, self.ids.clone());
         loop {
@@ -145,7 +145,7 @@ impl Telegram {
                     backoff.reset();
                     if !hearing.connected {
                         hearing.connected = true;
-                        ear.stands(Standing::Connected);
+                        ear.stands(ConnectionStatus::Connected);
                     }
                     continue;
                 }
@@ -153,7 +153,7 @@ impl Telegram {
                 Err(Trouble::Broken { why, after }) => (why, after),
             };
             hearing.connected = false;
-            ear.stands(Standing::Broken { why });
+            ear.stands(ConnectionStatus::Broken { why });
             let pause = backoff.wait().max(after.unwrap_or(Duration::ZERO));
             tokio::select! {
                 () = stop.cancelled() => return Ok(()),
@@ -162,8 +162,8 @@ impl Telegram {
         }
     }
 
-    /// What was noted before.
-    async fn recall(&self, ear: &dyn Ear, hearing: &mut Hearing) -> Result<(), ChannelError> {
+    /// Loads the stored state.
+    async fn recall(&self, ear: &dyn EventSink, hearing: &mut Hearing) -> Result<(), ChannelError> {
         if let Some(noted) = ear.noted(ME).await?
             && let Ok(me) = serde_json::from_str::<Value>(&noted)
             && let Some(me) = read_me(&me)
@@ -177,27 +177,28 @@ impl Telegram {
         Ok(())
     }
 
-    async fn round(&self, hearing: &mut Hearing, ear: &dyn Ear) -> Result<(), Trouble> {
+    async fn round(&self, hearing: &mut Hearing, ear: &dyn EventSink) -> Result<(), Trouble> {
         if !hearing.ready {
+            // Before the first update: mentions can only be recognised with our handle.
             let me = self.ask_me().await?;
             let noted = json!({"id": me.id, "first_name": me.name, "username": me.handle});
             ear.note(ME, &noted.to_string()).await?;
         }
         match &self.account.mode {
-            Mode::Poll => self.ask(hearing, ear).await,
-            Mode::Webhook { url, secret } => self.watch(hearing, url, secret).await,
+            UpdateDelivery::Poll => self.ask(hearing, ear).await,
+            UpdateDelivery::Webhook { url, secret } => self.watch(hearing, url, secret).await,
         }
     }
 
-    /// Asks for updates once, keeps them, and only then lets Telegram forget them.
-    async fn ask(&self, hearing: &mut Hearing, ear: &dyn Ear) -> Result<(), Trouble> {
+    /// Polls once, stores the updates, and only then lets Telegram forget them.
+    async fn ask(&self, hearing: &mut Hearing, ear: &dyn EventSink) -> Result<(), Trouble> {
         if !hearing.ready {
-            // What a webhook has not taken yet is not dropped: it comes here.
+            // Keep pending updates: what the webhook did not receive arrives here.
             let keep = json!({"drop_pending_updates": false});
             self.bot.call("deleteWebhook", &keep).await?;
             hearing.ready = true;
         }
-        // The first question is answered at once, so that it is known that one can ask.
+        // The first poll returns at once, to find out whether polling works.
         let hold = match hearing.connected {
             true => self.pace.hold,
             false => Duration::ZERO,
@@ -205,12 +206,13 @@ impl Telegram {
         let most = if hearing.connected { BATCH } else { FEW };
         let mut items = match self.updates(hearing.offset, hold, most).await {
             Err(CallError::Refused(no)) if no.code == 409 => {
-                // Somebody set a webhook meanwhile, or asks with our token.
+                // Someone set a webhook meanwhile, or another program polls with our token.
                 hearing.ready = false;
                 return Err(Trouble::broken(conflict(&no.description)));
             }
             other => other?,
         };
+        // No updates: forget the offset, since numbering may restart.
         if items.is_empty() {
             hearing.offset = None;
             return Ok(());
@@ -227,6 +229,7 @@ impl Telegram {
             items = more;
         }
         let last = items.iter().map(|item| item.update).max();
+        // Stored before the offset advances: the next poll confirms these updates to Telegram.
         self.keep(items, hearing, ear).await?;
         hearing.offset = last.map(|last| last.saturating_add(1));
         Ok(())
@@ -237,7 +240,7 @@ impl Telegram {
         offset: Option<i64>,
         hold: Duration,
         most: usize,
-    ) -> Result<Vec<Item>, CallError> {
+    ) -> Result<Vec<ParsedUpdate>, CallError> {
         let mut asked = json!({
             "limit": most,
             "timeout": hold.as_secs(),
@@ -251,18 +254,20 @@ impl Telegram {
         let me = self.known().unwrap_or_default();
         let reader = self.reader(&me, self.clock.now().0);
         let all = told.as_array().map_or(&[][..], Vec::as_slice);
-        let mut items: Vec<Item> = all.iter().filter_map(|one| reader.item(one)).collect();
+        let mut items: Vec<ParsedUpdate> = all.iter().filter_map(|one| reader.item(one)).collect();
+        // Albums are grouped by neighbours, so the order must be that of the updates.
         items.sort_by_key(|item| item.update);
         Ok(items)
     }
 
     async fn keep(
         &self,
-        items: Vec<Item>,
+        items: Vec<ParsedUpdate>,
         hearing: &mut Hearing,
-        ear: &dyn Ear,
+        ear: &dyn EventSink,
     ) -> Result<(), Trouble> {
         let (events, albums) = albums::gathered(items, &hearing.albums);
+        // Stored before the events: see the module documentation on latecomers.
         if !albums.is_empty() && albums != hearing.albums {
             let noted = json!(albums).to_string();
             ear.note(ALBUMS, &noted).await?;
@@ -274,7 +279,7 @@ impl Telegram {
         Ok(())
     }
 
-    /// Has Telegram bring updates, and looks now and then how it gets along with that.
+    /// Registers the webhook, and checks from time to time whether deliveries succeed.
     async fn watch(
         &self,
         hearing: &mut Hearing,
@@ -293,16 +298,17 @@ impl Telegram {
             });
             self.bot.call("setWebhook", &wanted).await?;
             hearing.ready = true;
-            // What went wrong before is over.
+            // Only failures after the registration count.
             hearing.failed_at = Some(self.clock.now().0 / 1_000);
             return Ok(());
         }
         tokio::time::sleep(self.pace.look).await;
         let info = self.bot.call("getWebhookInfo", &json!({})).await?;
+        // Another program with this token may have replaced it.
         if info["url"] != url.as_str() {
             hearing.ready = false;
             return Err(Trouble::broken(
-                "somebody gave Telegram another webhook for this bot; it is set again",
+                "another webhook was set for this bot; setting ours again",
             ));
         }
         let failed_at = info["last_error_date"].as_i64();
@@ -313,32 +319,32 @@ impl Telegram {
                 .unwrap_or("no reason given");
             let said = self.bot.scrub(said);
             return Err(Trouble::broken(format!(
-                "Telegram cannot bring updates to {url}: {said}"
+                "Telegram cannot deliver updates to {url}: {said}"
             )));
         }
         Ok(())
     }
 
-    /// Asks who we are, and remembers it.
-    pub(super) async fn ask_me(&self) -> Result<Me, SendError> {
+    /// Requests our identity and remembers it.
+    pub(super) async fn ask_me(&self) -> Result<BotIdentity, SendError> {
         let asked = self.bot.call("getMe", &json!({})).await;
-        let told = asked.map_err(|error| error.sent(Twice::Same))?;
+        let told = asked.map_err(|error| error.sent(Idempotency::Same))?;
         let me = read_me(&told).ok_or_else(|| SendError::Later {
             after: None,
-            why: "Telegram does not say who we are".to_owned(),
+            why: "Telegram did not return our identity".to_owned(),
         })?;
         self.know(me.clone());
         Ok(me)
     }
 }
 
-fn read_me(told: &Value) -> Option<Me> {
+fn read_me(told: &Value) -> Option<BotIdentity> {
     let id = match &told["id"] {
         Value::String(id) => id.clone(),
         id => id.as_i64()?.to_string(),
     };
     let text = |name: &str| told[name].as_str().map(str::to_owned);
-    Some(Me {
+    Some(BotIdentity {
         id,
         name: text("first_name").unwrap_or_default(),
         handle: text("username"),
@@ -346,13 +352,13 @@ fn read_me(told: &Value) -> Option<Me> {
     })
 }
 
-/// What to do about a conflict.
+/// Advice for a conflict.
 fn conflict(said: &str) -> String {
     match said.contains("webhook") {
         true => format!("a webhook is set for this bot and will be removed ({said})"),
         false => format!(
-            "another program asks for updates with the same token ({said})\n\
-            stop it, or give this account a bot of its own"
+            "another program polls with the same token ({said})\n\
+            stop it, or create a separate bot for this account"
         ),
     }
 }

@@ -1,9 +1,8 @@
-//! Telegram: the Bot API, by asking for updates or by a webhook.
+//! Telegram: the Bot API, by long polling or webhook.
 //!
-//! Updates are asked for with the number of the next one only after those before are kept. Texts go
-//! out as HTML, and without marks where Telegram cannot read those. Telegram knows no key under
-//! which something arrives once, so a message whose answer was lost is unknown; changes and
-//! reactions can be made again.
+//! The next updates are requested only after the previous ones are stored. Texts are sent as HTML, and
+//! without formatting if Telegram rejects it. Telegram has no idempotency key, so a message whose
+//! response was lost is unknown; edits and reactions can be repeated.
 
 mod albums;
 mod call;
@@ -32,75 +31,81 @@ use url::Url;
 
 use crate::api::Api;
 use crate::channel::{
-    Abilities, Channel, ChannelError, Delivered, Ear, Hook, HookRefusal, Hooked, Me, SendError,
+    BotIdentity, Channel, ChannelCapabilities, ChannelError, EventSink, SendError, SendReceipt,
+    WebhookOutcome, WebhookRefusal, WebhookRequest,
 };
 use crate::chunk;
-use crate::recent::Recent;
+use crate::recent::RecentMap;
 use crate::short::shortened;
-use crate::words::{Heard, Inbound, Media, Outgoing, Say};
+use crate::words::{Inbound, InboundEvent, Media, OutgoingContent, OutgoingMessage};
 
-use call::{Bot, Twice};
-use entities::Us;
+use call::{Bot, Idempotency};
+use entities::BotRef;
 use listen::Pace;
-use read::Reader;
+use read::UpdateReader;
 
 pub use reactions::{REACTIONS, reaction};
 
-/// Where the Bot API is.
+/// URL of the Bot API.
 pub const API: &str = "https://api.telegram.org";
 
-/// How many groups that became others are known.
+/// Maximum migrated groups remembered.
 const MOVES: usize = 1_024;
-/// How many albums that call us are known.
+/// Maximum albums that address us remembered.
 const CALLING: usize = 256;
-/// The longest word to whoever pressed a button.
+/// Maximum length of a note to the person who pressed a button.
 const WORD: usize = 200;
 
-/// One bot.
+/// A Telegram bot.
 #[derive(Debug, Clone)]
-pub struct Account {
-    /// What it is called here.
+pub struct TelegramAccount {
+    /// Its name in the settings.
     pub name: String,
-    /// The token that BotFather gave.
+    /// The token from BotFather.
     pub token: Secret,
-    /// Where the Bot API is: [`API`].
+    /// URL of the Bot API: [`API`].
     pub api: Url,
-    /// How updates come.
-    pub mode: Mode,
+    /// How updates are delivered.
+    pub mode: UpdateDelivery,
 }
 
-/// How updates come.
+/// How updates are delivered.
 #[derive(Debug, Clone)]
-pub enum Mode {
-    /// Telegram is asked for them.
+pub enum UpdateDelivery {
+    /// By long polling.
     Poll,
-    /// Telegram brings them.
+    /// By webhook.
     Webhook {
-        /// The address at which Telegram reaches us.
+        /// Our public webhook URL.
         url: Url,
-        /// What proves that a request is Telegram's: 1 to 256 letters, digits, `_` or `-`.
+        /// Proves that a request is Telegram's: 1 to 256 letters, digits, `_` or `-`.
         secret: Secret,
     },
 }
 
-/// Telegram, spoken for one bot.
+/// The Telegram channel of one bot.
 pub struct Telegram {
-    account: Account,
+    account: TelegramAccount,
     bot: Bot,
     clock: Arc<dyn Clock>,
     ids: Ids,
-    abilities: Abilities,
+    abilities: ChannelCapabilities,
     pace: Pace,
-    me: RwLock<Option<Me>>,
-    /// Groups that became others.
-    moves: Recent<i64>,
-    /// Albums whose words call us.
-    calling: Recent<()>,
+    me: RwLock<Option<BotIdentity>>,
+    /// Groups that were migrated to another id.
+    moves: RecentMap<i64>,
+    /// Albums whose caption addresses us.
+    calling: RecentMap<()>,
 }
 
 impl Telegram {
-    /// The channel of an account.
-    pub fn new(account: Account, egress: Arc<Egress>, clock: Arc<dyn Clock>, ids: Ids) -> Self {
+    /// Creates the channel of an account.
+    pub fn new(
+        account: TelegramAccount,
+        egress: Arc<Egress>,
+        clock: Arc<dyn Clock>,
+        ids: Ids,
+    ) -> Self {
         let api = Api::new(egress, account.api.clone(), ids.clone());
         Self {
             bot: Bot::new(api, account.token.clone()),
@@ -110,26 +115,26 @@ impl Telegram {
             abilities: abilities(),
             pace: Pace::default(),
             me: RwLock::new(None),
-            moves: Recent::new(MOVES),
-            calling: Recent::new(CALLING),
+            moves: RecentMap::new(MOVES),
+            calling: RecentMap::new(CALLING),
         }
     }
 
-    /// Who we are, as far as it was asked.
-    fn known(&self) -> Option<Me> {
+    /// Our identity, if known.
+    fn known(&self) -> Option<BotIdentity> {
         let me = self.me.read().unwrap_or_else(PoisonError::into_inner);
         me.clone()
     }
 
-    fn know(&self, me: Me) {
+    fn know(&self, me: BotIdentity) {
         let mut known = self.me.write().unwrap_or_else(PoisonError::into_inner);
         *known = Some(me);
     }
 
-    fn reader<'a>(&'a self, me: &'a Me, now: i64) -> Reader<'a> {
-        Reader {
+    fn reader<'a>(&'a self, me: &'a BotIdentity, now: i64) -> UpdateReader<'a> {
+        UpdateReader {
             account: &self.account.name,
-            us: Us {
+            us: BotRef {
                 id: self.bot.id().unwrap_or_default(),
                 handle: me.handle.as_deref(),
             },
@@ -138,8 +143,8 @@ impl Telegram {
     }
 }
 
-fn abilities() -> Abilities {
-    Abilities {
+fn abilities() -> ChannelCapabilities {
+    ChannelCapabilities {
         edits: true,
         typing: true,
         reactions: true,
@@ -164,28 +169,32 @@ impl Channel for Telegram {
         &self.account.name
     }
 
-    fn abilities(&self) -> &Abilities {
+    fn abilities(&self) -> &ChannelCapabilities {
         &self.abilities
     }
 
-    async fn me(&self) -> Result<Me, SendError> {
+    async fn me(&self) -> Result<BotIdentity, SendError> {
         self.ask_me().await
     }
 
-    async fn listen(&self, ear: &dyn Ear, stop: &CancellationToken) -> Result<(), ChannelError> {
+    async fn listen(
+        &self,
+        ear: &dyn EventSink,
+        stop: &CancellationToken,
+    ) -> Result<(), ChannelError> {
         self.hear(ear, stop).await
     }
 
-    fn hook(&self, hook: &Hook<'_>) -> Result<Hooked, HookRefusal> {
+    fn hook(&self, hook: &WebhookRequest<'_>) -> Result<WebhookOutcome, WebhookRefusal> {
         self.hooked(hook)
     }
 
     async fn send(
         &self,
         _key: &str,
-        message: &Outgoing,
+        message: &OutgoingMessage,
         file: Option<Bytes>,
-    ) -> Result<Delivered, SendError> {
+    ) -> Result<SendReceipt, SendError> {
         self.say(message, file).await
     }
 
@@ -201,11 +210,13 @@ impl Channel for Telegram {
             fields.insert("message_thread_id".to_owned(), thread);
         }
         let shown = self.moved("sendChatAction", place, fields, None).await;
-        shown.map(drop).map_err(|error| error.sent(Twice::Same))
+        shown
+            .map(drop)
+            .map_err(|error| error.sent(Idempotency::Same))
     }
 
     async fn pressed(&self, inbound: &Inbound, word: &str) -> Result<(), SendError> {
-        let Heard::Button {
+        let InboundEvent::Button {
             callback: Some(callback),
             ..
         } = &inbound.what
@@ -217,18 +228,19 @@ impl Channel for Telegram {
             answer["text"] = json!(shortened(word, WORD));
         }
         let told = self.bot.call("answerCallbackQuery", &answer).await;
-        told.map(drop).map_err(|error| error.sent(Twice::Same))
+        told.map(drop)
+            .map_err(|error| error.sent(Idempotency::Same))
     }
 
     async fn fetch(&self, media: &Media, most: u64) -> Result<Bytes, SendError> {
         self.load(media, most).await
     }
 
-    fn repeatable(&self, message: &Outgoing) -> bool {
+    fn repeatable(&self, message: &OutgoingMessage) -> bool {
         match &message.say {
-            Say::Text { edits, .. } => edits.is_some(),
-            Say::File { .. } => false,
-            Say::React { .. } => true,
+            OutgoingContent::Text { edits, .. } => edits.is_some(),
+            OutgoingContent::File { .. } => false,
+            OutgoingContent::React { .. } => true,
         }
     }
 

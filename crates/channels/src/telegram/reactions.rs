@@ -1,6 +1,6 @@
-//! The emoji with which a bot can react.
+//! Emoji that bots can react with.
 
-/// Every emoji with which one can react, as the Bot API lists them.
+/// All reaction emoji listed by the Bot API.
 pub const REACTIONS: [&str; 73] = [
     "\u{2764}",
     "👍",
@@ -77,9 +77,9 @@ pub const REACTIONS: [&str; 73] = [
     "😡",
 ];
 
-/// The emoji of the list that `written` means, whether or not it asks to be drawn in colour.
+/// The listed emoji that `written` means, ignoring colour selectors.
 pub fn reaction(written: &str) -> Option<&'static str> {
-    // Keyboards put a selector behind some emoji, which Telegram's list leaves out.
+    // Keyboards append a selector to some emoji, which Telegram's list omits.
     let bare: String = written
         .trim()
         .chars()

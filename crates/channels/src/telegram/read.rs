@@ -1,45 +1,48 @@
-//! What an update tells.
+//! Converts updates.
 
 use manyhands_core::{PeerKind, Place};
 use serde_json::Value;
 
-use crate::words::{Heard, Inbound, Location, Media, MediaKind, Message as Said, Quoted};
+use crate::words::{Inbound, InboundEvent, InboundMessage, Location, Media, MediaKind, Quoted};
 
-use super::entities::{self, Us};
-use super::update::{CallbackQuery, Chat, File, Message, MessageReaction, Origin, Update, User};
+use super::entities::{self, BotRef};
+use super::update::{
+    CallbackQuery, MessageOrigin, MessageReaction, TelegramChat, TelegramFile, TelegramMessage,
+    Update, User,
+};
 
-/// Who reads, and when.
+/// Context of a conversion.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Reader<'a> {
+pub(super) struct UpdateReader<'a> {
     pub account: &'a str,
-    pub us: Us<'a>,
-    /// The time, for what Telegram gives none.
+    pub us: BotRef<'a>,
+    /// The current time, for updates without one.
     pub now: i64,
 }
 
-/// What one update told.
+/// A converted update.
 #[derive(Debug, PartialEq)]
-pub(super) struct Item {
+pub(super) struct ParsedUpdate {
     pub update: i64,
-    /// The album that it belongs to.
+    /// The album it belongs to.
     pub album: Option<String>,
     pub events: Vec<Inbound>,
 }
 
-impl Reader<'_> {
-    /// Reads an update; none without a number. One that cannot be read tells nothing.
-    pub fn item(&self, update: &Value) -> Option<Item> {
+impl UpdateReader<'_> {
+    /// Converts an update; `None` without a number. An invalid one has no events.
+    pub fn item(&self, update: &Value) -> Option<ParsedUpdate> {
         let number = update["update_id"].as_i64()?;
         let read = Update::deserialize_from(update);
         let (events, album) = match read {
             Ok(update) => self.events(update),
             Err(error) => {
                 let account = self.account;
-                tracing::warn!(account, number, %error, "an update of Telegram cannot be read");
+                tracing::warn!(event = "telegram_update_invalid", account, number, %error, "ignored an invalid Telegram update");
                 (Vec::new(), None)
             }
         };
-        Some(Item {
+        Some(ParsedUpdate {
             update: number,
             album,
             events,
@@ -63,7 +66,7 @@ impl Reader<'_> {
         (Vec::new(), None)
     }
 
-    fn message(&self, number: i64, message: &Message) -> Option<Inbound> {
+    fn message(&self, number: i64, message: &TelegramMessage) -> Option<Inbound> {
         if message
             .from
             .as_ref()
@@ -81,11 +84,11 @@ impl Reader<'_> {
             chat_name: message.chat.title.clone(),
             from_bot: sender.bot,
             ticket: None,
-            what: Heard::Message(Box::new(said)),
+            what: InboundEvent::Message(Box::new(said)),
         })
     }
 
-    fn place(&self, message: &Message, sender: &Sender) -> Place {
+    fn place(&self, message: &TelegramMessage, sender: &Sender) -> Place {
         let thread = message.message_thread_id;
         let thread = thread.filter(|_| message.is_topic_message);
         Place {
@@ -101,15 +104,15 @@ impl Reader<'_> {
         }
     }
 
-    /// What somebody said; none if nobody said anything, as when somebody joins.
-    fn said(&self, message: &Message) -> Option<Said> {
+    /// Converts a message; `None` for service messages, such as joins.
+    fn said(&self, message: &TelegramMessage) -> Option<InboundMessage> {
         let mut said = self.words(message)?;
         said.quoted = self.quoted(message);
         Some(said)
     }
 
-    /// The same without what it answers.
-    fn words(&self, message: &Message) -> Option<Said> {
+    /// Converts a message without the one it replies to.
+    fn words(&self, message: &TelegramMessage) -> Option<InboundMessage> {
         let (text, marks) = match (&message.text, &message.caption) {
             (Some(text), _) => (text.as_str(), &message.entities),
             (None, caption) => (caption.as_deref().unwrap_or(""), &message.caption_entities),
@@ -132,7 +135,7 @@ impl Reader<'_> {
             .and_then(|answered| answered.from.as_ref())
             .is_some_and(|from| from.id == self.us.id);
         let place = message.venue.as_ref().map(|venue| venue.location);
-        Some(Said {
+        Some(InboundMessage {
             text: lines.join("\n"),
             quoted: None,
             media,
@@ -145,7 +148,7 @@ impl Reader<'_> {
         })
     }
 
-    fn quoted(&self, message: &Message) -> Option<Quoted> {
+    fn quoted(&self, message: &TelegramMessage) -> Option<Quoted> {
         let part = message.quote.as_ref().map(|quote| quote.text.clone());
         if let Some(answered) = answered(message) {
             let said = self.words(answered).map(|said| said.text);
@@ -177,14 +180,14 @@ impl Reader<'_> {
             chat_name: message.chat.title.clone(),
             from_bot: sender.bot,
             ticket: None,
-            what: Heard::Button {
+            what: InboundEvent::Button {
                 data: query.data?,
                 callback: Some(query.id),
             },
         })
     }
 
-    /// What was added and what was taken back: each is an event, with an id of its own.
+    /// Added and removed reactions: each is an event with its own id.
     fn reactions(&self, number: i64, update: &MessageReaction) -> Vec<Inbound> {
         let sender = match (&update.user, &update.actor_chat) {
             (Some(user), _) if user.id == self.us.id => return Vec::new(),
@@ -224,7 +227,7 @@ impl Reader<'_> {
                 chat_name: update.chat.title.clone(),
                 from_bot: sender.bot,
                 ticket: None,
-                what: Heard::Reaction {
+                what: InboundEvent::Reaction {
                     emoji: emoji.clone(),
                     removed,
                 },
@@ -239,7 +242,7 @@ impl Update {
     }
 }
 
-/// Who said something.
+/// The sender of a message.
 #[derive(Debug, Default)]
 struct Sender {
     id: Option<String>,
@@ -249,9 +252,9 @@ struct Sender {
 }
 
 impl Sender {
-    fn of(message: &Message) -> Self {
-        // Whoever speaks as a chat (an admin without a name, a channel) is that chat: the user
-        // beside it is only there for old programs.
+    fn of(message: &TelegramMessage) -> Self {
+        // Someone who writes as a chat (an anonymous admin, a channel) is that chat: the user next to it is
+        // only there for old clients.
         if let Some(chat) = &message.sender_chat {
             let mut sender = Self::chat(chat);
             sender.bot = message.is_automatic_forward;
@@ -269,7 +272,7 @@ impl Sender {
         }
     }
 
-    fn chat(chat: &Chat) -> Self {
+    fn chat(chat: &TelegramChat) -> Self {
         Self {
             id: Some(chat.id.to_string()),
             name: Some(chat.name()),
@@ -279,17 +282,19 @@ impl Sender {
     }
 }
 
-impl Origin {
+impl MessageOrigin {
     fn name(&self) -> String {
         let chat = self.sender_chat.as_ref().or(self.chat.as_ref());
         let user = self.sender_user.as_ref().map(User::name);
         let hidden = || self.sender_user_name.clone();
-        let name = user.or_else(hidden).or_else(|| chat.map(Chat::name));
+        let name = user
+            .or_else(hidden)
+            .or_else(|| chat.map(TelegramChat::name));
         name.unwrap_or_else(|| "somebody".to_owned())
     }
 }
 
-fn kind(chat: &Chat, topic: bool) -> PeerKind {
+fn kind(chat: &TelegramChat, topic: bool) -> PeerKind {
     match (chat.kind.as_str(), topic) {
         ("private", _) => PeerKind::Dm,
         ("channel", _) => PeerKind::Channel,
@@ -298,16 +303,16 @@ fn kind(chat: &Chat, topic: bool) -> PeerKind {
     }
 }
 
-/// What a message answers. The first message of a topic is answered by each in it, which means
-/// nothing.
-fn answered(message: &Message) -> Option<&Message> {
+/// The message that this one replies to. In a topic, every message replies to the topic's first one,
+/// which means nothing.
+fn answered(message: &TelegramMessage) -> Option<&TelegramMessage> {
     let answered = message.reply_to_message.as_deref()?;
     let topic = answered.forum_topic_created.is_some()
         || (message.is_topic_message && message.message_thread_id == Some(answered.message_id));
     (!topic).then_some(answered)
 }
 
-fn media(message: &Message) -> Vec<Media> {
+fn media(message: &TelegramMessage) -> Vec<Media> {
     let mut all = Vec::new();
     let largest = message.photo.iter().max_by_key(|photo| {
         let area = photo.width.saturating_mul(photo.height);
@@ -320,7 +325,7 @@ fn media(message: &Message) -> Vec<Media> {
         mime: Some("image/jpeg".to_owned()),
         size: photo.file_size,
     }));
-    // A moving picture is told as a document too, for old programs.
+    // An animation is also sent as a document, for old clients.
     let document = message.document.as_ref();
     let document = document.filter(|_| message.animation.is_none());
     let files = [
@@ -338,7 +343,7 @@ fn media(message: &Message) -> Vec<Media> {
     all
 }
 
-fn one(kind: MediaKind, file: &File) -> Media {
+fn one(kind: MediaKind, file: &TelegramFile) -> Media {
     let image = file
         .mime_type
         .as_deref()
@@ -355,8 +360,8 @@ fn one(kind: MediaKind, file: &File) -> Media {
     }
 }
 
-/// What is neither words nor a file, in words.
-fn named(message: &Message) -> Vec<String> {
+/// Content that is neither text nor a file, in words.
+fn named(message: &TelegramMessage) -> Vec<String> {
     let mut all = Vec::new();
     if let Some(sticker) = &message.sticker {
         let emoji = sticker.emoji.as_deref().unwrap_or("");
@@ -416,10 +421,7 @@ fn named(message: &Message) -> Vec<String> {
     }
     let bare = [
         (message.story.is_some(), "[story]"),
-        (
-            message.paid_media.is_some(),
-            "[media that must be paid for]",
-        ),
+        (message.paid_media.is_some(), "[paid media]"),
         (message.giveaway.is_some(), "[giveaway]"),
     ];
     all.extend(
@@ -430,7 +432,7 @@ fn named(message: &Message) -> Vec<String> {
     all
 }
 
-/// The words of a message made of blocks.
+/// The text of a message made of blocks.
 fn rich(message: &Value) -> String {
     let mut words = String::new();
     gather(message, &mut words, 0);
@@ -462,7 +464,7 @@ fn gather(value: &Value, words: &mut String, depth: usize) {
                     words.push_str(if name == "label" { " " } else { "" });
                 }
             }
-            // Blocks stand below each other, marked words beside each other.
+            // Blocks are separated by line breaks, inline marks are not.
             let kind = fields.get("type").and_then(Value::as_str).unwrap_or("");
             let block = ["paragraph", "heading", "pre", "footer", "pullquote"].contains(&kind);
             let holds = fields.contains_key("blocks") || fields.contains_key("cells");

@@ -1,23 +1,23 @@
-//! Saying something.
+//! Sending messages.
 
 use bytes::Bytes;
 use manyhands_core::Place;
 use serde_json::{Map, Value, json};
 
-use crate::api::Part;
-use crate::channel::{Delivered, SendError};
-use crate::words::{Button, FileKind, Outgoing, Say};
+use crate::api::FormPart;
+use crate::channel::{SendError, SendReceipt};
+use crate::words::{Button, FileKind, OutgoingContent, OutgoingMessage};
 
 use super::Telegram;
-use super::call::{CallError, Twice};
+use super::call::{CallError, Idempotency};
 use super::html::{self, CAPTION, Html, TEXT};
 use super::reactions::reaction;
 
-/// The most that a button carries, in bytes.
+/// Maximum button data in bytes.
 const DATA: usize = 64;
-/// The largest picture.
+/// Maximum size of a photo.
 const PHOTO: usize = 10 * 1024 * 1024;
-/// The largest file of any other kind.
+/// Maximum size of any other file.
 pub(super) const FILE: usize = 50 * 1024 * 1024;
 
 type Fields = Map<String, Value>;
@@ -25,17 +25,17 @@ type Fields = Map<String, Value>;
 impl Telegram {
     pub(super) async fn say(
         &self,
-        message: &Outgoing,
+        message: &OutgoingMessage,
         file: Option<Bytes>,
-    ) -> Result<Delivered, SendError> {
+    ) -> Result<SendReceipt, SendError> {
         match &message.say {
-            Say::Text {
+            OutgoingContent::Text {
                 text,
                 buttons,
                 edits,
             } => self.text(message, text, buttons, edits.as_deref()).await,
-            Say::File { .. } => self.file(message, file).await,
-            Say::React {
+            OutgoingContent::File { .. } => self.file(message, file).await,
+            OutgoingContent::React {
                 message: of,
                 emoji,
                 big,
@@ -45,13 +45,13 @@ impl Telegram {
 
     async fn text(
         &self,
-        message: &Outgoing,
+        message: &OutgoingMessage,
         text: &str,
         buttons: &[Vec<Button>],
         edits: Option<&str>,
-    ) -> Result<Delivered, SendError> {
+    ) -> Result<SendReceipt, SendError> {
         let words = fitting(text, TEXT)?
-            .ok_or_else(|| SendError::Never("there is nothing to say".to_owned()))?;
+            .ok_or_else(|| SendError::Never("the message is empty".to_owned()))?;
         let mut fields = match edits {
             Some(_) => Fields::new(),
             None => beside(message)?,
@@ -61,23 +61,31 @@ impl Telegram {
         }
         let Some(edited) = edits else {
             let sent = self.worded("sendMessage", &message.to, fields, "text", &words, None);
-            return delivered(sent.await.map_err(|error| error.sent(Twice::Differs))?);
+            return delivered(
+                sent.await
+                    .map_err(|error| error.sent(Idempotency::Differs))?,
+            );
         };
         fields.insert("message_id".to_owned(), number(edited, "message")?);
         let sent = self.worded("editMessageText", &message.to, fields, "text", &words, None);
         match sent.await {
             Ok(result) => delivered(result),
+            // A retried edit finds its own text: that is success.
             Err(CallError::Refused(no)) if no.description.contains("message is not modified") => {
-                Ok(Delivered {
+                Ok(SendReceipt {
                     message: Some(edited.to_owned()),
                 })
             }
-            Err(error) => Err(error.sent(Twice::Same)),
+            Err(error) => Err(error.sent(Idempotency::Same)),
         }
     }
 
-    async fn file(&self, message: &Outgoing, file: Option<Bytes>) -> Result<Delivered, SendError> {
-        let Say::File {
+    async fn file(
+        &self,
+        message: &OutgoingMessage,
+        file: Option<Bytes>,
+    ) -> Result<SendReceipt, SendError> {
+        let OutgoingContent::File {
             form,
             name,
             mime,
@@ -85,14 +93,14 @@ impl Telegram {
             ..
         } = &message.say
         else {
-            return Err(SendError::Never("there is no file".to_owned()));
+            return Err(SendError::Never("no file given".to_owned()));
         };
         let never = |why: String| Err(SendError::Never(why));
         let Some(bytes) = file else {
-            return never("the bytes of the file are missing".to_owned());
+            return never("the file content is missing".to_owned());
         };
         if bytes.is_empty() {
-            return never("the file is empty, which Telegram does not take".to_owned());
+            return never("Telegram does not accept empty files".to_owned());
         }
         let (method, field, most) = match form {
             FileKind::Photo => ("sendPhoto", "photo", PHOTO),
@@ -101,16 +109,19 @@ impl Telegram {
         };
         if bytes.len() > most {
             return never(format!(
-                "Telegram takes at most {most} bytes as {field}; this has {}",
+                "Telegram allows at most {most} bytes as {field}; this has {}",
                 bytes.len()
             ));
         }
         let words = fitting(caption.as_deref().unwrap_or(""), CAPTION)?;
         let words = words.unwrap_or_default();
-        let part = Part::file(field, name, mime, bytes);
+        let part = FormPart::file(field, name, mime, bytes);
         let fields = beside(message)?;
         let sent = self.worded(method, &message.to, fields, "caption", &words, Some(part));
-        delivered(sent.await.map_err(|error| error.sent(Twice::Differs))?)
+        delivered(
+            sent.await
+                .map_err(|error| error.sent(Idempotency::Differs))?,
+        )
     }
 
     async fn react(
@@ -119,9 +130,9 @@ impl Telegram {
         message: &str,
         emoji: &str,
         big: bool,
-    ) -> Result<Delivered, SendError> {
+    ) -> Result<SendReceipt, SendError> {
         let wanted = match emoji {
-            // Nothing takes back what was there.
+            // An empty list removes the reaction.
             "" => json!([]),
             written => {
                 let emoji = reaction(written).ok_or_else(|| {
@@ -137,11 +148,11 @@ impl Telegram {
             fields.insert("is_big".to_owned(), json!(true));
         }
         let done = self.moved("setMessageReaction", place, fields, None).await;
-        done.map_err(|error| error.sent(Twice::Same))?;
-        Ok(Delivered::default())
+        done.map_err(|error| error.sent(Idempotency::Same))?;
+        Ok(SendReceipt::default())
     }
 
-    /// Sends words with their marks, and if Telegram cannot read those, without.
+    /// Sends a text with formatting or, if Telegram rejects it, without.
     async fn worded(
         &self,
         method: &str,
@@ -149,7 +160,7 @@ impl Telegram {
         mut fields: Fields,
         name: &str,
         words: &Html,
-        file: Option<Part>,
+        file: Option<FormPart>,
     ) -> Result<Value, CallError> {
         if words.seen.is_empty() {
             return self.moved(method, place, fields, file).await;
@@ -164,8 +175,14 @@ impl Telegram {
             .moved(method, place, fields.clone(), file.clone())
             .await
         {
+            // A model may write markup that our renderer misjudges; the text matters more than its
+            // formatting.
             Err(CallError::Refused(no)) if no.description.contains("can't parse entities") => {
-                tracing::warn!(why = no.description, "a text goes out without its marks");
+                tracing::warn!(
+                    event = "telegram_formatting_rejected",
+                    error = no.description,
+                    "Telegram rejected the formatting; sending plain text"
+                );
                 fields.remove("parse_mode");
                 fields.insert(name.to_owned(), json!(words.seen));
                 self.moved(method, place, fields, file).await
@@ -174,13 +191,13 @@ impl Telegram {
         }
     }
 
-    /// Calls a method for a chat. A group that became another one is followed there.
+    /// Calls a method for a chat, following a group that was migrated.
     pub(super) async fn moved(
         &self,
         method: &str,
         place: &Place,
         mut fields: Fields,
-        file: Option<Part>,
+        file: Option<FormPart>,
     ) -> Result<Value, CallError> {
         let known = self.moves.get(&place.chat);
         let chat = known.map_or_else(|| chat(&place.chat), |moved| json!(moved));
@@ -201,18 +218,18 @@ impl Telegram {
         &self,
         method: &str,
         fields: &Fields,
-        file: Option<&Part>,
+        file: Option<&FormPart>,
     ) -> Result<Value, CallError> {
         let Some(file) = file else {
             return self.bot.call(method, &Value::Object(fields.clone())).await;
         };
-        let mut parts: Vec<Part> = fields
+        let mut parts: Vec<FormPart> = fields
             .iter()
             .map(|(name, value)| {
                 let value = value
                     .as_str()
                     .map_or_else(|| value.to_string(), str::to_owned);
-                Part::field(name, value)
+                FormPart::field(name, value)
             })
             .collect();
         parts.push(file.clone());
@@ -220,29 +237,29 @@ impl Telegram {
     }
 }
 
-/// What every message has beside its words.
-fn beside(message: &Outgoing) -> Result<Fields, SendError> {
+/// Common fields of a message.
+fn beside(message: &OutgoingMessage) -> Result<Fields, SendError> {
     let mut fields = Fields::new();
     if let Some(thread) = &message.to.thread {
         fields.insert("message_thread_id".to_owned(), number(thread, "thread")?);
     }
     if let Some(answered) = &message.reply_to {
         let id = number(answered, "message")?;
-        // An answer is better without what it answers than not at all.
+        // A reply without its reference is better than none.
         let parameters = json!({"message_id": id, "allow_sending_without_reply": true});
         fields.insert("reply_parameters".to_owned(), parameters);
     }
     Ok(fields)
 }
 
-/// A text as it is sent; none if nothing would be seen.
+/// Renders a text; `None` if nothing would be visible.
 fn fitting(text: &str, most: usize) -> Result<Option<Html>, SendError> {
     if text.trim().is_empty() {
         return Ok(None);
     }
     let mut words = html::render(text);
     if words.seen.trim().is_empty() {
-        // Marks around nothing: they are shown as they were written.
+        // Marks around nothing: show the source text.
         words = Html {
             html: String::new(),
             seen: text.to_owned(),
@@ -253,7 +270,7 @@ fn fitting(text: &str, most: usize) -> Result<Option<Html>, SendError> {
     }
     let length = html::units(&words.seen);
     if length > most {
-        let why = format!("Telegram takes at most {most} characters here; this has {length}");
+        let why = format!("Telegram allows at most {most} characters here; this has {length}");
         return Err(SendError::Never(why));
     }
     Ok(Some(words))
@@ -268,7 +285,7 @@ fn keyboard(rows: &[Vec<Button>]) -> Result<Value, SendError> {
             {
                 let label = &button.label;
                 let why = format!(
-                    "the button {label:?} needs words and carries 1 to {DATA} bytes, not {}",
+                    "the button {label:?} needs a label and 1 to {DATA} bytes of data, not {}",
                     button.data.len()
                 );
                 return Err(SendError::Never(why));
@@ -284,7 +301,7 @@ fn keyboard(rows: &[Vec<Button>]) -> Result<Value, SendError> {
     Ok(json!({"inline_keyboard": keyboard}))
 }
 
-/// A chat by its number, or a channel by its `@name`.
+/// A chat by number, or a channel by `@name`.
 pub(super) fn chat(chat: &str) -> Value {
     let id = chat.parse::<i64>();
     id.map_or_else(|_| json!(chat), |id| json!(id))
@@ -294,12 +311,12 @@ pub(super) fn chat(chat: &str) -> Value {
 pub(super) fn number(written: &str, what: &str) -> Result<Value, SendError> {
     let id = written.parse::<i64>().ok().filter(|id| *id > 0);
     id.map(|id| json!(id))
-        .ok_or_else(|| SendError::Never(format!("{written:?} is no {what} of Telegram")))
+        .ok_or_else(|| SendError::Never(format!("{written:?} is not a Telegram {what}")))
 }
 
-fn delivered(result: Value) -> Result<Delivered, SendError> {
+fn delivered(result: Value) -> Result<SendReceipt, SendError> {
     let message = result["message_id"].as_i64();
-    Ok(Delivered {
+    Ok(SendReceipt {
         message: message.map(|id| id.to_string()),
     })
 }

@@ -20,9 +20,9 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use super::listen::Pace;
-use super::{Account, Mode, Telegram};
-use crate::channel::{Channel, ChannelError, Ear, Standing};
-use crate::words::{Heard, Inbound, Message};
+use super::{Telegram, TelegramAccount, UpdateDelivery};
+use crate::channel::{Channel, ChannelError, ConnectionStatus, EventSink};
+use crate::words::{Inbound, InboundEvent, InboundMessage};
 
 const NOW: i64 = 1_700_000_123_456;
 const SECRET: &str = "webhook_secret-1";
@@ -36,10 +36,10 @@ fn egress() -> Arc<Egress> {
     Arc::new(Egress::new(policy, Arc::new(SystemLookup)))
 }
 
-fn channel_with(api: &str, token: &str, mode: Mode) -> Telegram {
+fn channel_with(api: &str, token: &str, mode: UpdateDelivery) -> Telegram {
     let clock = Arc::new(ManualClock::at(Timestamp(NOW)));
     let ids = Ids::new(clock.clone(), Arc::new(SeededEntropy::new(7)));
-    let account = Account {
+    let account = TelegramAccount {
         name: "main".to_owned(),
         token: Secret::new(token),
         api: Url::parse(api).unwrap(),
@@ -58,11 +58,11 @@ fn channel_with(api: &str, token: &str, mode: Mode) -> Telegram {
 }
 
 fn polling(fake: &Fake) -> Telegram {
-    channel_with(&fake.url, Fake::TOKEN, Mode::Poll)
+    channel_with(&fake.url, Fake::TOKEN, UpdateDelivery::Poll)
 }
 
 fn hooked(fake: &Fake, url: &str) -> Telegram {
-    let mode = Mode::Webhook {
+    let mode = UpdateDelivery::Webhook {
         url: Url::parse(url).unwrap(),
         secret: Secret::new(SECRET),
     };
@@ -85,7 +85,7 @@ struct Keeper {
     /// How often it still fails.
     failing: AtomicUsize,
     notes: Mutex<HashMap<String, String>>,
-    stood: watch::Sender<Vec<Standing>>,
+    stood: watch::Sender<Vec<ConnectionStatus>>,
 }
 
 impl Keeper {
@@ -95,7 +95,7 @@ impl Keeper {
         all.clone()
     }
 
-    async fn stands(&self, fits: impl Fn(&Standing) -> bool) -> Standing {
+    async fn stands(&self, fits: impl Fn(&ConnectionStatus) -> bool) -> ConnectionStatus {
         let mut stood = self.stood.subscribe();
         let all = stood.wait_for(|all| all.iter().any(&fits)).await.unwrap();
         all.iter().find(|one| fits(one)).unwrap().clone()
@@ -103,7 +103,7 @@ impl Keeper {
 }
 
 #[async_trait]
-impl Ear for Keeper {
+impl EventSink for Keeper {
     async fn hear(&self, events: Vec<Inbound>) -> Result<(), ChannelError> {
         self.asked.fetch_add(1, Ordering::SeqCst);
         let fails = self
@@ -134,7 +134,7 @@ impl Ear for Keeper {
         Ok(())
     }
 
-    fn stands(&self, standing: Standing) {
+    fn stands(&self, standing: ConnectionStatus) {
         self.stood.send_modify(|all| all.push(standing));
     }
 }
@@ -191,9 +191,9 @@ fn with(mut base: Value, more: Value) -> Value {
     base
 }
 
-fn said(event: &Inbound) -> &Message {
+fn said(event: &Inbound) -> &InboundMessage {
     match &event.what {
-        Heard::Message(message) => message,
+        InboundEvent::Message(message) => message,
         other => panic!("{other:?}"),
     }
 }

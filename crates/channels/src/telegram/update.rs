@@ -1,14 +1,14 @@
-//! What Telegram tells, as far as it is read.
+//! The parts of Telegram's updates that we read.
 
 use serde::Deserialize;
 use serde_json::Value;
 
-/// One update. What is of another kind has none of these.
+/// An update. Other kinds have none of these fields.
 #[derive(Debug, Deserialize)]
 pub(super) struct Update {
     pub update_id: i64,
-    pub message: Option<Box<Message>>,
-    pub channel_post: Option<Box<Message>>,
+    pub message: Option<Box<TelegramMessage>>,
+    pub channel_post: Option<Box<TelegramMessage>>,
     pub callback_query: Option<CallbackQuery>,
     pub message_reaction: Option<MessageReaction>,
 }
@@ -25,7 +25,7 @@ pub(super) struct User {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Chat {
+pub(super) struct TelegramChat {
     pub id: i64,
     #[serde(rename = "type")]
     pub kind: String,
@@ -34,20 +34,20 @@ pub(super) struct Chat {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Message {
+pub(super) struct TelegramMessage {
     pub message_id: i64,
     pub message_thread_id: Option<i64>,
     pub from: Option<User>,
-    pub sender_chat: Option<Chat>,
+    pub sender_chat: Option<TelegramChat>,
     #[serde(default)]
     pub date: i64,
-    pub chat: Chat,
-    pub forward_origin: Option<Origin>,
+    pub chat: TelegramChat,
+    pub forward_origin: Option<MessageOrigin>,
     #[serde(default)]
     pub is_topic_message: bool,
     #[serde(default)]
     pub is_automatic_forward: bool,
-    pub reply_to_message: Option<Box<Message>>,
+    pub reply_to_message: Option<Box<TelegramMessage>>,
     pub external_reply: Option<ExternalReply>,
     pub quote: Option<Quote>,
     pub media_group_id: Option<String>,
@@ -58,16 +58,16 @@ pub(super) struct Message {
     #[serde(default)]
     pub caption_entities: Vec<Entity>,
     pub rich_message: Option<Value>,
-    pub animation: Option<File>,
-    pub audio: Option<File>,
-    pub document: Option<File>,
+    pub animation: Option<TelegramFile>,
+    pub audio: Option<TelegramFile>,
+    pub document: Option<TelegramFile>,
     #[serde(default)]
     pub photo: Vec<PhotoSize>,
-    pub live_photo: Option<File>,
+    pub live_photo: Option<TelegramFile>,
     pub sticker: Option<Sticker>,
-    pub video: Option<File>,
-    pub video_note: Option<File>,
-    pub voice: Option<File>,
+    pub video: Option<TelegramFile>,
+    pub video_note: Option<TelegramFile>,
+    pub voice: Option<TelegramFile>,
     pub contact: Option<Contact>,
     pub dice: Option<Dice>,
     pub poll: Option<Poll>,
@@ -93,20 +93,20 @@ pub(super) struct Entity {
     pub language: Option<String>,
 }
 
-/// Where something forwarded or quoted came from.
+/// The origin of a forwarded or quoted message.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Origin {
+pub(super) struct MessageOrigin {
     pub sender_user: Option<User>,
     pub sender_user_name: Option<String>,
-    pub sender_chat: Option<Chat>,
-    pub chat: Option<Chat>,
+    pub sender_chat: Option<TelegramChat>,
+    pub chat: Option<TelegramChat>,
 }
 
 #[derive(Debug, Deserialize)]
 pub(super) struct ExternalReply {
     #[serde(default)]
-    pub origin: Origin,
+    pub origin: MessageOrigin,
     pub message_id: Option<i64>,
 }
 
@@ -117,7 +117,7 @@ pub(super) struct Quote {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct File {
+pub(super) struct TelegramFile {
     pub file_id: String,
     pub file_name: Option<String>,
     pub mime_type: Option<String>,
@@ -201,16 +201,16 @@ pub(super) struct Point {
 pub(super) struct CallbackQuery {
     pub id: String,
     pub from: User,
-    pub message: Option<Box<Message>>,
+    pub message: Option<Box<TelegramMessage>>,
     pub data: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
 pub(super) struct MessageReaction {
-    pub chat: Chat,
+    pub chat: TelegramChat,
     pub message_id: i64,
     pub user: Option<User>,
-    pub actor_chat: Option<Chat>,
+    pub actor_chat: Option<TelegramChat>,
     #[serde(default)]
     pub date: i64,
     #[serde(default)]
@@ -234,7 +234,7 @@ pub(super) enum Reaction {
 }
 
 impl User {
-    /// What they are called.
+    /// The display name.
     pub fn name(&self) -> String {
         let last = self.last_name.as_deref().unwrap_or("");
         let name = format!("{} {last}", self.first_name);
@@ -247,8 +247,8 @@ impl User {
     }
 }
 
-impl Chat {
-    /// What it is called.
+impl TelegramChat {
+    /// The chat's name.
     pub fn name(&self) -> String {
         let name = self.title.as_ref().or(self.username.as_ref());
         name.map_or_else(|| self.id.to_string(), Clone::clone)
@@ -256,7 +256,7 @@ impl Chat {
 }
 
 impl Reaction {
-    /// How it is written; none of a kind that nobody knows.
+    /// How it is written; `None` for unknown kinds.
     pub fn word(&self) -> Option<String> {
         match self {
             Self::Emoji { emoji } => Some(emoji.clone()),

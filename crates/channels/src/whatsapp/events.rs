@@ -1,13 +1,13 @@
-//! What WhatsApp tells, in words of our own.
+//! Converts WhatsApp's webhook events.
 
 use manyhands_core::{PeerKind, Place, Timestamp};
 use serde_json::Value;
 
 use super::{WhatsApp, format, trouble};
-use crate::words::{Heard, Inbound, Location, Media, MediaKind, Message, Quoted};
+use crate::words::{Inbound, InboundEvent, InboundMessage, Location, Media, MediaKind, Quoted};
 
 impl WhatsApp {
-    /// Everything that a request tells of our number. Its size is what bounds it.
+    /// All events about our number in a request. The request's size bounds them.
     pub(super) fn read(&self, told: &Value) -> Vec<Inbound> {
         let entries = told["entry"].as_array().into_iter().flatten();
         let changes = entries.flat_map(|entry| entry["changes"].as_array().into_iter().flatten());
@@ -20,15 +20,18 @@ impl WhatsApp {
             for error in value["errors"].as_array().into_iter().flatten() {
                 let code = error["code"].as_i64().unwrap_or_default();
                 tracing::warn!(
-                    why = trouble::words(error, code),
-                    "WhatsApp tells of trouble"
+                    event = "whatsapp_error_reported",
+                    error = trouble::words(error, code),
+                    "WhatsApp reported an error"
                 );
             }
             let said = value["messages"].as_array().into_iter().flatten();
             for said in said {
                 match self.said(said, value) {
                     Some(inbound) => heard.push(inbound),
-                    None => tracing::debug!(kind = %said["type"], "this message is not heard"),
+                    None => {
+                        tracing::debug!(event = "whatsapp_message_ignored", kind = %said["type"], "ignored a message of this type")
+                    }
                 }
             }
             let statuses = value["statuses"].as_array().into_iter().flatten();
@@ -37,14 +40,14 @@ impl WhatsApp {
         heard
     }
 
-    /// One app is told of all its numbers; each account hears its own.
+    /// One app receives the events of all its numbers; each account processes its own.
     fn is_ours(&self, value: &Value) -> bool {
         value["metadata"]["phone_number_id"].as_str() == Some(&self.account.phone)
     }
 
     fn said(&self, said: &Value, value: &Value) -> Option<Inbound> {
         let us = digits(value["metadata"]["display_phone_number"].as_str()?);
-        // Whoever goes by a name of their own may keep their number to themselves.
+        // Users with a username may hide their number.
         let from = ["from", "from_user_id"].map(|name| said[name].as_str());
         let from = from.into_iter().flatten().find(|from| !from.is_empty())?;
         let id = said["id"].as_str()?;
@@ -69,7 +72,7 @@ impl WhatsApp {
         let what = match pressed(said) {
             Some(data) => {
                 place.message = context.map(str::to_owned);
-                Heard::Button {
+                InboundEvent::Button {
                     data: data.to_owned(),
                     callback: Some(id.to_owned()),
                 }
@@ -78,14 +81,14 @@ impl WhatsApp {
                 "reaction" => {
                     let emoji = said["reaction"]["emoji"].as_str().unwrap_or_default();
                     place.message = Some(said["reaction"]["message_id"].as_str()?.to_owned());
-                    Heard::Reaction {
+                    InboundEvent::Reaction {
                         emoji: emoji.to_owned(),
                         removed: emoji.is_empty(),
                     }
                 }
-                // What was said stays said; numbers that change are the platform's affair.
+                // Edits and deletions do not change what was said; number changes are the platform's affair.
                 "edit" | "revoke" | "system" => return None,
-                kind => Heard::Message(Box::new(message(kind, said, &us))),
+                kind => InboundEvent::Message(Box::new(message(kind, said, &us))),
             },
         };
         Some(Inbound {
@@ -100,7 +103,7 @@ impl WhatsApp {
         })
     }
 
-    /// Of what became of our messages, only what failed is news.
+    /// Of the status reports, only failures matter.
     fn status(&self, status: &Value) -> Option<Inbound> {
         if status["status"] != "failed" {
             return None;
@@ -126,7 +129,7 @@ impl WhatsApp {
             chat_name: None,
             from_bot: false,
             ticket: None,
-            what: Heard::Failed {
+            what: InboundEvent::Failed {
                 message: message.to_owned(),
                 why: trouble::failed(&status["errors"]),
             },
@@ -134,7 +137,7 @@ impl WhatsApp {
     }
 }
 
-/// What a pressed button carries: of ours, of a list of ours, or of a template.
+/// The data of a pressed button, list row or template button.
 fn pressed(said: &Value) -> Option<&str> {
     match said["type"].as_str()? {
         "interactive" => {
@@ -147,8 +150,8 @@ fn pressed(said: &Value) -> Option<&str> {
     }
 }
 
-fn message(kind: &str, said: &Value, us: &str) -> Message {
-    let mut message = Message::default();
+fn message(kind: &str, said: &Value, us: &str) -> InboundMessage {
+    let mut message = InboundMessage::default();
     let context = &said["context"];
     if let Some(quoted) = context["id"].as_str() {
         let sender = context["from"].as_str();
@@ -189,7 +192,7 @@ fn message(kind: &str, said: &Value, us: &str) -> Message {
             message.text = named.join("\n");
         }
         "contacts" => message.text = contacts(body),
-        "unsupported" => "[something that WhatsApp does not pass on]".clone_into(&mut message.text),
+        "unsupported" => "[unsupported WhatsApp message]".clone_into(&mut message.text),
         other => message.text = format!("[{other}]"),
     }
     if let Some(caption) = body["caption"].as_str() {
@@ -218,7 +221,7 @@ fn media(body: &Value, kind: MediaKind) -> Option<Media> {
     })
 }
 
-/// People whom somebody passes on, with their numbers.
+/// Shared contacts, with their numbers.
 fn contacts(all: &Value) -> String {
     let mut lines = Vec::new();
     for one in all.as_array().into_iter().flatten().take(50) {
@@ -237,7 +240,7 @@ fn contacts(all: &Value) -> String {
     lines.join("\n")
 }
 
-/// What a sender says of themselves, by the cards that come with the messages.
+/// The sender's profile among the contacts that come with the messages.
 fn card_of<'a>(value: &'a Value, from: &str) -> &'a Value {
     let mut cards = value["contacts"].as_array().into_iter().flatten();
     let theirs = |card: &&Value| card["wa_id"] == from || card["user_id"] == from;
@@ -246,13 +249,13 @@ fn card_of<'a>(value: &'a Value, from: &str) -> &'a Value {
         .map_or(&Value::Null, |card| &card["profile"])
 }
 
-/// Seconds, as a number or as digits, in milliseconds.
+/// Seconds, as a number or as text, in milliseconds.
 fn seconds(time: &Value) -> Option<i64> {
     let seconds = time.as_i64().or_else(|| time.as_str()?.parse().ok())?;
     seconds.checked_mul(1_000)
 }
 
-/// The digits of a number.
+/// The digits of a phone number.
 pub(super) fn digits(number: &str) -> String {
     number.chars().filter(char::is_ascii_digit).collect()
 }

@@ -1,26 +1,26 @@
 //! WhatsApp's markup: `*bold*`, `_italic_`, `~struck~` and code between backticks.
 
-use crate::markdown::{self, Event, Mark, Target};
+use crate::markdown::{self, Mark, MarkdownEvent, MarkdownSink};
 
-/// Markdown as WhatsApp writes it.
+/// Renders Markdown for WhatsApp.
 pub(crate) fn written(text: &str) -> String {
-    let mut writer = Writer::default();
+    let mut writer = WhatsAppWriter::default();
     markdown::render(text, &mut writer);
     writer.all
 }
 
 #[derive(Default)]
-struct Writer {
+struct WhatsAppWriter {
     all: String,
-    /// The signs of open marks.
+    /// The delimiters of open marks.
     open: Vec<char>,
-    /// Where the words of open links began.
+    /// Start offsets of open links' text.
     links: Vec<usize>,
     quotes: usize,
 }
 
-impl Writer {
-    /// WhatsApp's marks do not reach over the end of a line.
+impl WhatsAppWriter {
+    /// WhatsApp's marks do not span lines.
     fn line(&mut self) {
         self.all.extend(self.open.iter().rev());
         self.all.push('\n');
@@ -29,7 +29,7 @@ impl Writer {
     }
 
     fn open(&mut self, sign: char) {
-        // Bold within bold would end it.
+        // A nested mark of the same kind would end it.
         if !self.open.contains(&sign) {
             self.all.push(sign);
         }
@@ -51,42 +51,42 @@ impl Writer {
     }
 }
 
-impl Target for Writer {
-    fn event(&mut self, event: Event<'_>) {
+impl MarkdownSink for WhatsAppWriter {
+    fn event(&mut self, event: MarkdownEvent<'_>) {
         match event {
-            Event::Text(text) => self.all.push_str(text),
-            Event::Code(code) => self.all.extend(["`", code, "`"]),
-            Event::Fence { code, .. } | Event::Table(code) => self.block(code),
-            Event::Line => self.line(),
-            Event::Item { depth, number } => {
+            MarkdownEvent::Text(text) => self.all.push_str(text),
+            MarkdownEvent::Code(code) => self.all.extend(["`", code, "`"]),
+            MarkdownEvent::Fence { code, .. } | MarkdownEvent::Table(code) => self.block(code),
+            MarkdownEvent::Line => self.line(),
+            MarkdownEvent::Item { depth, number } => {
                 self.all.push_str(&"  ".repeat(depth));
                 match number {
                     Some(number) => self.all.extend([number, ". "]),
                     None => self.all.push_str("- "),
                 }
             }
-            Event::Rule => self.all.push_str("———"),
-            Event::Open(Mark::Bold | Mark::Heading(_)) => self.open('*'),
-            Event::Open(Mark::Italic) => self.open('_'),
-            Event::Open(Mark::Strike) => self.open('~'),
-            Event::Open(Mark::Quote) => {
+            MarkdownEvent::Rule => self.all.push_str("———"),
+            MarkdownEvent::Open(Mark::Bold | Mark::Heading(_)) => self.open('*'),
+            MarkdownEvent::Open(Mark::Italic) => self.open('_'),
+            MarkdownEvent::Open(Mark::Strike) => self.open('~'),
+            MarkdownEvent::Open(Mark::Quote) => {
                 self.quotes += 1;
                 self.all.push_str("> ");
             }
-            Event::Open(Mark::Link(_)) => self.links.push(self.all.len()),
-            Event::Close(Mark::Link(address)) => {
+            MarkdownEvent::Open(Mark::Link(_)) => self.links.push(self.all.len()),
+            MarkdownEvent::Close(Mark::Link(address)) => {
                 let words = self.links.pop().map_or("", |start| &self.all[start..]);
                 if words != address {
                     self.all.push_str(&format!(" ({address})"));
                 }
             }
-            Event::Close(Mark::Quote) => self.quotes = self.quotes.saturating_sub(1),
-            Event::Close(_) => self.close(),
+            MarkdownEvent::Close(Mark::Quote) => self.quotes = self.quotes.saturating_sub(1),
+            MarkdownEvent::Close(_) => self.close(),
         }
     }
 }
 
-/// What somebody wrote on WhatsApp, as Markdown. Code stays as it is.
+/// Converts WhatsApp's markup to Markdown. Code is unchanged.
 pub(super) fn read(text: &str) -> String {
     let mut all = String::with_capacity(text.len());
     for (index, part) in text.split("```").enumerate() {
@@ -118,7 +118,7 @@ fn words(text: &str, all: &mut String) {
     }
 }
 
-/// Doubles the signs of bold and struck words within a line; those of italic ones are the same.
+/// Doubles the delimiters of bold and struck text within a line; italic is the same in both.
 fn marks(text: &str, all: &mut String) {
     let chars: Vec<char> = text.chars().collect();
     let mut doubled = vec![false; chars.len()];

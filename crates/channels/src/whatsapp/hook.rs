@@ -1,4 +1,4 @@
-//! Requests that claim to be Meta's.
+//! Verification of Meta's webhook requests.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use manyhands_core::Secret;
@@ -7,14 +7,17 @@ use serde_json::Value;
 use sha2::Sha256;
 use url::form_urlencoded;
 
-use super::Account;
-use crate::channel::{Hook, HookRefusal, Hooked};
+use super::WhatsAppAccount;
+use crate::channel::{WebhookOutcome, WebhookRefusal, WebhookRequest};
 
-/// The longest challenge that is repeated.
+/// Maximum length of a challenge.
 const CHALLENGE: usize = 1_024;
 
-/// Answers the question with which Meta makes sure that a webhook is ours.
-pub(super) fn greeted(hook: &Hook<'_>, account: &Account) -> Result<Hooked, HookRefusal> {
+/// Answers Meta's verification request for a webhook.
+pub(super) fn greeted(
+    hook: &WebhookRequest<'_>,
+    account: &WhatsAppAccount,
+) -> Result<WebhookOutcome, WebhookRefusal> {
     let (mut mode, mut token, mut challenge) = (None, None, None);
     for (name, value) in form_urlencoded::parse(hook.query.as_bytes()) {
         match &*name {
@@ -26,54 +29,57 @@ pub(super) fn greeted(hook: &Hook<'_>, account: &Account) -> Result<Hooked, Hook
     }
     let known = token.is_some_and(|token| same(&token, &account.verify));
     if !known || mode.as_deref() != Some("subscribe") {
-        return Err(HookRefusal {
+        return Err(WebhookRefusal {
             status: StatusCode::FORBIDDEN,
-            why: "the verify token is not that of this account".to_owned(),
+            why: "the verify token does not match this account".to_owned(),
         });
     }
     match challenge.filter(|text| text.len() <= CHALLENGE) {
-        Some(challenge) => Ok(Hooked {
+        Some(challenge) => Ok(WebhookOutcome {
             body: challenge.into_owned(),
-            ..Hooked::events(Vec::new())
+            ..WebhookOutcome::events(Vec::new())
         }),
-        None => Err(HookRefusal::unreadable("hub.challenge is missing")),
+        None => Err(WebhookRefusal::unreadable("hub.challenge is missing")),
     }
 }
 
-/// What a request tells, once its bytes are known to be Meta's.
-pub(super) fn verified(hook: &Hook<'_>, account: &Account) -> Result<Value, HookRefusal> {
+/// The events of a request whose signature is valid.
+pub(super) fn verified(
+    hook: &WebhookRequest<'_>,
+    account: &WhatsAppAccount,
+) -> Result<Value, WebhookRefusal> {
     if hook.method != "POST" {
-        return Err(HookRefusal {
+        return Err(WebhookRefusal {
             status: StatusCode::METHOD_NOT_ALLOWED,
-            why: "WhatsApp tells its news by POST".to_owned(),
+            why: "webhook requests must use POST".to_owned(),
         });
     }
     let Some(signature) = hook.headers.get("x-hub-signature-256") else {
-        return Err(HookRefusal::forged(
+        return Err(WebhookRefusal::forged(
             "the header X-Hub-Signature-256 is missing",
         ));
     };
     let Some(signature) = signature.to_str().ok().and_then(unhex) else {
-        return Err(HookRefusal::forged(
+        return Err(WebhookRefusal::forged(
             "the header X-Hub-Signature-256 is not sha256= and 64 digits",
         ));
     };
     let signed =
         seal(&account.secret, hook.body).is_some_and(|mac| mac.verify_slice(&signature).is_ok());
     if !signed {
-        return Err(HookRefusal::forged(
-            "the signature is not that of this account's app secret",
+        return Err(WebhookRefusal::forged(
+            "the signature does not match this account's app secret",
         ));
     }
     let told: Value = serde_json::from_slice(hook.body)
-        .map_err(|_| HookRefusal::unreadable("the body is not JSON"))?;
+        .map_err(|_| WebhookRefusal::unreadable("the body is not JSON"))?;
     match told["entry"].is_array() {
         true => Ok(told),
-        false => Err(HookRefusal::unreadable("there are no entries in it")),
+        false => Err(WebhookRefusal::unreadable("it contains no entries")),
     }
 }
 
-/// The seal of some bytes; none where there is no secret, which would let everybody sign.
+/// The HMAC of some bytes; `None` without a secret, with which anyone could sign.
 fn seal(secret: &Secret, bytes: &[u8]) -> Option<Hmac<Sha256>> {
     let key = Some(secret.expose()).filter(|key| !key.is_empty())?;
     let mut mac = Hmac::<Sha256>::new_from_slice(key.as_bytes()).ok()?;
@@ -81,8 +87,9 @@ fn seal(secret: &Secret, bytes: &[u8]) -> Option<Hmac<Sha256>> {
     Some(mac)
 }
 
-/// Whether a word is the secret; takes as long whatever it is.
+/// Compares a text with the secret in constant time.
 fn same(given: &str, secret: &Secret) -> bool {
+    // Comparing MACs instead of texts takes the same time for any input.
     let given = seal(secret, given.as_bytes());
     let right = seal(secret, secret.expose().as_bytes());
     match (given, right) {
@@ -92,15 +99,8 @@ fn same(given: &str, secret: &Secret) -> bool {
 }
 
 fn unhex(header: &str) -> Option<[u8; 32]> {
-    let digits = header.strip_prefix("sha256=")?.as_bytes();
+    let digits = header.strip_prefix("sha256=")?;
     let mut bytes = [0; 32];
-    if digits.len() != 64 {
-        return None;
-    }
-    for (byte, pair) in bytes.iter_mut().zip(digits.chunks(2)) {
-        let pair = std::str::from_utf8(pair).ok()?;
-        let plain = pair.chars().all(|c| c.is_ascii_hexdigit());
-        *byte = u8::from_str_radix(pair, 16).ok().filter(|_| plain)?;
-    }
+    hex::decode_to_slice(digits, &mut bytes).ok()?;
     Some(bytes)
 }

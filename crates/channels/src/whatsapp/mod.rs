@@ -1,8 +1,8 @@
-//! WhatsApp, by Meta's Cloud API: signed webhooks in, one call for each message out.
+//! WhatsApp through Meta's Cloud API: signed webhooks in, one request per message out.
 //!
-//! WhatsApp lets a business write freely for 24 hours after somebody wrote; what is refused later
-//! comes back as a refusal of the call or as a failed status, and both are told. There is no
-//! key that makes a message arrive once, so a call without an answer is unknown.
+//! WhatsApp lets a business write freely for 24 hours after the person's last message; later messages
+//! are refused by the request or by a failed status, and both are reported. There is no idempotency
+//! key, so a request without a response is unknown.
 
 mod events;
 pub(crate) mod format;
@@ -25,70 +25,76 @@ use url::Url;
 
 use crate::api::Api;
 use crate::channel::{
-    Abilities, Channel, ChannelError, Delivered, Ear, Hook, HookRefusal, Hooked, Me, SendError,
+    BotIdentity, Channel, ChannelCapabilities, ChannelError, EventSink, SendError, SendReceipt,
+    WebhookOutcome, WebhookRefusal, WebhookRequest,
 };
 use crate::download::{download, harmless};
-use crate::recent::Recent;
+use crate::recent::RecentMap;
 use crate::short::units;
 use crate::standby;
-use crate::words::{Heard, Inbound, Media, Outgoing};
+use crate::words::{Inbound, InboundEvent, Media, OutgoingMessage};
 
-/// Where the interface is.
+/// URL of the API.
 pub const API: &str = "https://graph.facebook.com";
-/// Where files that people sent are.
+/// URL of received files.
 pub const MEDIA: &str = "https://lookaside.fbsbx.com";
-/// The version of the interface that is spoken.
+/// The API version in use.
 pub const VERSION: &str = "v23.0";
 
-/// The longest text, in UTF-16 units.
+/// Maximum text length in UTF-16 units.
 pub const TEXT: usize = 4_096;
-/// The longest line below a file.
+/// Maximum length of a caption.
 const CAPTION: usize = 1_024;
-/// The largest file.
+/// Maximum file size.
 const FILE: u64 = 100 * 1024 * 1024;
-/// How many chats are remembered by their last message.
+/// Maximum chats whose last message is remembered.
 const CHATS: usize = 4_096;
-/// How long one may write freely after somebody wrote.
+/// How long one may write freely after a person's message.
 const WINDOW: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// One number of WhatsApp's.
+/// A WhatsApp number.
 #[derive(Debug, Clone)]
-pub struct Account {
-    /// What it is called here.
+pub struct WhatsAppAccount {
+    /// Its name in the settings.
     pub name: String,
-    /// The access token, best of a system user.
+    /// The access token, preferably of a system user.
     pub token: Secret,
     /// The app secret, with which Meta signs.
     pub secret: Secret,
-    /// The word with which Meta proves that it was set up by us.
+    /// The token with which Meta verifies the webhook.
     pub verify: Secret,
-    /// The id of the phone number.
+    /// The phone number's id.
     pub phone: String,
-    /// Where the interface is: [`API`].
+    /// URL of the API: [`API`].
     pub api: Url,
-    /// Which version of it: [`VERSION`].
+    /// API version: [`VERSION`].
     pub version: String,
-    /// Where files are: [`MEDIA`]. The token is sent to no other place.
+    /// URL of files: [`MEDIA`]. The token is sent nowhere else.
     pub media: Url,
 }
 
-/// WhatsApp, spoken for one number.
+/// The WhatsApp channel of one number.
 pub struct WhatsApp {
-    account: Account,
+    account: WhatsAppAccount,
     api: Api,
-    abilities: Abilities,
-    /// The last message of each chat: what an indicator of typing is shown for.
-    last: Recent<(String, Timestamp)>,
+    abilities: ChannelCapabilities,
+    /// The last message of each chat: typing indicators refer to it.
+    last: RecentMap<(String, Timestamp)>,
     clock: Arc<dyn Clock>,
 }
 
 impl WhatsApp {
-    /// The channel of a number.
-    pub fn new(account: Account, egress: Arc<Egress>, clock: Arc<dyn Clock>, ids: Ids) -> Self {
+    /// Creates the channel of a number.
+    pub fn new(
+        account: WhatsAppAccount,
+        egress: Arc<Egress>,
+        clock: Arc<dyn Clock>,
+        ids: Ids,
+    ) -> Self {
         Self {
             api: Api::new(egress, account.api.clone(), ids),
             abilities: abilities(),
-            last: Recent::new(CHATS),
+            last: RecentMap::new(CHATS),
             account,
             clock,
         }
@@ -98,9 +104,9 @@ impl WhatsApp {
         Api::bearer(&self.account.token)
     }
 
-    /// The address of something that belongs to our number.
+    /// The URL of a resource of our number.
     fn own(&self, what: &str) -> String {
-        let Account { version, phone, .. } = &self.account;
+        let WhatsAppAccount { version, phone, .. } = &self.account;
         self.api.url(&format!("{version}/{phone}{what}"))
     }
 
@@ -113,15 +119,15 @@ impl WhatsApp {
         }
     }
 
-    /// Whether our token may be shown there.
+    /// Whether our token may be sent there.
     fn is_theirs(&self, url: &Url) -> bool {
         let theirs = [&self.account.api, &self.account.media];
         theirs.iter().any(|base| base.origin() == url.origin())
     }
 }
 
-fn abilities() -> Abilities {
-    Abilities {
+fn abilities() -> ChannelCapabilities {
+    ChannelCapabilities {
         edits: false,
         typing: true,
         reactions: true,
@@ -146,16 +152,16 @@ impl Channel for WhatsApp {
         &self.account.name
     }
 
-    fn abilities(&self) -> &Abilities {
+    fn abilities(&self) -> &ChannelCapabilities {
         &self.abilities
     }
 
-    async fn me(&self) -> Result<Me, SendError> {
+    async fn me(&self) -> Result<BotIdentity, SendError> {
         let url = self.own("?fields=id,display_phone_number,verified_name");
         let number = self.get(url).await?;
         let field = |name: &str| number[name].as_str().unwrap_or_default();
         let digits = events::digits(field("display_phone_number"));
-        Ok(Me {
+        Ok(BotIdentity {
             id: self.account.phone.clone(),
             name: field("verified_name").to_owned(),
             handle: (!digits.is_empty()).then_some(digits),
@@ -163,7 +169,11 @@ impl Channel for WhatsApp {
         })
     }
 
-    async fn listen(&self, ear: &dyn Ear, stop: &CancellationToken) -> Result<(), ChannelError> {
+    async fn listen(
+        &self,
+        ear: &dyn EventSink,
+        stop: &CancellationToken,
+    ) -> Result<(), ChannelError> {
         let prepare = || async { self.me().await.map(drop) };
         if standby::ready(ear, stop, self.api.ids(), prepare).await? {
             stop.cancelled().await;
@@ -171,20 +181,20 @@ impl Channel for WhatsApp {
         Ok(())
     }
 
-    fn hook(&self, hook: &Hook<'_>) -> Result<Hooked, HookRefusal> {
+    fn hook(&self, hook: &WebhookRequest<'_>) -> Result<WebhookOutcome, WebhookRefusal> {
         if hook.method == "GET" {
             return hook::greeted(hook, &self.account);
         }
         let told = hook::verified(hook, &self.account)?;
-        Ok(Hooked::events(self.read(&told)))
+        Ok(WebhookOutcome::events(self.read(&told)))
     }
 
     async fn send(
         &self,
         _key: &str,
-        message: &Outgoing,
+        message: &OutgoingMessage,
         file: Option<Bytes>,
-    ) -> Result<Delivered, SendError> {
+    ) -> Result<SendReceipt, SendError> {
         self.deliver(message, file).await
     }
 
@@ -193,7 +203,7 @@ impl Channel for WhatsApp {
     }
 
     async fn typing(&self, place: &Place) -> Result<(), SendError> {
-        // It is shown as the answer to a message, and marks that as read.
+        // The indicator refers to a message, and marks it as read.
         let now = self.clock.now();
         let last = || {
             let (message, at) = self.last.get(&place.chat)?;
@@ -206,34 +216,35 @@ impl Channel for WhatsApp {
     }
 
     async fn pressed(&self, inbound: &Inbound, word: &str) -> Result<(), SendError> {
-        if let Heard::Button {
+        if let InboundEvent::Button {
             callback: Some(press),
             ..
         } = &inbound.what
         {
             self.mark(press, None).await?;
         }
-        // What was pressed is shown in the chat by WhatsApp itself; the word is a short answer.
+        // WhatsApp itself shows the press in the chat; the note is a short reply.
         if word.trim().is_empty() {
             return Ok(());
         }
         let to = inbound.place.chat_only();
-        self.deliver(&Outgoing::text(to, word), None)
+        self.deliver(&OutgoingMessage::text(to, word), None)
             .await
             .map(drop)
     }
 
     async fn fetch(&self, media: &Media, most: u64) -> Result<Bytes, SendError> {
         let id = &media.id;
+        // The id becomes part of a path with our token.
         if id.is_empty() || id.len() > 64 || !id.chars().all(|c| c.is_ascii_digit()) {
             return Err(SendError::Never(
                 "WhatsApp has no file of this name".to_owned(),
             ));
         }
-        let Account { version, phone, .. } = &self.account;
+        let WhatsAppAccount { version, phone, .. } = &self.account;
         let path = format!("{version}/{id}?phone_number_id={phone}");
         let told = self.get(self.api.url(&path)).await?;
-        // The size comes as a number or as digits.
+        // The size is a number or text.
         let size = &told["file_size"];
         let size = size.as_u64().or_else(|| size.as_str()?.parse().ok());
         if size.is_some_and(|size| size > most) {
@@ -241,20 +252,21 @@ impl Channel for WhatsApp {
                 "the file is larger than {most} bytes"
             )));
         }
+        // The URL comes from a response, so it is checked before the token is sent there.
         let url = told["url"].as_str().and_then(|url| Url::parse(url).ok());
         let Some(url) = url.filter(|url| self.is_theirs(url)) else {
             return Err(SendError::Never(
-                "the file is at a place to which our token is not shown".to_owned(),
+                "the file is on a host to which our token is not sent".to_owned(),
             ));
         };
         let headers = self.headers()?;
         let answer = download(&self.api, url.to_string(), headers, most).await?;
         match answer.status {
             StatusCode::OK => Ok(answer.body),
-            // An address is good for five minutes; the next try asks for a new one.
+            // URLs expire after five minutes; the retry requests a new one.
             StatusCode::NOT_FOUND => Err(SendError::Later {
                 after: None,
-                why: "the address of the file is no longer good".to_owned(),
+                why: "the file URL has expired".to_owned(),
             }),
             _ => Err(harmless(trouble::of(&answer))),
         }
@@ -262,7 +274,7 @@ impl Channel for WhatsApp {
 }
 
 impl WhatsApp {
-    /// Marks a message as read, and shows what kind of answer is being written.
+    /// Marks a message as read, and shows a typing indicator.
     async fn mark(&self, message: &str, writing: Option<&str>) -> Result<(), SendError> {
         let mut body = json!({
             "messaging_product": "whatsapp",

@@ -1,48 +1,48 @@
-//! What is said on WhatsApp.
+//! Sending on WhatsApp.
 
 use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::{CAPTION, TEXT, WhatsApp, format, trouble};
-use crate::api::Part;
-use crate::channel::{Delivered, SendError};
+use crate::api::FormPart;
+use crate::channel::{SendError, SendReceipt};
 use crate::download::harmless;
 use crate::short::{shortened, units};
-use crate::words::{Button, FileKind, Outgoing, Say};
+use crate::words::{Button, FileKind, OutgoingContent, OutgoingMessage};
 
-/// Buttons below one text; more make a list.
+/// Maximum buttons below a text; more become a list.
 const BUTTONS: usize = 3;
-/// Lines of a list.
+/// Maximum rows of a list.
 const ROWS: usize = 10;
-/// The longest text above buttons, and above a list.
+/// Maximum text length above buttons, and above a list.
 const ABOVE: usize = 1_024;
-/// The longest word on a button.
+/// Maximum length of a button title.
 const TITLE: usize = 20;
-/// The longest line of a list.
+/// Maximum length of a list row.
 const ROW: usize = 24;
-/// The longest data of a button, and of a line of a list.
+/// Maximum data of a button, and of a list row.
 const DATA: usize = 256;
 const ROW_DATA: usize = 200;
-/// The largest picture and the largest recording that are shown as such, in bytes.
+/// Maximum size of a picture and of a recording shown as such, in bytes.
 const PICTURE: usize = 5 * 1024 * 1024;
 const RECORDING: usize = 16 * 1024 * 1024;
 
 impl WhatsApp {
     pub(super) async fn deliver(
         &self,
-        message: &Outgoing,
+        message: &OutgoingMessage,
         file: Option<Bytes>,
-    ) -> Result<Delivered, SendError> {
+    ) -> Result<SendReceipt, SendError> {
         match &message.say {
-            Say::Text { edits: Some(_), .. } => Err(SendError::Never(
-                "WhatsApp does not let us change a message".to_owned(),
+            OutgoingContent::Text { edits: Some(_), .. } => Err(SendError::Never(
+                "WhatsApp does not support editing messages".to_owned(),
             )),
-            Say::Text { text, buttons, .. } => {
+            OutgoingContent::Text { text, buttons, .. } => {
                 let bodies = text_with_buttons(text, buttons)?;
                 self.post_all(message, bodies).await
             }
-            Say::File { .. } => self.deliver_file(message, file).await,
-            Say::React {
+            OutgoingContent::File { .. } => self.deliver_file(message, file).await,
+            OutgoingContent::React {
                 message: to, emoji, ..
             } => {
                 let reaction = json!({"message_id": to, "emoji": emoji});
@@ -52,13 +52,13 @@ impl WhatsApp {
         }
     }
 
-    /// A file goes up first, where nobody sees it, and is then named in a message.
+    /// Uploads a file, which nobody sees, and then sends a message that refers to it.
     async fn deliver_file(
         &self,
-        message: &Outgoing,
+        message: &OutgoingMessage,
         file: Option<Bytes>,
-    ) -> Result<Delivered, SendError> {
-        let Say::File {
+    ) -> Result<SendReceipt, SendError> {
+        let OutgoingContent::File {
             form,
             name,
             mime,
@@ -70,20 +70,23 @@ impl WhatsApp {
             return Err(SendError::Never("this is not a file".to_owned()));
         };
         let Some(bytes) = file else {
-            return Err(SendError::Never(format!("the bytes of {name} are gone")));
+            return Err(SendError::Never(format!(
+                "the content of {name} is missing"
+            )));
         };
+        // WhatsApp rejects MIME parameters.
         let mime = mime.split(';').next().unwrap_or(mime).trim();
         let kind = shown_as(*form, mime, bytes.len());
         let caption = caption.as_deref().map(format::written);
         let caption = caption.filter(|line| !line.trim().is_empty());
         if caption.as_deref().is_some_and(|line| units(line) > CAPTION) {
             return Err(SendError::Never(format!(
-                "the line below the file is longer than {CAPTION} UTF-16 units"
+                "the caption is longer than {CAPTION} UTF-16 units"
             )));
         }
         let uploaded = match (self.upload(name, mime, bytes).await, link) {
             (Ok(id), _) => id,
-            // A type that WhatsApp does not take can still be fetched by whoever wants it.
+            // A type that WhatsApp rejects can still be downloaded from a link.
             (Err(SendError::Never(_)), Some(link)) => {
                 let lines = [caption.as_deref(), Some(name), Some(link)];
                 let lines: Vec<&str> = lines.into_iter().flatten().collect();
@@ -97,7 +100,7 @@ impl WhatsApp {
         }
         let mut follows = None;
         if let Some(line) = caption {
-            // A recording has no line below it: what is said of it follows.
+            // A recording has no caption: the text follows as a message.
             match kind {
                 "audio" => follows = Some(text_body(&line)?),
                 _ => media["caption"] = json!(line),
@@ -108,34 +111,35 @@ impl WhatsApp {
         self.post_all(message, bodies).await
     }
 
-    /// Sends messages that belong together. Once one has arrived, the whole is no longer surely
-    /// unsent, whatever becomes of the next.
+    /// Sends messages that belong together. Once one has arrived, the whole is no longer surely unsent,
+    /// whatever happens to the next.
     async fn post_all(
         &self,
-        message: &Outgoing,
+        message: &OutgoingMessage,
         bodies: Vec<Value>,
-    ) -> Result<Delivered, SendError> {
+    ) -> Result<SendReceipt, SendError> {
         let mut bodies = bodies.into_iter();
         let first = bodies.next().unwrap_or_default();
         let mut delivered = self.post(message, first).await?;
-        let rest = Outgoing {
+        let rest = OutgoingMessage {
+            // Only the first part quotes the message it replies to.
             reply_to: None,
             ..message.clone()
         };
         for body in bodies {
             delivered = self.post(&rest, body).await.map_err(|error| {
-                SendError::Unknown(format!("its beginning was sent, the rest was not: {error}"))
+                SendError::Unknown(format!("the first part was sent, the rest failed: {error}"))
             })?;
         }
         Ok(delivered)
     }
 
-    /// Puts a file where a message can name it. To do that twice changes nothing.
+    /// Uploads a file. Repeating it is harmless.
     async fn upload(&self, name: &str, mime: &str, bytes: Bytes) -> Result<String, SendError> {
         let parts = [
-            Part::field("messaging_product", "whatsapp"),
-            Part::field("type", mime),
-            Part::file("file", name, mime, bytes),
+            FormPart::field("messaging_product", "whatsapp"),
+            FormPart::field("type", mime),
+            FormPart::file("file", name, mime, bytes),
         ];
         let url = self.own("/media");
         let answer = self.api.post_form(url, self.headers()?, &parts);
@@ -149,12 +153,16 @@ impl WhatsApp {
             .map(str::to_owned)
             .ok_or_else(|| SendError::Later {
                 after: None,
-                why: "WhatsApp did not say how it names the file".to_owned(),
+                why: "WhatsApp returned no file id".to_owned(),
             })
     }
 
     /// Sends one message.
-    async fn post(&self, message: &Outgoing, mut body: Value) -> Result<Delivered, SendError> {
+    async fn post(
+        &self,
+        message: &OutgoingMessage,
+        mut body: Value,
+    ) -> Result<SendReceipt, SendError> {
         body["messaging_product"] = json!("whatsapp");
         body["recipient_type"] = json!(if message.to.is_shared() {
             "group"
@@ -181,13 +189,15 @@ impl WhatsApp {
         let said = answer.json()?;
         let id = said["messages"][0]["id"].as_str().map(str::to_owned);
         match id {
-            Some(id) => Ok(Delivered { message: Some(id) }),
-            None => Err(SendError::Unknown("WhatsApp named no message".to_owned())),
+            Some(id) => Ok(SendReceipt { message: Some(id) }),
+            None => Err(SendError::Unknown(
+                "WhatsApp returned no message id".to_owned(),
+            )),
         }
     }
 }
 
-/// Whether this names somebody without their number: `US.13491208655302741918`.
+/// Whether this is a user-scoped id instead of a number: `US.13491208655302741918`.
 fn is_scoped(chat: &str) -> bool {
     let Some((country, rest)) = chat.split_once('.') else {
         return false;
@@ -195,9 +205,10 @@ fn is_scoped(chat: &str) -> bool {
     country.len() == 2 && country.chars().all(|c| c.is_ascii_uppercase()) && !rest.is_empty()
 }
 
-/// How a file is shown: a picture or a recording where WhatsApp can, else a document.
+/// How a file is shown: as a picture or recording if WhatsApp can, otherwise as a document.
 fn shown_as(form: FileKind, mime: &str, size: usize) -> &'static str {
     let picture = matches!(mime, "image/jpeg" | "image/png") && size <= PICTURE;
+    // Other types are refused as audio, but accepted as documents.
     let sound = matches!(
         mime,
         "audio/aac" | "audio/amr" | "audio/mpeg" | "audio/mp4" | "audio/ogg"
@@ -216,11 +227,11 @@ fn text_body(text: &str) -> Result<Value, SendError> {
 
 fn fits(text: &str, most: usize) -> Result<&str, SendError> {
     if text.trim().is_empty() {
-        return Err(SendError::Never("there is nothing to say".to_owned()));
+        return Err(SendError::Never("the message is empty".to_owned()));
     }
     match units(text) {
         size if size > most => Err(SendError::Never(format!(
-            "the text has {size} UTF-16 units, and WhatsApp takes {most}"
+            "the text has {size} UTF-16 units; WhatsApp allows {most}"
         ))),
         _ => Ok(text),
     }
@@ -234,26 +245,27 @@ fn text_with_buttons(text: &str, rows: &[Vec<Button>]) -> Result<Vec<Value>, Sen
     }
     if buttons.len() > ROWS {
         return Err(SendError::Never(format!(
-            "WhatsApp takes no more than {ROWS} buttons"
+            "WhatsApp allows at most {ROWS} buttons"
         )));
     }
+    // Checked before anything is sent, since it may become two messages.
     fits(&text, TEXT)?;
     if units(&text) <= ABOVE {
         return Ok(vec![choice(&text, &buttons)?]);
     }
-    // A long text stands above its buttons as a message of its own.
+    // A long text is a message of its own, above the buttons.
     let first = shortened(text.trim().lines().next().unwrap_or_default(), ABOVE);
     Ok(vec![text_body(&text)?, choice(&first, &buttons)?])
 }
 
-/// A short text with buttons, or with a list where they are many.
+/// A short text with buttons, or with a list if there are many.
 fn choice(text: &str, buttons: &[&Button]) -> Result<Value, SendError> {
     let few = buttons.len() <= BUTTONS;
     let (title, data) = if few { (TITLE, DATA) } else { (ROW, ROW_DATA) };
     if let Some(long) = buttons.iter().find(|one| units(&one.data) > data) {
         let label = &long.label;
         return Err(SendError::Never(format!(
-            "the button {label} carries too much"
+            "the data of button {label} is too long"
         )));
     }
     let titles = titles(buttons, title);
@@ -276,7 +288,7 @@ fn choice(text: &str, buttons: &[&Button]) -> Result<Value, SendError> {
     Ok(json!({"type": "interactive", "interactive": interactive}))
 }
 
-/// Words for buttons: short enough, none blank and no two the same, which WhatsApp refuses.
+/// Button titles: short enough, not blank and unique, as WhatsApp requires.
 fn titles(buttons: &[&Button], most: usize) -> Vec<String> {
     let mut titles: Vec<String> = Vec::with_capacity(buttons.len());
     for (index, button) in buttons.iter().enumerate() {

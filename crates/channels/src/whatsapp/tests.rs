@@ -10,10 +10,10 @@ use manyhands_core::{ManualClock, PeerKind, Place, Secret};
 use manyhands_platforms::whatsapp::WhatsApp as Fake;
 use serde_json::Value;
 
-use super::{Account, WhatsApp};
-use crate::channel::{Channel as _, HookRefusal, Hooked};
+use super::{WhatsApp, WhatsAppAccount};
+use crate::channel::{Channel as _, WebhookOutcome, WebhookRefusal};
 use crate::near;
-use crate::words::{Heard, Inbound, Message};
+use crate::words::{Inbound, InboundEvent, InboundMessage};
 
 const ADA: &str = "16505551234";
 const GROUP: &str = "Y2FwaV9ncm91cDoxNzA1NTU1MDEzOToxMjAzNjM0MDQ2OTQyMzM4MjAZD";
@@ -29,9 +29,9 @@ impl Near {
         Self::with(|_| {}).await
     }
 
-    async fn with(change: impl FnOnce(&mut Account)) -> Self {
+    async fn with(change: impl FnOnce(&mut WhatsAppAccount)) -> Self {
         let fake = Fake::start("wa-token", "wa-secret").await;
-        let mut account = Account {
+        let mut account = WhatsAppAccount {
             name: "main".to_owned(),
             token: Secret::new("wa-token"),
             secret: Secret::new("wa-secret"),
@@ -61,7 +61,7 @@ impl Near {
         self.signed(body).unwrap().events
     }
 
-    fn signed(&self, body: &str) -> Result<Hooked, HookRefusal> {
+    fn signed(&self, body: &str) -> Result<WebhookOutcome, WebhookRefusal> {
         let headers = near::headers(&[("x-hub-signature-256", &self.fake.sign(body.as_bytes()))]);
         self.whatsapp.hook(&near::posted(&headers, body))
     }
@@ -75,9 +75,9 @@ impl Near {
     }
 
     /// What somebody says by it.
-    fn said(&self, kind: &str, what: &Value) -> Message {
+    fn said(&self, kind: &str, what: &Value) -> InboundMessage {
         match self.heard(kind, what).what {
-            Heard::Message(message) => *message,
+            InboundEvent::Message(message) => *message,
             other => panic!("{other:?}"),
         }
     }

@@ -1,22 +1,22 @@
-//! What it means when WhatsApp refuses.
+//! WhatsApp's errors.
 
 use std::time::Duration;
 
 use manyhands_guard::StatusCode;
 use serde_json::Value;
 
-use crate::api::Answer;
+use crate::api::ApiResponse;
 use crate::channel::SendError;
 
-/// Too many messages to the same person: one is free again after this.
+/// Delay after too many messages to the same person.
 const PAIR: Duration = Duration::from_secs(6);
 
-/// What is said when somebody has not written for a day.
-const WINDOW: &str = "they have not written for 24 hours, and WhatsApp lets nobody write freely \
-                      after that\nit can be sent again once they have written";
+/// Explains that a person has not written for a day.
+const WINDOW: &str = "the person has not written for 24 hours, and WhatsApp allows no free-form messages \
+                      after that\nsend it again once they have written";
 
-/// What a refused call means.
-pub(super) fn of(answer: &Answer) -> SendError {
+/// The error for a refused request.
+pub(super) fn of(answer: &ApiResponse) -> SendError {
     let status = answer.status;
     let said: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
     let error = &said["error"];
@@ -29,16 +29,17 @@ pub(super) fn of(answer: &Answer) -> SendError {
         why: why.clone(),
     };
     match code {
+        // Outside the 24-hour window only templates are allowed.
         131_047 => SendError::Unreachable(format!("{why}\n{WINDOW}")),
-        // No account of WhatsApp's, or one that this number may not write to.
+        // Not on WhatsApp, or not allowed for this number.
         131_026 | 131_030 => SendError::Unreachable(why),
-        // Rates: of the app, the account, the number, or of one person.
+        // Rate limits of the app, the account, the number, or one person.
         4 | 80_007 | 130_429 | 131_048 | 133_016 => later(None),
         131_056 => later(Some(PAIR)),
-        // Out of order for a while, said before anything was done.
+        // Temporarily unavailable, reported before anything was done.
         2 | 131_016 | 131_057 | 133_004 => later(None),
         190 | 0 => SendError::Account(format!(
-            "{why}\nmake a new access token in Meta's business settings"
+            "{why}\ncreate a new access token in Meta's business settings"
         )),
         3 | 10 | 200..=299 | 368 | 131_005 | 131_031 | 131_042 | 131_045 | 133_010 => {
             SendError::Account(why)
@@ -46,15 +47,15 @@ pub(super) fn of(answer: &Answer) -> SendError {
         _ if status == StatusCode::UNAUTHORIZED => SendError::Account(why),
         _ if status == StatusCode::TOO_MANY_REQUESTS => later(None),
         _ if error["is_transient"] == true && !status.is_server_error() => later(None),
-        // Something went wrong in there, and nobody says how far it had come.
+        // An internal error: how far the request got is unknown.
         1 | 131_000 => SendError::Unknown(why),
         _ if status.is_server_error() => SendError::Unknown(why),
         _ => SendError::Never(why),
     }
 }
 
-/// An answer in other words than the platform's own.
-fn unspoken(answer: &Answer) -> SendError {
+/// The error for a response that is not in WhatsApp's format.
+fn unspoken(answer: &ApiResponse) -> SendError {
     let status = answer.status;
     let why = format!("WhatsApp answered with {}", status.as_u16());
     match status {
@@ -67,7 +68,7 @@ fn unspoken(answer: &Answer) -> SendError {
     }
 }
 
-/// An error in WhatsApp's words, bounded.
+/// WhatsApp's error text, bounded.
 pub(super) fn words(error: &Value, code: i64) -> String {
     let title = ["message", "title"].map(|name| error[name].as_str());
     let title = title.into_iter().flatten().next().unwrap_or("refused");
@@ -80,7 +81,7 @@ pub(super) fn words(error: &Value, code: i64) -> String {
     words.chars().take(500).collect()
 }
 
-/// An error of something that had been taken, told later.
+/// The error of a message that was accepted earlier.
 pub(super) fn failed(errors: &Value) -> String {
     let error = &errors[0];
     let code = error["code"].as_i64().unwrap_or_default();

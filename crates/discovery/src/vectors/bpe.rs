@@ -1,21 +1,21 @@
-//! Words to the pieces of a byte-pair vocabulary, as `tokenizer.json` describes it.
+//! A byte-pair tokenizer, as described by `tokenizer.json`.
 //!
-//! Only what the vocabulary of the word vectors needs: a word at a time, `\u{2581}` in front, bytes where a letter is unknown.
+//! Only what static word vectors need: single words, prefixed with `\u{2581}`, with a byte fallback for unknown letters.
 
 use std::collections::HashMap;
 
 use serde::Deserialize;
 
-/// The longest word in letters; merging looks at all pairs each time.
+/// Maximum word length in letters; merging is quadratic.
 const LONGEST: usize = 64;
 
 #[derive(Deserialize)]
-struct File {
-    model: Model,
+struct TokenizerFile {
+    model: BpeModel,
 }
 
 #[derive(Deserialize)]
-struct Model {
+struct BpeModel {
     vocab: HashMap<String, u32>,
     merges: Vec<Merge>,
 }
@@ -27,18 +27,18 @@ enum Merge {
     Apart(String, String),
 }
 
-/// The pieces and the order in which they are joined.
-pub struct Pieces {
+/// The vocabulary and its merge rules.
+pub struct Tokenizer {
     singles: HashMap<char, u32>,
     bytes: Vec<Option<u32>>,
     merges: HashMap<(u32, u32), (u32, u32)>,
     space: Option<u32>,
 }
 
-impl Pieces {
-    /// Reads a `tokenizer.json`. What it says of pieces that it does not have is passed over.
+impl Tokenizer {
+    /// Parses a `tokenizer.json`. Merges of unknown tokens are ignored.
     pub fn parse(json: &[u8]) -> Result<Self, serde_json::Error> {
-        let File { model } = serde_json::from_slice(json)?;
+        let TokenizerFile { model } = serde_json::from_slice(json)?;
         let vocab = model.vocab;
         let mut merges = HashMap::with_capacity(model.merges.len());
         for (rank, merge) in model.merges.iter().enumerate() {
@@ -53,6 +53,7 @@ impl Pieces {
             if let (Some(&a), Some(&b), Some(&c)) =
                 (vocab.get(left), vocab.get(right), vocab.get(&joined))
             {
+                // The first rule of a pair has the highest priority.
                 merges.entry((a, b)).or_insert((rank as u32, c));
             }
         }
@@ -73,7 +74,7 @@ impl Pieces {
         })
     }
 
-    /// The pieces of one word.
+    /// The tokens of a word.
     pub fn of(&self, word: &str) -> Vec<u32> {
         let mut pieces: Vec<u32> = self.space.into_iter().collect();
         for c in word.chars().take(LONGEST) {
@@ -113,7 +114,7 @@ mod tests {
 
     #[test]
     fn pairs_are_joined_in_their_order() {
-        let pieces = Pieces::parse(TINY.as_bytes()).expect("a vocabulary");
+        let pieces = Tokenizer::parse(TINY.as_bytes()).expect("a vocabulary");
         assert_eq!(pieces.of("ab"), [10]);
         assert_eq!(pieces.of("abc"), [10, 8], "a b comes before b c");
         assert_eq!(pieces.of("bc"), [5, 11]);
@@ -121,13 +122,13 @@ mod tests {
 
     #[test]
     fn an_unknown_letter_is_its_bytes_and_what_has_none_is_passed_over() {
-        let pieces = Pieces::parse(TINY.as_bytes()).expect("a vocabulary");
+        let pieces = Tokenizer::parse(TINY.as_bytes()).expect("a vocabulary");
         assert_eq!(pieces.of("\u{e9}"), [5, 3, 4]);
         assert_eq!(pieces.of("\u{4e00}"), [5]);
     }
 
     #[test]
     fn a_broken_file_is_an_error() {
-        assert!(Pieces::parse(b"{\"model\": 3}").is_err());
+        assert!(Tokenizer::parse(b"{\"model\": 3}").is_err());
     }
 }

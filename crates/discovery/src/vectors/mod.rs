@@ -1,6 +1,6 @@
-//! Static word vectors from a folder: `model.safetensors` and `tokenizer.json`.
+//! Static word vectors from a folder with `model.safetensors` and `tokenizer.json`.
 //!
-//! The rows stay on disk; only those of words that occur are read, so that what is held is the vocabulary and a few rows.
+//! The rows stay on disk; only those of words that occur are read, so memory holds the vocabulary and a few rows.
 
 mod bpe;
 mod quantised;
@@ -12,13 +12,13 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use bpe::Pieces;
-pub use quantised::{Small, dot_row};
+use bpe::Tokenizer;
+pub use quantised::{QuantisedVector, dot_row};
 
-/// How many numbers a vector has.
+/// Dimensions of a vector.
 pub const WIDTH: usize = 256;
 
-/// The largest header and the largest vocabulary file that are read.
+/// Maximum size of the header and of the vocabulary file.
 const LARGEST_HEADER: u64 = 1 << 20;
 const LARGEST_VOCABULARY: u64 = 32 << 20;
 
@@ -28,17 +28,17 @@ pub enum VectorsError {
     /// A file is missing or cannot be read.
     #[error("cannot read {file}: {error}")]
     Read {
-        /// Which.
+        /// The file.
         file: &'static str,
-        /// What the system said.
+        /// The system's error.
         error: std::io::Error,
     },
-    /// A file is not what it should be.
+    /// A file has an unsupported format.
     #[error("{file} is not usable: {reason}")]
     Unusable {
-        /// Which.
+        /// The file.
         file: &'static str,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
 }
@@ -50,9 +50,9 @@ struct Tensor {
     data_offsets: [u64; 2],
 }
 
-/// The vectors of a folder, ready to look words up.
+/// Word vectors of a folder.
 pub struct WordVectors {
-    pieces: Pieces,
+    pieces: Tokenizer,
     file: File,
     start: u64,
     rows: u64,
@@ -60,7 +60,7 @@ pub struct WordVectors {
 }
 
 impl WordVectors {
-    /// The file with the rows.
+    /// The file with the vectors.
     pub const MODEL: &'static str = "model.safetensors";
     /// The file with the vocabulary.
     pub const VOCABULARY: &'static str = "tokenizer.json";
@@ -73,8 +73,8 @@ impl WordVectors {
             .take(LARGEST_VOCABULARY)
             .read_to_end(&mut json)
             .map_err(reading(Self::VOCABULARY))?;
-        let pieces =
-            Pieces::parse(&json).map_err(|error| unusable(Self::VOCABULARY, error.to_string()))?;
+        let pieces = Tokenizer::parse(&json)
+            .map_err(|error| unusable(Self::VOCABULARY, error.to_string()))?;
         drop(json);
 
         let file = open(folder, Self::MODEL)?;
@@ -83,6 +83,7 @@ impl WordVectors {
         file.read_exact_at(&mut size, 0)
             .map_err(reading(Self::MODEL))?;
         let header_size = u64::from_le_bytes(size);
+        // The size comes from the file: without a limit it could allocate anything.
         if header_size > LARGEST_HEADER {
             return Err(unusable(Self::MODEL, "its header is too large".into()));
         }
@@ -93,17 +94,23 @@ impl WordVectors {
         let half = match tensor.dtype.as_str() {
             "F16" => true,
             "F32" => false,
-            other => return Err(unusable(Self::MODEL, format!("numbers of type {other}"))),
+            other => {
+                return Err(unusable(
+                    Self::MODEL,
+                    format!("unsupported number type {other}"),
+                ));
+            }
         };
         let row = WIDTH as u64 * if half { 2 } else { 4 };
         let rows = tensor.shape[0];
         let start = 8 + header_size + tensor.data_offsets[0];
+        // Checked once here, so that lookups cannot read past the end.
         let fits = rows
             .checked_mul(row)
             .and_then(|bytes| bytes.checked_add(start))
             .is_some_and(|end| end <= length);
         if !fits {
-            return Err(unusable(Self::MODEL, "it is cut short".into()));
+            return Err(unusable(Self::MODEL, "the file is truncated".into()));
         }
         Ok(Self {
             pieces,
@@ -114,7 +121,7 @@ impl WordVectors {
         })
     }
 
-    /// The vector of a word: the sum of its pieces, so that long and rare words weigh more. Zero for nothing known.
+    /// The vector of a word: the sum of its tokens' vectors, so that long and rare words weigh more. Zero if unknown.
     pub fn word(&self, word: &str) -> [f32; WIDTH] {
         let mut sum = [0.0; WIDTH];
         let mut bytes = [0u8; WIDTH * 4];
@@ -122,7 +129,7 @@ impl WordVectors {
         let row = &mut bytes[..WIDTH * size];
         for id in self.pieces.of(word) {
             let id = u64::from(id);
-            // A row that cannot be read is as good as a word that is not known.
+            // An unreadable row counts as an unknown token.
             if id >= self.rows
                 || self
                     .file
@@ -139,6 +146,7 @@ impl WordVectors {
                 };
             }
         }
+        // One NaN would make every similarity NaN and break the ranking.
         match sum.iter().all(|number| number.is_finite()) {
             true => sum,
             false => [0.0; WIDTH],
@@ -166,7 +174,7 @@ fn tensor(header: &[u8]) -> Result<Tensor, VectorsError> {
         .filter(|(name, _)| name != "__metadata__")
         .filter_map(|(_, value)| serde_json::from_value::<Tensor>(value).ok())
         .find(|tensor| tensor.shape.len() == 2 && tensor.shape[1] == WIDTH as u64)
-        .ok_or_else(|| unusable(file, format!("it has no table {WIDTH} numbers wide")))
+        .ok_or_else(|| unusable(file, format!("it has no tensor with {WIDTH} columns")))
 }
 
 fn half_to_single(half: u16) -> f32 {
@@ -186,7 +194,7 @@ pub mod tests {
     use super::*;
     use std::path::PathBuf;
 
-    /// A folder with a vocabulary of single letters and given rows, for tests of what lies above.
+    /// A folder with a vocabulary of single letters and the given rows, for tests.
     pub fn folder(rows: &[(char, [f32; 2])]) -> (tempfile::TempDir, PathBuf) {
         let dir = tempfile::tempdir().expect("a folder");
         let vocab: serde_json::Map<String, serde_json::Value> = rows

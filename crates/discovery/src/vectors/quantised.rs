@@ -1,24 +1,25 @@
-//! Vectors of length one in a byte per number.
+//! Unit vectors quantised to one byte per dimension.
 
 use super::WIDTH;
 
-/// A vector of length one, kept in small numbers, with what one of them stands for.
+/// A quantised unit vector with its scale.
 #[derive(Clone)]
-pub struct Small {
-    /// The numbers, each of which fits a byte; kept wider because that multiplies faster.
+pub struct QuantisedVector {
+    /// The values, each of which fits into a byte; stored wider because that multiplies faster.
     pub bytes: [i16; WIDTH],
-    /// What one stands for.
+    /// The value of one unit.
     pub scale: f32,
-    /// How long the vector was.
+    /// The length of the original vector.
     pub length: f32,
 }
 
-impl Small {
-    /// Makes a vector small; one without length stays zero.
+impl QuantisedVector {
+    /// Quantises a vector; a zero vector stays zero.
     pub fn of(vector: &[f32; WIDTH]) -> Self {
         let length = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
         let largest = vector.iter().fold(0f32, |most, x| most.max(x.abs()));
         let mut bytes = [0; WIDTH];
+        // Avoids a division by zero.
         if length <= f32::EPSILON {
             return Self {
                 bytes,
@@ -36,13 +37,13 @@ impl Small {
         }
     }
 
-    /// The cosine between two.
+    /// The cosine similarity of two vectors.
     pub fn near(&self, other: &Self) -> f32 {
         dot(&self.bytes, &other.bytes) as f32 * self.scale * other.scale
     }
 }
 
-/// The sum of products; the compiler makes wide instructions of it.
+/// The dot product; the compiler vectorises it.
 #[inline]
 fn dot(a: &[i16], b: &[i16]) -> i32 {
     a.iter()
@@ -51,7 +52,7 @@ fn dot(a: &[i16], b: &[i16]) -> i32 {
         .sum()
 }
 
-/// The same for a row of bytes.
+/// The dot product with a row of bytes.
 #[inline]
 pub fn dot_row(row: &[i8], b: &[i16]) -> i32 {
     row.iter()
@@ -71,14 +72,14 @@ mod tests {
             let (a, b): ([f32; WIDTH], [f32; WIDTH]) = (a.try_into().unwrap(), b.try_into().unwrap());
             let exact = a.iter().zip(&b).map(|(x, y)| x * y).sum::<f32>()
                 / (a.iter().map(|x| x * x).sum::<f32>().sqrt() * b.iter().map(|x| x * x).sum::<f32>().sqrt());
-            prop_assert!((Small::of(&a).near(&Small::of(&b)) - exact).abs() < 0.01);
-            prop_assert!((Small::of(&a).near(&Small::of(&a)) - 1.0).abs() < 0.01);
+            prop_assert!((QuantisedVector::of(&a).near(&QuantisedVector::of(&b)) - exact).abs() < 0.01);
+            prop_assert!((QuantisedVector::of(&a).near(&QuantisedVector::of(&a)) - 1.0).abs() < 0.01);
         }
     }
 
     #[test]
     fn nothing_is_near_to_zero() {
-        let zero = Small::of(&[0.0; WIDTH]);
+        let zero = QuantisedVector::of(&[0.0; WIDTH]);
         assert_eq!(zero.near(&zero), 0.0);
     }
 }

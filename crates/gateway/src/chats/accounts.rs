@@ -49,13 +49,13 @@ impl Making<'_> {
         Ok(match channel {
             "telegram" => {
                 let mode = match account.mode.unwrap_or(ChannelMode::Poll) {
-                    ChannelMode::Webhook => telegram::Mode::Webhook {
+                    ChannelMode::Webhook => telegram::UpdateDelivery::Webhook {
                         secret: secret("secret", &account.secret).await?,
                         url: self.hook(channel, &name)?,
                     },
-                    _ => telegram::Mode::Poll,
+                    _ => telegram::UpdateDelivery::Poll,
                 };
-                let account = telegram::Account {
+                let account = telegram::TelegramAccount {
                     name,
                     token,
                     mode,
@@ -65,14 +65,14 @@ impl Making<'_> {
             }
             "slack" => {
                 let mode = match account.mode.unwrap_or(ChannelMode::Socket) {
-                    ChannelMode::Webhook => slack::Mode::Events {
+                    ChannelMode::Webhook => slack::EventDelivery::Events {
                         signing_secret: secret("secret", &account.secret).await?,
                     },
-                    _ => slack::Mode::Socket {
+                    _ => slack::EventDelivery::Socket {
                         app_token: secret("app_token", &account.app_token).await?,
                     },
                 };
-                let account = slack::Account {
+                let account = slack::SlackAccount {
                     name,
                     token,
                     mode,
@@ -81,7 +81,7 @@ impl Making<'_> {
                 Arc::new(slack::Slack::new(account, egress, clock, ids))
             }
             "line" => {
-                let account = line::Account {
+                let account = line::LineAccount {
                     webhook: self.hook(channel, &name).ok(),
                     name,
                     secret: secret("secret", &account.secret).await?,
@@ -89,7 +89,7 @@ impl Making<'_> {
                     api: url("api_url", &account.api_url, line::API)?,
                     data: url("data_url", &account.data_url, line::DATA)?,
                 };
-                Arc::new(line::Line::new(account, egress, clock, ids))
+                Arc::new(line::LineChannel::new(account, egress, clock, ids))
             }
             "discord" => {
                 let files = match &account.data_url {
@@ -99,7 +99,7 @@ impl Making<'_> {
                         .map(|own| url("data_url", &None, own))
                         .collect::<Result<_, _>>()?,
                 };
-                let account = discord::Account {
+                let account = discord::DiscordAccount {
                     name,
                     token,
                     api: url("api_url", &account.api_url, discord::API)?,
@@ -109,7 +109,7 @@ impl Making<'_> {
             }
             "whatsapp" => {
                 let number = account.number.clone();
-                let account = whatsapp::Account {
+                let account = whatsapp::WhatsAppAccount {
                     name,
                     token,
                     secret: secret("secret", &account.secret).await?,

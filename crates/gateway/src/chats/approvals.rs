@@ -1,7 +1,7 @@
 //! Questions to the owner, as buttons in a chat.
 
 use manyhands_agent::SessionKey;
-use manyhands_channels::{Button, Heard, Inbound, Outgoing, Say};
+use manyhands_channels::{Button, Inbound, InboundEvent, OutgoingContent, OutgoingMessage};
 use manyhands_core::{AgentId, ApprovalId, Place, ToolError};
 use manyhands_store::{InboxState, Promise};
 use serde_json::Value;
@@ -161,7 +161,7 @@ impl Chats {
             .unwrap_or_else(|| reply.response.clone());
         let channel = self.channel(&inbound.place.channel, &inbound.place.account);
         if let Some(channel) = &channel
-            && let Heard::Button { .. } = inbound.what
+            && let InboundEvent::Button { .. } = inbound.what
             && let Err(error) = channel.pressed(inbound, &word).await
         {
             tracing::debug!(%error, "the platform was not told that a button was heard");
@@ -172,11 +172,11 @@ impl Chats {
             && edits
             && let Some(message) = &inbound.place.message
         {
-            let settled = Outgoing {
+            let settled = OutgoingMessage {
                 to: inbound.place.chat_only(),
                 reply_to: None,
                 ticket: None,
-                say: Say::Text {
+                say: OutgoingContent::Text {
                     text: reply.response,
                     buttons: Vec::new(),
                     edits: Some(message.clone()),

@@ -14,8 +14,9 @@ use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
 use http::StatusCode;
 use manyhands_channels::{
-    Abilities, Channel, ChannelError, Delivered, Ear, FileKind, Hook, HookRefusal, Hooked, Inbound,
-    Me, Media, Outgoing, Say, SendError, Standing, chunk, failure,
+    BotIdentity, Channel, ChannelCapabilities, ChannelError, ConnectionStatus, EventSink, FileKind,
+    Inbound, Media, OutgoingContent, OutgoingMessage, SendError, SendReceipt, WebhookOutcome,
+    WebhookRefusal, WebhookRequest, chunk, failure,
 };
 use manyhands_core::{ArtifactId, PeerKind, Place};
 use manyhands_guard::{Egress, FetchLimits, Method, Request};
@@ -133,7 +134,7 @@ impl Seated {
     }
 
     /// Gives it something to send, and hears what became of it.
-    async fn give(&self, event: &ChannelOutboundEvent) -> Result<Delivered, SendError> {
+    async fn give(&self, event: &ChannelOutboundEvent) -> Result<SendReceipt, SendError> {
         let later = |why: &str| SendError::Later {
             after: Some(Duration::from_secs(1)),
             why: why.to_owned(),
@@ -149,7 +150,7 @@ impl Seated {
             return Err(later("the bridge does not read"));
         }
         if !self.says {
-            return Ok(Delivered::default());
+            return Ok(SendReceipt::default());
         }
         let unknown = |why: &str| Err(SendError::Unknown(why.to_owned()));
         let end = tokio::select! {
@@ -166,9 +167,9 @@ impl Seated {
     }
 }
 
-fn read(sent: ChannelSentParams) -> Result<Delivered, SendError> {
+fn read(sent: ChannelSentParams) -> Result<SendReceipt, SendError> {
     match (sent.error, sent.retryable.unwrap_or(false)) {
-        (None, _) => Ok(Delivered {
+        (None, _) => Ok(SendReceipt {
             message: sent.message_id,
         }),
         (Some(why), true) => Err(SendError::Later { after: None, why }),
@@ -184,7 +185,7 @@ pub(super) struct Bridge {
     pub(super) shelf: Shelf,
     pub(super) egress: Arc<Egress>,
     pub(super) chats: Weak<Inner>,
-    abilities: Abilities,
+    abilities: ChannelCapabilities,
 }
 
 impl Bridge {
@@ -196,7 +197,7 @@ impl Bridge {
             shelf: chats.0.shelf.clone(),
             egress: chats.0.web.egress(),
             chats: Arc::downgrade(&chats.0),
-            abilities: Abilities {
+            abilities: ChannelCapabilities {
                 edits: false,
                 typing: true,
                 reactions: false,
@@ -277,12 +278,12 @@ impl Channel for Bridge {
         &self.account
     }
 
-    fn abilities(&self) -> &Abilities {
+    fn abilities(&self) -> &ChannelCapabilities {
         &self.abilities
     }
 
-    async fn me(&self) -> Result<Me, SendError> {
-        Ok(Me {
+    async fn me(&self) -> Result<BotIdentity, SendError> {
+        Ok(BotIdentity {
             id: self.account.clone(),
             name: self.channel.clone(),
             handle: None,
@@ -290,13 +291,17 @@ impl Channel for Bridge {
         })
     }
 
-    async fn listen(&self, ear: &dyn Ear, stop: &CancellationToken) -> Result<(), ChannelError> {
+    async fn listen(
+        &self,
+        ear: &dyn EventSink,
+        stop: &CancellationToken,
+    ) -> Result<(), ChannelError> {
         let mut now = self.seat.0.subscribe();
         loop {
             let there = now.borrow_and_update().is_some();
             ear.stands(match there {
-                true => Standing::Connected,
-                false => Standing::Broken {
+                true => ConnectionStatus::Connected,
+                false => ConnectionStatus::Broken {
                     why: "its bridge is not connected".to_owned(),
                 },
             });
@@ -309,8 +314,8 @@ impl Channel for Bridge {
         }
     }
 
-    fn hook(&self, _: &Hook<'_>) -> Result<Hooked, HookRefusal> {
-        Err(HookRefusal {
+    fn hook(&self, _: &WebhookRequest<'_>) -> Result<WebhookOutcome, WebhookRefusal> {
+        Err(WebhookRefusal {
             status: StatusCode::NOT_FOUND,
             why: format!("{} is carried by a bridge, over the socket", self.channel),
         })
@@ -319,16 +324,16 @@ impl Channel for Bridge {
     async fn send(
         &self,
         key: &str,
-        message: &Outgoing,
+        message: &OutgoingMessage,
         file: Option<Bytes>,
-    ) -> Result<Delivered, SendError> {
+    ) -> Result<SendReceipt, SendError> {
         let mut said = BridgeOutgoing {
             reply_to_id: message.reply_to.clone(),
             ..BridgeOutgoing::default()
         };
         match &message.say {
-            Say::Text { text, .. } => said.text = text.clone(),
-            Say::File {
+            OutgoingContent::Text { text, .. } => said.text = text.clone(),
+            OutgoingContent::File {
                 form,
                 name,
                 mime,
@@ -352,7 +357,7 @@ impl Channel for Bridge {
                     transcription: None,
                 });
             }
-            Say::React { .. } => {
+            OutgoingContent::React { .. } => {
                 let why = "one cannot react over a bridge".to_owned();
                 return Err(SendError::Never(why));
             }

@@ -3,7 +3,9 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use manyhands_channels::{Heard, Inbound, Location, Media, MediaKind, Mention, Message, Quoted};
+use manyhands_channels::{
+    Inbound, InboundEvent, InboundMessage, Location, Media, MediaKind, Mention, Quoted,
+};
 use manyhands_core::{CallId, Caller, ErrorCode, PeerKind, Place, Timestamp, ToolError};
 use manyhands_path::artifact_room;
 use manyhands_store::{Bucket, NewArtifact, StoreError};
@@ -81,7 +83,7 @@ impl Chats {
             sender_name: sender_name.map(short),
             sender_handle: handle.clone().map(short),
         };
-        let mut said = Message {
+        let mut said = InboundMessage {
             text: message.text,
             quoted: message.reply_to_id.map(|id| Quoted {
                 id,
@@ -103,7 +105,7 @@ impl Chats {
                     ..Mention::default()
                 })
                 .collect(),
-            ..Message::default()
+            ..InboundMessage::default()
         };
         if let Some(name) = message.location.and_then(|at| at.name) {
             add_line(&mut said.text, &format!("[{}]", short(name)));
@@ -117,7 +119,7 @@ impl Chats {
             chat_name: peer.name.map(short),
             from_bot: false,
             ticket: None,
-            what: Heard::Message(Box::new(said)),
+            what: InboundEvent::Message(Box::new(said)),
             place,
         })
     }
@@ -127,7 +129,7 @@ impl Chats {
         &self,
         place: &Place,
         media: Vec<BridgeMedia>,
-        said: &mut Message,
+        said: &mut InboundMessage,
     ) -> Result<(), ToolError> {
         if media.len() > MAX_MEDIA {
             let why = format!("must be at most {MAX_MEDIA}");

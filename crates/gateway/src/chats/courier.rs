@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use manyhands_agent::contacts::{Contacts, Seen};
-use manyhands_channels::{Heard, Inbound};
+use manyhands_channels::{Inbound, InboundEvent};
 use manyhands_config::GroupPolicy;
 use manyhands_core::{ErrorCode, PeerKind, Place, ToolError};
 use manyhands_store::OutboxState;
@@ -330,7 +330,7 @@ fn observe(contacts: &Contacts, inbound: &Inbound) {
     };
     sender.username = inbound.handle.clone();
     let mentions = match &inbound.what {
-        Heard::Message(message) => &message.mentions[..],
+        InboundEvent::Message(message) => &message.mentions[..],
         _ => &[],
     };
     let mentioned = mentions.iter().map(|one| Seen {

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt as _;
-use manyhands_channels::{Abilities, Channel, Outgoing, Say, SendError, Standing};
+use manyhands_channels::{
+    Channel, ChannelCapabilities, ConnectionStatus, OutgoingContent, OutgoingMessage, SendError,
+};
 use manyhands_core::{ArtifactId, Timestamp, contained};
 use manyhands_store::{OutboxRow, OutboxState, SendEnd};
 use tokio::sync::mpsc;
@@ -63,7 +65,7 @@ impl Pace {
     }
 
     /// Takes the next place, and says how long it is until then.
-    fn take(&self, lane: &str, shared: bool, can: &Abilities) -> Duration {
+    fn take(&self, lane: &str, shared: bool, can: &ChannelCapabilities) -> Duration {
         let now = Instant::now();
         let mut paces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if paces.chats.len() > MAX_PACES {
@@ -78,7 +80,7 @@ impl Pace {
     }
 
     /// Something arrived just now: the next may follow after the gap, however long it took.
-    fn arrived(&self, lane: &str, shared: bool, can: &Abilities) {
+    fn arrived(&self, lane: &str, shared: bool, can: &ChannelCapabilities) {
         let gap = if shared { can.per_group } else { can.per_chat };
         let next = Instant::now() + gap;
         let mut paces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -96,7 +98,7 @@ impl Chats {
         let mine = self.cut_off().remove(&key).unwrap_or_default();
         for row in mine {
             let why = "the gateway ended while it was sent".to_owned();
-            let message = serde_json::from_str::<Outgoing>(&row.body);
+            let message = serde_json::from_str::<OutgoingMessage>(&row.body);
             let sent = Err(SendError::Unknown(why));
             let end = match message {
                 Ok(message) => self.end_of(channel, &row, &message, sent),
@@ -179,7 +181,7 @@ impl Chats {
     }
 
     async fn send_one(&self, channel: &Arc<dyn Channel>, row: &OutboxRow, pace: &Pace) {
-        let Ok(message) = serde_json::from_str::<Outgoing>(&row.body) else {
+        let Ok(message) = serde_json::from_str::<OutgoingMessage>(&row.body) else {
             let why = "the message is damaged".to_owned();
             return self.ended(row, &SendEnd::Failed { why }, None).await;
         };
@@ -225,8 +227,8 @@ impl Chats {
         &self,
         channel: &Arc<dyn Channel>,
         row: &OutboxRow,
-        message: &Outgoing,
-        sent: Result<manyhands_channels::Delivered, SendError>,
+        message: &OutgoingMessage,
+        sent: Result<manyhands_channels::SendReceipt, SendError>,
     ) -> SendEnd {
         let settings = self.0.settings.current();
         let now = self.0.clock.now();
@@ -253,7 +255,7 @@ impl Chats {
             Err(SendError::Later { after, why }) => again(after.unwrap_or(wait), why),
             Err(SendError::Never(why) | SendError::Unreachable(why)) => SendEnd::Failed { why },
             Err(SendError::Account(why)) => {
-                let standing = Standing::Broken { why: why.clone() };
+                let standing = ConnectionStatus::Broken { why: why.clone() };
                 self.stands(channel.name(), channel.account(), standing);
                 again(ACCOUNT_WAIT, why)
             }
@@ -310,8 +312,8 @@ impl Chats {
     }
 
     /// The bytes of a file that is sent.
-    async fn file_of(&self, message: &Outgoing) -> Result<Option<Bytes>, String> {
-        let Say::File { artifact, .. } = &message.say else {
+    async fn file_of(&self, message: &OutgoingMessage) -> Result<Option<Bytes>, String> {
+        let OutgoingContent::File { artifact, .. } = &message.say else {
             return Ok(None);
         };
         let gone = || "the file is no longer kept".to_owned();
@@ -330,9 +332,9 @@ impl Chats {
 async fn deliver(
     channel: &Arc<dyn Channel>,
     id: &str,
-    message: &Outgoing,
+    message: &OutgoingMessage,
     file: Option<Bytes>,
-) -> Result<manyhands_channels::Delivered, SendError> {
+) -> Result<manyhands_channels::SendReceipt, SendError> {
     let sent = channel.send(id, message, file.clone()).await;
     if let Err(SendError::Never(_) | SendError::Unreachable(_)) = &sent
         && let Some(fresh) = without_edit(message)
@@ -344,8 +346,8 @@ async fn deliver(
 }
 
 /// A message that changes another, as one of its own.
-fn without_edit(message: &Outgoing) -> Option<Outgoing> {
-    let Say::Text {
+fn without_edit(message: &OutgoingMessage) -> Option<OutgoingMessage> {
+    let OutgoingContent::Text {
         text,
         buttons,
         edits: Some(_),
@@ -353,12 +355,12 @@ fn without_edit(message: &Outgoing) -> Option<Outgoing> {
     else {
         return None;
     };
-    let say = Say::Text {
+    let say = OutgoingContent::Text {
         text: text.clone(),
         buttons: buttons.clone(),
         edits: None,
     };
-    Some(Outgoing {
+    Some(OutgoingMessage {
         say,
         ..message.clone()
     })

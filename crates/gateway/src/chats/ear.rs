@@ -1,7 +1,7 @@
 //! What a channel hears is put on disk before the platform is told that it was heard.
 
 use async_trait::async_trait;
-use manyhands_channels::{ChannelError, Ear, Inbound, Standing};
+use manyhands_channels::{ChannelError, ConnectionStatus, EventSink, Inbound};
 use manyhands_core::ToolError;
 use manyhands_store::NewInbound;
 
@@ -65,7 +65,7 @@ impl Chats {
 }
 
 #[async_trait]
-impl Ear for AccountEar {
+impl EventSink for AccountEar {
     async fn hear(&self, events: Vec<Inbound>) -> Result<(), ChannelError> {
         let kept = self.chats.keep(&self.channel, &self.account, events).await;
         kept.map_err(|e| ChannelError::NotKept(e.message))
@@ -85,7 +85,7 @@ impl Ear for AccountEar {
         noted.map_err(|e| ChannelError::NotKept(e.to_string()))
     }
 
-    fn stands(&self, standing: Standing) {
+    fn stands(&self, standing: ConnectionStatus) {
         self.chats.stands(&self.channel, &self.account, standing);
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use manyhands_agent::{
     Addressing, Correspondent, Heard as Meant, Input, Origin, SessionKey, Whose,
 };
-use manyhands_channels::{Heard, Inbound, Message};
+use manyhands_channels::{Inbound, InboundEvent, InboundMessage};
 use manyhands_core::{Caller, ErrorCode, Place, Taint, ToolError, contained};
 use manyhands_store::{InboxRow, InboxState, Promise, StoreError};
 
@@ -170,13 +170,13 @@ impl Chats {
             inbound.place.sender_name = name;
         }
         let taken = match &inbound.what {
-            Heard::Message(message) => self.take_message(row, &inbound, message).await,
-            Heard::Button { data, .. } => self.take_button(&inbound, data).await,
-            Heard::Reaction { .. } => Ok(End::Settled(
+            InboundEvent::Message(message) => self.take_message(row, &inbound, message).await,
+            InboundEvent::Button { data, .. } => self.take_button(&inbound, data).await,
+            InboundEvent::Reaction { .. } => Ok(End::Settled(
                 InboxState::Ignored,
                 Some("a reaction starts nothing".to_owned()),
             )),
-            Heard::Failed { message, why } => self.bounced(row, message, why).await,
+            InboundEvent::Failed { message, why } => self.bounced(row, message, why).await,
         };
         taken.unwrap_or_else(|error| match error.code {
             ErrorCode::RateLimited => End::Full(error.message),
@@ -191,7 +191,7 @@ impl Chats {
         &self,
         row: &InboxRow,
         inbound: &Inbound,
-        message: &Message,
+        message: &InboundMessage,
     ) -> Result<End, ToolError> {
         let place = &inbound.place;
         let settings = self.0.settings.current();

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use manyhands_agent::{Listener, Missed, SessionKey, What, Whose};
-use manyhands_channels::{Channel, Outgoing, Say, SendError};
+use manyhands_channels::{Channel, OutgoingContent, OutgoingMessage, SendError};
 use manyhands_store::Promise;
 use tokio::time::Instant;
 
@@ -323,11 +323,11 @@ impl Live {
             return;
         };
         self.shown.clone_from(&self.text);
-        let message = Outgoing {
+        let message = OutgoingMessage {
             to: self.promise.place.chat_only(),
             reply_to: answers(&self.promise.place),
             ticket: None,
-            say: Say::Text {
+            say: OutgoingContent::Text {
                 text: first,
                 buttons: Vec::new(),
                 edits: self.draft.clone(),

@@ -1,6 +1,6 @@
 //! Giving an account its credentials, and taking them back.
 
-use manyhands_channels::Me;
+use manyhands_channels::BotIdentity;
 use manyhands_config::{BridgeName, ChannelAccount, ChannelMode};
 use manyhands_core::{Caller, ErrorCode, Role, Secret, TokenId, ToolError};
 use manyhands_store::TokenRecord;
@@ -41,7 +41,7 @@ impl Gateway {
         channel: &str,
         account: &str,
         given: Credentials,
-    ) -> Result<Me, ToolError> {
+    ) -> Result<BotIdentity, ToolError> {
         let settings = self.settings.current();
         let said = settings
             .channels
@@ -224,7 +224,7 @@ impl super::Chats {
         channel: &str,
         account: &str,
         own: &ChannelAccount,
-    ) -> Result<Me, ToolError> {
+    ) -> Result<BotIdentity, ToolError> {
         let wrong = |why: String| ToolError::new(ErrorCode::InvalidArguments, why);
         let made = self.make(channel, account, own).await.map_err(wrong)?;
         made.me().await.map_err(|error| {

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use manyhands_channels::{Channel, Inbound, Media, MediaKind, Message, SendError};
+use manyhands_channels::{Channel, Inbound, InboundMessage, Media, MediaKind, SendError};
 use manyhands_core::{CallId, Caller, ErrorCode, Timestamp, ToolError};
 use manyhands_llm::Block;
 use manyhands_path::artifact_room;
@@ -27,7 +27,7 @@ impl Chats {
     pub(super) async fn content(
         &self,
         inbound: &Inbound,
-        message: &Message,
+        message: &InboundMessage,
         caller: &Caller,
     ) -> Result<(String, Vec<Block>), ToolError> {
         let mut text = message.text.clone();

@@ -39,7 +39,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use manyhands_agent::Minds;
-use manyhands_channels::{Channel, ChannelError, Inbound, Me, Standing};
+use manyhands_channels::{BotIdentity, Channel, ChannelError, ConnectionStatus, Inbound};
 use manyhands_config::{ChannelAccount, EgressSettings, Settings};
 use manyhands_core::{
     Caller, Clock, ErrorCode, Ids, PeerKind, Place, Timestamp, ToolError, contained,
@@ -144,10 +144,10 @@ impl Around {
 }
 
 struct LineState {
-    standing: Standing,
+    standing: ConnectionStatus,
     since: Timestamp,
     stage: Stage,
-    me: Option<Me>,
+    me: Option<BotIdentity>,
     last: Option<Timestamp>,
 }
 
@@ -171,9 +171,9 @@ pub(crate) struct Status {
     /// Whether its owner stopped it.
     pub(crate) stopped: bool,
     /// None while it is not used.
-    pub(crate) standing: Option<Standing>,
+    pub(crate) standing: Option<ConnectionStatus>,
     pub(crate) since: Option<Timestamp>,
-    pub(crate) me: Option<Me>,
+    pub(crate) me: Option<BotIdentity>,
     pub(crate) last: Option<Timestamp>,
 }
 
@@ -183,9 +183,9 @@ impl Status {
         match (&self.standing, self.stopped, self.enabled) {
             (_, true, true) => ("stopped", None),
             (None, ..) | (_, _, false) => ("off", None),
-            (Some(Standing::Connecting), ..) => ("connecting", None),
-            (Some(Standing::Connected), ..) => ("connected", None),
-            (Some(Standing::Broken { why }), ..) => ("error", Some(why.clone())),
+            (Some(ConnectionStatus::Connecting), ..) => ("connecting", None),
+            (Some(ConnectionStatus::Connected), ..) => ("connected", None),
+            (Some(ConnectionStatus::Broken { why }), ..) => ("error", Some(why.clone())),
         }
     }
 }
@@ -404,7 +404,7 @@ impl Chats {
             channel: OnceLock::new(),
             stop: self.0.stopping.child_token(),
             state: Mutex::new(LineState {
-                standing: Standing::Connecting,
+                standing: ConnectionStatus::Connecting,
                 since: self.0.clock.now(),
                 stage: Stage::Making,
                 me: None,
@@ -430,7 +430,7 @@ impl Chats {
                     Ok(made) if line.came_to(Stage::Made) => break made,
                     Err(why) if line.came_to(Stage::Lacking) => {
                         tracing::warn!(channel, account, why, "a channel is not used");
-                        self.stands(channel, account, Standing::Broken { why });
+                        self.stands(channel, account, ConnectionStatus::Broken { why });
                         return std::future::pending().await;
                     }
                     _ => {}
@@ -498,13 +498,13 @@ impl Chats {
                     let why = error.to_string();
                     tracing::warn!(channel, account, why, "a channel does not hear");
                     if let ChannelError::Refused(_) = error {
-                        self.stands(channel, account, Standing::Broken { why });
+                        self.stands(channel, account, ConnectionStatus::Broken { why });
                         return std::future::pending().await; // until its owner changes something
                     }
                     why
                 }
             };
-            self.stands(channel, account, Standing::Broken { why });
+            self.stands(channel, account, ConnectionStatus::Broken { why });
             tokio::time::sleep(wait).await;
             wait = (wait * 2).min(LONGEST_WAIT);
         }
@@ -528,7 +528,7 @@ impl Chats {
     }
 
     /// Notes how an account stands.
-    fn stands(&self, channel: &str, account: &str, standing: Standing) {
+    fn stands(&self, channel: &str, account: &str, standing: ConnectionStatus) {
         let key = (channel.to_owned(), account.to_owned());
         let line = self.lines().get(&key).cloned();
         let Some(line) = line else { return };

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use manyhands_channels::{Button, FileKind, Outgoing, Say, chunk};
+use manyhands_channels::{Button, FileKind, OutgoingContent, OutgoingMessage, chunk};
 use manyhands_core::{AgentId, ArtifactId, CallId, ErrorCode, Place, Timestamp, ToolError};
 use manyhands_store::{Bucket, NewArtifact, NewOutbound, OutboxRow, OutboxState, Room};
 
@@ -91,11 +91,11 @@ impl Chats {
                 true => words.buttons.clone(),
                 false => Vec::new(),
             };
-            let message = Outgoing {
+            let message = OutgoingMessage {
                 to: words.to.chat_only(),
                 reply_to: reply_to.take(),
                 ticket: ticket.take(),
-                say: Say::Text {
+                say: OutgoingContent::Text {
                     text,
                     buttons,
                     edits: edits.take(),
@@ -162,11 +162,11 @@ impl Chats {
         let kept = self.0.shelf.store.put(new, file.bytes).await;
         let artifact = kept.map_err(|e| unkept(&e))?.id;
         let link = self.public_link(artifact);
-        let message = Outgoing {
+        let message = OutgoingMessage {
             to: to.chat_only(),
             reply_to: None,
             ticket: None,
-            say: Say::File {
+            say: OutgoingContent::File {
                 form: file.form,
                 name: file.name,
                 mime: file.mime,
@@ -200,12 +200,12 @@ impl Chats {
         key: &str,
         within: Duration,
     ) -> Result<Delivered, ToolError> {
-        let say = Say::React {
+        let say = OutgoingContent::React {
             message: message.to_owned(),
             emoji: emoji.to_owned(),
             big,
         };
-        let message = Outgoing {
+        let message = OutgoingMessage {
             to: to.chat_only(),
             reply_to: None,
             ticket: None,
@@ -275,7 +275,7 @@ fn not_lost(id: &str) -> ToolError {
 }
 
 pub(super) fn row(
-    message: &Outgoing,
+    message: &OutgoingMessage,
     key: String,
     session_key: Option<String>,
 ) -> Result<NewOutbound, ToolError> {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use manyhands_channels::{Media, Part, multipart};
+use manyhands_channels::{FormPart, Media, multipart};
 use manyhands_config::models::ProviderKind;
 use manyhands_guard::{Egress, FetchLimits, HeaderMap, HeaderValue, Method};
 use serde::Deserialize;
@@ -69,14 +69,14 @@ impl Chats {
         let file = media.name.clone().unwrap_or_else(|| "voice.ogg".to_owned());
         let model = said.model.clone().unwrap_or_else(|| "whisper-1".to_owned());
         let mut parts = vec![
-            Part::file("file", &file, mime, bytes.clone()),
-            Part::field("model", model),
-            Part::field("response_format", "json"),
+            FormPart::file("file", &file, mime, bytes.clone()),
+            FormPart::field("model", model),
+            FormPart::field("response_format", "json"),
         ];
         parts.extend(
             said.language
                 .clone()
-                .map(|language| Part::field("language", language)),
+                .map(|language| FormPart::field("language", language)),
         );
         let boundary = format!("manyhands-{}", self.0.ids.next::<Uuid>().simple());
         let body = multipart(&boundary, &parts);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::PoisonError;
 
-use manyhands_channels::Standing;
+use manyhands_channels::ConnectionStatus;
 use manyhands_core::Timestamp;
 use manyhands_path::Metrics;
 use manyhands_store::StoreError;
@@ -51,7 +51,7 @@ impl Chats {
             }
         }
         let up = |one: Status| {
-            let up = one.standing == Some(Standing::Connected);
+            let up = one.standing == Some(ConnectionStatus::Connected);
             ((one.channel, one.account), up)
         };
         let now: BTreeMap<_, _> = self.status().await.into_iter().map(up).collect();

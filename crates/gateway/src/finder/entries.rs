@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use manyhands_core::{AgentId, Catalogue, ToolSpec};
-use manyhands_discovery::{Entry, Kind};
+use manyhands_discovery::{IndexEntry, ItemKind};
 use manyhands_store::{CollectionRecord, ConnectionRecord, Level};
 use serde::Deserialize;
 use serde_json::Value;
@@ -36,13 +36,13 @@ pub(super) fn number(specs: &[&ToolSpec]) -> u64 {
     hasher.finish()
 }
 
-pub(super) fn tool(server: &str, spec: &ToolSpec) -> Entry {
+pub(super) fn tool(server: &str, spec: &ToolSpec) -> IndexEntry {
     let properties = spec.input_schema["properties"].as_object();
     let parameters = properties.into_iter().flatten().take(MAX_PARAMETERS);
     let said = |value: &Value| value["description"].as_str().unwrap_or_default().to_owned();
-    Entry {
+    IndexEntry {
         key: spec.name.to_string(),
-        kind: Kind::Tool,
+        kind: ItemKind::Tool,
         name: name_there(spec),
         server: server.to_owned(),
         title: String::new(),
@@ -54,10 +54,10 @@ pub(super) fn tool(server: &str, spec: &ToolSpec) -> Entry {
     }
 }
 
-pub(super) fn accounts(all: &[ConnectionRecord]) -> Vec<Entry> {
-    let entry = |one: &ConnectionRecord| Entry {
+pub(super) fn accounts(all: &[ConnectionRecord]) -> Vec<IndexEntry> {
+    let entry = |one: &ConnectionRecord| IndexEntry {
         key: one.id.to_string(),
-        kind: Kind::Connection,
+        kind: ItemKind::Connection,
         name: one.name.clone(),
         server: one.service.clone(),
         title: format!("{} connection", one.service),
@@ -68,10 +68,10 @@ pub(super) fn accounts(all: &[ConnectionRecord]) -> Vec<Entry> {
     all.iter().map(entry).collect()
 }
 
-pub(super) fn resources(all: &[(CollectionRecord, Level)]) -> Vec<Entry> {
-    let entry = |(one, _): &(CollectionRecord, Level)| Entry {
+pub(super) fn resources(all: &[(CollectionRecord, Level)]) -> Vec<IndexEntry> {
+    let entry = |(one, _): &(CollectionRecord, Level)| IndexEntry {
         key: one.id.to_string(),
-        kind: Kind::Resource,
+        kind: ItemKind::Resource,
         name: one.name.clone(),
         server: one.kind.word().to_owned(),
         title: String::new(),
@@ -147,10 +147,10 @@ impl SkillFacts {
         format!("skill:{agent}:{}", self.name)
     }
 
-    pub(super) fn entry(&self, agent: &AgentId) -> Entry {
-        Entry {
+    pub(super) fn entry(&self, agent: &AgentId) -> IndexEntry {
+        IndexEntry {
             key: self.key(agent),
-            kind: Kind::AgentSkill,
+            kind: ItemKind::AgentSkill,
             name: self.name.clone(),
             server: String::new(),
             title: String::new(),

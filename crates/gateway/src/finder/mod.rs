@@ -13,7 +13,7 @@ use arc_swap::ArcSwap;
 use manyhands_core::{
     AgentId, Caller, Catalogue, Clock, Invoke, Place, Question, Reach, ToolError,
 };
-use manyhands_discovery::{Answer, Entry, Index, Kind, Query};
+use manyhands_discovery::{Index, IndexEntry, ItemKind, Query, SearchOutcome};
 use tokio::time::Instant;
 
 use crate::families::gateway::resources::Resources;
@@ -70,7 +70,7 @@ struct SeenTools {
 /// Who looks, and for what.
 pub(crate) struct Wish<'a> {
     pub(crate) text: &'a str,
-    pub(crate) kinds: Option<BTreeSet<Kind>>,
+    pub(crate) kinds: Option<BTreeSet<ItemKind>>,
     pub(crate) limit: usize,
     pub(crate) caller: &'a Caller,
     pub(crate) agent: &'a AgentId,
@@ -117,12 +117,13 @@ impl Finder {
     }
 
     /// What fits, and may be seen by whoever asks.
-    pub(crate) async fn find(self: &Arc<Self>, wish: Wish<'_>) -> Result<Answer, ToolError> {
+    pub(crate) async fn find(self: &Arc<Self>, wish: Wish<'_>) -> Result<SearchOutcome, ToolError> {
         let catalogue = self.catalogue();
         let (agent, caller) = (wish.agent, wish.caller);
         let skills = self.skills(agent, wish.anew).await;
-        let accounts: Vec<Entry> = entries::accounts(&self.parts.servers.desk().of_agent(agent));
-        let resources: Vec<Entry> = entries::resources(&self.parts.resources.of(agent).await?);
+        let accounts: Vec<IndexEntry> =
+            entries::accounts(&self.parts.servers.desk().of_agent(agent));
+        let resources: Vec<IndexEntry> = entries::resources(&self.parts.resources.of(agent).await?);
         let mut allowed: BTreeSet<String> = BTreeSet::new();
         let known = accounts.iter().chain(&resources);
         allowed.extend(known.map(|entry| entry.key.clone()));
@@ -145,8 +146,8 @@ impl Finder {
             this.index.upsert(&format!("resources:{owner}"), resources);
             let own = skills.iter().map(|skill| skill.entry(&owner)).collect();
             this.index.upsert(&format!("skills:{owner}"), own);
-            let may = |entry: &Entry| match entry.kind {
-                Kind::Tool => all.resolve(&entry.key).is_some_and(|tool| {
+            let may = |entry: &IndexEntry| match entry.kind {
+                ItemKind::Tool => all.resolve(&entry.key).is_some_and(|tool| {
                     if !tool.spec().works_in(place.as_ref()) {
                         return false;
                     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use manyhands_core::{ArtifactId, CallContext, CutPart, ErrorCode, ToolError};
 use manyhands_guard::{Jail, SuperviseError};
-use manyhands_hands::shell::{self, Job, Output, Ran, Started, Terms};
+use manyhands_hands::shell::{self, Job, Ran, Started, StreamOutput, Terms};
 use manyhands_path::artifact_room;
 use manyhands_store::{Bucket, NewArtifact, Room};
 use tokio_util::sync::CancellationToken;
@@ -122,9 +122,9 @@ fn refusal(error: &SuperviseError) -> ToolError {
 /// What a program wrote, with the whole of it kept where it was cut.
 pub struct Streams {
     /// Standard output.
-    pub stdout: Output,
+    pub stdout: StreamOutput,
     /// Standard error.
-    pub stderr: Output,
+    pub stderr: StreamOutput,
     /// The artifact that holds all of standard output.
     pub stdout_artifact: Option<String>,
     /// The artifact that holds all of standard error.
@@ -134,7 +134,12 @@ pub struct Streams {
 }
 
 /// Stores what is not shown whole as artifacts.
-pub async fn keep(host: &Host, stdout: Output, stderr: Output, context: &CallContext) -> Streams {
+pub async fn keep(
+    host: &Host,
+    stdout: StreamOutput,
+    stderr: StreamOutput,
+    context: &CallContext,
+) -> Streams {
     let mut streams = Streams {
         stdout,
         stderr,

@@ -7,7 +7,7 @@ use axum::body::{Bytes, to_bytes};
 use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use http::{StatusCode, header};
-use manyhands_channels::Hook;
+use manyhands_channels::WebhookRequest;
 use manyhands_core::{ErrorCode, ToolError};
 
 use super::refusal::Refusal;
@@ -54,7 +54,7 @@ async fn take(gateway: &Gateway, channel: &str, account: &str, request: Request)
         let message = "the request is too large, or broke off";
         return Refusal(ToolError::new(ErrorCode::TooLarge, message)).into_response();
     };
-    let hook = Hook {
+    let hook = WebhookRequest {
         method: parts.method.as_str(),
         query: parts.uri.query().unwrap_or_default(),
         headers: &parts.headers,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use manyhands_config::{ConfigError, Edit, KeyPath, Settings};
 use manyhands_core::{Caller, ErrorCode, Secret, ToolError};
 use manyhands_llm::settings::ModelSettings;
-use manyhands_llm::{Maker, ModelId, Standing};
+use manyhands_llm::{ModelId, PresetStatus, ProviderPreset};
 use manyhands_store::StoreError;
 use serde_json::{Value, json};
 
@@ -163,7 +163,7 @@ impl Gateway {
 
     async fn write_provider(
         &self,
-        maker: Maker,
+        maker: ProviderPreset,
         model: Option<ModelId>,
         default: AsDefault,
     ) -> Result<(), ToolError> {
@@ -203,8 +203,8 @@ impl Gateway {
                         "set these to another model first, with `manyhands config set`, or take them out",
                     ));
                 }
-                let maker = Maker::named(models, &provider);
-                let own = maker.filter(|maker| maker.standing(Some(found)) == Standing::Set);
+                let maker = ProviderPreset::named(models, &provider);
+                let own = maker.filter(|maker| maker.standing(Some(found)) == PresetStatus::Set);
                 // Room for the one that is ever sent.
                 let _ = told.send(own.and_then(|maker| maker.key()));
                 Ok(vec![Edit {
@@ -259,9 +259,9 @@ impl Gateway {
 }
 
 /// The maker of that name. What was said instead is not repeated: it may be a key in the wrong place.
-fn named(models: &ModelSettings, name: &str) -> Result<Maker, ToolError> {
-    Maker::named(models, name).ok_or_else(|| {
-        let all = Maker::all(models);
+fn named(models: &ModelSettings, name: &str) -> Result<ProviderPreset, ToolError> {
+    ProviderPreset::named(models, name).ok_or_else(|| {
+        let all = ProviderPreset::all(models);
         let all: Vec<&str> = all.iter().map(|maker| maker.id.as_str()).collect();
         ToolError::parameter("maker", "there is none of that name").hint(format!(
             "there are {}; others are written into config.toml, under [models.makers] or [models.providers]",
@@ -294,14 +294,14 @@ fn check_key(key: &Secret) -> Result<(), ToolError> {
 /// What is to change in the file so that it has `maker`.
 fn additions(
     settings: &Settings,
-    maker: &Maker,
+    maker: &ProviderPreset,
     model: Option<&ModelId>,
     default: AsDefault,
 ) -> Result<Vec<Edit>, ToolError> {
     let models = &settings.models;
     let path = provider_path(&maker.id);
     // The file may have changed since it was last taken over; an address is the file's word.
-    if Maker::named(models, &maker.id).as_ref() != Some(maker) {
+    if ProviderPreset::named(models, &maker.id).as_ref() != Some(maker) {
         let message = format!(
             "what config.toml says of the maker {} has just changed",
             maker.id
@@ -310,16 +310,16 @@ fn additions(
     }
     let mut edits = Vec::new();
     match maker.standing(models.providers.get(&maker.id)) {
-        Standing::Absent => edits.push(Edit {
+        PresetStatus::Absent => edits.push(Edit {
             path,
             value: Some(entry(maker)),
         }),
-        Standing::Keyless => edits.push(Edit {
+        PresetStatus::Keyless => edits.push(Edit {
             path: path.join("api_key"),
             value: maker.key().map(Value::from),
         }),
-        Standing::Set => {}
-        Standing::Different(how) => {
+        PresetStatus::Set => {}
+        PresetStatus::Different(how) => {
             let message = format!(
                 "config.toml has another provider called {}: {how}; it is left as it is",
                 maker.id
@@ -346,7 +346,7 @@ fn additions(
 }
 
 /// What stands in the file for a maker: no more than has to be said.
-fn entry(maker: &Maker) -> Value {
+fn entry(maker: &ProviderPreset) -> Value {
     let mut value = json!({ "kind": maker.kind });
     if let Some(address) = &maker.base_url {
         value["base_url"] = json!(address);
@@ -448,7 +448,7 @@ mod tests {
 
     fn changes(models: Value, default: AsDefault) -> Result<Vec<(String, Value)>, ToolError> {
         let settings = settings(models);
-        let maker = Maker::named(&settings.models, "openrouter").unwrap();
+        let maker = ProviderPreset::named(&settings.models, "openrouter").unwrap();
         let model = maker.model(None).unwrap();
         let edits = additions(&settings, &maker, model.as_ref(), default)?;
         let told = edits.into_iter();

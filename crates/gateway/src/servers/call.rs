@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use manyhands_core::{Answers, CallContext, ErrorCode, ServerName, Step, ToolError};
-use manyhands_upstream::{Ask, Hooks, RpcError, UpstreamError};
+use manyhands_upstream::{Hooks, RpcError, ServerRequestHandler, UpstreamError};
 use serde_json::{Map, Value, json};
 
 /// What goes with a call: progress, questions, its end.
@@ -62,7 +62,7 @@ fn count(told: &Map<String, Value>, last: &Mutex<Option<i64>>) -> Option<String>
 pub(super) struct Asker(pub(super) Arc<dyn Answers>);
 
 #[async_trait]
-impl Ask for Asker {
+impl ServerRequestHandler for Asker {
     fn capabilities(&self) -> Map<String, Value> {
         self.0
             .capabilities()

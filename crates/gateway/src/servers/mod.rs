@@ -31,7 +31,7 @@ use manyhands_core::{
 };
 use manyhands_guard::Supervisor;
 use manyhands_store::{ConnectionRecord, Pins, Store, StoreError, Vault};
-use manyhands_upstream::{Ground as UpstreamGround, News};
+use manyhands_upstream::{ServerNotification, UpstreamDeps as UpstreamGround};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{Semaphore, broadcast, mpsc};
 use tokio_util::sync::CancellationToken;
@@ -80,7 +80,7 @@ pub struct Ground {
 }
 
 /// A server, and what it tells over a new connection.
-type Opened = (ServerName, broadcast::Receiver<News>);
+type Opened = (ServerName, broadcast::Receiver<ServerNotification>);
 
 /// The servers there are.
 pub struct Servers {
@@ -451,8 +451,11 @@ impl Servers {
 
 /// Looks at once and whenever a server says that its tools changed, as long as it is connected. A look
 /// that panics is tried again, after a wait that grows.
-async fn keep_up<F>(name: &ServerName, mut news: broadcast::Receiver<News>, look: impl Fn() -> F)
-where
+async fn keep_up<F>(
+    name: &ServerName,
+    mut news: broadcast::Receiver<ServerNotification>,
+    look: impl Fn() -> F,
+) where
     F: Future<Output = Result<(), ToolError>>,
 {
     let mut wait = SETTLE;
@@ -477,7 +480,7 @@ where
         }
         while !matches!(
             news.recv().await,
-            Ok(News::Tools) | Err(RecvError::Lagged(_) | RecvError::Closed)
+            Ok(ServerNotification::Tools) | Err(RecvError::Lagged(_) | RecvError::Closed)
         ) {}
         if news.is_closed() {
             return;
@@ -513,7 +516,7 @@ mod tests {
         for _ in 0..=panics {
             looked.recv().await.unwrap();
         }
-        tell.send(News::Tools).unwrap();
+        tell.send(ServerNotification::Tools).unwrap();
         looked.recv().await.unwrap();
         drop(tell);
         follower.await.unwrap();

@@ -9,7 +9,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use manyhands_core::{ConnectionId, ToolError};
-use manyhands_upstream::{Connection, Dialect, Era, Status, Upstream};
+use manyhands_upstream::{Dialect, Era, ServerConnection, Status, Upstream};
 
 use super::call::failure;
 use super::server::Server;
@@ -27,7 +27,7 @@ pub(super) enum Known {
     Spoken(Upstream),
     /// It did not, when this connection was the one in the newer era: another connection may be
     /// to another version of the server.
-    Refused(Weak<Connection>),
+    Refused(Weak<ServerConnection>),
 }
 
 impl Server {
@@ -53,7 +53,7 @@ impl Server {
         &self,
         account: Option<ConnectionId>,
         newest: Upstream,
-        live: &Arc<Connection>,
+        live: &Arc<ServerConnection>,
     ) -> Result<Upstream, ToolError> {
         let by = Arc::downgrade(live);
         // Held while it is tried, so that it is tried once.

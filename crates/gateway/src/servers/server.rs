@@ -13,8 +13,8 @@ use manyhands_core::{
 };
 use manyhands_store::{ConnectionStatus, Pin};
 use manyhands_upstream::{
-    Ask, Credentials, Era, Hooks, News, Peer, Private, REQUEST, Server as Described, Speak, Status,
-    Upstream, UpstreamError, all_capabilities,
+    Credentials, Era, Hooks, Peer, Private, REQUEST, Server as Described, ServerNotification,
+    ServerRequestHandler, Speak, Status, Upstream, UpstreamError, all_capabilities,
 };
 use serde_json::{Map, Value};
 use tokio::sync::broadcast;
@@ -41,7 +41,7 @@ const NEWS: usize = 64;
 struct Line {
     held: tokio::sync::Mutex<Option<Arc<Private>>>,
     /// What is told on it, so that it can be listened to before there is anything to hear.
-    news: broadcast::Sender<News>,
+    news: broadcast::Sender<ServerNotification>,
 }
 
 impl Default for Line {
@@ -61,7 +61,7 @@ impl Line {
             loop {
                 match told.recv().await {
                     Ok(one) => drop(news.send(one)), // nobody may be listening
-                    Err(RecvError::Lagged(_)) => drop(news.send(News::Resources)),
+                    Err(RecvError::Lagged(_)) => drop(news.send(ServerNotification::Resources)),
                     Err(RecvError::Closed) => return,
                 }
             }
@@ -301,7 +301,7 @@ impl Server {
                 .await
                 .map_err(failed);
         };
-        let asker: Arc<dyn Ask> = Arc::new(Asker(answers.clone()));
+        let asker: Arc<dyn ServerRequestHandler> = Arc::new(Asker(answers.clone()));
         let modern = upstream.live().await.map_err(failed)?.peer().era == Era::Modern;
         match (modern, answers.line()) {
             (true, _) if answers.calls_again() => hooks.capabilities = Some(asker.capabilities()),
@@ -339,7 +339,7 @@ impl Server {
         account: Option<ConnectionId>,
         name: &str,
         upstream: &Upstream,
-        asker: Arc<dyn Ask>,
+        asker: Arc<dyn ServerRequestHandler>,
     ) -> Result<Arc<Private>, ToolError> {
         let own = self.own_line(name, account);
         let mut held = own.held.lock().await;
@@ -363,7 +363,7 @@ impl Server {
         &self,
         line: Option<&str>,
         older: bool,
-    ) -> Result<broadcast::Receiver<News>, ToolError> {
+    ) -> Result<broadcast::Receiver<ServerNotification>, ToolError> {
         let account = self.account();
         let upstream = self.upstream_of(account, older).await?;
         let Some(line) = line else {

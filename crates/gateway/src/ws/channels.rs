@@ -1,6 +1,6 @@
 //! Accounts on chat platforms and people who ask to be known, on the socket; for the owner.
 
-use manyhands_channels::Standing;
+use manyhands_channels::ConnectionStatus;
 use manyhands_config::ChannelMode;
 use manyhands_core::ToolError;
 use manyhands_wire::{
@@ -19,7 +19,7 @@ const DEFAULT: &str = "default";
 
 fn entry(status: &Status) -> ChannelEntry {
     let (state, detail) = status.words();
-    let connected = status.standing == Some(Standing::Connected);
+    let connected = status.standing == Some(ConnectionStatus::Connected);
     ChannelEntry {
         channel: status.channel.clone(),
         account_id: status.account.clone(),

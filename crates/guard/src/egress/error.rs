@@ -1,23 +1,23 @@
-//! Why a request did not leave, or its answer did not arrive.
+//! Errors of outbound requests.
 
 use std::error::Error;
 use std::io;
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// Why a request did not leave, or its answer did not arrive.
+/// Why an outbound request failed.
 #[derive(Debug, thiserror::Error)]
 pub enum EgressError {
-    /// It cannot be read as a URL.
+    /// The text is not a URL.
     #[error("is not a URL: {0}; write it in full, such as https://example.com/page")]
     Url(String),
-    /// Another protocol.
+    /// The scheme is neither http nor https.
     #[error("uses {0}, and only http and https are allowed")]
     Scheme(String),
-    /// A name or password in the URL.
+    /// The URL contains a user name or password.
     #[error("holds a user name or password; send credentials in a header instead")]
     Userinfo,
-    /// A header that decides where the request really goes.
+    /// The caller set a header that determines the request's real destination.
     #[error("the header {0} cannot be set; leave it out")]
     Header(String),
     /// The host is not on the public internet.
@@ -25,39 +25,39 @@ pub enum EgressError {
         "{host} leads to {address}, which is not on the public internet\nto allow it, the owner can add its network to `egress.allow_private`"
     )]
     Private {
-        /// The host as it was asked for.
+        /// The host as written in the request.
         host: String,
         /// The first address that is not public.
         address: IpAddr,
     },
-    /// The name has no address.
+    /// The host name does not resolve.
     #[error("the name {host} cannot be looked up: {error}")]
     Lookup {
         /// The name.
         host: String,
-        /// What the resolver said.
+        /// The resolver's error.
         #[source]
         error: io::Error,
     },
-    /// The far end keeps sending it elsewhere.
+    /// Too many redirects.
     #[error("was redirected more than {max} times")]
     Redirects {
-        /// How often is allowed.
+        /// Maximum number of redirects.
         max: usize,
     },
-    /// The request would leave the one place this client may talk to.
+    /// The request would leave the one origin this client may talk to.
     #[error("leads away from {0}, the only place this client talks to")]
     Elsewhere(String),
-    /// The answer is too large.
+    /// The response is too large.
     #[error("the answer is larger than {limit} bytes; ask for less")]
     TooLarge {
-        /// The most that is taken.
+        /// Maximum size in bytes.
         limit: u64,
     },
-    /// The answer took too long.
+    /// The response took too long.
     #[error("gave no whole answer within {} seconds", .0.as_secs_f32())]
     TimedOut(Duration),
-    /// No connection, with the reason.
+    /// Connecting failed.
     #[error("cannot connect to {host}: {reason}")]
     Connect {
         /// The host.
@@ -65,14 +65,14 @@ pub enum EgressError {
         /// The innermost reason.
         reason: String,
     },
-    /// The conversation broke down.
+    /// The exchange failed midway.
     #[error("the request failed: {0}")]
     Http(String),
 }
 
-/// A refusal by the resolver, on its way up through the HTTP client.
+/// A refusal by the resolver, passed up through the HTTP client.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Refused {
+pub(super) enum ResolveRefusal {
     #[error("{0} is not on the public internet")]
     Private(IpAddr),
     #[error("lookup failed: {0}")]
@@ -80,19 +80,19 @@ pub(super) enum Refused {
 }
 
 impl EgressError {
-    /// Translates what the HTTP client says about `host`. Its own words would hold the
-    /// URL, and with it whatever secrets the query holds.
+    /// Translates an error of the HTTP client about `host`. The client's own message contains the
+    /// URL, and with it any secrets in the query.
     pub(super) fn from_client(error: &reqwest::Error, host: &str) -> Self {
         let host = host.to_owned();
         let mut reason = None;
         let mut cause = error.source();
         while let Some(inner) = cause {
-            match inner.downcast_ref::<Refused>() {
-                Some(Refused::Private(address)) => {
+            match inner.downcast_ref::<ResolveRefusal>() {
+                Some(ResolveRefusal::Private(address)) => {
                     let address = *address;
                     return Self::Private { host, address };
                 }
-                Some(Refused::Lookup(error)) => {
+                Some(ResolveRefusal::Lookup(error)) => {
                     let error = io::Error::new(error.kind(), error.to_string());
                     return Self::Lookup { host, error };
                 }

@@ -1,4 +1,4 @@
-//! What is asked and what comes back.
+//! Requests, responses and bodies that are still arriving.
 
 use std::time::Duration;
 
@@ -11,29 +11,29 @@ use url::Url;
 
 use super::error::EgressError;
 
-/// Tighter bounds than the policy's, for one request.
+/// Tighter limits than the policy's, for one request.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct FetchLimits {
-    /// How long all of it may take, redirects and body included.
+    /// Total time, including redirects and body.
     pub total_timeout: Option<Duration>,
-    /// How large the body may be, after decompression.
+    /// Maximum body size after decompression.
     pub max_bytes: Option<u64>,
-    /// How many redirects to follow.
+    /// Maximum number of redirects.
     pub max_redirects: Option<usize>,
 }
 
 /// A request. Headers whose value is marked sensitive are sent to this origin only.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// The method.
+    /// The HTTP method.
     pub method: Method,
-    /// Where to.
+    /// The destination.
     pub url: String,
     /// Headers to send.
     pub headers: HeaderMap,
     /// The body to send.
     pub body: Option<Bytes>,
-    /// Tighter bounds than the policy's.
+    /// Tighter limits than the policy's.
     pub limits: FetchLimits,
 }
 
@@ -55,21 +55,20 @@ impl Request {
     }
 }
 
-/// An answer whose body is still arriving.
+/// A response whose body is still arriving.
 #[derive(Debug)]
 pub struct Response {
-    /// The status.
+    /// The status code.
     pub status: StatusCode,
-    /// Its headers.
+    /// The response headers.
     pub headers: HeaderMap,
-    /// Where it came from, after redirects.
+    /// The URL that answered, after redirects.
     pub final_url: Url,
-    /// Its body.
+    /// The response body.
     pub body: Body,
 }
 
-/// A body that is still arriving, decompressed, never more than was allowed and never
-/// later than was allowed.
+/// A decompressed body that is still arriving, within its size and time limits.
 #[derive(Debug)]
 pub struct Body {
     inner: reqwest::Response,
@@ -78,7 +77,7 @@ pub struct Body {
     deadline: Deadline,
 }
 
-/// When an exchange must be over.
+/// The moment by which an exchange must be complete.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Deadline {
     at: Instant,
@@ -93,7 +92,7 @@ impl Deadline {
         }
     }
 
-    /// What `work` gives, if it gives it in time.
+    /// The result of `work`, if it completes in time.
     pub(super) async fn bound<T>(self, work: impl Future<Output = T>) -> Result<T, EgressError> {
         let done = timeout_at(self.at, work).await;
         done.map_err(|_| EgressError::TimedOut(self.total))
@@ -130,7 +129,7 @@ impl Response {
 }
 
 impl Body {
-    /// The next piece; `None` at the end.
+    /// The next chunk; `None` at the end.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, EgressError> {
         let host = self.inner.url().host_str().unwrap_or_default().to_owned();
         let next = self.deadline.bound(self.inner.chunk()).await?;
@@ -144,7 +143,7 @@ impl Body {
         Ok(next)
     }
 
-    /// All of it.
+    /// Reads the rest of the body.
     pub async fn bytes(mut self) -> Result<Bytes, EgressError> {
         let mut all = BytesMut::new();
         while let Some(chunk) = self.chunk().await? {
@@ -153,7 +152,7 @@ impl Body {
         Ok(all.freeze())
     }
 
-    /// The pieces as a stream, which ends after an error.
+    /// The chunks as a stream, which ends after an error.
     pub fn into_stream(self) -> impl Stream<Item = Result<Bytes, EgressError>> + Send {
         futures_util::stream::try_unfold(self, async |mut body| {
             let chunk = body.chunk().await?;

@@ -12,12 +12,12 @@ use tokio::net::TcpListener;
 use super::{Egress, EgressError, EgressPolicy, Lookup, Request, SystemLookup};
 
 /// A server on loopback that gives one answer to everything and remembers what it heard.
-pub(super) struct Server {
+pub(super) struct FakeServer {
     pub(super) address: SocketAddr,
     heard: Arc<Mutex<Vec<String>>>,
 }
 
-impl Server {
+impl FakeServer {
     pub(super) async fn answering(answer: impl Into<Vec<u8>>) -> Self {
         let answer = Arc::new(answer.into());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -1,4 +1,4 @@
-//! The command line's way to its own gateway.
+//! The client that the command line and model providers use: pinned to one origin.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,8 @@ use super::transport::Transport;
 use super::{EgressError, check_headers, parse};
 
 const CONNECT: Duration = Duration::from_secs(5);
-/// Many may ask a server at once; a new connection for each would cost more than the asking.
+/// Idle connections per host. Many requests may run against one server at once, and a new
+/// connection for each would cost more than the request.
 const KEPT: usize = 64;
 const TOTAL: Duration = Duration::from_secs(600);
 const MAX_BYTES: u64 = 256 * 1024 * 1024;
@@ -40,13 +41,13 @@ impl GatewayClient {
         })
     }
 
-    /// Where it talks to.
+    /// The origin it talks to.
     pub fn base(&self) -> &Url {
         &self.base
     }
 
-    /// Sends a request to `path` (with its query) at the gateway. A redirect comes back
-    /// as it is. Without limits of its own it takes 10 minutes and 256 MiB.
+    /// Sends a request to `path` (with its query) at the origin. A redirect is returned as is.
+    /// Without limits of its own the exchange may take 10 minutes and 256 MiB.
     pub async fn fetch(
         &self,
         method: Method,
@@ -59,7 +60,7 @@ impl GatewayClient {
         self.exchange(method, path, headers, body, limits).await
     }
 
-    /// The same with a body that comes in pieces.
+    /// Like [`fetch`](Self::fetch), with a streamed body.
     pub async fn upload(
         &self,
         method: Method,
@@ -72,7 +73,7 @@ impl GatewayClient {
         self.exchange(method, path, headers, body, limits).await
     }
 
-    /// Where `path` is at the gateway.
+    /// The URL of `path` at the origin.
     fn place(&self, path: &str) -> Result<Url, EgressError> {
         if path == self.base.as_str() {
             return Ok(self.base.clone()); // as every request to a server is

@@ -39,18 +39,18 @@ pub use gateway::GatewayClient;
 pub use resolver::{Lookup, SystemLookup};
 pub use transport::trust;
 
-/// What may leave and how much may come back.
+/// What may leave, and how much may come back.
 #[derive(Debug, Clone)]
 pub struct EgressPolicy {
-    /// Networks that may be reached though they are not public.
+    /// Private networks that may be reached.
     pub allow_private: Vec<IpNet>,
     /// How many redirects to follow.
     pub max_redirects: usize,
-    /// How long a connection may take.
+    /// Maximum time to connect.
     pub connect_timeout: Duration,
-    /// How long a whole exchange may take.
+    /// Maximum time of a whole exchange.
     pub total_timeout: Duration,
-    /// How large a body may be, after decompression.
+    /// Maximum body size after decompression.
     pub max_bytes: u64,
 }
 
@@ -66,10 +66,10 @@ impl Default for EgressPolicy {
     }
 }
 
-/// How many connections to one place are kept open for the next request.
+/// Idle connections kept open per host.
 const KEPT: usize = 4;
 
-/// Headers that decide where a request goes or where it ends; never the caller's.
+/// Headers that determine a request's destination or framing; callers cannot set them.
 const OURS: [HeaderName; 8] = [
     HOST,
     CONNECTION,
@@ -89,7 +89,7 @@ pub struct Egress {
 }
 
 impl Egress {
-    /// A client that obeys `policy` and looks names up with `lookup`.
+    /// A client that enforces `policy` and resolves names with `lookup`.
     pub fn new(policy: EgressPolicy, lookup: Arc<dyn Lookup>) -> Self {
         let reach = Arc::new(Reach::PublicAnd(policy.allow_private.clone()));
         let resolver = CheckedResolver {
@@ -103,12 +103,12 @@ impl Egress {
         }
     }
 
-    /// A client that talks to one gateway and to nobody else.
+    /// A client that talks to one gateway only.
     pub fn gateway(origin: &str) -> Result<GatewayClient, EgressError> {
         GatewayClient::new(origin)
     }
 
-    /// Sends `request`, follows where it leads, and returns once the headers are there.
+    /// Sends `request`, follows redirects, and returns once the response headers have arrived.
     pub async fn fetch(&self, request: Request) -> Result<Response, EgressError> {
         let limits = request.limits;
         let tighter = |own: Option<Duration>, all: Duration| own.map_or(all, |own| own.min(all));
@@ -157,8 +157,8 @@ impl Egress {
         sent.map_err(|error| EgressError::from_client(&error, host))
     }
 
-    /// Refuses what can be refused without a lookup. An address in the URL meets no
-    /// resolver on its way, so it is checked here, in whatever spelling it came.
+    /// Refuses what can be refused without a lookup. A literal address in the URL bypasses the
+    /// resolver, so it is checked here, in any spelling.
     pub fn check(&self, url: &Url) -> Result<(), EgressError> {
         let address = match url.host() {
             Some(Host::Ipv4(v4)) => v4.into(),
@@ -173,7 +173,7 @@ impl Egress {
     }
 }
 
-/// One request on the way.
+/// One request of a redirect chain.
 struct Hop {
     method: Method,
     headers: HeaderMap,
@@ -181,7 +181,7 @@ struct Hop {
 }
 
 impl Hop {
-    /// Becomes the request that a redirect with `status` from `from` to `to` asks for.
+    /// Becomes the request that a redirect with `status` from `from` to `to` calls for.
     fn follow(&mut self, status: StatusCode, from: &Url, to: &Url) {
         let becomes_get = match status {
             StatusCode::SEE_OTHER => self.method != Method::HEAD,
@@ -228,7 +228,7 @@ fn check_headers(headers: &HeaderMap) -> Result<(), EgressError> {
     }
 }
 
-/// Where `answer` sends us, if anywhere.
+/// The target of a redirect, if `answer` is one.
 fn redirect_target(answer: &reqwest::Response, from: &Url) -> Result<Option<Url>, EgressError> {
     if !matches!(answer.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
         return Ok(None);

@@ -4,19 +4,19 @@ use bytes::Bytes;
 use reqwest::Method;
 use reqwest::header::{AUTHORIZATION, COOKIE, HeaderValue};
 
-use super::fake::{Server, body, egress, ok, redirect};
+use super::fake::{FakeServer, body, egress, ok, redirect};
 use super::{EgressError, Request};
 
 #[tokio::test]
 async fn a_redirect_to_a_private_place_is_refused() {
-    let secret = Server::answering(ok("secret")).await;
+    let secret = FakeServer::answering(ok("secret")).await;
     // 127.0.0.1 is permitted here and 127.0.0.2, which reaches the same machine, is not.
     let port = secret.address.port();
     for to in [
         format!("http://127.0.0.2:{port}/"),
         "http://169.254.169.254/latest".to_owned(),
     ] {
-        let server = Server::answering(redirect(302, &to)).await;
+        let server = FakeServer::answering(redirect(302, &to)).await;
         let guarded = egress(&["127.0.0.1/32"]);
         let error = guarded
             .fetch(Request::get(server.url("127.0.0.1")))
@@ -29,7 +29,7 @@ async fn a_redirect_to_a_private_place_is_refused() {
         assert_eq!(server.heard().len(), 1);
     }
     for to in ["file:///etc/passwd", "http://me:pw@127.0.0.1/"] {
-        let server = Server::answering(redirect(302, to)).await;
+        let server = FakeServer::answering(redirect(302, to)).await;
         let guarded = egress(&["127.0.0.1/32"]);
         assert!(
             guarded
@@ -40,7 +40,7 @@ async fn a_redirect_to_a_private_place_is_refused() {
         );
     }
     assert!(secret.heard().is_empty());
-    let server = Server::answering(redirect(302, &secret.url("127.0.0.1"))).await;
+    let server = FakeServer::answering(redirect(302, &secret.url("127.0.0.1"))).await;
     let answer = egress(&["127.0.0.1/32"])
         .fetch(Request::get(server.url("127.0.0.1")))
         .await;
@@ -51,7 +51,7 @@ async fn a_redirect_to_a_private_place_is_refused() {
 
 #[tokio::test]
 async fn redirects_come_to_an_end() {
-    let server = Server::answering(redirect(302, "/again")).await;
+    let server = FakeServer::answering(redirect(302, "/again")).await;
     let error = egress(&["127.0.0.1/32"])
         .fetch(Request::get(server.url("127.0.0.1")))
         .await
@@ -84,8 +84,8 @@ fn with_secrets(url: String) -> Request {
 #[tokio::test]
 async fn secrets_stay_with_the_origin_they_were_meant_for() {
     let open = egress(&["127.0.0.0/8"]);
-    let target = Server::answering(ok("done")).await;
-    let server = Server::answering(redirect(307, &target.url("127.0.0.1"))).await;
+    let target = FakeServer::answering(ok("done")).await;
+    let server = FakeServer::answering(redirect(307, &target.url("127.0.0.1"))).await;
     body(&open, with_secrets(server.url("127.0.0.1")))
         .await
         .unwrap();
@@ -96,7 +96,7 @@ async fn secrets_stay_with_the_origin_they_were_meant_for() {
     let second = target.heard()[0].clone();
     assert!(!second.contains("canary"), "{second}");
     assert!(second.contains("x-plain: plain"));
-    let same = Server::answering(redirect(307, "/next")).await;
+    let same = FakeServer::answering(redirect(307, "/next")).await;
     let looped = open.fetch(with_secrets(same.url("127.0.0.1"))).await;
     assert!(looped.is_err());
     assert!(
@@ -116,8 +116,8 @@ async fn the_method_changes_as_the_status_says() {
         (307, "POST", true),
         (308, "POST", true),
     ] {
-        let target = Server::answering(ok("done")).await;
-        let server = Server::answering(redirect(status, &target.url("127.0.0.1"))).await;
+        let target = FakeServer::answering(ok("done")).await;
+        let server = FakeServer::answering(redirect(status, &target.url("127.0.0.1"))).await;
         let mut request = Request::new(Method::POST, server.url("127.0.0.1"));
         request.body = Some(Bytes::from_static(b"BODY"));
         body(&open, request).await.unwrap();

@@ -1,4 +1,4 @@
-//! Names to addresses, each checked before anything connects to it.
+//! Name resolution in which every address is checked before a connection is opened to it.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -9,9 +9,9 @@ use ipnet::IpNet;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use super::address::is_public;
-use super::error::Refused;
+use super::error::ResolveRefusal;
 
-/// Looks names up. Tests hand in one whose answers change.
+/// Resolves names. Tests provide one whose answers change.
 #[async_trait]
 pub trait Lookup: Send + Sync {
     /// All addresses of `host`.
@@ -35,7 +35,7 @@ impl Lookup for SystemLookup {
 pub(super) enum Reach {
     /// The public internet and these networks.
     PublicAnd(Vec<IpNet>),
-    /// Anything: the owner named the host in the configuration.
+    /// Any address: the owner named the host in the configuration.
     Anywhere,
 }
 
@@ -51,8 +51,8 @@ impl Reach {
     }
 }
 
-/// The resolver inside the HTTP client: it connects to exactly what comes out of here,
-/// so there is no second lookup that could answer differently.
+/// The resolver inside the HTTP client, which connects to exactly these addresses, so there is
+/// no second lookup that could return something else.
 #[derive(Clone)]
 pub(super) struct CheckedResolver {
     pub(super) lookup: Arc<dyn Lookup>,
@@ -60,15 +60,21 @@ pub(super) struct CheckedResolver {
 }
 
 impl CheckedResolver {
-    async fn checked(self, host: &str) -> Result<Vec<IpAddr>, Refused> {
+    async fn checked(self, host: &str) -> Result<Vec<IpAddr>, ResolveRefusal> {
         let host = host.trim_matches(['[', ']']);
-        let found = self.lookup.lookup(host).await.map_err(Refused::Lookup)?;
+        let found = self
+            .lookup
+            .lookup(host)
+            .await
+            .map_err(ResolveRefusal::Lookup)?;
         if found.is_empty() {
-            return Err(Refused::Lookup(io::Error::other("the name has no address")));
+            return Err(ResolveRefusal::Lookup(io::Error::other(
+                "the name has no address",
+            )));
         }
-        // One private address among public ones is how rebinding begins: refuse them all.
+        // DNS rebinding mixes one private address into public ones: refuse them all.
         match found.iter().find(|address| !self.reach.permits(**address)) {
-            Some(private) => Err(Refused::Private(*private)),
+            Some(private) => Err(ResolveRefusal::Private(*private)),
             None => Ok(found),
         }
     }

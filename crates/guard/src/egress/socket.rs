@@ -1,4 +1,4 @@
-//! Sockets that stay open: a WebSocket upgrade over the same checked client.
+//! WebSocket upgrades through the same checked client.
 
 use reqwest::StatusCode;
 use reqwest::header::{
@@ -13,7 +13,7 @@ use url::Url;
 use super::exchange::Deadline;
 use super::{Egress, EgressError, check_headers, parse};
 
-/// Headers of the upgrade that are never the caller's.
+/// Headers of the upgrade that callers cannot set.
 const HANDSHAKE: [HeaderName; 4] = [
     SEC_WEBSOCKET_ACCEPT,
     SEC_WEBSOCKET_EXTENSIONS,
@@ -22,8 +22,8 @@ const HANDSHAKE: [HeaderName; 4] = [
 ];
 
 impl Egress {
-    /// Opens a WebSocket at `url` (`ws://` or `wss://`) and gives its raw connection, right behind
-    /// the upgrade. Redirects are not followed, so that `headers` reach the host that was named.
+    /// Opens a WebSocket at `url` (`ws://` or `wss://`) and returns the raw connection right after
+    /// the upgrade. Redirects are not followed, so `headers` reach only the named host.
     pub async fn socket(
         &self,
         url: &str,
@@ -63,7 +63,7 @@ impl Egress {
     }
 }
 
-/// Whether the far end became a WebSocket in answer to just this request.
+/// Whether the server accepted exactly this upgrade request.
 fn agreed(
     status: StatusCode,
     headers: &HeaderMap,
@@ -84,20 +84,20 @@ fn agreed(
         })
     };
     if !holds(UPGRADE, "websocket") || !holds(CONNECTION, "upgrade") {
-        return no("the far end changed to something that is no WebSocket".to_owned());
+        return no("the server switched to a protocol other than WebSocket".to_owned());
     }
     let expected = derive_accept_key(key.as_bytes());
     if headers.get(SEC_WEBSOCKET_ACCEPT).map(HeaderValue::as_bytes) != Some(expected.as_bytes()) {
-        return no("the far end answered another WebSocket request than ours".to_owned());
+        return no("the server accepted a different WebSocket request".to_owned());
     }
     let unasked = !protocol && headers.contains_key(SEC_WEBSOCKET_PROTOCOL);
     if unasked || headers.contains_key(SEC_WEBSOCKET_EXTENSIONS) {
-        return no("the far end wants to speak in a way that was not offered".to_owned());
+        return no("the server chose a subprotocol that was not offered".to_owned());
     }
     Ok(())
 }
 
-/// The address with the web's own scheme, which is what the client speaks until the upgrade.
+/// The URL with the HTTP scheme that the client speaks until the upgrade.
 fn web(text: &str) -> Result<Url, EgressError> {
     let text = text.trim();
     let web = match text.split_once(':') {
@@ -119,7 +119,7 @@ mod tests {
     use tokio_tungstenite::tungstenite::protocol::{Message, Role};
     use tokio_tungstenite::{WebSocketStream, accept_hdr_async};
 
-    use super::super::fake::{Scripted, Server, egress, ok, policy, redirect};
+    use super::super::fake::{FakeServer, Scripted, egress, ok, policy, redirect};
     use super::*;
 
     /// Says back what it hears, and the header `x-key` first.
@@ -178,7 +178,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_socket_reaches_no_private_address() {
-        let server = Server::answering(ok("reached")).await;
+        let server = FakeServer::answering(ok("reached")).await;
         let port = server.address.port();
         for host in ["127.0.0.1", "localhost", "0x7f.1", "[::ffff:7f00:1]"] {
             let url = format!("ws://{host}:{port}/");
@@ -225,7 +225,7 @@ mod tests {
                 "no WebSocket",
             ),
         ] {
-            let server = Server::answering(answer).await;
+            let server = FakeServer::answering(answer).await;
             let url = server.url("127.0.0.1").replace("http:", "ws:");
             let refused = open.socket(&url, HeaderMap::new()).await.unwrap_err();
             assert!(refused.to_string().contains(word), "{refused}");

@@ -1,4 +1,4 @@
-use super::fake::{Scripted, Server, body, egress, ok, policy, redirect};
+use super::fake::{FakeServer, Scripted, body, egress, ok, policy, redirect};
 use super::*;
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 
 #[tokio::test]
 async fn a_private_address_is_refused_until_the_owner_allows_it() {
-    let server = Server::answering(ok("hello")).await;
+    let server = FakeServer::answering(ok("hello")).await;
     for host in ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]"] {
         let request = Request::get(server.url(host));
         let error = egress(&[]).fetch(request.clone()).await.unwrap_err();
@@ -35,7 +35,7 @@ async fn a_private_address_is_refused_until_the_owner_allows_it() {
 
 #[tokio::test]
 async fn no_spelling_of_a_private_address_gets_through() {
-    let server = Server::answering(ok("reached")).await;
+    let server = FakeServer::answering(ok("reached")).await;
     let port = server.address.port();
     let spellings = [
         "127.0.0.1",
@@ -121,7 +121,7 @@ async fn no_spelling_of_a_private_address_gets_through() {
 
 #[tokio::test]
 async fn only_plain_web_urls_are_sent() {
-    let server = Server::answering(ok("hello")).await;
+    let server = FakeServer::answering(ok("hello")).await;
     let open = egress(&["127.0.0.0/8"]);
     let check = async |url: String| open.fetch(Request::get(url)).await.unwrap_err();
     let port = server.address.port();
@@ -155,7 +155,7 @@ async fn only_plain_web_urls_are_sent() {
 
 #[tokio::test]
 async fn one_private_address_among_public_ones_is_enough_to_refuse() {
-    let server = Server::answering(ok("hello")).await;
+    let server = FakeServer::answering(ok("hello")).await;
     let lookup = Scripted::new(&[&["127.0.0.1", "10.0.0.1"]]);
     let mixed = Egress::new(policy(&["127.0.0.0/8"]), lookup);
     let error = mixed
@@ -182,7 +182,7 @@ async fn one_private_address_among_public_ones_is_enough_to_refuse() {
 /// time it is asked: whenever that is, what is connected to is what was checked.
 #[tokio::test]
 async fn a_name_that_changes_its_answer_gains_nothing() {
-    let server = Server::answering(redirect(302, "http://rebind.test:1/")).await;
+    let server = FakeServer::answering(redirect(302, "http://rebind.test:1/")).await;
     let lookup = Scripted::new(&[&["127.0.0.1"], &["10.0.0.1"]]);
     let guarded = Egress::new(policy(&["127.0.0.0/8"]), lookup);
     let error = guarded
@@ -197,7 +197,7 @@ async fn a_name_that_changes_its_answer_gains_nothing() {
     );
     let lookup = Scripted::new(&[&["127.0.0.1"], &["10.0.0.1"]]);
     let guarded = Egress::new(policy(&["127.0.0.0/8"]), lookup.clone());
-    let server = Server::answering(ok("hello")).await;
+    let server = FakeServer::answering(ok("hello")).await;
     let request = Request::get(server.url("rebind.test"));
     assert_eq!(body(&guarded, request).await.unwrap(), "hello");
     assert_eq!(
@@ -231,7 +231,7 @@ async fn a_bomb_is_stopped_at_the_limit() {
         [head.into_bytes(), packed].concat()
     };
     let open = egress(&["127.0.0.1/32"]);
-    let server = Server::answering(bomb(50_000_000)).await;
+    let server = FakeServer::answering(bomb(50_000_000)).await;
     let error = body(&open, Request::get(server.url("127.0.0.1")))
         .await
         .unwrap_err();
@@ -239,7 +239,7 @@ async fn a_bomb_is_stopped_at_the_limit() {
         matches!(error, EgressError::TooLarge { limit: 100_000 }),
         "{error}"
     );
-    let server = Server::answering(bomb(99_999)).await;
+    let server = FakeServer::answering(bomb(99_999)).await;
     let request = Request::get(server.url("127.0.0.1"));
     assert_eq!(body(&open, request.clone()).await.unwrap().len(), 99_999);
     let tight = FetchLimits {
@@ -259,7 +259,7 @@ async fn a_bomb_is_stopped_at_the_limit() {
         matches!(error, EgressError::TooLarge { limit: 99_998 }),
         "{error}"
     );
-    let server = Server::answering("HTTP/1.1 200 OK\r\ncontent-length: 999999\r\n\r\n").await;
+    let server = FakeServer::answering("HTTP/1.1 200 OK\r\ncontent-length: 999999\r\n\r\n").await;
     let error = open
         .fetch(Request::get(server.url("127.0.0.1")))
         .await
@@ -272,7 +272,7 @@ async fn a_bomb_is_stopped_at_the_limit() {
 
 #[tokio::test]
 async fn a_body_that_does_not_end_is_given_up() {
-    let server = Server::answering("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf").await;
+    let server = FakeServer::answering("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf").await;
     let quick = FetchLimits {
         total_timeout: Some(Duration::from_secs(2)),
         ..FetchLimits::default()
@@ -285,7 +285,7 @@ async fn a_body_that_does_not_end_is_given_up() {
         answer.body.chunk().await,
         Err(EgressError::TimedOut(_))
     ));
-    let silent = Server::answering("").await;
+    let silent = FakeServer::answering("").await;
     let mut request = Request::get(silent.url("127.0.0.1"));
     request.limits = quick;
     let error = egress(&["127.0.0.1/32"]).fetch(request).await.unwrap_err();
@@ -307,8 +307,8 @@ async fn errors_do_not_repeat_the_query() {
 
 #[tokio::test]
 async fn a_gateway_client_talks_to_its_gateway_only() {
-    let elsewhere = Server::answering(ok("elsewhere")).await;
-    let server = Server::answering(redirect(302, &elsewhere.url("127.0.0.1"))).await;
+    let elsewhere = FakeServer::answering(ok("elsewhere")).await;
+    let server = FakeServer::answering(redirect(302, &elsewhere.url("127.0.0.1"))).await;
     let client = Egress::gateway(&server.url("127.0.0.1")).unwrap();
     let get = async |path: &str| {
         let limits = FetchLimits::default();

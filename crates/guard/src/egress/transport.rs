@@ -1,4 +1,4 @@
-//! The HTTP clients themselves, built when first needed.
+//! The HTTP clients, built on first use.
 
 use std::sync::{Mutex, Once, PoisonError};
 use std::time::Duration;
@@ -11,11 +11,11 @@ use url::Url;
 use super::error::EgressError;
 use super::resolver::CheckedResolver;
 
-/// Certificates that are trusted beside the system's.
+/// Certificates trusted in addition to the system's.
 static TRUSTED: Mutex<Vec<Certificate>> = Mutex::new(Vec::new());
 
-/// Trusts the certificates of a PEM file beside the system's, for every client of this process that
-/// is built from now on. The error says what is wrong with the file.
+/// Trusts the certificates of a PEM file in addition to the system's, for every client that is
+/// built from now on. The error says what is wrong with the file.
 pub fn trust(pem: &[u8]) -> Result<(), String> {
     install_provider();
     let certificates = Certificate::from_pem_bundle(pem)
@@ -23,7 +23,7 @@ pub fn trust(pem: &[u8]) -> Result<(), String> {
     if certificates.is_empty() {
         return Err("it holds no certificate in PEM (-----BEGIN CERTIFICATE-----)".to_owned());
     }
-    // Found out here, where whoever named the file sees it, and not with the first request.
+    // Checked here, where the person who named the file sees the error, not at the first request.
     #[allow(clippy::disallowed_methods)]
     let tried = Client::builder().tls_certs_only(certificates.clone());
     tried
@@ -41,7 +41,7 @@ fn trusted() -> Vec<Certificate> {
 fn install_provider() {
     static PROVIDER: Once = Once::new();
     PROVIDER.call_once(|| {
-        // An error means that one is installed already.
+        // An error means that a provider is already installed.
         let _ = rustls::crypto::ring::default_provider().install_default();
     });
 }
@@ -51,7 +51,7 @@ fn install_provider() {
 pub(super) struct Transport {
     resolver: CheckedResolver,
     connect_timeout: Duration,
-    /// How many connections to one place are kept open for the next request.
+    /// Idle connections kept open per host.
     kept: usize,
     plain: OnceCell<Client>,
     secure: OnceCell<Client>,
@@ -75,7 +75,7 @@ impl Transport {
         let failed = |reason: String| EgressError::Http(reason);
         if url.scheme() == "http" {
             let build = async || {
-                // Without any certificate this one can speak TLS to nobody.
+                // Without any certificate this client cannot speak TLS to anyone.
                 let plain = self.builder().tls_certs_only([]);
                 plain.build().map_err(|error| failed(error.to_string()))
             };
@@ -85,8 +85,8 @@ impl Transport {
         self.secure.get_or_try_init(build).await
     }
 
-    /// The client for the scheme of `url` when the connection is to become something else, which
-    /// only HTTP/1.1 can.
+    /// The client for the scheme of `url` when the connection will be upgraded, which requires
+    /// HTTP/1.1.
     pub(super) async fn upgrading(&self, url: &Url) -> Result<&Client, EgressError> {
         if url.scheme() == "http" {
             return self.client(url).await;
@@ -114,7 +114,7 @@ impl Transport {
     }
 }
 
-/// Builds a client that reads the system's certificates, away from whoever must not wait.
+/// Builds a client that reads the system's certificates, off the async threads.
 async fn built(builder: reqwest::ClientBuilder) -> Result<Client, EgressError> {
     tokio::task::spawn_blocking(|| builder.build())
         .await

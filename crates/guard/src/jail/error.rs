@@ -1,33 +1,33 @@
-//! What can go wrong inside a jail, in words a caller can act on.
+//! Errors of a jail, phrased so that a caller can act on them.
 
 use std::io;
 
 use rustix::io::Errno;
 
-/// Why a jail did not do what was asked. Nothing outside the jail was touched.
+/// Why a jail operation failed. Nothing outside the jail was touched.
 #[derive(Debug, thiserror::Error)]
 pub enum JailError {
-    /// A link on the way leads out of the jail.
+    /// A symbolic link on the path leads out of the jail.
     #[error("the path leads outside through a symbolic link; name a file inside")]
     Escapes,
-    /// Nothing is there.
+    /// No such file.
     #[error("there is no such file; list the directory to see what there is")]
     NotFound,
     /// A file was expected.
     #[error("is a directory; name a file inside it")]
     IsDirectory,
-    /// A fifo, socket, device or a link that leads nowhere.
+    /// A fifo, socket, device or dangling link.
     #[error("is not a regular file; pipes, sockets, devices and broken links are refused")]
     NotRegular,
-    /// A name on the way, or the one to list, is no directory.
+    /// A component of the path, or the one to list, is not a directory.
     #[error("is a file where a directory was expected; name a directory")]
     NotDirectory,
-    /// More than the caller is ready for.
+    /// The file exceeds the caller's limit.
     #[error("is {size} large, over the limit of {limit}; ask for a part of it")]
     TooLarge {
-        /// The most that was allowed.
+        /// The limit in bytes.
         limit: u64,
-        /// What there is.
+        /// The actual size in bytes.
         size: u64,
     },
     /// `CreateNew` found something there.
@@ -36,10 +36,10 @@ pub enum JailError {
     /// `IfVersion` found another version.
     #[error("changed since it was read; read it again and repeat the edit")]
     Changed,
-    /// No room left.
+    /// No space left.
     #[error("the disk or the quota is full; free some space and try again")]
     Full,
-    /// Anything else the system says.
+    /// Any other system error.
     #[error("the file system refused: {0}")]
     Io(#[source] io::Error),
 }

@@ -1,4 +1,4 @@
-//! What a jail tells of a file.
+//! File metadata.
 
 use std::fmt;
 use std::io;
@@ -7,29 +7,29 @@ use std::os::fd::AsFd;
 use cap_std::fs::{Metadata, MetadataExt};
 use rustix::fs::{FileType, Stat, fstat};
 
-/// What kind of thing a name leads to.
+/// The type of a directory entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum EntryKind {
     /// A regular file.
     File,
     /// A directory.
     Dir,
-    /// A fifo, socket or device; in listings also a link that leads out or nowhere.
+    /// A fifo, socket or device; in listings also a link that leads outside or nowhere.
     Other,
 }
 
-/// Which version of a file was seen: equal only while nobody has replaced or
-/// changed it. Opaque; compare it, store it, send it as an etag.
+/// A version of a file: equal only while nobody has replaced or changed it. Opaque; compare
+/// it, store it, send it as an etag.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Version(String);
 
 impl Version {
-    /// Takes back a version that was handed out earlier.
+    /// Restores a version that was handed out earlier.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// The text to hand out.
+    /// The opaque text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -41,27 +41,27 @@ impl fmt::Display for Version {
     }
 }
 
-/// What is known of a file without its content.
+/// A file's metadata.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Meta {
-    /// What it is.
-    pub kind: Kind,
+    /// Its type.
+    pub kind: EntryKind,
     /// Its size in bytes.
     pub size: u64,
     /// When its content last changed, in milliseconds since the Unix epoch.
     pub modified_ms: i64,
-    /// Which version of it this is.
+    /// Its version.
     pub version: Version,
 }
 
-/// One name in a listing.
+/// An entry of a directory listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct ListedEntry {
     /// The name, without its directory.
     pub name: String,
-    /// What it leads to inside the jail.
-    pub kind: Kind,
-    /// Whether the name itself is a link.
+    /// What it resolves to inside the jail.
+    pub kind: EntryKind,
+    /// Whether the entry itself is a symbolic link.
     pub link: bool,
     /// The size in bytes; zero for anything but a regular file.
     pub size: u64,
@@ -81,15 +81,15 @@ impl Meta {
 
     pub(super) fn from_cap(found: &Metadata) -> Self {
         let kind = match found.file_type() {
-            kind if kind.is_file() => Kind::File,
-            kind if kind.is_dir() => Kind::Dir,
-            _ => Kind::Other,
+            kind if kind.is_file() => EntryKind::File,
+            kind if kind.is_dir() => EntryKind::Dir,
+            _ => EntryKind::Other,
         };
         let nanos = i128::from(found.mtime()) * 1_000_000_000 + i128::from(found.mtime_nsec());
         Self::new(kind, found.size(), found.ino(), nanos)
     }
 
-    fn new(kind: Kind, size: u64, inode: u64, nanos: i128) -> Self {
+    fn new(kind: EntryKind, size: u64, inode: u64, nanos: i128) -> Self {
         Self {
             kind,
             size,
@@ -99,11 +99,11 @@ impl Meta {
     }
 }
 
-pub(super) fn kind_of(stat: &Stat) -> Kind {
+pub(super) fn kind_of(stat: &Stat) -> EntryKind {
     match FileType::from_raw_mode(stat.st_mode) {
-        FileType::RegularFile => Kind::File,
-        FileType::Directory => Kind::Dir,
-        _ => Kind::Other,
+        FileType::RegularFile => EntryKind::File,
+        FileType::Directory => EntryKind::Dir,
+        _ => EntryKind::Other,
     }
 }
 

@@ -27,16 +27,16 @@ use rustix::fs::{AtFlags, OFlags, statat, unlinkat};
 use crate::rel_path::{PART_PREFIX, RelPath, TEMPORARY_PREFIX};
 
 pub use error::JailError;
-pub use meta::{Entry, Kind, Meta, Version};
+pub use meta::{EntryKind, ListedEntry, Meta, Version};
 pub use part::{NewFile, PartFile};
 pub use pending::PendingFile;
 pub use strict::Missing;
 pub use write::WriteMode;
 
-/// The most names one listing holds; a larger directory is an error, not a cut list.
+/// Maximum entries of one listing; a larger directory is an error rather than a truncated list.
 const MAX_ENTRIES: usize = 200_000;
 
-/// One directory tree, as far as its owner lets a caller see. Cheap to clone.
+/// One directory tree. Cheap to clone.
 ///
 /// All calls block; asynchronous callers use `spawn_blocking`.
 #[derive(Debug, Clone)]
@@ -44,7 +44,7 @@ pub struct Jail {
     root: Arc<Dir>,
 }
 
-/// The handle itself, for starting a program inside without naming the way there.
+/// The directory handle, for starting a program inside without resolving a path again.
 impl AsFd for Jail {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.root.as_fd()
@@ -52,7 +52,7 @@ impl AsFd for Jail {
 }
 
 impl Jail {
-    /// Opens the directory at `path`, the only time a whole path is trusted.
+    /// Opens the directory at `path`: the only place where a whole path is trusted.
     pub fn open(path: &Path) -> io::Result<Self> {
         let root = Dir::open_ambient_dir(path, ambient_authority())?;
         Ok(Self {
@@ -60,7 +60,7 @@ impl Jail {
         })
     }
 
-    /// A smaller jail: the directory at `path`, which must be there.
+    /// A jail for the existing directory at `path`.
     pub fn sub(&self, path: &RelPath) -> Result<Self, JailError> {
         let root = self.root.open_dir(on_disk(path))?;
         Ok(Self {
@@ -68,7 +68,7 @@ impl Jail {
         })
     }
 
-    /// What is at `path`; `None` when nothing is.
+    /// Metadata of `path`; `None` if nothing is there.
     pub fn metadata(&self, path: &RelPath) -> Result<Option<Meta>, JailError> {
         match self.root.metadata(on_disk(path)).map_err(JailError::from) {
             Ok(found) => Ok(Some(Meta::from_cap(&found))),
@@ -86,13 +86,13 @@ impl Jail {
         let file = self.root.open_with(on_disk(path), &options)?.into_std();
         let meta = Meta::of(&file)?;
         match meta.kind {
-            Kind::File => Ok((file, meta)),
-            Kind::Dir => Err(JailError::IsDirectory),
-            Kind::Other => Err(JailError::NotRegular),
+            EntryKind::File => Ok((file, meta)),
+            EntryKind::Dir => Err(JailError::IsDirectory),
+            EntryKind::Other => Err(JailError::NotRegular),
         }
     }
 
-    /// The whole file at `path`, if it is no larger than `limit` bytes.
+    /// Reads the whole file at `path` if it has at most `limit` bytes.
     pub fn read(&self, path: &RelPath, limit: u64) -> Result<(Vec<u8>, Meta), JailError> {
         let (file, meta) = self.open_file(path)?;
         if meta.size > limit {
@@ -111,8 +111,8 @@ impl Jail {
         Ok((bytes, meta))
     }
 
-    /// The names in the directory at `path`, sorted; `None` when nothing is there.
-    pub fn list(&self, path: &RelPath) -> Result<Option<Vec<Entry>>, JailError> {
+    /// The sorted entries of the directory at `path`; `None` if nothing is there.
+    pub fn list(&self, path: &RelPath) -> Result<Option<Vec<ListedEntry>>, JailError> {
         let dir = match self.root.open_dir(on_disk(path)).map_err(JailError::from) {
             Ok(dir) => dir,
             Err(JailError::NotFound) => return Ok(None),
@@ -128,33 +128,33 @@ impl Jail {
             }
             entries.extend(self.entry(path, &dir, &entry?));
         }
-        entries.sort_by(|a: &Entry, b: &Entry| a.name.cmp(&b.name));
+        entries.sort_by(|a: &ListedEntry, b: &ListedEntry| a.name.cmp(&b.name));
         Ok(Some(entries))
     }
 
-    /// One listed name; `None` for half-written files and parts, and for what vanished meanwhile.
-    fn entry(&self, parent: &RelPath, dir: &Dir, entry: &DirEntry) -> Option<Entry> {
+    /// One listed entry; `None` for temporary and part files, and for what vanished meanwhile.
+    fn entry(&self, parent: &RelPath, dir: &Dir, entry: &DirEntry) -> Option<ListedEntry> {
         let raw = entry.file_name();
         let name = raw.to_string_lossy().into_owned();
         if name.starts_with(TEMPORARY_PREFIX) || name.starts_with(PART_PREFIX) {
             return None;
         }
         let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
-        let other = |modified_ms| Entry {
+        let other = |modified_ms| ListedEntry {
             name: name.clone(),
-            kind: Kind::Other,
+            kind: EntryKind::Other,
             link: is_link,
             size: 0,
             modified_ms,
         };
-        // A name that no RelPath can spell cannot be opened: show it, as nothing usable.
+        // A name that no RelPath can spell cannot be opened: list it as unusable.
         let path = RelPath::parse(&name).and_then(|name| parent.join(&name));
         let (Some(_), Ok(path)) = (raw.to_str(), path) else {
             return Some(other(0));
         };
         if is_link {
             return Some(match self.metadata(&path) {
-                Ok(Some(meta)) => Entry {
+                Ok(Some(meta)) => ListedEntry {
                     link: true,
                     ..listed(name, &meta)
                 },
@@ -165,7 +165,7 @@ impl Jail {
         Some(listed(name, &Meta::from_stat(&stat)))
     }
 
-    /// Removes the file, or the link itself, at `path`; false when nothing was there.
+    /// Removes the file or link at `path`; false if nothing was there.
     pub fn remove_file(&self, path: &RelPath) -> Result<bool, JailError> {
         let Some(name) = path.file_name() else {
             return Err(JailError::IsDirectory);
@@ -178,7 +178,7 @@ impl Jail {
         let removed = {
             let _commit = pending::commit_lock(&dir)?;
             match statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW) {
-                Ok(stat) if meta::kind_of(&stat) == Kind::Dir => Err(JailError::IsDirectory),
+                Ok(stat) if meta::kind_of(&stat) == EntryKind::Dir => Err(JailError::IsDirectory),
                 Ok(_) => unlinkat(&dir, name, AtFlags::empty()).map_err(JailError::from),
                 Err(errno) => Err(errno.into()),
             }
@@ -193,8 +193,7 @@ impl Jail {
         }
     }
 
-    /// Removes the directories above `path` that are empty, up to the jail's root,
-    /// which stays.
+    /// Removes empty directories above `path`, up to but not including the jail's root.
     pub fn remove_empty_parents(&self, path: &RelPath) -> Result<(), JailError> {
         let mut next = path.parent();
         while let Some(here) = next.filter(|here| !here.is_root()) {
@@ -204,7 +203,7 @@ impl Jail {
                 .and_then(|dir| Ok(unlinkat(&dir, name, AtFlags::REMOVEDIR)?));
             match removed {
                 Ok(()) | Err(JailError::NotFound) => next = here.parent(),
-                // Not empty, a link, or not ours to remove: it stays, and so do those above.
+                // Not empty, a link, or not ours to remove: keep it and everything above.
                 Err(_) => break,
             }
         }
@@ -217,12 +216,12 @@ impl Jail {
     }
 }
 
-fn listed(name: String, meta: &Meta) -> Entry {
-    Entry {
+fn listed(name: String, meta: &Meta) -> ListedEntry {
+    ListedEntry {
         name,
         kind: meta.kind,
         link: false,
-        size: if meta.kind == Kind::File {
+        size: if meta.kind == EntryKind::File {
             meta.size
         } else {
             0
@@ -231,7 +230,7 @@ fn listed(name: String, meta: &Meta) -> Entry {
     }
 }
 
-/// How a path is spelled for the system, which does not know the empty one.
+/// The path as the system spells it: the empty path becomes `.`.
 fn on_disk(path: &RelPath) -> &str {
     if path.is_root() { "." } else { path.as_str() }
 }
@@ -261,14 +260,14 @@ mod tests {
         let (bytes, meta) = jail.read(&path("d/f"), 5).unwrap();
         assert_eq!(
             (bytes.as_slice(), meta.kind, meta.size),
-            (&b"hello"[..], Kind::File, 5)
+            (&b"hello"[..], EntryKind::File, 5)
         );
         assert_eq!(jail.metadata(&path("d/f")).unwrap(), Some(meta));
         assert_eq!(jail.metadata(&path("d/g")).unwrap(), None);
         assert_eq!(jail.metadata(&path("d/f/g")).unwrap(), None);
         assert_eq!(
             jail.metadata(&RelPath::root()).unwrap().unwrap().kind,
-            Kind::Dir
+            EntryKind::Dir
         );
         assert!(matches!(
             jail.read(&path("d/g"), 5),
@@ -307,7 +306,7 @@ mod tests {
         ));
         assert_eq!(
             jail.list(&RelPath::root()).unwrap().unwrap()[0].kind,
-            Kind::Other
+            EntryKind::Other
         );
         assert!(matches!(
             jail.write(&path("fifo"), b"x", WriteMode::Overwrite),
@@ -315,7 +314,7 @@ mod tests {
         ));
         assert_eq!(
             jail.metadata(&path("fifo")).unwrap().unwrap().kind,
-            Kind::Other
+            EntryKind::Other
         );
     }
 
@@ -342,20 +341,20 @@ mod tests {
             .map(|e| (e.name, e.kind, e.size))
             .collect();
         let expect = [
-            ("b", Kind::File, 2),
-            ("dangling", Kind::Other, 0),
-            ("loop", Kind::Other, 0),
-            ("out-absolute", Kind::Other, 0),
-            ("out-climbing", Kind::Other, 0),
-            ("sub", Kind::Dir, 0),
-            ("to-dir", Kind::Dir, 0),
-            ("to-file", Kind::File, 5),
+            ("b", EntryKind::File, 2),
+            ("dangling", EntryKind::Other, 0),
+            ("loop", EntryKind::Other, 0),
+            ("out-absolute", EntryKind::Other, 0),
+            ("out-climbing", EntryKind::Other, 0),
+            ("sub", EntryKind::Dir, 0),
+            ("to-dir", EntryKind::Dir, 0),
+            ("to-file", EntryKind::File, 5),
         ];
         assert_eq!(seen, expect.map(|(n, k, s)| (n.to_owned(), k, s)));
         let sub = jail.list(&path("to-dir")).unwrap().unwrap();
         assert_eq!(
             (sub[1].name.as_str(), sub[1].kind),
-            ("up-inside", Kind::File)
+            ("up-inside", EntryKind::File)
         );
         assert!(jail.list(&path("absent")).unwrap().is_none());
         assert!(matches!(

@@ -1,7 +1,7 @@
-//! A file that arrives in pieces, over more than one try.
+//! A file that arrives in pieces, across several attempts.
 //!
-//! Its part is a hidden file beside the destination. It is locked while somebody adds to it, kept
-//! when that one goes, and found again by its name.
+//! Its part is a hidden file beside the destination: locked while a writer appends to it, kept
+//! when the writer disconnects, and found again by its name.
 
 use std::fs::File;
 
@@ -13,31 +13,31 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
-use super::meta::{Kind, Meta, kind_of};
+use super::meta::{EntryKind, Meta, kind_of};
 use super::pending::{commit_lock, make_newer_than, stat_if_there, sync_dir};
 use super::sweep::Temporary;
 use super::write::Destination;
 use super::{Jail, JailError};
 use crate::rel_path::RelPath;
 
-/// How often a part may vanish between being opened and being locked.
+/// Attempts to lock a part that may vanish between open and lock.
 const TRIES: usize = 100;
 
-/// What a file gets that was not there before.
+/// Permissions of a newly created file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NewFile {
-    /// Only its owner reads it.
+    /// Readable by its owner only.
     Private,
-    /// What the umask leaves; and an old file keeps its owner where we may set it.
+    /// The umask decides; an existing file keeps its owner where we may set it.
     Ordinary,
 }
 
-/// A part of a file. Nobody sees the file before [`commit`](Self::commit). Dropped before that, a
-/// named part stays to be taken up again, and one without a name is gone.
+/// A partial file. The destination is unchanged until [`commit`](Self::commit). Dropped before
+/// that, a named part stays for resumption and an unnamed one is removed.
 #[derive(Debug)]
 pub struct PartFile {
     dir: Dir,
-    /// Where the file goes.
+    /// The destination.
     path: RelPath,
     part: String,
     temporary: Option<Temporary>,
@@ -54,10 +54,9 @@ enum OnDrop {
 }
 
 impl Jail {
-    /// Starts a file that will be at `path`, or takes it up again where `part` names a part that
-    /// is there; other parts of the same file are removed. The name is [`PART_PREFIX`](crate::PART_PREFIX), one word
-    /// for the file, a dash, and one for what it will hold. [`JailError::Exists`] says that
-    /// somebody is adding to it.
+    /// Starts a file that will be at `path`, or resumes the existing part named `part`; other parts
+    /// of the same file are removed. The name is [`PART_PREFIX`](crate::PART_PREFIX), one word for the file, a dash,
+    /// and one for its content. [`JailError::Exists`] means that another writer holds the part.
     pub fn begin_part(
         &self,
         path: &RelPath,
@@ -67,7 +66,7 @@ impl Jail {
         let Destination { dir, path, old } = self.destination(path)?;
         let mode = match (new, &old) {
             (NewFile::Ordinary, None) => 0o666,
-            // Nobody else reads the new content of a private file, not even for a moment.
+            // A private file's new content must not be readable by others, not even for a moment.
             _ => 0o600,
         };
         let Some(part) = part else {
@@ -78,7 +77,7 @@ impl Jail {
                 temporary.forget();
             }
             let file = opened?;
-            // An earlier process may have had our number.
+            // An earlier process may have had our process id and left a file of this name.
             file.set_len(0)?;
             return Ok(PartFile {
                 file,
@@ -104,12 +103,12 @@ impl Jail {
 }
 
 impl PartFile {
-    /// What has come so far, to be read and added to.
+    /// The data received so far, open for reading and appending.
     pub fn file(&mut self) -> &mut File {
         &mut self.file
     }
 
-    /// Where the part itself is, from the jail's root.
+    /// The path of the part itself, from the jail's root.
     pub fn place(&self) -> String {
         match self.path.parent() {
             Some(parent) if !parent.is_root() => format!("{parent}/{}", self.part),
@@ -117,8 +116,8 @@ impl PartFile {
         }
     }
 
-    /// Puts the file in its place and returns once it is on disk. An old file's mode stays. What
-    /// cannot be put there is removed.
+    /// Moves the file to its destination and returns once it is on disk. An existing file's mode is
+    /// kept. On failure the part is removed.
     pub fn commit(mut self) -> Result<Meta, JailError> {
         self.on_drop = OnDrop::Remove;
         let name = self.path.file_name().unwrap_or_default();
@@ -126,7 +125,7 @@ impl PartFile {
         {
             let mut newest = commit_lock(&self.dir)?;
             if let Some(old) = stat_if_there(&self.dir, name)? {
-                if kind_of(&old) == Kind::Dir {
+                if kind_of(&old) == EntryKind::Dir {
                     return Err(JailError::IsDirectory);
                 }
                 self.look_like(&old)?;
@@ -143,7 +142,7 @@ impl PartFile {
         Ok(Meta::of(&self.file)?)
     }
 
-    /// Removes what has come.
+    /// Removes the part.
     pub fn discard(mut self) {
         self.on_drop = OnDrop::Remove;
     }
@@ -152,7 +151,7 @@ impl PartFile {
         let ours = fstat(&self.file)?;
         if self.new == NewFile::Ordinary && (ours.st_uid, ours.st_gid) != (old.st_uid, old.st_gid) {
             let (owner, group) = (Uid::from_raw(old.st_uid), Gid::from_raw(old.st_gid));
-            // Only root may give files away; a group we are in, we may set.
+            // Only root may change a file's owner; a group we belong to, we may set.
             let _ = fchown(&self.file, Some(owner), Some(group))
                 .or_else(|_| fchown(&self.file, None, Some(group)));
         }
@@ -174,7 +173,7 @@ impl Drop for PartFile {
     }
 }
 
-/// Opens or makes the part called `name`, and locks it.
+/// Opens or creates the part called `name` and locks it.
 fn open(dir: &Dir, name: &str, mode: u32) -> Result<File, JailError> {
     let flags = OFlags::RDWR
         | OFlags::CREATE
@@ -189,21 +188,24 @@ fn open(dir: &Dir, name: &str, mode: u32) -> Result<File, JailError> {
             locked => locked?,
         }
         let ours = fstat(&file)?;
-        // Whoever had it before may have put it in its place meanwhile.
+        // The previous lock holder may have committed the part between our open and our lock.
         let there = stat_if_there(dir, name)?;
         if there.is_none_or(|there| (there.st_dev, there.st_ino) != (ours.st_dev, ours.st_ino)) {
             continue;
         }
-        if kind_of(&ours) == Kind::File && ours.st_uid == geteuid().as_raw() && ours.st_nlink == 1 {
+        if kind_of(&ours) == EntryKind::File
+            && ours.st_uid == geteuid().as_raw()
+            && ours.st_nlink == 1
+        {
             return Ok(file);
         }
-        // Somebody else could change it after we looked at it.
+        // Another user could change it after this check.
         unlinkat(dir, name, AtFlags::empty())?;
     }
     Err(JailError::Exists)
 }
 
-/// Removes parts of the same file that nobody is adding to.
+/// Removes unlocked parts of the same file.
 fn remove_others(dir: &Dir, part: &str) -> Result<(), JailError> {
     let Some((same_file, _)) = part.rsplit_once('-') else {
         return Ok(());

@@ -1,4 +1,4 @@
-//! A file between its first byte and its name.
+//! Atomic writes: a temporary file that replaces its target on commit.
 //!
 //! Content goes to a temporary file beside the target and is renamed over it once it
 //! is on disk, so a reader, or a crash, sees the old file or the new one whole. Checks
@@ -18,12 +18,12 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::JailError;
-use super::meta::{Kind, Meta, kind_of, modified_ns};
+use super::meta::{EntryKind, Meta, kind_of, modified_ns};
 use super::sweep::Temporary;
 use super::write::WriteMode;
 
-/// A file being written. Nobody sees it before [`commit`](Self::commit); dropped
-/// before that, it leaves nothing behind.
+/// A file being written. Invisible before [`commit`](Self::commit); dropped before that, it
+/// leaves nothing behind.
 #[derive(Debug)]
 pub struct PendingFile {
     dir: Dir,
@@ -33,7 +33,7 @@ pub struct PendingFile {
 }
 
 impl PendingFile {
-    /// Starts a file that will be `name` in `dir`, with permissions `mode`.
+    /// Starts a file that will become `name` in `dir`, with permissions `mode`.
     pub(super) fn create(dir: Dir, name: String, mode: u32) -> Result<Self, JailError> {
         let (temporary, file) = create_temporary(&dir)?;
         let pending = Self {
@@ -42,22 +42,22 @@ impl PendingFile {
             temporary,
             file,
         };
-        // Whatever the umask takes away: an old file keeps its mode.
+        // Not subject to the umask: an existing file keeps its mode.
         fchmod(&pending.file, Mode::from_raw_mode(mode))?;
         Ok(pending)
     }
 
-    /// Adds `bytes` to the file.
+    /// Appends `bytes`.
     pub fn write_all(&mut self, bytes: &[u8]) -> Result<(), JailError> {
         Ok(self.file.write_all(bytes)?)
     }
 
-    /// Adds all that `reader` gives, and says how much that was.
+    /// Appends everything from `reader` and returns the number of bytes.
     pub fn copy_from(&mut self, mut reader: impl Read) -> Result<u64, JailError> {
         Ok(io::copy(&mut reader, &mut self.file)?)
     }
 
-    /// Puts the file in its place, if `mode` allows, and returns once it is on disk.
+    /// Moves the file to its target if `mode` allows, and returns once it is on disk.
     pub fn commit(self, mode: WriteMode) -> Result<Meta, JailError> {
         fsync(&self.file)?;
         {
@@ -82,7 +82,7 @@ impl PendingFile {
     fn place_without_replacing(&self) -> Result<(), JailError> {
         let (dir, from) = (&self.dir, self.temporary.name());
         match renameat_with(dir, from, dir, &self.name, RenameFlags::NOREPLACE) {
-            // Some file systems know no such rename, but a hard link is as strict.
+            // Some file systems lack RENAME_NOREPLACE, but a hard link fails just as strictly if the target exists.
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
                 linkat(dir, from, dir, &self.name, AtFlags::empty())?;
                 unlinkat(dir, from, AtFlags::empty())?;
@@ -102,8 +102,8 @@ impl Drop for PendingFile {
     }
 }
 
-/// Clocks of file systems tick every few milliseconds and inode numbers come back,
-/// so two versions could look alike; each commit is dated after the one before.
+/// File system clocks tick every few milliseconds and inode numbers are reused, so two versions
+/// could look alike; each commit gets a later timestamp than the one before.
 pub(super) fn make_newer_than(file: &File, newest: &mut i128) -> Result<(), JailError> {
     let modified = modified_ns(&fstat(file)?);
     if modified > *newest {
@@ -124,7 +124,7 @@ pub(super) fn make_newer_than(file: &File, newest: &mut i128) -> Result<(), Jail
 }
 
 fn check_replaceable(there: &Stat, mode: &WriteMode) -> Result<(), JailError> {
-    if kind_of(there) == Kind::Dir {
+    if kind_of(there) == EntryKind::Dir {
         return Err(JailError::IsDirectory);
     }
     match mode {
@@ -141,7 +141,7 @@ fn create_temporary(dir: &Dir) -> Result<(Temporary, File), JailError> {
         let temporary = Temporary::claim();
         match openat(dir, temporary.name(), flags, Mode::RUSR | Mode::WUSR) {
             Ok(file) => return Ok((temporary, File::from(file))),
-            // Left by an earlier process that had our number.
+            // Left by an earlier process that had our process id.
             Err(Errno::EXIST) => temporary.forget(),
             Err(errno) => {
                 temporary.forget();
@@ -159,14 +159,14 @@ pub(super) fn stat_if_there(dir: &Dir, name: &str) -> Result<Option<Stat>, JailE
     }
 }
 
-/// Puts a directory's names on disk. Its handle only names it, so it is opened anew.
+/// Syncs a directory's entries. An O_PATH handle cannot be synced, so it is opened again.
 pub(super) fn sync_dir(dir: &Dir) -> Result<(), JailError> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     Ok(fsync(openat(dir, ".", flags, Mode::empty())?)?)
 }
 
-/// Held between checking a directory's entry and changing it. Guards the date of
-/// the newest commit made under it.
+/// Held between checking a directory's entry and changing it. Guards the timestamp of the newest
+/// commit made under it.
 pub(super) fn commit_lock(dir: &Dir) -> Result<MutexGuard<'static, i128>, JailError> {
     static LOCKS: [Mutex<i128>; 64] = [const { Mutex::new(0) }; 64];
     let stat = fstat(dir)?;

@@ -19,17 +19,17 @@ const REAL_DIR: OFlags = OFlags::DIRECTORY
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
 
-/// What to do about a directory that is not there.
+/// How to treat a missing directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Missing {
-    /// Say so.
+    /// Return an error.
     Refuse,
     /// Create it, readable by its owner only.
     Create,
 }
 
 impl Jail {
-    /// A smaller jail: the directory at `path`. A link on the way is refused, wherever it leads.
+    /// A jail for the directory at `path`. A link on the path is refused, wherever it leads.
     pub fn sub_without_links(&self, path: &RelPath, missing: Missing) -> Result<Self, JailError> {
         let mut here = self.root.clone();
         for name in path.components() {
@@ -38,8 +38,8 @@ impl Jail {
         Ok(Self { root: here })
     }
 
-    /// Removes the directory at `path` if it is empty, then those above it likewise, up to the
-    /// jail's root, which stays. No link on the way is followed.
+    /// Removes the directory at `path` if it is empty, then its parents likewise, up to but not
+    /// including the jail's root. No link is followed.
     pub fn remove_empty_dirs(&self, path: &RelPath) {
         let mut next = Some(path.clone());
         while let Some(here) = next.filter(|here| !here.is_root()) {
@@ -52,7 +52,7 @@ impl Jail {
                 });
             match removed {
                 Ok(()) | Err(JailError::NotFound) => next = Some(parent),
-                // Not empty, a link, or not ours to remove: it stays, and so do those above.
+                // Not empty, a link, or not ours to remove: keep it and everything above.
                 Err(_) => break,
             }
         }
@@ -77,7 +77,7 @@ fn step(above: &Dir, name: &str, missing: Missing) -> Result<Dir, JailError> {
 fn open_real(above: &Dir, name: &str) -> Result<File, JailError> {
     match openat(above, name, REAL_DIR, Mode::empty()) {
         Ok(handle) => Ok(handle.into()),
-        // What the system says of a link depends on what it leads to.
+        // The error for a link depends on what it points to, so check explicitly.
         Err(errno @ (Errno::NOTDIR | Errno::LOOP)) => {
             let found = statat(above, name, AtFlags::SYMLINK_NOFOLLOW)?;
             match FileType::from_raw_mode(found.st_mode) {

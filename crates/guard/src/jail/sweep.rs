@@ -1,4 +1,4 @@
-//! Names of half-written files, and the broom for those a crash left behind.
+//! Names of temporary files, and the cleanup of those that a crash left behind.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,12 +11,12 @@ use rustix::process::{Pid, test_kill_process};
 use super::{Jail, JailError};
 use crate::rel_path::TEMPORARY_PREFIX;
 
-/// How deep a sweep looks; twice what a path may have.
+/// Maximum depth of a sweep; twice that of a path.
 const MAX_DEPTH: usize = 128;
 
 static LIVE: Mutex<BTreeSet<u64>> = Mutex::new(BTreeSet::new());
 
-/// The name of a file being written by this process.
+/// The name of a temporary file of this process.
 #[derive(Debug)]
 pub(super) struct Temporary {
     number: u64,
@@ -24,7 +24,7 @@ pub(super) struct Temporary {
 }
 
 impl Temporary {
-    /// A name no other write of this process uses.
+    /// A name that no other write of this process uses.
     pub(super) fn claim() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -43,7 +43,7 @@ impl Temporary {
         live().contains(&self.number)
     }
 
-    /// Says that the file is gone or has its real name now.
+    /// Marks the file as gone or renamed.
     pub(super) fn forget(&self) {
         live().remove(&self.number);
     }
@@ -54,8 +54,8 @@ fn live() -> MutexGuard<'static, BTreeSet<u64>> {
 }
 
 impl Jail {
-    /// Removes half-written files whose writer is gone, and says how many. Files
-    /// that this or another running process is writing stay.
+    /// Removes temporary files whose writer is gone, and returns how many. Files that a running
+    /// process is writing stay.
     pub fn sweep_temporaries(&self) -> Result<u64, JailError> {
         sweep(&self.root, MAX_DEPTH)
     }
@@ -68,7 +68,7 @@ fn sweep(dir: &Dir, depth: usize) -> Result<u64, JailError> {
         let name = entry.file_name();
         let kind = entry.file_type()?;
         if kind.is_dir() && depth > 0 {
-            // Gone or swapped meanwhile, or not ours to read: nothing to sweep there.
+            // Removed or replaced meanwhile, or not readable: nothing to sweep there.
             if let Ok(below) = entry.open_dir() {
                 removed += sweep(&below, depth - 1)?;
             }
@@ -80,7 +80,7 @@ fn sweep(dir: &Dir, depth: usize) -> Result<u64, JailError> {
     Ok(removed)
 }
 
-/// Whether the writer of the temporary called `name` is gone.
+/// Whether the writer of the temporary file `name` is gone.
 fn is_stale(name: &str) -> bool {
     let Some(rest) = name.strip_prefix(TEMPORARY_PREFIX) else {
         return false;
@@ -91,7 +91,7 @@ fn is_stale(name: &str) -> bool {
         return true;
     };
     if pid == std::process::id() {
-        // An earlier process may have had our number.
+        // An earlier process may have had our process id.
         return !live().contains(&number);
     }
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);

@@ -1,10 +1,10 @@
-//! Writing inside a jail: where the file goes, and what must be there before.
+//! Writes inside a jail: destination and preconditions.
 
 use cap_std::fs::Dir;
 use rustix::fs::{FileType, Mode, Stat, mkdirat};
 use rustix::io::Errno;
 
-use super::meta::{Kind, Meta, Version, kind_of};
+use super::meta::{EntryKind, Meta, Version, kind_of};
 use super::pending::{PendingFile, stat_if_there, sync_dir};
 use super::{Jail, JailError, on_disk};
 use crate::rel_path::RelPath;
@@ -12,30 +12,30 @@ use crate::rel_path::RelPath;
 const NEW_FILE: u32 = 0o600;
 pub(super) const NEW_DIR: u32 = 0o700;
 
-/// What a write demands of what is there before it.
+/// Precondition of a write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WriteMode {
-    /// Nothing: replace it, or create it.
+    /// None: replace or create the file.
     Overwrite,
-    /// That nothing is there.
+    /// The file must not exist.
     CreateNew,
-    /// That it is still this version; of two edits of one version, one fails.
+    /// The file must still have this version; of two edits of one version, one fails.
     IfVersion(Version),
 }
 
-/// Where a file goes.
+/// The destination of a file.
 pub(super) struct Destination {
     pub(super) dir: Dir,
-    /// The way there, without a link at its end.
+    /// The path with a final link resolved.
     pub(super) path: RelPath,
-    /// The regular file that is there.
+    /// The regular file that is there now.
     pub(super) old: Option<Stat>,
 }
 
 impl Jail {
-    /// Writes `bytes` to `path` in one step, creating the directories above it.
+    /// Writes `bytes` to `path` atomically, creating missing directories.
     pub fn write(&self, path: &RelPath, bytes: &[u8], mode: WriteMode) -> Result<Meta, JailError> {
-        // Seen early, so that a refusal leaves no new directories.
+        // Checked early, so that a refusal leaves no new directories.
         if matches!(mode, WriteMode::IfVersion(_)) && self.metadata(path)?.is_none() {
             return Err(JailError::Changed);
         }
@@ -44,10 +44,10 @@ impl Jail {
         pending.commit(mode)
     }
 
-    /// Starts writing to `path`, creating the directories above it. Through a link
-    /// that stays inside, the file it leads to is written and the link stays.
+    /// Starts writing to `path`, creating missing directories. Through a link that stays inside, the
+    /// link's target is written and the link is kept.
     pub fn begin_write(&self, path: &RelPath) -> Result<PendingFile, JailError> {
-        // Someone tidying empty directories may take ours before the temporary is in it.
+        // A concurrent cleanup of empty directories may remove ours before the temporary file is in it.
         let mut tries = 0;
         loop {
             tries += 1;
@@ -58,7 +58,7 @@ impl Jail {
         }
     }
 
-    /// Creates the directory at `path` and those above it.
+    /// Creates the directory at `path` and its parents.
     pub fn create_dirs(&self, path: &RelPath) -> Result<(), JailError> {
         self.open_or_create(path).map(drop)
     }
@@ -70,7 +70,7 @@ impl Jail {
         PendingFile::create(dir, name.to_owned(), mode)
     }
 
-    /// Where a file written to `path` goes, with the directories above it created.
+    /// The destination of a file written to `path`, with its directories created.
     pub(super) fn destination(&self, path: &RelPath) -> Result<Destination, JailError> {
         let parent = path.parent().ok_or(JailError::IsDirectory)?;
         let mut dir = self.open_or_create(&parent)?;
@@ -82,13 +82,13 @@ impl Jail {
             old = stat_if_there(&dir, path.file_name().unwrap_or_default())?;
         }
         match old.as_ref().map(kind_of) {
-            None | Some(Kind::File) => Ok(Destination { dir, path, old }),
-            Some(Kind::Dir) => Err(JailError::IsDirectory),
-            Some(Kind::Other) => Err(JailError::NotRegular),
+            None | Some(EntryKind::File) => Ok(Destination { dir, path, old }),
+            Some(EntryKind::Dir) => Err(JailError::IsDirectory),
+            Some(EntryKind::Other) => Err(JailError::NotRegular),
         }
     }
 
-    /// Where a link leads, as a path without links.
+    /// The target of a link, as a path without links.
     fn link_target(&self, path: &RelPath) -> Result<RelPath, JailError> {
         let found = match self
             .root
@@ -104,8 +104,8 @@ impl Jail {
             .ok_or(JailError::Escapes)
     }
 
-    /// The directory at `path`, created where it is missing. Each step is opened from
-    /// the root, so that links which climb but stay inside keep working.
+    /// Opens the directory at `path`, creating what is missing. Each step is opened from the root, so
+    /// that links which climb but stay inside keep working.
     fn open_or_create(&self, path: &RelPath) -> Result<Dir, JailError> {
         match self.root.open_dir(on_disk(path)).map_err(JailError::from) {
             Err(JailError::NotFound) => {}

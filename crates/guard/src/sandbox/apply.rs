@@ -15,8 +15,8 @@ const CLOSE_ON_EXEC: libc::c_uint = 4; // CLOSE_RANGE_CLOEXEC
 /// SECBIT_NOROOT and SECBIT_NOROOT_LOCKED.
 const NO_ROOT: libc::c_ulong = 0b11;
 
-/// Everything a child needs to confine itself, ready before the fork. Only the
-/// supervisor can put it to use.
+/// Everything a child needs to confine itself, prepared before the fork. Only the supervisor can
+/// apply it.
 #[derive(Debug)]
 pub struct PreparedSandbox {
     rules: OwnedFd,
@@ -49,8 +49,8 @@ impl PreparedSandbox {
         }
     }
 
-    /// Makes `command` confine itself before its program starts; if it cannot, the
-    /// program does not start.
+    /// Makes `command` confine itself before its program starts; if that fails, the program does not
+    /// start.
     pub(crate) fn confine(mut self, command: &mut Command) -> io::Result<PendingListener> {
         let (ours, its) = UnixDatagram::pair()?;
         let folders = std::mem::take(&mut self.folders);
@@ -70,7 +70,7 @@ impl PreparedSandbox {
         for (resource, limit) in &self.limits {
             setrlimit(*resource, *limit)?;
         }
-        // What the gateway holds open is not the program's, whoever opened it.
+        // Descriptors of the gateway must not leak into the program, whoever opened them.
         // SAFETY: plain numbers as arguments; descriptors are only marked, not closed.
         checked(unsafe {
             libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, CLOSE_ON_EXEC)
@@ -109,7 +109,7 @@ const LISTEN: libc::c_ulong =
 fn install(filter: &BpfProgram, flags: libc::c_ulong) -> io::Result<RawFd> {
     let program = libc::sock_fprog {
         len: u16::try_from(filter.len()).map_err(|_| io::ErrorKind::InvalidInput)?,
-        // The two crates spell the same kernel structure; the kernel only reads it.
+        // The two crates declare the same kernel structure; the kernel only reads it.
         filter: filter.as_ptr().cast_mut().cast(),
     };
     // SAFETY: `program` points to `len` instructions that outlive the call.
@@ -188,7 +188,7 @@ impl PendingListener {
     }
 }
 
-/// The capabilities of a thread, as the kernel spells them.
+/// The capabilities of a thread, in the kernel's layout.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct Capabilities([CapabilitySet; 2]);
@@ -209,7 +209,7 @@ impl Capabilities {
         Self::default()
     }
 
-    /// Those of the calling thread.
+    /// The calling thread's capabilities.
     pub(super) fn get() -> io::Result<Self> {
         let (mut header, mut sets) = (OF_THIS_THREAD, Self::none());
         // SAFETY: a header and two sets, as this version has them, that outlive the call.
@@ -219,14 +219,14 @@ impl Capabilities {
         Ok(sets)
     }
 
-    /// Of those that count now, keeps only one.
+    /// Drops all effective capabilities except one.
     pub(super) fn only(mut self, capability: u32) -> Self {
         self.0[0].effective &= 1 << capability;
         self.0[1].effective = 0;
         self
     }
 
-    /// Makes them those of the calling thread, and of no other.
+    /// Applies them to the calling thread only.
     pub(super) fn set(&self) -> io::Result<()> {
         let mut header = OF_THIS_THREAD;
         // SAFETY: as above.
@@ -241,7 +241,7 @@ fn checked(result: libc::c_long) -> io::Result<()> {
     Ok(())
 }
 
-/// The version of Landlock the kernel has switched on.
+/// The Landlock version that the kernel supports and has enabled.
 pub(super) fn landlock_abi() -> Option<i32> {
     const ASK_VERSION: libc::c_uint = 1;
     // SAFETY: with this flag the kernel reads no memory and answers a number.
@@ -256,7 +256,7 @@ pub(super) fn landlock_abi() -> Option<i32> {
     i32::try_from(answer).ok().filter(|abi| *abi > 0)
 }
 
-/// Whether the kernel can filter system calls and answer with an error.
+/// Whether the kernel can filter system calls and return an error.
 pub(super) fn has_seccomp() -> bool {
     let action = libc::SECCOMP_RET_ERRNO;
     // SAFETY: the kernel reads one u32 that outlives the call.

@@ -1,4 +1,4 @@
-//! Which files a confined program sees.
+//! File access of a confined program.
 
 use std::os::fd::OwnedFd;
 
@@ -19,11 +19,11 @@ const DEVICES: [&str; 5] = [
     "/dev/urandom",
 ];
 
-/// The newest rules we know; what the kernel does not know yet is left out.
+/// The newest ABI we know; what the kernel does not support yet is left out.
 const NEWEST: ABI = ABI::V9;
 
-/// The rules of `sandbox`, as a handle a child can bind itself to, and handles of what it may
-/// change: the very ones the rules are about.
+/// The rules of `sandbox` as a ruleset descriptor, and handles of the writable paths: the same
+/// ones that the rules refer to.
 pub(super) fn ruleset(sandbox: &Sandbox) -> Result<(OwnedFd, Vec<OwnedFd>), SandboxError> {
     let mut rules = create(sandbox.network).map_err(unavailable)?;
     let read = AccessFs::from_read(NEWEST);
@@ -66,7 +66,7 @@ fn create(network: bool) -> Result<RulesetCreated, RulesetError> {
     rules.create()
 }
 
-/// All a program may do with what it may change; making devices is not part of it.
+/// All rights over writable paths; creating devices is not one of them.
 fn everything_in(is_dir: bool) -> BitFlags<AccessFs> {
     if is_dir {
         AccessFs::from_all(NEWEST) & !(AccessFs::MakeChar | AccessFs::MakeBlock)

@@ -1,19 +1,19 @@
-//! How much a confined program may use up.
+//! Resource limits of a confined program.
 
 use std::fs;
 
 use rustix::process::{Resource, Rlimit, getrlimit, getuid};
 
-/// How much a confined program may use up. Memory, processor time and file size are
-/// counted per process, so the ceiling for all is these times `processes`.
+/// Resource limits of a confined program. Memory, processor time and file size are counted per
+/// process, so the ceiling for all is these times `processes`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct SandboxLimits {
     /// Seconds of processor time.
     pub cpu_seconds: u64,
-    /// Bytes of memory it may write to; eight times as much address space.
+    /// Bytes of writable memory; the address space may be eight times as large.
     pub memory_bytes: u64,
-    /// Processes and threads, beyond those its user runs already. Not enforced by the
-    /// system for root, where only the end of the call bounds them.
+    /// Processes and threads, beyond those its user already runs. The kernel does not enforce this
+    /// for root; there only the end of the call bounds them.
     pub processes: u64,
     /// Bytes in any one file it writes.
     pub file_bytes: u64,
@@ -21,7 +21,7 @@ pub struct Limits {
     pub open_files: u64,
 }
 
-impl Default for Limits {
+impl Default for SandboxLimits {
     fn default() -> Self {
         Self {
             cpu_seconds: 600,
@@ -33,8 +33,8 @@ impl Default for Limits {
     }
 }
 
-impl Limits {
-    /// What to set in the child, none above what this process has itself.
+impl SandboxLimits {
+    /// The limits to set in the child, none above this process's own.
     pub(super) fn to_set(self) -> Vec<(Resource, Rlimit)> {
         [
             (Resource::Cpu, self.cpu_seconds),
@@ -60,7 +60,7 @@ impl Limits {
     }
 }
 
-/// How many tasks our user runs now: the system counts them all against the limit.
+/// Number of tasks our user runs now: the kernel counts all of them against the limit.
 fn running() -> u64 {
     let us = getuid().as_raw();
     if us == 0 {
@@ -76,7 +76,7 @@ fn running() -> u64 {
         .sum()
 }
 
-/// The first number after `name` in a `/proc/*/status`.
+/// The first number after `name` in a `/proc/*/status` file.
 fn field(status: &str, name: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_whitespace().next()?.parse().ok()

@@ -1,9 +1,9 @@
-//! Confinement by the operating system: what a program may read, write, reach and
-//! use up, whatever it was talked into.
+//! Confinement by the operating system: what a program may read, write, reach and consume,
+//! whatever it was tricked into.
 //!
-//! Landlock decides about files, seccomp about system calls, resource limits about
-//! the rest. No helper binary, no user namespaces, no privileges. Everything is
-//! prepared before the fork, and where a part is missing the program does not start.
+//! Landlock restricts files, seccomp system calls, resource limits the rest. No helper binary, no
+//! user namespaces, no privileges. Everything is prepared before the fork, and if a part is missing
+//! the program does not start.
 
 mod apply;
 mod broker;
@@ -17,16 +17,16 @@ use std::path::PathBuf;
 pub(crate) use apply::PendingListener;
 pub use apply::PreparedSandbox;
 pub(crate) use broker::{Broker, GroupPolicy};
-pub use limits::Limits;
+pub use limits::SandboxLimits;
 pub use probe::{Probe, SandboxProblem, SelfTest, probe, self_test};
 
-/// The oldest Landlock that can keep a file from being truncated.
+/// The oldest Landlock ABI that can prevent truncation.
 const NEEDED_ABI: i32 = 3;
 
 /// Why a program cannot be confined.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
-    /// The system lacks a part of it.
+    /// The system lacks a required feature.
     #[error("the sandbox cannot start: {what}\n{remedy}")]
     Unavailable {
         /// What is missing.
@@ -34,35 +34,35 @@ pub enum SandboxError {
         /// What the owner can do about it.
         remedy: String,
     },
-    /// A place it should write to cannot be opened.
+    /// A writable path cannot be opened.
     #[error("the sandbox cannot open {} for writing: {why}", path.display())]
     Place {
         /// The place.
         path: PathBuf,
-        /// What was wrong.
+        /// The reason.
         why: String,
     },
 }
 
-/// What a program may do. All else is refused: signals to others (from Linux 6.12),
+/// What a program may do. Everything else is refused: signals to others (from Linux 6.12),
 /// namespaces, mounts, tracing, kernel keys.
 ///
-/// Modes, owners and times are changed by a broker in this process, in what the program may
-/// write and nowhere else. New sessions and process groups end with the call.
+/// Modes, owners and times are changed by a broker in this process, only within the writable
+/// paths. New sessions and process groups end with the call.
 ///
-/// Rights hold for whole trees: nothing below a writable directory can be withheld.
-/// There is no `/proc`, since that would show other programs of the same user.
+/// Rights apply to whole trees: nothing below a writable directory can be excluded. There is no
+/// `/proc`, since it would show other programs of the same user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sandbox {
-    /// Files and trees it may read and run; those that do not exist are passed over.
+    /// Files and trees it may read and execute; missing ones are skipped.
     pub read: Vec<PathBuf>,
     /// Files and trees it may also change; they must exist.
     pub write: Vec<PathBuf>,
-    /// Whether it may open internet sockets. Unix sockets stay closed either way: they
-    /// lead to daemons, such as Docker's, that would do anything for it.
+    /// Whether it may open internet sockets. Unix sockets are refused either way: they lead to
+    /// daemons, such as Docker's, that would act on the program's behalf.
     pub network: bool,
-    /// How much it may use up.
-    pub limits: Limits,
+    /// Resource limits.
+    pub limits: SandboxLimits,
 }
 
 impl Sandbox {
@@ -127,7 +127,7 @@ impl Sandbox {
             read: READ.iter().map(PathBuf::from).collect(),
             write: Vec::new(),
             network: false,
-            limits: Limits::default(),
+            limits: SandboxLimits::default(),
         }
     }
 
@@ -145,7 +145,7 @@ impl Sandbox {
         self
     }
 
-    /// Readies everything that a child needs to confine itself, or says what is missing.
+    /// Prepares everything a child needs to confine itself, or returns what is missing.
     pub fn prepare(&self) -> Result<PreparedSandbox, SandboxError> {
         if let Some(problem) = probe().problems.into_iter().next() {
             return Err(SandboxError::Unavailable {

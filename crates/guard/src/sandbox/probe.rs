@@ -1,4 +1,4 @@
-//! Whether this machine can confine programs, for `doctor` and for failing closed.
+//! Checks whether this machine can confine programs, for `doctor` and for failing closed.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -10,18 +10,18 @@ use super::{NEEDED_ABI, Sandbox, apply};
 use crate::private_file::create_private;
 use crate::supervisor::{Program, SuperviseError, Supervisor};
 
-/// What the kernel offers.
+/// What the kernel supports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Probe {
-    /// The version of Landlock that is switched on.
+    /// The enabled Landlock version.
     pub landlock_abi: Option<i32>,
     /// Whether system calls can be filtered.
     pub seccomp: bool,
-    /// What keeps the sandbox from starting; empty when it can.
+    /// What prevents the sandbox from starting; empty if it can.
     pub problems: Vec<SandboxProblem>,
 }
 
-/// One thing that keeps the sandbox from starting.
+/// Something that prevents the sandbox from starting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SandboxProblem {
     /// What is missing.
@@ -30,7 +30,7 @@ pub struct SandboxProblem {
     pub remedy: String,
 }
 
-/// Asks the kernel what it offers.
+/// Queries the kernel.
 pub fn probe() -> Probe {
     let landlock_abi = apply::landlock_abi();
     let seccomp = apply::has_seccomp();
@@ -68,24 +68,24 @@ fn problems(landlock_abi: Option<i32>, seccomp: bool) -> Vec<SandboxProblem> {
     problems
 }
 
-/// What a program that tried to break out could do.
+/// Result of a break-out attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SelfTest {
-    /// The same tries succeeded without the sandbox, so they mean something.
+    /// Whether the same attempts succeed without the sandbox, so that their failure is meaningful.
     pub control: bool,
     /// It could not read a file outside.
     pub read_contained: bool,
     /// It could not write a file outside.
     pub write_contained: bool,
-    /// It could not open a socket; `None` where no bash is there to try.
+    /// It could not open a socket; `None` if there is no bash to try with.
     pub network_contained: Option<bool>,
-    /// It could change the mode of a file of its own. Where it could not, the kernel or a container
-    /// has no listener for us, and many programs fail or complain: `git`, `tar`, `cp -p`.
+    /// It could change the mode of its own file. If not, the kernel or a container offers no seccomp
+    /// listener, and programs such as `git`, `tar` and `cp -p` fail or complain.
     pub modes: bool,
 }
 
 impl SelfTest {
-    /// Whether every try that could be made was stopped.
+    /// Whether every attempt was stopped.
     pub fn contained(&self) -> bool {
         let network = self.network_contained.unwrap_or(true);
         self.control && self.read_contained && self.write_contained && network
@@ -101,7 +101,7 @@ exit 0
 "#;
 
 /// Runs a shell that tries to read, write and send outside its sandbox and to work inside it, and
-/// once more without one to see that the tries work.
+/// again without a sandbox as a control.
 pub async fn self_test(supervisor: &Supervisor) -> Result<SelfTest, SuperviseError> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -156,7 +156,7 @@ pub async fn self_test(supervisor: &Supervisor) -> Result<SelfTest, SuperviseErr
     })
 }
 
-/// A file that is gone afterwards, whatever happened.
+/// A file that is removed on drop.
 struct Removed(PathBuf);
 
 impl Drop for Removed {
@@ -165,7 +165,7 @@ impl Drop for Removed {
     }
 }
 
-/// A folder that is gone afterwards, with what is in it.
+/// A folder that is removed on drop, with its contents.
 struct RemovedFolder(PathBuf);
 
 impl Drop for RemovedFolder {

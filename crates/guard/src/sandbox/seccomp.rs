@@ -1,4 +1,4 @@
-//! Which system calls a confined program may make.
+//! System call filters of a confined program.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -11,9 +11,9 @@ use seccompiler::{
 
 use super::SandboxError;
 
-/// Refused whatever the arguments.
+/// Refused regardless of arguments.
 const NEVER: &[i64] = &[
-    // Reaching into other programs.
+    // Access to other programs.
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
     libc::SYS_process_vm_writev,
@@ -36,7 +36,7 @@ const NEVER: &[i64] = &[
     libc::SYS_mount_setattr,
     libc::SYS_open_by_handle_at,
     libc::SYS_name_to_handle_at,
-    // Large and seldom needed parts of the kernel. io_uring also opens sockets.
+    // Large and rarely needed parts of the kernel. io_uring also opens sockets.
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
@@ -67,17 +67,17 @@ const NEVER: &[i64] = &[
     libc::SYS_sethostname,
     libc::SYS_setdomainname,
     libc::SYS_vhangup,
-    // What outlives the call, and is counted by no limit.
+    // Objects that outlive the call and count against no limit.
     libc::SYS_shmget,
     libc::SYS_shmat,
     libc::SYS_msgget,
     libc::SYS_semget,
     libc::SYS_mq_open,
     libc::SYS_mq_unlink,
-    // What is mounted where, which /proc would tell if it could be read.
+    // Mount information, which /proc would reveal if it were readable.
     STATMOUNT,
     LISTMOUNT,
-    // Where other programs run.
+    // Placement of other programs.
     libc::SYS_migrate_pages,
     libc::SYS_move_pages,
 ];
@@ -95,7 +95,7 @@ const BROKERED: &[i64] = &[
     libc::SYS_setsid,
 ];
 
-/// The older spellings of the same calls.
+/// The older variants of the same calls.
 #[cfg(target_arch = "x86_64")]
 const BROKERED_HERE: &[i64] = &[
     libc::SYS_chmod,
@@ -108,8 +108,8 @@ const BROKERED_HERE: &[i64] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const BROKERED_HERE: &[i64] = &[];
 
-/// Extended attributes by path, which Landlock does not look at either. Programs that copy them
-/// treat "not supported" as "nothing to do", and "not permitted" as a failure.
+/// Extended attributes by path, which Landlock does not check either. Programs that copy them
+/// treat "not supported" as "nothing to do", but "not permitted" as a failure.
 const XATTR: &[i64] = &[
     libc::SYS_setxattr,
     libc::SYS_lsetxattr,
@@ -117,18 +117,18 @@ const XATTR: &[i64] = &[
     libc::SYS_lremovexattr,
 ];
 
-/// By descriptor too where the user is root, who owns the system's files.
+/// Also by descriptor if the user is root, who owns the system's files.
 const XATTR_AS_ROOT: &[i64] = &[libc::SYS_fsetxattr, libc::SYS_fremovexattr];
 
 pub(super) const FCHMODAT2: i64 = 452;
 const STATMOUNT: i64 = 457;
 const LISTMOUNT: i64 = 458;
 
-/// The first call that was not looked at when this was written. Newer ones do not exist here.
+/// The first call number that was not reviewed. It and all newer ones appear unimplemented.
 const FIRST_UNKNOWN: u32 = 463;
 
-/// Calls that look at or change how another process runs, and which argument says whose; 0 is
-/// the calling process.
+/// Calls that inspect or change how another process runs, and which argument names the process;
+/// 0 is the calling process.
 const OF_WHOM: [(i64, u8); 8] = [
     (libc::SYS_sched_setaffinity, 0),
     (libc::SYS_sched_setscheduler, 0),
@@ -140,8 +140,8 @@ const OF_WHOM: [(i64, u8); 8] = [
     (libc::SYS_ioprio_set, 1),
 ];
 
-/// Of these, the first argument says what the second means. Only one process may be meant: 0 as
-/// a user is every process of that user, the gateway among them.
+/// For these, the first argument says what the second means. Only a single process is allowed:
+/// 0 as a user means every process of that user, including the gateway.
 const ONE_PROCESS: [(i64, u64); 2] = [
     (libc::SYS_setpriority, libc::PRIO_PROCESS as u64),
     (libc::SYS_ioprio_set, IOPRIO_WHO_PROCESS),
@@ -163,8 +163,8 @@ const NEVER_HERE: &[i64] = &[];
 /// Mode bits that make a file run as its owner or group.
 const SET_ID: [u64; 2] = [0o4000, 0o2000];
 
-/// Calls that create a file with a mode, where that is, and where the flags are that say whether
-/// one is created at all: without them the mode means nothing and may be anything.
+/// Calls that create a file with a mode, the argument with the mode, and the argument with the
+/// flags that say whether a file is created: without them the mode is ignored and may be anything.
 const CREATING: &[(i64, u8, Option<u8>)] = &[
     (libc::SYS_openat, 3, Some(2)),
     (libc::SYS_mknodat, 2, None),
@@ -182,7 +182,7 @@ const CREATES: [u64; 2] = [
     (libc::O_TMPFILE & !libc::O_DIRECTORY) as u64,
 ];
 
-/// Types of `clone` that make a namespace.
+/// Flags of `clone` that create a namespace.
 const NAMESPACES: [i32; 7] = [
     libc::CLONE_NEWNS,
     libc::CLONE_NEWCGROUP,
@@ -193,26 +193,26 @@ const NAMESPACES: [i32; 7] = [
     libc::CLONE_NEWNET,
 ];
 
-/// Kinds of socket a program with a network may open: the internet, and the kernel's
-/// answers about interfaces that name lookups ask for.
+/// Socket domains allowed with a network: the internet, and the netlink queries about interfaces
+/// that name lookups make.
 const NETWORK_DOMAINS: [i32; 3] = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 
-/// Terminal requests that type in another program's name.
+/// Terminal requests that inject input into another program.
 const TYPING: [u64; 2] = [0x5412, 0x541C]; // TIOCSTI, TIOCLINUX
 
-/// The filters to install: two in the ordinary case, since each costs time at every start.
+/// The filters to install: two in the common case, since each costs time at every start.
 #[derive(Debug)]
 pub(super) struct Filters {
-    /// Refuses what is refused for good.
+    /// Refuses what is never allowed.
     pub(super) refused: BpfProgram,
-    /// Sends [`BROKERED`] calls to a listener, and answers what is absent.
+    /// Sends [`BROKERED`] calls to a listener, and answers unimplemented calls.
     pub(super) brokered: BpfProgram,
-    /// Where the kernel or a container offers no listener: answers what is absent, and refuses
-    /// the calls that would be brokered.
+    /// Used if the kernel or a container offers no listener: answers unimplemented calls and
+    /// refuses those that would be brokered.
     pub(super) unbrokered: [BpfProgram; 2],
 }
 
-/// The filters depend on nothing but the network, so each kind is built once.
+/// The filters depend only on `network`, so each variant is built once.
 pub(super) fn filters(network: bool) -> Result<&'static Filters, SandboxError> {
     static WITHOUT: OnceLock<Filters> = OnceLock::new();
     static WITH: OnceLock<Filters> = OnceLock::new();
@@ -230,7 +230,7 @@ pub(super) fn filters(network: bool) -> Result<&'static Filters, SandboxError> {
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-/// A filter that answers what `rules` match with `EPERM`.
+/// A filter that fails matching calls with `EPERM`.
 fn compiled(rules: Result<Rules, BackendError>) -> Result<BpfProgram, SandboxError> {
     let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(unavailable)?;
     let rules = rules.map_err(unavailable)?;
@@ -240,14 +240,14 @@ fn compiled(rules: Result<Rules, BackendError>) -> Result<BpfProgram, SandboxErr
         .map_err(unavailable)
 }
 
-/// Conditions that one of `bits` is set in an argument.
+/// Conditions that match if one of `bits` is set in an argument.
 fn any_bit(bits: &[u64], argument: u8) -> Result<Vec<SeccompCondition>, BackendError> {
     let set = |bit: &u64| SeccompCondition::new(argument, Width::Dword, Is::MaskedEq(*bit), *bit);
     bits.iter().map(set).collect()
 }
 
-/// What is refused of [`BROKERED`] where no broker can be asked: everything by path, and by
-/// descriptor what root owns or what would make a file run as its owner.
+/// What is refused of [`BROKERED`] without a broker: everything by path, and by descriptor what
+/// root owns or what would make a file run as its owner.
 fn unbrokered() -> Result<Rules, BackendError> {
     let mut rules: Rules = BROKERED
         .iter()
@@ -260,7 +260,7 @@ fn unbrokered() -> Result<Rules, BackendError> {
         rules.insert(libc::SYS_fchmod, special.collect::<Result<_, _>>()?);
         rules.remove(&libc::SYS_fchown);
     }
-    // Without a path the times are a descriptor's.
+    // Without a path, utimensat applies to the descriptor.
     let by_path = SeccompCondition::new(1, Width::Qword, Is::Ne, 0)?;
     rules.insert(libc::SYS_utimensat, vec![SeccompRule::new(vec![by_path])?]);
     Ok(rules)
@@ -341,25 +341,24 @@ fn refused(network: bool) -> Result<Rules, BackendError> {
     Ok(rules)
 }
 
-/// Answers some calls as a kernel does that cannot serve them, so that programs do what they do
-/// there:
+/// Answers some calls like a kernel that lacks them, so that programs use their fallback:
 ///
-/// - `clone3`, whose flags are behind a pointer where no filter can look: libc then uses `clone`.
-/// - `openat2`, whose mode is behind a pointer too: programs then use `openat`.
-/// - `pidfd_open`, by which any process could be waited for and, on some kernels, signalled. A
+/// - `clone3`, whose flags are behind a pointer that no filter can follow: libc falls back to `clone`.
+/// - `openat2`, whose mode is behind a pointer too: programs fall back to `openat`.
+/// - `pidfd_open`, with which any process could be waited for and, on some kernels, signalled. A
 ///   program still gets descriptors of its own children from `clone`.
-/// - `inotify_add_watch`, since Landlock does not look at it: a watch needs no right to open what
-///   it watches, and would tell the names of all files that are made in the gateway's home. The
-///   answer is the one of a machine that is out of watches, for which `tail -f`, `tsc --watch` and
-///   others fall back to polling; with `EPERM`, `tail -f` would show nothing new without a word.
-/// - Extended attributes, as a file system without them.
-/// - Every number that was not looked at when this was written.
+/// - `inotify_add_watch`, which Landlock does not check: a watch needs no right to open what it
+///   watches, and would reveal the names of all files created in the gateway's home. The error is
+///   that of a machine without free watches, for which `tail -f`, `tsc --watch` and others fall back
+///   to polling; with `EPERM`, `tail -f` would silently show nothing new.
+/// - Extended attributes, as on a file system without them.
+/// - Every call number that was not reviewed.
 ///
-/// Also refuses the x32 calling convention, which has other numbers for the same calls and the
-/// same architecture mark, so that the other filter would not notice. Other architectures are
-/// ended by that one, whose answer counts for more.
+/// Also refuses the x32 calling convention, which uses other numbers for the same calls under the
+/// same architecture, so that the other filter would not notice. Other architectures are killed by
+/// that filter, whose verdict takes precedence.
 ///
-/// What is `brokered` goes to the listener.
+/// `brokered` calls go to the listener.
 fn absent(brokered: &[i64]) -> BpfProgram {
     const X32: u32 = 0x4000_0000;
     let errno = |number: i32| libc::SECCOMP_RET_ERRNO | number.unsigned_abs();
@@ -398,7 +397,7 @@ const fn step(code: u16, jt: u8, jf: u8, k: u32) -> seccompiler::sock_filter {
     seccompiler::sock_filter { code, jt, jf, k }
 }
 
-/// Two steps that answer one call, when its number is loaded.
+/// Two instructions that answer one call once its number is loaded.
 const fn answer(call: i64, action: u32) -> [seccompiler::sock_filter; 2] {
     [
         step(IF_EQUAL, 0, 1, call as u32),

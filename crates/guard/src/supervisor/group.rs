@@ -1,4 +1,4 @@
-//! A process group from its start to the last of its members.
+//! A process group, from its start until its last member is gone.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::groups::ExtraGroups;
 use super::keeper::Keeper;
 
-/// How long a program may tidy up after it was asked to stop.
+/// Time a program gets to clean up after it was asked to stop.
 const TIDY_UP: Duration = Duration::from_millis(250);
 
 /// How long to wait for killed extra groups to disappear, and how often to check.
@@ -27,27 +27,27 @@ const LOOK_AGAIN: Duration = Duration::from_millis(1);
 /// How a program ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Exit {
-    /// By itself, with this code.
+    /// It exited with this code.
     Code(i32),
-    /// By a signal, such as `SIGKILL`.
+    /// It was killed by a signal, such as `SIGKILL`.
     Signal(String),
 }
 
 /// How and when the leader ended.
 #[derive(Debug)]
-pub(super) struct Ended {
+pub(super) struct LeaderExit {
     pub(super) exit: Exit,
     pub(super) timed_out: bool,
     pub(super) duration: Duration,
 }
 
-/// A group whose leader has not been reaped, so that its number is still its own.
-/// Dropped, it is killed: that happens when the runtime goes down around it.
+/// A group whose leader has not been reaped, so that its id cannot be reused. Dropping it kills
+/// the group, which happens when the runtime shuts down around it.
 #[derive(Debug)]
 pub(super) struct Group {
     leader: Pid,
     others: Arc<ExtraGroups>,
-    /// Readable once the leader has ended, reaped or not.
+    /// Readable once the leader has exited, reaped or not.
     ended: AsyncFd<OwnedFd>,
     started: Instant,
     reaped: bool,
@@ -92,13 +92,13 @@ impl Group {
         Arc::clone(&self.others)
     }
 
-    /// Sees the group through to its end: by itself, by `timeout`, or by `stop`.
+    /// Runs until the group ends: by itself, by `timeout`, or by `stop`.
     pub(super) async fn keep(
         mut self,
         mut child: Child,
         timeout: Option<Duration>,
         stop: CancellationToken,
-    ) -> io::Result<Ended> {
+    ) -> io::Result<LeaderExit> {
         let out_of_time = async {
             match timeout {
                 Some(timeout) => tokio::time::sleep_until(self.started + timeout).await,
@@ -117,7 +117,7 @@ impl Group {
             self.others.terminate();
             let _ = tokio::time::timeout(TIDY_UP, self.leader_ended()).await;
         }
-        // The leader is not reaped yet, so this number cannot have become another's.
+        // The leader is not reaped yet, so its id cannot belong to another process.
         if !self.kill() {
             let gone = async {
                 while !self.kill() {
@@ -130,7 +130,7 @@ impl Group {
         let duration = self.started.elapsed();
         self.reaped = true;
         let status = child.wait().await?;
-        Ok(Ended {
+        Ok(LeaderExit {
             exit: exit_of(status),
             timed_out,
             duration,
@@ -144,7 +144,7 @@ impl Group {
 
     /// Kills the group and those its program created; true if none of the latter is left.
     fn kill(&self) -> bool {
-        // Its own first: a process that is moving from it to another group is hit in one of them.
+        // Its own group first: a process moving from it to another group is then hit in one of them.
         let _ = kill_process_group(self.leader, Signal::KILL);
         let gone = self.others.end();
         let _ = kill_process_group(self.leader, Signal::KILL);
@@ -152,7 +152,7 @@ impl Group {
     }
 }
 
-/// A handle that becomes readable when the leader has ended.
+/// A descriptor that becomes readable when the leader has exited.
 #[allow(deprecated)] // unsound only for handles that change their descriptor; an OwnedFd does not
 fn watch(leader: Pid) -> io::Result<AsyncFd<OwnedFd>> {
     let fd = pidfd_open(leader, PidfdFlags::empty())?;

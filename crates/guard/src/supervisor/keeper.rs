@@ -1,9 +1,9 @@
-//! A second process that outlives a gateway killed without warning, for the moment it takes
-//! to kill what that gateway had started.
+//! A second process that outlives a gateway killed without warning, just long enough to kill the
+//! programs that the gateway had started.
 //!
-//! Every program tells it of its own group before it starts, over a socket whose other end it
-//! holds until then: a gateway that dies at any moment leaves no program that it does not know.
-//! When the last who holds that end is gone, it kills the groups that are left and ends.
+//! Every program announces its own group to the keeper before it starts, over a socket whose other
+//! end it holds open until then: at no moment can the gateway die and leave a program unknown to the
+//! keeper. When the last holder of that end is gone, the keeper kills the remaining groups and exits.
 #![allow(unsafe_code)] // pre_exec, and a call that is safe there
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,7 +19,7 @@ use tokio::process::Command;
 
 use super::groups::{ProcessGroup, end_all};
 
-/// The supervisor's end.
+/// The supervisor's side.
 #[derive(Debug, Clone)]
 pub(super) struct Keeper(Arc<Inner>);
 
@@ -27,14 +27,14 @@ pub(super) struct Keeper(Arc<Inner>);
 struct Inner {
     program: PathBuf,
     args: Vec<String>,
-    link: Mutex<Link>,
+    link: Mutex<KeeperLink>,
 }
 
 #[derive(Debug, Default)]
-struct Link {
-    /// Open once the first program was started.
-    line: Option<Line>,
-    /// What runs now.
+struct KeeperLink {
+    /// Connected once the first program was started.
+    line: Option<KeeperSocket>,
+    /// The groups running now.
     groups: BTreeSet<u32>,
 }
 
@@ -47,7 +47,7 @@ impl Keeper {
         }))
     }
 
-    /// Sees that it is there, and has `command` tell it of its group before its program starts.
+    /// Ensures that a keeper runs, and makes `command` announce its group before its program starts.
     pub(super) fn watch(&self, command: &mut Command) -> io::Result<()> {
         let line = self.line()?;
         // SAFETY: `announce` only makes system calls: it does not allocate, take locks, or touch
@@ -61,14 +61,14 @@ impl Keeper {
         Ok(())
     }
 
-    /// The way to one that is there.
-    fn line(&self) -> io::Result<Line> {
+    /// A socket to a live keeper.
+    fn line(&self) -> io::Result<KeeperSocket> {
         let mut link = self.0.link.lock().unwrap_or_else(|held| held.into_inner());
         if let Some(open) = link.line.as_ref().filter(|open| open.say("\n").is_ok()) {
             return Ok(open.clone());
         }
         let fresh = self.start()?;
-        // One that died is replaced by one that knows what it knew.
+        // A keeper that died is replaced by one with the same knowledge.
         for group in &link.groups {
             fresh.say(&format!("+{group}\n"))?;
         }
@@ -76,7 +76,7 @@ impl Keeper {
         Ok(fresh)
     }
 
-    /// Remembers a group that has told of itself, for a keeper that may have to take the place of this one.
+    /// Remembers an announced group for a replacement keeper.
     pub(super) fn started(&self, group: u32) {
         let mut link = self.0.link.lock().unwrap_or_else(|held| held.into_inner());
         link.groups.insert(group);
@@ -89,12 +89,12 @@ impl Keeper {
         line.say(&format!("+{group}\n"))
     }
 
-    /// Tells it of a group that is gone.
+    /// Reports a group that is gone.
     pub(super) fn ended(&self, group: u32) {
         self.tell(Some(group), &format!("-{group}\n"));
     }
 
-    /// Has it forget a group that told of itself and whose program then could not be started.
+    /// Makes the keeper drop a group that announced itself but whose program failed to start.
     pub(super) fn failed(&self) {
         self.tell(None, "?\n");
     }
@@ -110,7 +110,7 @@ impl Keeper {
     }
 
     #[allow(clippy::disallowed_methods)] // the keeper is the one program that must outlive its supervisor
-    fn start(&self) -> io::Result<Line> {
+    fn start(&self) -> io::Result<KeeperSocket> {
         use std::os::unix::process::CommandExt;
         let (ours, its) = UnixStream::pair()?;
         let mut child = std::process::Command::new(&self.0.program)
@@ -122,28 +122,29 @@ impl Keeper {
             .stderr(Stdio::null())
             .process_group(0)
             .spawn()?;
-        // It ends by itself when the line closes; somebody has to take note of that.
+        // It exits by itself when the socket closes; the thread reaps it.
         std::thread::Builder::new()
             .name("keeper".to_owned())
             .stack_size(64 * 1024)
             .spawn(move || child.wait())?;
-        Ok(Line(Arc::new(ours)))
+        Ok(KeeperSocket(Arc::new(ours)))
     }
 }
 
-/// A way to the keeper, which closes when nobody holds it any more. A program that is about to
-/// start holds it too.
+/// A socket to the keeper, closed when the last holder is gone. A program that is about to start
+/// holds it too.
 #[derive(Debug, Clone)]
-struct Line(Arc<UnixStream>);
+struct KeeperSocket(Arc<UnixStream>);
 
-impl Line {
-    /// Says something short, at once and whole: several may speak at the same time.
+impl KeeperSocket {
+    /// Sends a short message in one piece: several threads may send at the same time.
     fn say(&self, words: &str) -> io::Result<()> {
         self.send(words.as_bytes())
     }
 
-    /// What a process says of itself between fork and exec.
+    /// Announces the calling process between fork and exec.
     fn announce(&self) {
+        // format! would allocate, which is not async-signal-safe between fork and exec.
         let mut words = [0; 12];
         let mut at = words.len() - 1;
         words[at] = b'\n';
@@ -159,8 +160,8 @@ impl Line {
     }
 
     fn send(&self, words: &[u8]) -> io::Result<()> {
-        // SAFETY: the descriptor is open as long as `self`, and the bytes are there and as many as said.
-        // Nobody who is gone may end the speaker by a signal, so it is not a plain write.
+        // SAFETY: the descriptor is open as long as `self`, and the buffer has the given length.
+        // MSG_NOSIGNAL: writing to a keeper that is gone must not kill the sender with SIGPIPE.
         let sent = unsafe {
             libc::send(
                 self.0.as_raw_fd(),
@@ -176,7 +177,7 @@ impl Line {
     }
 }
 
-/// The keeper's own end: reads of groups until the supervisor is gone, then kills what is left.
+/// The keeper's main loop: reads announcements until the supervisor is gone, then kills what is left.
 pub fn keep_watch(input: impl Read) {
     let mut groups = BTreeMap::new();
     for line in BufReader::new(input).lines().map_while(Result::ok) {
@@ -185,6 +186,7 @@ pub fn keep_watch(input: impl Read) {
             (Some(b'+'), Some(group)) => {
                 groups.insert(group.as_raw_nonzero(), ProcessGroup::led_by(group));
             }
+            // A number that was reused after `-` must not be killed, so ended groups are dropped at once.
             (Some(b'-'), Some(group)) => drop(groups.remove(&group.as_raw_nonzero())),
             (Some(b'?'), None) => groups.retain(|_, group| !group.is_over()),
             _ => {}
@@ -253,7 +255,7 @@ mod tests {
     #[test]
     fn a_program_tells_of_itself_before_it_starts_and_holds_the_line_until_then() {
         let (ours, its) = UnixStream::pair().unwrap();
-        let line = Line(Arc::new(ours));
+        let line = KeeperSocket(Arc::new(ours));
         let mut command = Command::new("/bin/true");
         let told = line.clone();
         // SAFETY: as in the code that is tested.
@@ -274,7 +276,7 @@ mod tests {
     #[test]
     fn who_speaks_to_a_keeper_that_is_gone_is_told_so_and_lives() {
         let (ours, its) = UnixStream::pair().unwrap();
-        let line = Line(Arc::new(ours));
+        let line = KeeperSocket(Arc::new(ours));
         line.say("\n").unwrap();
         drop(its);
         assert!(line.say("\n").is_err());

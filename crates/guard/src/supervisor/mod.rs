@@ -1,8 +1,8 @@
-//! The one way to start a program.
+//! The only way to start a program.
 //!
-//! Each program leads its own process group. When it ends, is cancelled, runs out
-//! of time, or whoever asked for it goes away, the whole group is killed, with those that
-//! a sandboxed program made, and the leader reaped. A task of its own sees to that, so dropping a future loses nothing.
+//! Each program leads its own process group. When it ends, is cancelled, times out, or its handle is
+//! dropped, the whole group is killed, along with the groups that a sandboxed program created, and
+//! the leader is reaped. A separate task does this, so dropping a future leaks nothing.
 
 mod group;
 mod groups;
@@ -23,7 +23,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::sandbox::{Broker, PendingListener, PreparedSandbox, SandboxError};
-use group::{Ended, Group};
+use group::{Group, LeaderExit};
 use keeper::Keeper;
 use output::Collector;
 
@@ -32,57 +32,57 @@ pub use keeper::keep_watch;
 pub use output::Captured;
 pub use program::{Program, Stdin};
 
-/// How long pipes may stay open after the program is gone: a process that escaped
-/// the group may hold them for ever.
+/// How long pipes may stay open after the program is gone: a process that escaped the group may
+/// hold them forever.
 const LAST_WORDS: Duration = Duration::from_millis(250);
 
 /// Why a program did not run.
 #[derive(Debug, thiserror::Error)]
 pub enum SuperviseError {
-    /// As many as allowed run already.
+    /// The maximum number of programs is already running.
     #[error("{max} programs run already; wait for one to end, or stop one")]
     Busy {
-        /// The ceiling.
+        /// The maximum.
         max: usize,
     },
-    /// The path would depend on a search.
+    /// The path is relative, so it would depend on a search.
     #[error("{} is not an absolute path; name the program in full", .0.display())]
     NotAbsolute(PathBuf),
-    /// The confinement it needs cannot be had, so it was not started.
+    /// The required confinement is unavailable, so it was not started.
     #[error(transparent)]
     Sandbox(#[from] SandboxError),
-    /// The system would not start it.
+    /// The system could not start it.
     #[error("cannot start {}: {error}", path.display())]
     Start {
-        /// Which program.
+        /// The program.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         #[source]
         error: io::Error,
     },
-    /// It was started, and then the system would not tell how it ended.
+    /// It was started, but its exit status is unknown.
     #[error("lost track of {}: {error}", path.display())]
     Lost {
-        /// Which program.
+        /// The program.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         #[source]
         error: io::Error,
     },
 }
 
-/// How a program ended, and what it wrote.
+/// How a program ended, and its output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finished {
     /// How it ended.
     pub exit: Exit,
-    /// Whether it was stopped because its time was up.
+    /// Whether it was stopped by its timeout.
     pub timed_out: bool,
-    /// What it wrote to standard output.
+    /// Its standard output.
     pub stdout: Captured,
-    /// What it wrote to standard error.
+    /// Its standard error.
     pub stderr: Captured,
-    /// How long it ran.
+    /// Its run time.
     pub duration: Duration,
 }
 
@@ -94,18 +94,18 @@ pub struct Supervisor {
     keeper: Option<Keeper>,
 }
 
-/// A program that runs. Dropping this stops it.
+/// A running program. Dropping this stops it.
 #[derive(Debug)]
-pub struct Running {
-    /// Its standard input, if it was asked for with [`Stdin::Piped`].
+pub struct RunningProgram {
+    /// Its standard input, with [`Stdin::Piped`].
     pub stdin: Option<ChildStdin>,
-    /// Its standard output. Read it: a full pipe stops the program.
+    /// Its standard output. Read it: a full pipe blocks the program.
     pub stdout: Option<ChildStdout>,
-    /// Its standard error. Read it: a full pipe stops the program.
+    /// Its standard error. Read it: a full pipe blocks the program.
     pub stderr: Option<ChildStderr>,
     path: PathBuf,
     id: u32,
-    keeper: JoinHandle<io::Result<Ended>>,
+    keeper: JoinHandle<io::Result<LeaderExit>>,
     stop: CancellationToken,
     _stop_on_drop: DropGuard,
 }
@@ -120,20 +120,20 @@ impl Supervisor {
         }
     }
 
-    /// Also has a second process, `program` with `args`, which must call [`keep_watch`] on its
-    /// standard input: it kills what runs when this process dies without warning.
+    /// Adds a keeper: a second process, `program` with `args`, which must call [`keep_watch`] on its
+    /// standard input. It kills the running programs if this process dies without warning.
     #[must_use]
     pub fn kept_by(mut self, program: PathBuf, args: Vec<String>) -> Self {
         self.keeper = Some(Keeper::new(program, args));
         self
     }
 
-    /// How many programs run now.
+    /// Number of programs running now.
     pub fn running(&self) -> usize {
         self.max - self.slots.available_permits()
     }
 
-    /// Runs `program` to its end, or until `cancel` fires.
+    /// Runs `program` until it ends or `cancel` fires.
     pub async fn run(
         &self,
         program: Program,
@@ -141,10 +141,12 @@ impl Supervisor {
     ) -> Result<Finished, SuperviseError> {
         let cap = program.max_output;
         let mut running = self.start(program, &cancel)?;
+        // Nothing will be written: close the pipe so that a program reading its input sees the end.
         drop(running.stdin.take());
         let (out, err) = (running.stdout.take(), running.stderr.take());
         let (mut stdout, mut stderr) = (Collector::new(cap), Collector::new(cap));
         let ended = {
+            // Both pipes are drained concurrently, or a program that fills one would block forever.
             let drained = async { tokio::join!(stdout.fill(out), stderr.fill(err)) };
             tokio::pin!(drained);
             let ended = tokio::select! {
@@ -168,19 +170,21 @@ impl Supervisor {
         })
     }
 
-    /// Starts `program` and hands out its pipes. It is stopped when `cancel` fires,
-    /// when its time is up, or when the handle is dropped.
+    /// Starts `program` and returns its pipes. It is stopped when `cancel` fires, when it times out,
+    /// or when the handle is dropped.
     pub fn start(
         &self,
         program: Program,
         cancel: &CancellationToken,
-    ) -> Result<Running, SuperviseError> {
+    ) -> Result<RunningProgram, SuperviseError> {
         if !program.path.is_absolute() {
             return Err(SuperviseError::NotAbsolute(program.path));
         }
         let slot = Arc::clone(&self.slots)
             .try_acquire_owned()
             .map_err(|_| SuperviseError::Busy { max: self.max })?;
+        // Prepared before the fork: the child may not allocate, and an unavailable sandbox must prevent
+        // the start.
         let sandbox = program.sandbox.as_ref().map(|s| s.prepare()).transpose()?;
         let started = spawn(&program, sandbox, self.keeper.as_ref());
         let (mut child, group, broker) = started.map_err(|error| SuperviseError::Start {
@@ -201,6 +205,7 @@ impl Supervisor {
         let keep = group.keep(child, program.timeout, stop.clone());
         let keeper = tokio::spawn(async move {
             let ended = keep.await;
+            // The broker outlives the leader: its descendants may still be suspended in brokered calls.
             drop(broker);
             if let Some(watch) = watch {
                 watch.ended(id);
@@ -208,10 +213,11 @@ impl Supervisor {
             if let Some(feeder) = feeder {
                 feeder.abort();
             }
+            // Released only when the whole group is gone, so that the limit counts processes, not handles.
             drop(slot);
             ended
         });
-        Ok(Running {
+        Ok(RunningProgram {
             stdin,
             stdout,
             stderr,
@@ -224,24 +230,24 @@ impl Supervisor {
     }
 }
 
-impl Running {
-    /// Its process id, which is also that of its group.
+impl RunningProgram {
+    /// Its process id, which is also its group id.
     pub fn id(&self) -> u32 {
         self.id
     }
 
-    /// Asks it, and all its group, to stop; kills what does not.
+    /// Asks the whole group to stop, then kills what remains.
     pub fn stop(&self) {
         self.stop.cancel();
     }
 
-    /// Waits for its end: how it ended, and whether its time was up.
+    /// Waits for it to end; returns its exit and whether it timed out.
     pub async fn wait(&mut self) -> Result<(Exit, bool), SuperviseError> {
         let ended = self.ended().await?;
         Ok((ended.exit, ended.timed_out))
     }
 
-    async fn ended(&mut self) -> Result<Ended, SuperviseError> {
+    async fn ended(&mut self) -> Result<LeaderExit, SuperviseError> {
         let joined = (&mut self.keeper).await;
         joined
             .unwrap_or_else(|lost| Err(io::Error::other(lost)))
@@ -253,7 +259,7 @@ impl Running {
 }
 
 async fn feed(mut pipe: ChildStdin, bytes: Vec<u8>) {
-    // A program that does not read its input is no failure of ours.
+    // A program that does not read its input is not an error.
     let _ = pipe.write_all(&bytes).await;
 }
 
@@ -280,7 +286,7 @@ fn spawn(
     if let Some(cwd) = &program.cwd {
         command.current_dir(cwd);
     }
-    // First of all, since the sandbox closes what is open.
+    // Before the sandbox, which marks all open descriptors close-on-exec.
     if let Some(keeper) = keeper {
         keeper.watch(&mut command)?;
     }

@@ -1,29 +1,29 @@
-//! What a program wrote, bounded however much that was.
+//! Captured output of a program, within a bound.
 
 use std::collections::VecDeque;
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-/// What a program wrote to one stream.
+/// A captured output stream.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Captured {
-    /// The output; when truncated, its beginning and its end with a note between.
+    /// The output; if truncated, its beginning and end with a note between.
     pub bytes: Vec<u8>,
-    /// How many bytes were written in all.
+    /// Number of bytes written in total.
     pub total: u64,
-    /// Whether something was left out.
+    /// Whether something was omitted.
     pub truncated: bool,
 }
 
 impl Captured {
-    /// The output as text, with what is not UTF-8 replaced.
+    /// The output as text, with invalid UTF-8 replaced.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.bytes).into_owned()
     }
 }
 
-/// Collects a stream: the first half of the cap and the last half, so that both the
-/// beginning and the final error survive.
+/// Collects a stream: the first and the last half of the cap, so that both the beginning and the
+/// final error survive.
 #[derive(Debug)]
 pub(super) struct Collector {
     head: Vec<u8>,
@@ -44,7 +44,7 @@ impl Collector {
         }
     }
 
-    /// Reads `stream` to its end. Safe to drop midway: what was read is kept.
+    /// Reads `stream` to its end. Cancel-safe: what was read is kept.
     pub(super) async fn fill(&mut self, stream: Option<impl AsyncRead + Unpin>) {
         let Some(mut stream) = stream else { return };
         let mut buffer = vec![0; 16 * 1024];

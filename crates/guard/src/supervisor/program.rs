@@ -1,4 +1,4 @@
-//! What to start, and within which bounds.
+//! The program to start and its bounds.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -7,20 +7,20 @@ use std::time::Duration;
 
 use crate::sandbox::Sandbox;
 
-/// What a program reads from its standard input.
+/// A program's standard input.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Stdin {
-    /// Nothing.
+    /// Empty.
     #[default]
     None,
-    /// These bytes, then the end.
+    /// These bytes.
     Bytes(Vec<u8>),
-    /// Whatever the holder of [`Running`](crate::Running) writes.
+    /// Written by the holder of [`RunningProgram`](crate::RunningProgram).
     Piped,
 }
 
-/// A program to start: exact arguments, an environment that holds only what was
-/// put there, and bounds on time and output.
+/// A program to start: exact arguments, an environment that contains only what was put there, and
+/// bounds on time and output.
 #[derive(Debug, Clone)]
 pub struct Program {
     pub(super) path: PathBuf,
@@ -34,9 +34,9 @@ pub struct Program {
 }
 
 impl Program {
-    /// The program at `path`, which must be absolute: what was approved is what runs,
-    /// whatever a search path says. It starts with an empty environment, no input, no
-    /// timeout, and keeps 1 MiB of each output.
+    /// The program at `path`, which must be absolute: what was approved is what runs, regardless of a
+    /// search path. It starts with an empty environment, no input, no timeout, and 1 MiB of each output
+    /// is kept.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self {
             path: path.into(),
@@ -57,42 +57,42 @@ impl Program {
         self
     }
 
-    /// Puts one variable into the environment.
+    /// Sets an environment variable.
     #[must_use]
     pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         self.env.insert(name.into(), value.into());
         self
     }
 
-    /// The directory it starts in.
+    /// Sets the working directory.
     #[must_use]
     pub fn cwd(mut self, path: impl Into<PathBuf>) -> Self {
         self.cwd = Some(path.into());
         self
     }
 
-    /// What it reads.
+    /// Sets its standard input.
     #[must_use]
     pub fn stdin(mut self, stdin: Stdin) -> Self {
         self.stdin = stdin;
         self
     }
 
-    /// Where it is confined; `None` leaves it free.
+    /// Sets its sandbox; `None` runs it unconfined.
     #[must_use]
     pub fn sandbox(mut self, sandbox: Option<Sandbox>) -> Self {
         self.sandbox = sandbox;
         self
     }
 
-    /// How long it may run before it is stopped.
+    /// Sets its timeout.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// How many bytes of each output [`run`](crate::Supervisor::run) keeps.
+    /// Sets how many bytes of each output [`run`](crate::Supervisor::run) keeps.
     #[must_use]
     pub fn max_output(mut self, bytes: usize) -> Self {
         self.max_output = bytes;

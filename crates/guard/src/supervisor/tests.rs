@@ -32,7 +32,7 @@ async fn gone(id: &str) {
     }
 }
 
-async fn first_line(running: &mut Running) -> String {
+async fn first_line(running: &mut RunningProgram) -> String {
     let mut line = String::new();
     let mut lines = BufReader::new(running.stdout.as_mut().unwrap());
     lines.read_line(&mut line).await.unwrap();

@@ -1,42 +1,44 @@
-//! The parts of a ZIP file, as office formats are packed: stored or deflated, never trusted.
+//! ZIP archives, as used by office formats: stored or deflated entries, never trusted.
 
 use std::collections::HashMap;
 use std::io::{self, BufReader, Read};
 
 use flate2::bufread::DeflateDecoder;
 
-use super::{DocumentError, Stop, Work, damaged};
+use super::{DocumentError, Extraction, StopCause, damaged};
 
-/// How many parts a document may have.
+/// Maximum entries of a document.
 const MAX_PARTS: usize = 20_000;
-/// The end of the list of parts: its own length, and the longest comment behind it.
+/// Size of the end-of-directory record, and of the longest comment behind it.
 const END: usize = 22;
 const MAX_COMMENT: usize = 65_535;
 
-/// One part, packed.
+/// A packed entry.
 #[derive(Debug, Clone, Copy)]
-struct Part {
-    /// Where its own header is.
+struct ArchiveEntry {
+    /// Offset of its local header.
     at: usize,
     packed: usize,
     method: u16,
     encrypted: bool,
 }
 
-/// A ZIP file by the names of its parts.
+/// A ZIP archive, by entry name.
 pub(super) struct Archive<'a> {
     bytes: &'a [u8],
-    parts: HashMap<String, Part>,
+    parts: HashMap<String, ArchiveEntry>,
 }
 
 impl<'a> Archive<'a> {
-    pub(super) fn open(bytes: &'a [u8]) -> Result<Self, Stop> {
+    pub(super) fn open(bytes: &'a [u8]) -> Result<Self, StopCause> {
         if !bytes.starts_with(b"PK") {
             return Err(DocumentError::Unknown.into());
         }
         let tail = bytes.len().saturating_sub(END + MAX_COMMENT);
+        // Searched from the end: a comment may contain the signature, but the last one is the real
+        // one.
         let found = memchr::memmem::rfind(&bytes[tail..], b"PK\x05\x06");
-        let end = found.ok_or_else(|| damaged("the list of its parts is missing"))? + tail;
+        let end = found.ok_or_else(|| damaged("its directory is missing"))? + tail;
         let count = usize::from(u16_at(bytes, end + 10).unwrap_or(0));
         let mut at = u32_at(bytes, end + 16).unwrap_or(0);
         let mut parts = HashMap::new();
@@ -54,18 +56,19 @@ impl<'a> Archive<'a> {
         self.parts.contains_key(name)
     }
 
-    /// The names of the parts that begin and end like this, those with smaller numbers first.
+    /// The names of entries with this prefix and suffix, in numerical order.
     pub(super) fn like(&self, start: &str, end: &str) -> Vec<&str> {
         let all = self.parts.keys().map(String::as_str);
         let mut found: Vec<&str> = all
             .filter(|name| name.starts_with(start) && name.ends_with(end))
             .collect();
+        // By length first, so that slide2 comes before slide10.
         found.sort_by_key(|name| (name.len(), *name));
         found
     }
 
-    /// A part as it is unpacked; at most as much as there is room for, which the reader counts.
-    pub(super) fn part(&self, name: &str, room: usize) -> Result<Unpacked<'a>, Stop> {
+    /// Unpacks an entry, up to `room` bytes, which the reader counts.
+    pub(super) fn part(&self, name: &str, room: usize) -> Result<Unpacked<'a>, StopCause> {
         let missing = || damaged(format!("{name} is missing"));
         let part = self.parts.get(name).ok_or_else(missing)?;
         if part.encrypted {
@@ -75,6 +78,7 @@ impl<'a> Archive<'a> {
         let (name_length, extra) = lengths.ok_or_else(missing)?;
         let from = part.at + 30 + usize::from(name_length) + usize::from(extra);
         let packed = self.bytes.get(from..).ok_or_else(missing)?;
+        // A wrong size must not read into the next entry, nor fail a truncated file.
         let packed = &packed[..part.packed.min(packed.len())];
         let reader: Box<dyn Read + 'a> = match part.method {
             0 => Box::new(packed),
@@ -92,26 +96,26 @@ impl<'a> Archive<'a> {
         }))
     }
 
-    /// The whole of a small part.
+    /// Unpacks a small entry completely.
     pub(super) fn whole(
         &self,
         name: &str,
         most: usize,
-        work: &mut Work<'_>,
-    ) -> Result<Vec<u8>, Stop> {
+        work: &mut Extraction<'_>,
+    ) -> Result<Vec<u8>, StopCause> {
         let mut part = self.part(name, most.min(work.room()))?;
         let mut whole = Vec::new();
-        // Damaged at its end it may still be of use.
+        // An entry damaged at its end may still be useful.
         let _ = part.read_to_end(&mut whole);
         work.unpack(whole.len())?;
         Ok(whole)
     }
 }
 
-/// What a part unpacks to.
+/// The content of an entry.
 pub(super) type Unpacked<'a> = BufReader<Counted<'a>>;
 
-/// Counts what is read, and ends with an error where it is too much.
+/// Counts bytes read, and fails when there are too many.
 pub(super) struct Counted<'a> {
     reader: Box<dyn Read + 'a>,
     left: usize,
@@ -119,7 +123,7 @@ pub(super) struct Counted<'a> {
 }
 
 impl Counted<'_> {
-    /// Bytes read since this was last called.
+    /// Bytes read since the last call.
     pub(super) fn newly_read(&mut self) -> usize {
         std::mem::take(&mut self.read)
     }
@@ -131,6 +135,7 @@ impl Counted<'_> {
 
 impl Read for Counted<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        // An error instead of an end of file: a truncated part must not look complete.
         if self.left == 0 {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
@@ -142,8 +147,8 @@ impl Read for Counted<'_> {
     }
 }
 
-/// An entry of the list of parts, and where the next one is.
-fn listed(bytes: &[u8], at: usize) -> Option<(String, Part, usize)> {
+/// Parses a directory record; returns the offset of the next one.
+fn listed(bytes: &[u8], at: usize) -> Option<(String, ArchiveEntry, usize)> {
     if bytes.get(at..at + 4)? != b"PK\x01\x02" {
         return None;
     }
@@ -151,12 +156,13 @@ fn listed(bytes: &[u8], at: usize) -> Option<(String, Part, usize)> {
     let (name, extra, comment) = (name?, extra?, comment?);
     let from = at + 46;
     let to = from + usize::from(name);
-    let part = Part {
+    let part = ArchiveEntry {
         at: u32_at(bytes, at + 42)?,
         packed: u32_at(bytes, at + 20)?,
         method: u16_at(bytes, at + 10)?,
         encrypted: u16_at(bytes, at + 8)? & 1 == 1,
     };
+    // Some writers use backslashes.
     let name = String::from_utf8_lossy(bytes.get(from..to)?).replace('\\', "/");
     Some((name, part, to + usize::from(extra) + usize::from(comment)))
 }

@@ -1,8 +1,7 @@
-//! The text that a person would read in a document: PDF, Word, Excel, PowerPoint, OpenDocument, HTML.
+//! Text extraction from PDF, Word, Excel, PowerPoint, OpenDocument and HTML documents.
 //!
-//! Documents come from strangers. Everything here is counted: bytes that are unpacked, steps that are taken and
-//! text that comes out. What runs out of room ends with the text there is and says so; nothing here calls itself
-//! deeper than a constant allows.
+//! Documents are untrusted. Everything is counted: unpacked bytes, steps and output. When a limit is
+//! reached, the text so far is returned and marked as truncated; recursion is bounded by constants.
 
 mod archive;
 mod opendocument;
@@ -17,18 +16,18 @@ use thiserror::Error;
 
 use archive::Archive;
 
-/// How much one document may cost.
+/// Limits of one extraction.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct DocumentLimits {
     /// Bytes of text.
     pub text: usize,
-    /// Bytes that are unpacked, over all parts of the document.
+    /// Unpacked bytes, across all parts of the document.
     pub unpacked: usize,
     /// Steps: tags, tokens, shown characters.
     pub steps: u64,
 }
 
-impl Default for Limits {
+impl Default for DocumentLimits {
     fn default() -> Self {
         Self {
             text: 16 << 20,
@@ -38,9 +37,9 @@ impl Default for Limits {
     }
 }
 
-/// A kind of document that text can be read from.
+/// A supported document type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum DocumentKind {
     /// Portable Document Format.
     Pdf,
     /// Office Open XML text.
@@ -59,7 +58,7 @@ pub enum Kind {
     Html,
 }
 
-impl Kind {
+impl DocumentKind {
     /// Its usual extension.
     pub fn word(self) -> &'static str {
         match self {
@@ -77,37 +76,37 @@ impl Kind {
 
 /// The text of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Document {
-    /// What it is.
-    pub kind: Kind,
+pub struct DocumentText {
+    /// Its type.
+    pub kind: DocumentKind,
     /// Its text, in lines.
     pub text: String,
 }
 
-/// Why a document has no text for us.
+/// Why no text could be extracted.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum DocumentError {
-    /// It is none of the kinds that are known.
+    /// An unsupported type.
     #[error("it is not a document whose text can be read")]
     Unknown,
-    /// It cannot be opened without a password.
+    /// It is password-protected.
     #[error("it is encrypted; save a copy without a password first")]
     Encrypted,
-    /// It does not hold together.
+    /// It is malformed.
     #[error("it is damaged: {0}")]
     Damaged(String),
-    /// There is nothing to read in it.
+    /// It contains no text.
     #[error("it has no text, only pictures (perhaps a scan)")]
     NoText,
-    /// Whoever wanted it is gone.
+    /// The caller cancelled.
     #[error("cancelled")]
     Cancelled,
 }
 
-/// Whether a file that begins with `head` may be a document whose bytes are not text.
+/// Whether a file that starts with `head` may be a binary document.
 pub fn may_be_document(head: &[u8], name: &str) -> bool {
     let zip = head.starts_with(b"PK\x03\x04") && !is_plain_archive(name);
-    // Text may speak of PDF; what has something before its header is believed by its name.
+    // A text may mention PDF; a file with data before its header is recognised by name only.
     let start = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
     let pdf = start.trim_ascii_start().starts_with(b"%PDF-");
     let by_name = || has_extension(name, "pdf") && pdf::is_pdf(head);
@@ -119,159 +118,160 @@ fn has_extension(name: &str, word: &str) -> bool {
     end.is_some_and(|end| end.eq_ignore_ascii_case(word))
 }
 
-/// Archives of files, by their names: there is nothing to look for in them.
+/// Plain archives, by name: they are not documents.
 fn is_plain_archive(name: &str) -> bool {
     let archives = ["zip", "jar", "apk", "war", "whl", "xpi"];
     archives.iter().any(|one| has_extension(name, one))
 }
 
-/// The text of the document that `bytes` are. Takes long for large ones, so asynchronous callers use
-/// `spawn_blocking`; it ends soon after `cancelled` says so.
+/// Extracts the text of a document. Slow for large ones, so call it with `spawn_blocking`; it returns
+/// soon after `cancelled` returns true.
 pub fn read(
     bytes: &[u8],
-    limits: Limits,
+    limits: DocumentLimits,
     cancelled: &dyn Fn() -> bool,
-) -> Result<Document, DocumentError> {
-    let mut work = Work::new(limits, cancelled);
+) -> Result<DocumentText, DocumentError> {
+    let mut work = Extraction::new(limits, cancelled);
     let done = match pdf::is_pdf(bytes) {
-        true => pdf::read(bytes, &mut work).map(|()| Kind::Pdf),
+        true => pdf::read(bytes, &mut work).map(|()| DocumentKind::Pdf),
         false => office(bytes, &mut work),
     };
     let kind = match done {
         Ok(kind) => kind,
-        // What came before it ran out of room is of use.
-        Err(Stop::Full(kind)) if !work.text.trim().is_empty() => {
+        // The text before the limit was reached is still useful.
+        Err(StopCause::Full(kind)) if !work.text.trim().is_empty() => {
             work.cut(kind);
             kind
         }
-        Err(Stop::Full(_)) => {
-            let message = "it unpacks to more than can be read";
+        Err(StopCause::Full(_)) => {
+            let message = "it unpacks to more than the limit";
             return Err(DocumentError::Damaged(message.to_owned()));
         }
-        Err(Stop::Because(error)) => return Err(error),
+        Err(StopCause::Because(error)) => return Err(error),
     };
     let text = work.text;
     match text
         .lines()
         .any(|line| !line.is_empty() && !is_heading(line))
     {
-        true => Ok(Document { kind, text }),
+        true => Ok(DocumentText { kind, text }),
         false => Err(DocumentError::NoText),
     }
 }
 
-/// The text of a web page.
-pub fn read_html(bytes: &[u8], limits: Limits) -> Document {
+/// Extracts the text of a web page.
+pub fn read_html(bytes: &[u8], limits: DocumentLimits) -> DocumentText {
     let mut text = crate::web::readable(bytes);
     if text.len() > limits.text {
         text.truncate(text.floor_char_boundary(limits.text));
         text.push_str("\n[cut: the page is longer]\n");
     }
-    Document {
-        kind: Kind::Html,
+    DocumentText {
+        kind: DocumentKind::Html,
         text,
     }
 }
 
-fn office(bytes: &[u8], work: &mut Work<'_>) -> Result<Kind, Stop> {
-    // Office files with a password are a container of another kind around the encrypted package.
+fn office(bytes: &[u8], work: &mut Extraction<'_>) -> Result<DocumentKind, StopCause> {
+    // Password-protected office files are OLE containers around the encrypted package.
     if bytes.starts_with(b"\xd0\xcf\x11\xe0") {
         return Err(DocumentError::Unknown.into());
     }
     let archive = Archive::open(bytes)?;
     if archive.has("word/document.xml") {
         word::document(&archive, work)?;
-        return Ok(Kind::Docx);
+        return Ok(DocumentKind::Docx);
     }
     if archive.has("xl/workbook.xml") {
         sheet::workbook(&archive, work)?;
-        return Ok(Kind::Xlsx);
+        return Ok(DocumentKind::Xlsx);
     }
     if archive.has("ppt/presentation.xml") {
         word::presentation(&archive, work)?;
-        return Ok(Kind::Pptx);
+        return Ok(DocumentKind::Pptx);
     }
+    // OpenDocument stores its type in a separate entry; its other names are shared by all kinds.
     let mime = archive.whole("mimetype", 200, work).unwrap_or_default();
     let mime = String::from_utf8_lossy(&mime);
     let kind = match mime
         .trim()
         .strip_prefix("application/vnd.oasis.opendocument.")
     {
-        Some(kind) if kind.starts_with("text") => Kind::Odt,
-        Some(kind) if kind.starts_with("spreadsheet") => Kind::Ods,
-        Some(kind) if kind.starts_with("presentation") => Kind::Odp,
+        Some(kind) if kind.starts_with("text") => DocumentKind::Odt,
+        Some(kind) if kind.starts_with("spreadsheet") => DocumentKind::Ods,
+        Some(kind) if kind.starts_with("presentation") => DocumentKind::Odp,
         _ => return Err(DocumentError::Unknown.into()),
     };
     opendocument::content(&archive, kind, work)?;
     Ok(kind)
 }
 
-/// Why reading stopped.
+/// Why extraction stopped.
 #[derive(Debug)]
-enum Stop {
-    /// There is no room for more.
-    Full(Kind),
+enum StopCause {
+    /// A limit was reached.
+    Full(DocumentKind),
     Because(DocumentError),
 }
 
-impl From<DocumentError> for Stop {
+impl From<DocumentError> for StopCause {
     fn from(error: DocumentError) -> Self {
         Self::Because(error)
     }
 }
 
-fn damaged(why: impl Into<String>) -> Stop {
-    Stop::Because(DocumentError::Damaged(why.into()))
+fn damaged(why: impl Into<String>) -> StopCause {
+    StopCause::Because(DocumentError::Damaged(why.into()))
 }
 
-/// The text so far, and what may still be spent.
-struct Work<'a> {
+/// The text so far, and the remaining budget.
+struct Extraction<'a> {
     text: String,
-    limits: Limits,
+    limits: DocumentLimits,
     steps: u64,
     unpacked: usize,
-    /// What is being read, for a stop.
-    kind: Kind,
+    /// The current document type, for a stop.
+    kind: DocumentKind,
     cancelled: &'a dyn Fn() -> bool,
 }
 
-impl<'a> Work<'a> {
-    fn new(limits: Limits, cancelled: &'a dyn Fn() -> bool) -> Self {
+impl<'a> Extraction<'a> {
+    fn new(limits: DocumentLimits, cancelled: &'a dyn Fn() -> bool) -> Self {
         Self {
             text: String::new(),
             limits,
             steps: 0,
             unpacked: 0,
-            kind: Kind::Pdf,
+            kind: DocumentKind::Pdf,
             cancelled,
         }
     }
 
-    fn full(&self) -> Stop {
-        Stop::Full(self.kind)
+    fn full(&self) -> StopCause {
+        StopCause::Full(self.kind)
     }
 
     /// Counts steps.
-    fn step(&mut self, count: u64) -> Result<(), Stop> {
+    fn step(&mut self, count: u64) -> Result<(), StopCause> {
         let before = self.steps;
         self.steps += count;
         if self.steps > self.limits.steps {
             return Err(self.full());
         }
-        // Asking costs a little, so it is done every now and then.
+        // The cancellation check is not free, so it runs every 65,536 steps.
         match before >> 16 != self.steps >> 16 && (self.cancelled)() {
             true => Err(DocumentError::Cancelled.into()),
             false => Ok(()),
         }
     }
 
-    /// How many bytes may still be unpacked.
+    /// Remaining bytes that may be unpacked.
     fn room(&self) -> usize {
         self.limits.unpacked - self.unpacked.min(self.limits.unpacked)
     }
 
-    /// Counts bytes that were unpacked.
-    fn unpack(&mut self, bytes: usize) -> Result<(), Stop> {
+    /// Counts unpacked bytes.
+    fn unpack(&mut self, bytes: usize) -> Result<(), StopCause> {
         self.unpacked = self.unpacked.saturating_add(bytes);
         match self.unpacked > self.limits.unpacked {
             true => Err(self.full()),
@@ -279,10 +279,11 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Adds text.
-    fn push(&mut self, text: &str) -> Result<(), Stop> {
+    /// Appends text.
+    fn push(&mut self, text: &str) -> Result<(), StopCause> {
         let room = self.limits.text.saturating_sub(self.text.len());
         if text.len() > room {
+            // What fits is still useful.
             self.text.push_str(&text[..text.floor_char_boundary(room)]);
             return Err(self.full());
         }
@@ -290,8 +291,8 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// Ends the line that was begun.
-    fn end_line(&mut self) -> Result<(), Stop> {
+    /// Ends the current line.
+    fn end_line(&mut self) -> Result<(), StopCause> {
         while self.text.ends_with([' ', '\t']) {
             self.text.pop();
         }
@@ -301,15 +302,16 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Begins a page, a slide or a sheet.
-    fn heading(&mut self, what: &str) -> Result<(), Stop> {
+    /// Starts a page, slide or sheet.
+    fn heading(&mut self, what: &str) -> Result<(), StopCause> {
         self.end_line()?;
         let gap = if self.text.is_empty() { "" } else { "\n" };
+        // Sheet and slide names are untrusted: they must not forge another heading.
         let what: String = what.chars().filter(|c| !c.is_control()).take(200).collect();
         self.push(&format!("{gap}{HEADING}{what}{HEADING_END}\n"))
     }
 
-    fn cut(&mut self, kind: Kind) {
+    fn cut(&mut self, kind: DocumentKind) {
         let note = format!("\n[cut: the {} has more than can be read]\n", kind.word());
         self.text.push_str(&note);
     }

@@ -1,44 +1,48 @@
-//! OpenDocument: text, spreadsheets and slides are all in one part.
+//! OpenDocument: text, spreadsheets and slides are all in one XML part.
 
 use super::archive::Archive;
-use super::xml::{self, Node};
-use super::{Kind, Stop, Work};
+use super::xml::{self, XmlNode};
+use super::{DocumentKind, Extraction, StopCause};
 
 const CONTENT: &str = "content.xml";
-/// How often a row or cell that is repeated is written: what repeats more is formatting up to the edge of a sheet.
+/// Maximum repetitions of a row or cell: more is formatting up to the edge of a sheet.
 const MAX_REPEATED: usize = 1_000;
 
-pub(super) fn content(archive: &Archive<'_>, kind: Kind, work: &mut Work<'_>) -> Result<(), Stop> {
+pub(super) fn content(
+    archive: &Archive<'_>,
+    kind: DocumentKind,
+    work: &mut Extraction<'_>,
+) -> Result<(), StopCause> {
     work.kind = kind;
-    let mut state = State {
-        sheets: kind == Kind::Ods,
-        ..State::default()
+    let mut state = ParserState {
+        sheets: kind == DocumentKind::Ods,
+        ..ParserState::default()
     };
     xml::each(archive, CONTENT, work, |node, work| state.visit(node, work))?;
     work.end_line()
 }
 
 #[derive(Default)]
-struct State {
-    /// Rows are lines of a sheet, rather than of a table within text.
+struct ParserState {
+    /// Whether rows are lines of a sheet, rather than of a table within text.
     sheets: bool,
     slides: usize,
-    /// How deep within paragraphs; text elsewhere is not shown.
+    /// Nesting depth of paragraphs; text elsewhere is not shown.
     paragraphs: u32,
-    /// How deep within what a person does not see as text.
+    /// Nesting depth of invisible content.
     unseen: u32,
-    /// The row so far, and how often it is there.
+    /// The current row, and its repetitions.
     row: Option<(String, usize)>,
-    /// The cell so far, and how often it is there.
+    /// The current cell, and its repetitions.
     cell: Option<(String, usize)>,
-    /// Cells without text before the next one with some.
+    /// Empty cells before the next one with text.
     empty: usize,
 }
 
-impl State {
-    fn visit(&mut self, node: Node<'_>, work: &mut Work<'_>) -> Result<(), Stop> {
+impl ParserState {
+    fn visit(&mut self, node: XmlNode<'_>, work: &mut Extraction<'_>) -> Result<(), StopCause> {
         match node {
-            Node::Open(tag) => match tag.name {
+            XmlNode::Open(tag) => match tag.name {
                 "annotation" | "tracked-changes" | "settings" => self.unseen += 1,
                 "table" if self.sheets => {
                     let name = tag.attribute("name").unwrap_or_default();
@@ -65,14 +69,14 @@ impl State {
                 }
                 _ => {}
             },
-            Node::Close(name) => self.close(name, work)?,
-            Node::Text(text) if self.paragraphs > 0 => self.say(text, work)?,
-            Node::Text(_) => {}
+            XmlNode::Close(name) => self.close(name, work)?,
+            XmlNode::Text(text) if self.paragraphs > 0 => self.say(text, work)?,
+            XmlNode::Text(_) => {}
         }
         Ok(())
     }
 
-    fn close(&mut self, name: &str, work: &mut Work<'_>) -> Result<(), Stop> {
+    fn close(&mut self, name: &str, work: &mut Extraction<'_>) -> Result<(), StopCause> {
         match name {
             "annotation" | "tracked-changes" | "settings" => {
                 self.unseen = self.unseen.saturating_sub(1);
@@ -98,7 +102,7 @@ impl State {
                 let gap = std::mem::take(&mut self.empty).min(16_384);
                 row.push_str(&"\t".repeat(gap));
                 for _ in 0..times.min(MAX_REPEATED) {
-                    // A row that grows without end is stopped where it grows.
+                    // Charged by length, so that a row that keeps growing hits the limit.
                     work.step(1 + cell.len() as u64 / 64)?;
                     if row.len() > work.limits.text {
                         return Err(work.full());
@@ -123,7 +127,7 @@ impl State {
         Ok(())
     }
 
-    fn say(&mut self, text: &str, work: &mut Work<'_>) -> Result<(), Stop> {
+    fn say(&mut self, text: &str, work: &mut Extraction<'_>) -> Result<(), StopCause> {
         if self.unseen > 0 || self.paragraphs == 0 {
             return Ok(());
         }

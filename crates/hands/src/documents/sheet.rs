@@ -1,19 +1,19 @@
-//! Excel workbooks: a line for each row, tabs between its cells.
+//! Excel workbooks: one line per row, cells separated by tabs.
 
 use super::archive::Archive;
-use super::xml::{self, Node};
-use super::{Stop, Work};
+use super::xml::{self, XmlNode};
+use super::{Extraction, StopCause};
 
 const WORKBOOK: &str = "xl/workbook.xml";
-/// The most columns that a sheet has.
+/// Maximum columns of a sheet.
 const MAX_COLUMNS: usize = 16_384;
 
-pub(super) fn workbook(archive: &Archive<'_>, work: &mut Work<'_>) -> Result<(), Stop> {
-    work.kind = super::Kind::Xlsx;
+pub(super) fn workbook(archive: &Archive<'_>, work: &mut Extraction<'_>) -> Result<(), StopCause> {
+    work.kind = super::DocumentKind::Xlsx;
     let relations = xml::relations(archive, WORKBOOK, work)?;
     let (mut sheets, mut from_1904) = (Vec::new(), false);
     xml::each(archive, WORKBOOK, work, |node, _| {
-        if let Node::Open(tag) = node {
+        if let XmlNode::Open(tag) = node {
             match tag.name {
                 "sheet" => {
                     let id = tag.attribute_prefixed("id").unwrap_or_default();
@@ -47,23 +47,26 @@ pub(super) fn workbook(archive: &Archive<'_>, work: &mut Work<'_>) -> Result<(),
 
 struct Facts {
     strings: Vec<String>,
-    /// Which styles of cells show a date.
+    /// Whether each cell style shows a date.
     dates: Vec<bool>,
     from_1904: bool,
 }
 
-/// Texts that cells refer to by number.
-fn shared_strings(archive: &Archive<'_>, work: &mut Work<'_>) -> Result<Vec<String>, Stop> {
+/// Parses the shared strings.
+fn shared_strings(
+    archive: &Archive<'_>,
+    work: &mut Extraction<'_>,
+) -> Result<Vec<String>, StopCause> {
     const PART: &str = "xl/sharedStrings.xml";
     let mut strings: Vec<String> = Vec::new();
     if !archive.has(PART) {
         return Ok(strings);
     }
-    // How to pronounce a text stands beside it (`rPh`).
+    // Phonetic hints (`rPh`) are not part of the text.
     let (mut in_text, mut beside, mut held) = (false, 0_u32, 0);
     xml::each(archive, PART, work, |node, work| {
         match node {
-            Node::Open(tag) => match tag.name {
+            XmlNode::Open(tag) => match tag.name {
                 "si" => {
                     held += size_of::<String>();
                     strings.push(String::new());
@@ -72,9 +75,9 @@ fn shared_strings(archive: &Archive<'_>, work: &mut Work<'_>) -> Result<Vec<Stri
                 "rPh" => beside += 1,
                 _ => {}
             },
-            Node::Close("t") => in_text = false,
-            Node::Close("rPh") => beside = beside.saturating_sub(1),
-            Node::Text(text) if in_text => {
+            XmlNode::Close("t") => in_text = false,
+            XmlNode::Close("rPh") => beside = beside.saturating_sub(1),
+            XmlNode::Text(text) if in_text => {
                 held += text.len();
                 if let Some(last) = strings.last_mut() {
                     last.push_str(text);
@@ -90,8 +93,8 @@ fn shared_strings(archive: &Archive<'_>, work: &mut Work<'_>) -> Result<Vec<Stri
     Ok(strings)
 }
 
-/// Which styles of cells show a number as a date or time.
-fn date_styles(archive: &Archive<'_>, work: &mut Work<'_>) -> Result<Vec<bool>, Stop> {
+/// Which cell styles show a number as a date or time.
+fn date_styles(archive: &Archive<'_>, work: &mut Extraction<'_>) -> Result<Vec<bool>, StopCause> {
     const PART: &str = "xl/styles.xml";
     let (mut custom, mut styles, mut within) = (Vec::new(), Vec::new(), false);
     if !archive.has(PART) {
@@ -99,7 +102,7 @@ fn date_styles(archive: &Archive<'_>, work: &mut Work<'_>) -> Result<Vec<bool>, 
     }
     xml::each(archive, PART, work, |node, _| {
         match node {
-            Node::Open(tag) => match tag.name {
+            XmlNode::Open(tag) => match tag.name {
                 "numFmt" => {
                     let code = tag.attribute("formatCode").unwrap_or_default();
                     if let Some(id) = tag.number("numFmtId").filter(|_| is_date_format(&code)) {
@@ -114,7 +117,7 @@ fn date_styles(archive: &Archive<'_>, work: &mut Work<'_>) -> Result<Vec<bool>, 
                 }
                 _ => {}
             },
-            Node::Close("cellXfs") => within = false,
+            XmlNode::Close("cellXfs") => within = false,
             _ => {}
         }
         Ok(())
@@ -122,7 +125,7 @@ fn date_styles(archive: &Archive<'_>, work: &mut Work<'_>) -> Result<Vec<bool>, 
     Ok(styles)
 }
 
-/// Whether a format of numbers shows a date: it has letters for one outside quotes and brackets.
+/// Whether a number format shows a date: it has date letters outside quotes and brackets.
 fn is_date_format(code: &str) -> bool {
     let (mut quoted, mut bracket, mut escaped) = (false, false, false);
     code.chars().any(|c| {
@@ -143,7 +146,7 @@ fn is_date_format(code: &str) -> bool {
     })
 }
 
-/// A cell as it is read.
+/// A parsed cell.
 #[derive(Default)]
 struct Cell {
     kind: String,
@@ -151,12 +154,17 @@ struct Cell {
     value: String,
 }
 
-fn rows(archive: &Archive<'_>, part: &str, facts: &Facts, work: &mut Work<'_>) -> Result<(), Stop> {
+fn rows(
+    archive: &Archive<'_>,
+    part: &str,
+    facts: &Facts,
+    work: &mut Extraction<'_>,
+) -> Result<(), StopCause> {
     let mut cell: Option<Cell> = None;
     let (mut next, mut written, mut in_value) = (0_usize, 0_usize, false);
     xml::each(archive, part, work, |node, work| {
         match node {
-            Node::Open(tag) => match tag.name {
+            XmlNode::Open(tag) => match tag.name {
                 "row" => (next, written) = (0, 0),
                 "c" => {
                     let place = tag.attribute("r").and_then(|place| column(&place));
@@ -170,8 +178,8 @@ fn rows(archive: &Archive<'_>, part: &str, facts: &Facts, work: &mut Work<'_>) -
                 "v" | "t" => in_value = cell.is_some(),
                 _ => {}
             },
-            Node::Close("v" | "t") => in_value = false,
-            Node::Close("c") => {
+            XmlNode::Close("v" | "t") => in_value = false,
+            XmlNode::Close("c") => {
                 let shown = cell
                     .take()
                     .map(|cell| shown(&cell, facts))
@@ -184,8 +192,8 @@ fn rows(archive: &Archive<'_>, part: &str, facts: &Facts, work: &mut Work<'_>) -
                 }
                 next += 1;
             }
-            Node::Close("row") => work.end_line()?,
-            Node::Text(text) if in_value => {
+            XmlNode::Close("row") => work.end_line()?,
+            XmlNode::Text(text) if in_value => {
                 if let Some(cell) = &mut cell {
                     cell.value.push_str(text);
                 }
@@ -196,7 +204,7 @@ fn rows(archive: &Archive<'_>, part: &str, facts: &Facts, work: &mut Work<'_>) -
     })
 }
 
-/// What a person sees in a cell.
+/// The visible text of a cell.
 fn shown(cell: &Cell, facts: &Facts) -> String {
     let value = cell.value.trim();
     match cell.kind.as_str() {
@@ -214,7 +222,7 @@ fn shown(cell: &Cell, facts: &Facts) -> String {
                 .filter(|_| date)
                 .and_then(|days| date_of(days, facts.from_1904));
             written.unwrap_or_else(|| match number {
-                // As the sheet shows it: 0.1 + 0.2 is stored with 17 digits.
+                // Shown rounded, as in the sheet: 0.1 + 0.2 is stored with 17 digits.
                 Some(number) if value.len() > 15 => {
                     let rounded: f64 = format!("{number:.14e}").parse().unwrap_or(number);
                     rounded.to_string()
@@ -225,7 +233,7 @@ fn shown(cell: &Cell, facts: &Facts) -> String {
     }
 }
 
-/// The date that a number of days means: since the end of 1899, or the beginning of 1904.
+/// The date of a serial number: days since the end of 1899, or since the beginning of 1904.
 fn date_of(days: f64, from_1904: bool) -> Option<String> {
     if !(0.0..2_958_466.0).contains(&days) {
         return None;
@@ -241,7 +249,7 @@ fn date_of(days: f64, from_1904: bool) -> Option<String> {
     if day == 0 && !from_1904 {
         return Some(time);
     }
-    // Excel believes in a 29 February 1900, which it has as day 60.
+    // Excel has a 29 February 1900, as day 60.
     let epoch = match (from_1904, day < 60) {
         (true, _) => -24_107,
         (false, true) => -25_568,
@@ -255,7 +263,7 @@ fn date_of(days: f64, from_1904: bool) -> Option<String> {
     })
 }
 
-/// The date so many days after 1970-01-01 (Howard Hinnant's algorithm).
+/// The date of a number of days since 1970-01-01 (Howard Hinnant's algorithm).
 fn civil(days: i64) -> (i64, i64, i64) {
     let days = days + 719_468;
     let era = days.div_euclid(146_097);
@@ -268,7 +276,7 @@ fn civil(days: i64) -> (i64, i64, i64) {
     (year + era * 400 + i64::from(month <= 2), month, date)
 }
 
-/// The column that a place such as `AB12` is in, from 0.
+/// The column of a reference such as `AB12`, from 0.
 fn column(place: &str) -> Option<usize> {
     let letters = place.bytes().take_while(u8::is_ascii_alphabetic);
     let number = letters.take(4).fold(0_usize, |number, letter| {

@@ -100,12 +100,12 @@ fn page(font: &str, content: &[u8], more: &[Vec<u8>]) -> Vec<u8> {
 }
 
 fn text(bytes: &[u8]) -> Result<String, DocumentError> {
-    read(bytes, Limits::default(), &|| false).map(|document| document.text)
+    read(bytes, DocumentLimits::default(), &|| false).map(|document| document.text)
 }
 
 #[track_caller]
-fn check(bytes: &[u8], kind: Kind, expect: &str) {
-    let document = read(bytes, Limits::default(), &|| false).unwrap();
+fn check(bytes: &[u8], kind: DocumentKind, expect: &str) {
+    let document = read(bytes, DocumentLimits::default(), &|| false).unwrap();
     assert_eq!((document.kind, document.text.as_str()), (kind, expect));
 }
 
@@ -130,7 +130,7 @@ fn a_word_document_is_its_paragraphs_tables_and_notes() {
     for packed in [false, true] {
         check(
             &zip(&parts, packed),
-            Kind::Docx,
+            DocumentKind::Docx,
             "Café & more\tx\n\na\nb\nA1 two\tB1\nbox\n\n--- footnotes ---\nsaid so\n",
         );
     }
@@ -157,7 +157,7 @@ fn a_workbook_is_its_sheets_with_a_line_for_each_row() {
     ];
     check(
         &zip(&parts, true),
-        Kind::Xlsx,
+        DocumentKind::Xlsx,
         "--- sheet: Sales & Co ---\nName\t\tin line\nAnn B.\t0.3\tTRUE\t#DIV/0!\n2024-01-01 12:00:00\t7\t1900-02-28\t1234567890123\n\n--- sheet: Empty ---\n",
     );
 }
@@ -182,7 +182,7 @@ fn slides_are_read_in_their_order_with_their_notes() {
     ];
     check(
         &zip(&parts, true),
-        Kind::Pptx,
+        DocumentKind::Pptx,
         "--- slide 1 ---\nshown first\nNotes:\nremember\n\n--- slide 2 ---\nshown second\n",
     );
 }
@@ -205,16 +205,16 @@ fn opendocument_text_sheets_and_slides_are_read() {
         <table:table-row table:number-rows-repeated="2"><table:table-cell><text:p>twice</text:p></table:table-cell></table:table-row></table:table></o>"#;
     check(
         &of("spreadsheet", sheet),
-        Kind::Ods,
+        DocumentKind::Ods,
         "--- sheet: One ---\nA\t\t\tx  y\tx  y\ntwice\ntwice\n",
     );
     let words = r#"<o xmlns:text="x" xmlns:office="o"><text:h>Head</text:h><text:p>a<text:tab/>b<text:line-break/>c<office:annotation><text:p>unseen</text:p></office:annotation></text:p></o>"#;
-    check(&of("text", words), Kind::Odt, "Head\na\tb\nc\n");
+    check(&of("text", words), DocumentKind::Odt, "Head\na\tb\nc\n");
     let slides =
         r#"<o xmlns:draw="d" xmlns:text="x"><draw:page><text:p>hello</text:p></draw:page></o>"#;
     check(
         &of("presentation", slides),
-        Kind::Odp,
+        DocumentKind::Odp,
         "--- slide 1 ---\nhello\n",
     );
 }
@@ -226,7 +226,7 @@ fn a_page_of_a_pdf_is_lines_made_of_where_its_text_is() {
         BI /W 1 /H 1 ID \x00\xffEIx EI BT /F1 10 Tf 72 600 Td (after) ' ET";
     check(
         &page(HELVETICA, content, &[]),
-        Kind::Pdf,
+        DocumentKind::Pdf,
         "Hello (wörld)\nNext line\nA last\nafter\n",
     );
 }
@@ -248,12 +248,16 @@ fn codes_of_fonts_are_read_by_their_tables_and_names() {
         b"<< /DW 600 /W [1 [500 500] 16 18 400] >>".to_vec(),
     ];
     let content = b"BT /F1 10 Tf <000100020010001100120020002100FF> Tj ET";
-    check(&page(font, content, &more), Kind::Pdf, "Hfiabc😀z\n");
+    check(
+        &page(font, content, &more),
+        DocumentKind::Pdf,
+        "Hfiabc😀z\n",
+    );
     let named =
         "/Subtype /Type1 /Encoding << /Differences [65 /eacute /uni20AC /ffi 97 /germandbls] >>";
     check(
         &page(named, b"BT /F1 9 Tf (ABoCcea'b) Tj ET", &[]),
-        Kind::Pdf,
+        DocumentKind::Pdf,
         "é€officeß’b\n",
     );
 }
@@ -310,7 +314,7 @@ fn what_cannot_be_read_says_why() {
 
 #[test]
 fn a_bomb_ends_with_what_there_was_before_it() {
-    let small = Limits {
+    let small = DocumentLimits {
         text: 10_000,
         unpacked: 1 << 20,
         steps: 200_000,
@@ -348,7 +352,7 @@ fn a_bomb_ends_with_what_there_was_before_it() {
     assert!(run(&open).is_err());
     let stopped = read(
         &page(HELVETICA, "(x) Tj ".repeat(100_000).as_bytes(), &[]),
-        Limits::default(),
+        DocumentLimits::default(),
         &|| true,
     );
     assert_eq!(stopped, Err(DocumentError::Cancelled));
@@ -357,7 +361,7 @@ fn a_bomb_ends_with_what_there_was_before_it() {
 #[test]
 fn a_web_page_is_what_stands_on_it() {
     let html = b"<html><head><title>T\xe9st</title><meta charset=latin1><style>p{}</style></head><body><h1>Head</h1><p>one <b>two</b> a_b</p><script>no()</script><ul><li>x</ul></body></html>";
-    let page = read_html(html, Limits::default()).text;
+    let page = read_html(html, DocumentLimits::default()).text;
     for shown in ["Tést", "Head", "one two a_b", "x"] {
         assert!(page.contains(shown), "{shown} in {page:?}");
     }
@@ -376,7 +380,7 @@ proptest::proptest! {
             let length = bytes.len();
             bytes[place % length] = byte;
         }
-        let limits = Limits { steps: 1_000_000, ..Limits::default() };
+        let limits = DocumentLimits { steps: 1_000_000, ..DocumentLimits::default() };
         let _ = read(&bytes, limits, &|| false); // only that it ends matters
     }
 }

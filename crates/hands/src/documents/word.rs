@@ -1,12 +1,12 @@
-//! Paragraphs of Word documents and PowerPoint slides: both are runs of text within paragraphs within tables.
+//! Word documents and PowerPoint slides: both are runs of text in paragraphs in tables.
 
 use super::archive::Archive;
-use super::xml::{self, Node};
-use super::{Stop, Work};
+use super::xml::{self, XmlNode};
+use super::{Extraction, StopCause};
 
-/// A Word document: its text, then its notes.
-pub(super) fn document(archive: &Archive<'_>, work: &mut Work<'_>) -> Result<(), Stop> {
-    work.kind = super::Kind::Docx;
+/// Extracts a Word document: its text, then its notes.
+pub(super) fn document(archive: &Archive<'_>, work: &mut Extraction<'_>) -> Result<(), StopCause> {
+    work.kind = super::DocumentKind::Docx;
     paragraphs(archive, "word/document.xml", work)?;
     for (part, what) in [
         ("word/footnotes.xml", "footnotes"),
@@ -28,17 +28,20 @@ pub(super) fn document(archive: &Archive<'_>, work: &mut Work<'_>) -> Result<(),
     Ok(())
 }
 
-/// PowerPoint slides in their order, each with its notes.
-pub(super) fn presentation(archive: &Archive<'_>, work: &mut Work<'_>) -> Result<(), Stop> {
+/// Extracts PowerPoint slides in order, each with its notes.
+pub(super) fn presentation(
+    archive: &Archive<'_>,
+    work: &mut Extraction<'_>,
+) -> Result<(), StopCause> {
     const WHOLE: &str = "ppt/presentation.xml";
-    work.kind = super::Kind::Pptx;
+    work.kind = super::DocumentKind::Pptx;
     let relations = xml::relations(archive, WHOLE, work)?;
     let mut slides: Vec<String> = Vec::new();
     xml::each(archive, WHOLE, work, |node, _| {
-        if let Node::Open(tag) = node
+        if let XmlNode::Open(tag) = node
             && tag.name == "sldId"
         {
-            // Of its two ids the one with a prefix is the relation; both are called `id` without it.
+            // A slide has two attributes called `id`; the prefixed one is the relation.
             let found = tag
                 .attribute_prefixed("id")
                 .and_then(|id| relations.iter().find(|one| one.id == id));
@@ -63,7 +66,7 @@ pub(super) fn presentation(archive: &Archive<'_>, work: &mut Work<'_>) -> Result
             work.push("Notes:\n")?;
             let after = work.text.len();
             paragraphs(archive, &notes.part, work)?;
-            // The number of the slide stands on its notes too.
+            // The notes contain the slide number too.
             let said = work.text[after..].trim();
             if said.is_empty() || said == (place + 1).to_string() {
                 work.text.truncate(before);
@@ -73,16 +76,20 @@ pub(super) fn presentation(archive: &Archive<'_>, work: &mut Work<'_>) -> Result
     Ok(())
 }
 
-/// The paragraphs of a part, a line each; a row of a table is a line, with tabs between its cells.
-fn paragraphs(archive: &Archive<'_>, part: &str, work: &mut Work<'_>) -> Result<(), Stop> {
-    // What a drawing falls back to says the same again.
+/// Extracts the paragraphs of a part, one per line; a table row is one line with tabs between cells.
+fn paragraphs(
+    archive: &Archive<'_>,
+    part: &str,
+    work: &mut Extraction<'_>,
+) -> Result<(), StopCause> {
+    // A drawing's fallback repeats its content.
     let (mut in_text, mut cells, mut again) = (false, 0_u32, 0_u32);
     xml::each(archive, part, work, |node, work| {
         match node {
-            Node::Open(tag) if tag.name == "Fallback" => again += 1,
-            Node::Close("Fallback") => again = again.saturating_sub(1),
+            XmlNode::Open(tag) if tag.name == "Fallback" => again += 1,
+            XmlNode::Close("Fallback") => again = again.saturating_sub(1),
             _ if again > 0 => {}
-            Node::Open(tag) => match tag.name {
+            XmlNode::Open(tag) => match tag.name {
                 "t" => in_text = true,
                 "tab" if tag.attribute("val").is_none() => work.push("\t")?,
                 "br" | "cr" => work.push(if cells > 0 { " " } else { "\n" })?,
@@ -90,7 +97,7 @@ fn paragraphs(archive: &Archive<'_>, part: &str, work: &mut Work<'_>) -> Result<
                 "tc" => cells += 1,
                 _ => {}
             },
-            Node::Close(name) => match name {
+            XmlNode::Close(name) => match name {
                 "t" => in_text = false,
                 "p" if cells > 0 => work.push(" ")?,
                 "p" => work.push("\n")?,
@@ -104,8 +111,8 @@ fn paragraphs(archive: &Archive<'_>, part: &str, work: &mut Work<'_>) -> Result<
                 "tr" if cells == 0 => work.end_line()?,
                 _ => {}
             },
-            Node::Text(text) if in_text => work.push(text)?,
-            Node::Text(_) => {}
+            XmlNode::Text(text) if in_text => work.push(text)?,
+            XmlNode::Text(_) => {}
         }
         Ok(())
     })?;

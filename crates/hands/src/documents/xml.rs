@@ -1,35 +1,35 @@
-//! XML as it comes, tag by tag, without prefixes.
+//! Streaming XML, without namespace prefixes.
 
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::name::QName;
 use quick_xml::{Reader, XmlVersion};
 
 use super::archive::Archive;
-use super::{Stop, Work, damaged};
+use super::{Extraction, StopCause, damaged};
 
-/// What comes next.
-pub(super) enum Node<'a> {
-    /// A tag opens; one that is empty closes at once.
+/// The next node.
+pub(super) enum XmlNode<'a> {
+    /// An opening tag; an empty one closes at once.
     Open(&'a Tag<'a>),
-    /// A tag closes.
+    /// A closing tag.
     Close(&'a str),
     /// Text, as it is written.
     Text(&'a str),
 }
 
-/// A tag that opens.
+/// An opening tag.
 pub(super) struct Tag<'a> {
     pub(super) name: &'a str,
     start: &'a BytesStart<'a>,
 }
 
 impl Tag<'_> {
-    /// An attribute by its name without prefix.
+    /// An attribute by its local name.
     pub(super) fn attribute(&self, name: &str) -> Option<String> {
         self.find(|key| key.local_name().as_ref() == name)
     }
 
-    /// An attribute that has a prefix, by its name without it.
+    /// A prefixed attribute by its local name.
     pub(super) fn attribute_prefixed(&self, name: &str) -> Option<String> {
         self.find(|key| key.prefix().is_some() && key.local_name().as_ref() == name)
     }
@@ -42,22 +42,22 @@ impl Tag<'_> {
         Some(value.map_or_else(|_| found.value.to_string(), |value| value.into_owned()))
     }
 
-    /// An attribute that is a number.
+    /// A numeric attribute.
     pub(super) fn number(&self, name: &str) -> Option<usize> {
         self.attribute(name)?.trim().parse().ok()
     }
 }
 
-/// Visits everything in a part of an archive.
+/// Visits all nodes of an archive entry.
 pub(super) fn each(
     archive: &Archive<'_>,
     part: &str,
-    work: &mut Work<'_>,
-    mut visit: impl FnMut(Node<'_>, &mut Work<'_>) -> Result<(), Stop>,
-) -> Result<(), Stop> {
+    work: &mut Extraction<'_>,
+    mut visit: impl FnMut(XmlNode<'_>, &mut Extraction<'_>) -> Result<(), StopCause>,
+) -> Result<(), StopCause> {
     let mut reader = Reader::from_reader(archive.part(part, work.room())?);
     let config = reader.config_mut();
-    // What a strict parser refuses, a person can often still read.
+    // Lenient: a person can often still read what a strict parser rejects.
     (
         config.check_end_names,
         config.allow_unmatched_ends,
@@ -73,18 +73,18 @@ pub(super) fn each(
             }
             Ok(Event::Empty(start)) => {
                 open(&start, work, &mut visit)?;
-                visit(Node::Close(start.local_name().as_ref()), work)?;
+                visit(XmlNode::Close(start.local_name().as_ref()), work)?;
             }
-            Ok(Event::End(end)) => visit(Node::Close(end.local_name().as_ref()), work)?,
-            Ok(Event::Text(text)) => visit(Node::Text(&text.xml10_content()), work)?,
-            Ok(Event::CData(text)) => visit(Node::Text(&text.xml10_content()), work)?,
+            Ok(Event::End(end)) => visit(XmlNode::Close(end.local_name().as_ref()), work)?,
+            Ok(Event::Text(text)) => visit(XmlNode::Text(&text.xml10_content()), work)?,
+            Ok(Event::CData(text)) => visit(XmlNode::Text(&text.xml10_content()), work)?,
             Ok(Event::GeneralRef(named)) => {
                 let character = match named.resolve_char_ref() {
                     Ok(Some(character)) => Some(character),
                     _ => entity(&named),
                 };
                 if let Some(character) = character {
-                    visit(Node::Text(character.encode_utf8(&mut [0; 4])), work)?;
+                    visit(XmlNode::Text(character.encode_utf8(&mut [0; 4])), work)?;
                 }
             }
             Ok(Event::Eof) => break,
@@ -106,15 +106,15 @@ pub(super) fn each(
 
 fn open(
     start: &BytesStart<'_>,
-    work: &mut Work<'_>,
-    visit: &mut impl FnMut(Node<'_>, &mut Work<'_>) -> Result<(), Stop>,
-) -> Result<(), Stop> {
+    work: &mut Extraction<'_>,
+    visit: &mut impl FnMut(XmlNode<'_>, &mut Extraction<'_>) -> Result<(), StopCause>,
+) -> Result<(), StopCause> {
     let name = start.local_name();
     let tag = Tag {
         name: name.as_ref(),
         start,
     };
-    visit(Node::Open(&tag), work)
+    visit(XmlNode::Open(&tag), work)
 }
 
 fn entity(name: &str) -> Option<char> {
@@ -128,12 +128,12 @@ fn entity(name: &str) -> Option<char> {
     })
 }
 
-/// The parts that a part refers to, by the ids it uses for them.
+/// The related parts of a part, by relation id.
 pub(super) fn relations(
     archive: &Archive<'_>,
     part: &str,
-    work: &mut Work<'_>,
-) -> Result<Vec<Relation>, Stop> {
+    work: &mut Extraction<'_>,
+) -> Result<Vec<Relation>, StopCause> {
     let (folder, file) = part.rsplit_once('/').unwrap_or(("", part));
     let list = format!("{folder}/_rels/{file}.rels");
     let mut found = Vec::new();
@@ -141,7 +141,7 @@ pub(super) fn relations(
         return Ok(found);
     }
     each(archive, &list, work, |node, _| {
-        if let Node::Open(tag) = node
+        if let XmlNode::Open(tag) = node
             && tag.name == "Relationship"
             && let (Some(id), Some(target)) = (tag.attribute("Id"), tag.attribute("Target"))
         {
@@ -156,14 +156,14 @@ pub(super) fn relations(
     Ok(found)
 }
 
-/// That one part refers to another.
+/// A relation to another part.
 pub(super) struct Relation {
     pub(super) id: String,
     pub(super) kind: String,
     pub(super) part: String,
 }
 
-/// The name of a part that another in `folder` calls `target`.
+/// The entry name of `target`, relative to `folder`.
 fn joined(folder: &str, target: &str) -> String {
     let mut names: Vec<&str> = match target.strip_prefix('/') {
         Some(_) => Vec::new(),

@@ -1,4 +1,4 @@
-//! Why a job was refused or could not be spoken to.
+//! Errors of shell jobs.
 
 use std::path::PathBuf;
 
@@ -7,87 +7,87 @@ use manyhands_guard::{SandboxError, SuperviseError};
 
 use super::SessionId;
 
-/// Why a job was refused or could not be spoken to.
+/// Why a job was refused or failed.
 #[derive(Debug, thiserror::Error)]
 pub enum JobError {
-    /// Nothing to run.
+    /// The command is empty.
     #[error("command must not be empty")]
     EmptyCommand,
-    /// No program can be given such an argument.
+    /// The command contains a NUL character.
     #[error("command contains a NUL character, which no shell can be given; remove it")]
     NulInCommand,
-    /// The system takes no argument of this length.
+    /// The command is too long for the system.
     #[error(
         "command is {bytes} bytes long and the system takes at most {max}\nwrite it to a file and run that file"
     )]
     CommandTooLong {
-        /// How long it is.
+        /// Its length.
         bytes: usize,
-        /// How long it may be.
+        /// The limit.
         max: usize,
     },
-    /// There is no such place to start in.
+    /// The working directory is invalid.
     #[error("workdir {} {why}", path.display())]
     Workdir {
-        /// The place.
+        /// The path.
         path: PathBuf,
         /// What is wrong with it.
         why: String,
     },
-    /// The timeout is none.
+    /// The timeout is out of range.
     #[error("timeout is {given} ms; it must be from 1 to {max} ms")]
     Timeout {
-        /// What was asked for.
+        /// The requested timeout.
         given: u64,
-        /// The longest.
+        /// The maximum.
         max: u64,
     },
-    /// As many background jobs as allowed run already.
+    /// The maximum number of background jobs is running.
     #[error(
         "{max} background jobs run already\nwait for one to finish, or end one with the Process action \"kill\""
     )]
     TooManyJobs {
-        /// The ceiling.
+        /// The maximum.
         max: usize,
     },
-    /// No line would be given back.
+    /// The limit is zero.
     #[error("limit is 0; it must be at least 1")]
     LogLimit,
-    /// No session of that id runs in the background or did so lately.
+    /// No background session with this id exists or ended recently.
     #[error(
         "no background session {0}\nthe Process action \"list\" names them; finished ones are kept for 30 minutes"
     )]
     NotFound(String),
-    /// It is over.
+    /// It has ended.
     #[error("session {0} has already exited")]
     Exited(SessionId),
-    /// Nobody reads what would be written.
+    /// Its standard input is closed.
     #[error("session {0}: stdin is not writable, the program has closed it")]
     StdinClosed(SessionId),
-    /// The pipe is full and the program does not read on.
+    /// The pipe is full and the program does not read.
     #[error(
         "session {session} does not read its input: {written} of {total} bytes were written\nwrite the rest when it reads again"
     )]
     NotReading {
-        /// Which session.
+        /// The session.
         session: SessionId,
-        /// What it was given.
+        /// Bytes written.
         written: usize,
-        /// What it was to be given.
+        /// Bytes requested.
         total: usize,
     },
-    /// The caller took the call back; the program has ended.
+    /// The caller cancelled; the program has ended.
     #[error("the call was cancelled and its program ended")]
     Cancelled,
-    /// It ran, and the system would not tell how it ended.
+    /// The exit status is unknown.
     #[error("{0}")]
     Lost(String),
-    /// It has no folder of its own to work in.
+    /// No temporary folder could be created.
     #[error("cannot make a folder for temporary files in {}: {error}", path.display())]
     Scratch {
-        /// Where.
+        /// The parent folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         error: std::io::Error,
     },
     /// It could not be started.

@@ -1,12 +1,11 @@
-//! Commands in the login shell of this machine, waited for or left running: what a node's `Bash`
-//! and `Process` do.
+//! Shell commands, in the foreground or background: the node's `Bash` and `Process` tools.
 //!
-//! A command leads a process group of its own, and the whole group ends with it, with its time,
-//! with a caller that goes away, or, in the background, with the [`Jobs`] it belongs to. What it
-//! prints is kept in memory that does not grow with it, and its end is told after the last of that.
+//! A command leads its own process group, and the whole group ends when the command ends, times out,
+//! loses its caller or, in the background, when its [`Jobs`] is dropped. Output is kept in bounded
+//! memory, and the end is reported after the last output.
 //!
-//! The two streams are two pipes, so their order is that of arrival: what is printed to both within
-//! the moment between two reads may change places, never within one stream.
+//! The two streams are two pipes, so their order is that of arrival: output written to both between two
+//! reads may be reordered, but never within one stream.
 
 mod error;
 mod process;
@@ -27,7 +26,7 @@ use tokio::sync::{Semaphore, broadcast};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::shell::private::Private;
-use session::{About, Session};
+use session::{About, JobSession};
 
 pub use error::JobError;
 pub use shape::{
@@ -35,38 +34,38 @@ pub use shape::{
     PollResult, RunningJob, SessionEntry, SessionId, WriteResult,
 };
 
-/// How many characters of output are kept: the last ones.
+/// Maximum characters of output kept: the last ones.
 pub const MAX_CHARS: usize = 200_000;
-/// How many bytes of an output are held on disk, for a caller that takes all of it.
+/// Maximum bytes of output stored on disk, for a caller that wants all of it.
 const MAX_FULL: u64 = 8 * 1024 * 1024;
-/// How long all of an output may be as JSON: a frame with it must be one that gateways take.
+/// Maximum length of the full output as JSON: it must fit into a frame that gateways accept.
 const MAX_FULL_JSON: usize = 12 * 1024 * 1024;
-/// How many characters `tail` has at most.
+/// Maximum characters of `tail`.
 pub const TAIL_CHARS: usize = 4_000;
-/// How long a command may run unless told.
+/// Default timeout.
 pub const DEFAULT_TIMEOUT_MS: u64 = 300_000;
-/// How long a command may be allowed to run: 30 days.
+/// Maximum timeout: 30 days.
 pub const MAX_TIMEOUT_MS: u64 = 30 * 24 * 60 * 60 * 1_000;
-/// How many lines `log` gives unless told.
+/// Default number of lines of `log`.
 pub const DEFAULT_LOG_LINES: u64 = 200;
-/// How many background jobs may run unless the owner says otherwise.
+/// Default maximum of background jobs.
 pub const DEFAULT_MAX_JOBS: usize = 64;
 
 const YIELD_MS: std::ops::RangeInclusive<u64> = 10..=120_000;
-/// How long finished background jobs can be asked about.
+/// How long finished background jobs are kept.
 const RETENTION: Duration = Duration::from_secs(30 * 60);
-/// How many finished background jobs can be asked about.
+/// Maximum finished background jobs kept.
 const MAX_FINISHED: usize = 256;
-/// How much of a command and of its output a list shows.
+/// Maximum characters of command and output in a list.
 const LIST_CHARS: usize = 200;
-/// How much news may wait for a listener; one that falls further behind is told how much it missed.
+/// Capacity of the event channel; a receiver that falls behind learns how much it missed.
 const MAX_NEWS: usize = 512;
-/// What Linux takes as one argument, its final NUL not counted.
+/// Maximum length of one argument on Linux, without its NUL.
 const MAX_COMMAND: usize = 128 * 1024 - 1;
-/// How long pipes may stay open after the group is gone: what escaped it may hold them for ever.
+/// How long pipes may stay open after the group is gone: an escaped process may hold them forever.
 const LAST_WORDS: Duration = Duration::from_millis(250);
 
-/// What login shells read of the system's; one that may not complains before every command.
+/// System files that login shells read; without access a shell complains before every command.
 const LOGIN_FILES: &[&str] = &[
     "/etc/profile",
     "/etc/profile.d",
@@ -79,20 +78,20 @@ const LOGIN_FILES: &[&str] = &[
     "/etc/fish",
 ];
 
-/// How commands run here.
+/// How commands run.
 #[derive(Debug, Clone)]
 pub struct JobSettings {
-    /// The login shell, in full.
+    /// Absolute path of the login shell.
     pub shell: PathBuf,
-    /// The environment commands get, all of it.
+    /// The complete environment of commands.
     pub env: BTreeMap<String, String>,
-    /// Where commands are confined; `None` leaves them the rights of the node's user. The
-    /// system's own login files may be read beside what it grants.
+    /// Sandbox of commands; `None` runs them with the rights of the node's user. The system's login files
+    /// are readable in addition to what it grants.
     pub sandbox: Option<Sandbox>,
-    /// Where each command gets a folder of its own as home and for temporary files, which goes
-    /// with it; `None` leaves it those of the environment.
+    /// Parent of each command's private folder, used as home and for temporary files and removed with it;
+    /// `None` uses those of the environment.
     pub scratch: Option<PathBuf>,
-    /// How many background jobs may run at a time.
+    /// Maximum background jobs.
     pub max_jobs: usize,
 }
 
@@ -111,7 +110,7 @@ impl JobSettings {
     }
 }
 
-/// The commands of one node. Clones are the same; when the last is dropped, all commands end.
+/// The commands of one node. Clones share them; dropping the last one ends all commands.
 #[derive(Clone)]
 pub struct Jobs {
     inner: Arc<Inner>,
@@ -124,7 +123,7 @@ struct Inner {
     settings: JobSettings,
     slots: Arc<Semaphore>,
     started: AtomicU64,
-    background: Mutex<Vec<Arc<Session>>>,
+    background: Mutex<Vec<Arc<JobSession>>>,
     events: broadcast::Sender<JobEvent>,
     all: CancellationToken,
     _end_all: DropGuard,
@@ -137,7 +136,7 @@ impl fmt::Debug for Jobs {
 }
 
 impl Jobs {
-    /// No commands yet, and how they will run.
+    /// Creates the job manager.
     pub fn new(
         supervisor: Supervisor,
         clock: Arc<dyn Clock>,
@@ -145,6 +144,7 @@ impl Jobs {
         mut settings: JobSettings,
     ) -> Self {
         if let Some(sandbox) = &mut settings.sandbox {
+            // Without these a login shell prints an error before every command, which agents mistake for theirs.
             sandbox.read.extend(LOGIN_FILES.iter().map(PathBuf::from));
         }
         let all = CancellationToken::new();
@@ -165,13 +165,13 @@ impl Jobs {
         }
     }
 
-    /// News of background jobs from here on.
+    /// Events of background jobs from now on.
     pub fn events(&self) -> broadcast::Receiver<JobEvent> {
         self.inner.events.subscribe()
     }
 
-    /// Runs a command to its end, or leaves it running as the request says. Until it is left
-    /// running it ends when `cancel` fires or this future is dropped.
+    /// Runs a command until it ends or moves to the background, as the request says. While in the
+    /// foreground it ends when `cancel` fires or this future is dropped.
     pub async fn bash(
         &self,
         request: BashRequest,
@@ -187,7 +187,10 @@ impl Jobs {
         if patience == Patience::None {
             return Ok(BashResult::Running(session.running()));
         }
+        // Dropping the caller's future must end the command, until it is handed to the background.
         let leash = session.leash();
+        // `biased` with the end first: a command that ends in the same instant counts as ended, not as
+        // cancelled or left running.
         tokio::select! {
             biased;
             () = session.ended() => {}
@@ -197,6 +200,7 @@ impl Jobs {
                 return Err(JobError::Cancelled);
             }
             () = patience.runs_out() => {
+                // It may have ended just now; then its result is ready and nothing was left running.
                 if self.leave_running(&session) {
                     leash.disarm();
                     return Ok(BashResult::Running(session.running()));
@@ -212,8 +216,9 @@ impl Jobs {
         request: BashRequest,
         timeout: Duration,
         patience: Patience,
-    ) -> Result<Arc<Session>, JobError> {
+    ) -> Result<Arc<JobSession>, JobError> {
         let inner = &self.inner;
+        // A command that is always waited for needs no slot: the caller's own limits bound it.
         let (slot, stdin) = if patience == Patience::Endless {
             (None, Stdin::None)
         } else {
@@ -239,12 +244,13 @@ impl Jobs {
             progress: request.progress,
             full_output: request.full_output,
         };
+        // A child of `all`: dropping the last `Jobs` ends every command.
         let stop = inner.all.child_token();
         let mut running = inner.supervisor.start(program, &stop)?;
         let (clock, events) = (Arc::clone(&inner.clock), inner.events.clone());
-        let session = Arc::new(Session::new(about, &mut running, stop, clock, events));
+        let session = Arc::new(JobSession::new(about, &mut running, stop, clock, events));
         if patience == Patience::None {
-            // Before anybody can see it end: its start is told first, however short it is.
+            // Before its end can be noticed: `Started` must be reported first, however short it runs.
             self.leave_running(&session);
         }
         tokio::spawn(Arc::clone(&session).keep(running, slot, private));
@@ -283,8 +289,10 @@ impl Jobs {
         Ok(Some(Private::new(folder, &self.inner.supervisor)))
     }
 
-    /// Whether it now runs in the background; not when it has ended.
-    fn leave_running(&self, session: &Arc<Session>) -> bool {
+    /// Moves it to the background; false if it has ended.
+    fn leave_running(&self, session: &Arc<JobSession>) -> bool {
+        // The list is locked before the state changes, so that a `Process` call right after the `Started`
+        // event finds the session.
         let mut background = self.background();
         let left = session.go_to_background();
         if left {
@@ -293,8 +301,8 @@ impl Jobs {
         left
     }
 
-    /// The background jobs that may still be asked about.
-    fn background(&self) -> MutexGuard<'_, Vec<Arc<Session>>> {
+    /// The background jobs that are still kept.
+    fn background(&self) -> MutexGuard<'_, Vec<Arc<JobSession>>> {
         let mut background = self.inner.background.lock().expect("no panic while held");
         let now = self.inner.clock.monotonic();
         background.retain(|session| {
@@ -305,6 +313,7 @@ impl Jobs {
         if let Some(surplus) = ends.len().checked_sub(MAX_FINISHED).filter(|n| *n > 0) {
             ends.sort_unstable();
             let mut left = surplus;
+            // Several jobs may have ended at the same moment; `left` stops after exactly the surplus.
             let youngest_to_go = ends[surplus - 1];
             background.retain(|session| {
                 let ended = session.end_moment();
@@ -317,7 +326,7 @@ impl Jobs {
     }
 }
 
-/// How long a caller waits for the end of its command.
+/// How long a caller waits for its command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Patience {
     None,
@@ -387,7 +396,7 @@ async fn check_workdir(path: &Path) -> Result<(), JobError> {
     }
 }
 
-/// Enough of a command to recognise it by.
+/// The beginning of a command, for display.
 fn beginning(command: &str) -> String {
     let cut = command.char_indices().nth(LIST_CHARS);
     match cut {

@@ -1,4 +1,4 @@
-//! What `Process` does with commands that were left running.
+//! The `Process` tool: operations on background commands.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,35 +7,35 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::time::{sleep, timeout};
 
-use super::session::Session;
+use super::session::JobSession;
 use super::{
     DEFAULT_LOG_LINES, Followed, JobError, JobStatus, Jobs, LogResult, PollResult, SessionEntry,
     SessionId, WriteResult,
 };
 
-/// How long a program may take to read what it is given.
+/// How long a program may take to read its input.
 const READING: Duration = Duration::from_secs(5);
-/// How long a killed program may take to be gone.
+/// How long a killed program may take to disappear.
 const DYING: Duration = Duration::from_secs(2);
 
-/// How much of what was printed before is told to whoever begins to follow.
+/// Output that a new follower gets first.
 const LATELY: u64 = 64_000;
 
 impl Jobs {
-    /// The background sessions, newest first: those that run, and those that ended lately.
+    /// The background sessions, newest first: running ones and recently ended ones.
     pub fn process_list(&self) -> Vec<SessionEntry> {
         let mut sessions = self.background().clone();
         sessions.sort_by_key(|session| std::cmp::Reverse(session.order()));
         sessions.iter().map(|session| session.entry()).collect()
     }
 
-    /// How a session stands.
+    /// The state of a session.
     pub fn poll(&self, id: SessionId) -> Result<PollResult, JobError> {
         Ok(self.find(id)?.poll())
     }
 
-    /// Lines of a session's output. They are counted over all it ever printed, so a page stays
-    /// the same page while more is printed; from lines no longer kept it moves to the first that is.
+    /// Lines of a session's output. They are counted over the whole output, so a page stays the same while
+    /// more is printed; an offset that is no longer kept moves to the first kept line.
     pub fn log(
         &self,
         id: SessionId,
@@ -49,10 +49,10 @@ impl Jobs {
         Ok(self.find(id)?.log(offset, limit))
     }
 
-    /// At most `limit` characters of what a session prints from character `from` of the whole on,
-    /// as soon as there are any; without `from` what it printed lately. Waits while it prints nothing,
-    /// and says when it has ended and nothing is left. Nothing is kept for whoever follows: what is no
-    /// longer in memory when they come is passed over, and where the piece begins says so.
+    /// At most `limit` characters of a session's output from character `from` on, as soon as there are any;
+    /// without `from`, recent output. Waits while nothing is printed, and reports when it has ended and
+    /// everything was read. Nothing is retained for followers: output that is no longer in memory is
+    /// skipped, as the start of the result shows.
     pub async fn follow(
         &self,
         id: SessionId,
@@ -64,32 +64,32 @@ impl Jobs {
         Ok(session.follow(from, limit.max(1)).await)
     }
 
-    /// Gives `data` to a session's standard input.
+    /// Writes `data` to a session's standard input.
     pub async fn write(&self, id: SessionId, data: &str) -> Result<WriteResult, JobError> {
         let session = self.find(id)?;
         feed(&session, data.as_bytes(), READING).await
     }
 
-    /// Gives `data` and a newline to a session's standard input.
+    /// Writes `data` and a newline to a session's standard input.
     pub async fn submit(&self, id: SessionId, data: &str) -> Result<WriteResult, JobError> {
         let line = format!("{data}\n");
         let session = self.find(id)?;
         feed(&session, line.as_bytes(), READING).await
     }
 
-    /// Kills a session with all its processes, and tells how it stands then.
+    /// Kills a session with all its processes, and returns its state.
     pub async fn kill(&self, id: SessionId) -> Result<PollResult, JobError> {
         let session = self.find(id)?;
         if session.has_ended() {
             return Err(JobError::Exited(id));
         }
         session.kill();
-        // One that the kernel holds on to is told as running: that is what it is.
+        // A process stuck in the kernel is reported as running, which is what it is.
         let _ = timeout(DYING, session.ended()).await;
         Ok(session.poll())
     }
 
-    pub(super) fn find(&self, id: SessionId) -> Result<Arc<Session>, JobError> {
+    pub(super) fn find(&self, id: SessionId) -> Result<Arc<JobSession>, JobError> {
         let background = self.background();
         let found = background.iter().find(|session| session.id() == id);
         found
@@ -98,9 +98,9 @@ impl Jobs {
     }
 }
 
-/// Gives `bytes` to a session that takes them within `patience`.
+/// Writes `bytes` to a session that accepts them within `patience`.
 pub(super) async fn feed(
-    session: &Session,
+    session: &JobSession,
     bytes: &[u8],
     patience: Duration,
 ) -> Result<WriteResult, JobError> {
@@ -122,7 +122,7 @@ pub(super) async fn feed(
     })
 }
 
-async fn fill(session: &Session, bytes: &[u8], written: &AtomicUsize) -> Result<(), JobError> {
+async fn fill(session: &JobSession, bytes: &[u8], written: &AtomicUsize) -> Result<(), JobError> {
     let mut stdin = session.stdin.lock().await;
     let mut rest = bytes;
     while let Some(pipe) = stdin.as_mut() {

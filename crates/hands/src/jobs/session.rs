@@ -1,4 +1,4 @@
-//! One command from its start to its end, and what is known of it afterwards.
+//! One command from start to end.
 
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use manyhands_core::{Clock, Progress, Timestamp};
-use manyhands_guard::{Exit, Running, SuperviseError};
+use manyhands_guard::{Exit, RunningProgram, SuperviseError};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use tokio::process::ChildStdin;
 use tokio::sync::{Notify, OwnedSemaphorePermit, broadcast};
@@ -22,19 +22,19 @@ use super::{
     LogResult, PollResult, RETENTION, RunningJob, SessionEntry, SessionId, TAIL_CHARS,
 };
 
-/// One command that runs or ran.
-pub(super) struct Session {
+/// A running or ended command.
+pub(super) struct JobSession {
     about: About,
     pid: u32,
-    /// The leader itself, whoever gets its number later.
+    /// A handle of the leader, immune to reuse of its id.
     leader: Option<OwnedFd>,
     stop: CancellationToken,
     ended: CancellationToken,
     pub(super) stdin: tokio::sync::Mutex<Option<ChildStdin>>,
     transcript: Mutex<Transcript>,
-    /// It printed something.
+    /// Notified when it prints.
     printed: Arc<Notify>,
-    state: Mutex<State>,
+    state: Mutex<SessionState>,
     clock: Arc<dyn Clock>,
     events: broadcast::Sender<JobEvent>,
 }
@@ -42,24 +42,24 @@ pub(super) struct Session {
 /// What is known of a command before it starts.
 pub(super) struct About {
     pub(super) id: SessionId,
-    /// Tells apart what started in the same millisecond.
+    /// Distinguishes commands started in the same millisecond.
     pub(super) number: u64,
-    /// The beginning of the command, to be recognised by.
+    /// The beginning of the command, for display.
     pub(super) command: String,
     pub(super) workdir: PathBuf,
     pub(super) origin: Option<String>,
-    /// How long it may run.
+    /// Its timeout.
     pub(super) timeout: Duration,
     pub(super) started_at: Timestamp,
     pub(super) started: Duration,
-    /// Who is told what it prints.
+    /// Receives its output.
     pub(super) progress: Progress,
-    /// Whether all of a long output is wanted.
+    /// Whether the full output is wanted.
     pub(super) full_output: bool,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct SessionState {
     backgrounded: bool,
     ending: Option<Ending>,
 }
@@ -88,11 +88,11 @@ impl Ending {
     }
 }
 
-impl Session {
-    /// Takes charge of a program that has just started; `stop` is what stops it.
+impl JobSession {
+    /// Takes over a program that was just started; `stop` stops it.
     pub(super) fn new(
         about: About,
-        running: &mut Running,
+        running: &mut RunningProgram,
         stop: CancellationToken,
         clock: Arc<dyn Clock>,
         events: broadcast::Sender<JobEvent>,
@@ -103,6 +103,7 @@ impl Session {
         Self {
             about,
             pid,
+            // Best effort: on kernels without pidfds `kill` falls back to the supervisor.
             leader: leader.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()),
             stop,
             ended: CancellationToken::new(),
@@ -119,17 +120,18 @@ impl Session {
         self.about.id
     }
 
-    /// Sees the program through to its end. `slot` is free again before anybody hears of that,
-    /// and its folder is gone or going.
+    /// Runs until the program ends. `slot` is released before the end is reported, and the private folder
+    /// is removed or being removed.
     pub(super) async fn keep(
         self: Arc<Self>,
-        mut running: Running,
+        mut running: RunningProgram,
         slot: Option<OwnedSemaphorePermit>,
         private: Option<Private>,
     ) {
         let (told, printed) = (self.about.progress.clone(), self.printed.clone());
         let progress = Progress::default().printing(move |text| {
             told.print(text);
+            // Output is in the transcript before this wakes a follower, because `pump` prints after it stores.
             printed.notify_waiters();
         });
         let pumped = pump(
@@ -146,12 +148,14 @@ impl Session {
             };
             match ended {
                 Some(ended) => {
+                    // Output written just before the exit may still be in the pipes.
                     let _ = timeout(LAST_WORDS, pumped).await;
                     ended
                 }
                 None => running.wait().await,
             }
         };
+        // Before `end`: whoever learns of the end may start the next command, and its slot must be free.
         drop((slot, private));
         self.end(ended);
         self.stdin.lock().await.take();
@@ -177,17 +181,18 @@ impl Session {
             Err(lost) => ending.lost = Some(lost.to_string()),
         }
         let mut state = self.state();
+        // Nothing is appended any more, so the tail's spare capacity can go.
         self.transcript().merged.settle();
         state.ending = Some(ending);
         if state.backgrounded {
             self.tell(&state);
         }
         drop(state);
+        // Outside the lock and last: waiters read the state right away.
         self.ended.cancel();
     }
 
-    /// Leaves it running without its caller; `false` when it has ended, which its caller
-    /// then learns instead.
+    /// Detaches it from its caller; `false` if it has ended, which the caller then gets instead.
     pub(super) fn go_to_background(&self) -> bool {
         let mut state = self.state();
         if state.ending.is_some() {
@@ -199,11 +204,11 @@ impl Session {
         true
     }
 
-    /// Called with the state held, so that news come in the order of what happened.
-    fn tell(&self, state: &State) {
+    /// Called with the state locked, so that events are sent in order.
+    fn tell(&self, state: &SessionState) {
         let ending = state.ending.as_ref();
         let tail = self.tail(TAIL_CHARS);
-        // Nobody listening is no failure.
+        // There may be no receiver.
         let _ = self.events.send(JobEvent {
             session_id: self.id(),
             event: ending.map_or(JobEventKind::Started, Ending::kind),
@@ -216,12 +221,12 @@ impl Session {
         });
     }
 
-    /// Asks it to stop when dropped.
+    /// Stops it on drop.
     pub(super) fn leash(&self) -> DropGuard {
         self.stop.clone().drop_guard()
     }
 
-    /// Asks it to stop, and kills what does not.
+    /// Asks it to stop, then kills it.
     pub(super) fn stop(&self) {
         self.stop.cancel();
     }
@@ -232,6 +237,7 @@ impl Session {
             .leader
             .as_ref()
             .is_some_and(|leader| pidfd_send_signal(leader, Signal::KILL).is_ok());
+        // The supervisor asks first and kills later, so this is slower but just as certain.
         if !killed {
             self.stop();
         }
@@ -245,17 +251,17 @@ impl Session {
         self.ended.is_cancelled()
     }
 
-    /// When it ended, on the clock that never runs backwards.
+    /// When it ended, on the monotonic clock.
     pub(super) fn end_moment(&self) -> Option<Duration> {
         self.state().ending.as_ref().map(|ending| ending.moment)
     }
 
-    /// Sorts by start.
+    /// Sort key by start.
     pub(super) fn order(&self) -> (Timestamp, u64) {
         (self.about.started_at, self.about.number)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, SessionState> {
         self.state.lock().expect("no panic while held")
     }
 
@@ -277,7 +283,7 @@ impl Session {
         (status, ending)
     }
 
-    /// What the caller of `Bash` is told once it has ended.
+    /// The result for the caller of `Bash` once it has ended.
     pub(super) fn completed(&self) -> Result<CompletedJob, JobError> {
         let (status, ending) = self.standing();
         let lost = || JobError::Lost("the command has not ended".to_owned());
@@ -307,7 +313,7 @@ impl Session {
         })
     }
 
-    /// What the caller of `Bash` is told while it runs.
+    /// The result for the caller of `Bash` while it runs.
     pub(super) fn running(&self) -> RunningJob {
         RunningJob {
             status: JobStatus::Running,
@@ -367,11 +373,12 @@ impl Session {
         }
     }
 
-    /// What it printed from character `from` on, as soon as there is any, or that it has ended.
+    /// Output from character `from` on, as soon as there is any, or that it has ended.
     pub(super) async fn follow(&self, from: u64, limit: usize) -> Followed {
         loop {
+            // Registered before the checks below, or output between check and wait would wake nobody.
             let printed = self.printed.notified();
-            // Looked at first: nothing is printed after the end.
+            // Checked before the output: nothing is printed after the end, so nothing can be missed.
             let ended = self.has_ended();
             let followed = self.since(from, limit, ended);
             if ended || !followed.text.is_empty() {
@@ -395,7 +402,7 @@ impl Session {
         }
     }
 
-    /// Where a line begins of which, with all that follows, at most `chars` were printed so far.
+    /// Start of a line such as that at most `chars` characters follow.
     pub(super) fn near_the_end(&self, chars: u64) -> u64 {
         let merged = &self.transcript().merged;
         let from = merged.total_chars().saturating_sub(chars);
@@ -430,7 +437,7 @@ impl Session {
     }
 }
 
-/// A length of time as people say it.
+/// A duration in words.
 fn words(time: Duration) -> String {
     let seconds = time.as_secs();
     let (count, unit) = match seconds {

@@ -1,4 +1,4 @@
-//! What goes in and what comes out, field for field as the reference text names it.
+//! Requests and results, field by field as the specification names them.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::JobError;
 
-/// One run of one command.
+/// The id of a command's run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct SessionId(Uuid);
@@ -30,7 +30,7 @@ impl fmt::Display for SessionId {
 impl FromStr for SessionId {
     type Err = JobError;
 
-    /// What is no id names no session, and that is how it is refused.
+    /// An invalid id names no session, and is refused as such.
     fn from_str(text: &str) -> Result<Self, JobError> {
         let id = Uuid::parse_str(text.trim());
         id.map(Self)
@@ -41,47 +41,47 @@ impl FromStr for SessionId {
 /// A command to run.
 #[derive(Debug, Clone)]
 pub struct BashRequest {
-    /// What the shell is given after `-lc`.
+    /// The command given to the shell after `-lc`.
     pub command: String,
-    /// Where it starts: an absolute path.
+    /// Absolute path of the working directory.
     pub workdir: PathBuf,
-    /// How long it may run, in the background too; 300,000 ms unless told.
+    /// Timeout, also in the background; default 300,000 ms.
     pub timeout_ms: Option<u64>,
-    /// Whether to answer at once and leave it running.
+    /// Whether to return at once and run in the background.
     pub background: bool,
-    /// How long to wait before leaving it running; brought into 10 to 120,000 ms.
+    /// Delay before moving to the background, clamped to 10 to 120,000 ms.
     pub yield_ms: Option<u64>,
-    /// Who asked for it, in words of the caller's own; news of the job carry them.
+    /// An opaque origin that the job's events carry.
     pub origin: Option<String>,
-    /// Who is told what it prints while it is waited for.
+    /// Receives output while the caller waits.
     pub progress: Progress,
-    /// Whether the result is to hold all of a long output beside the end of it.
+    /// Whether the result contains the full output in addition to its end.
     pub full_output: bool,
 }
 
-/// Where a job stands.
+/// The state of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JobStatus {
-    /// It has not ended.
+    /// Running.
     Running,
-    /// It ended by itself with exit code 0.
+    /// It exited with code 0.
     Completed,
     /// It ended in any other way.
     Failed,
 }
 
-/// What a call of `Bash` answers.
+/// The result of `Bash`.
 #[derive(Debug, Clone, Serialize)]
 #[serde(untagged)]
 pub enum BashResult {
     /// The command has ended.
     Completed(Box<CompletedJob>),
-    /// It runs on in the background.
+    /// It continues in the background.
     Running(RunningJob),
 }
 
-/// A command that has ended.
+/// An ended command.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CompletedJob {
@@ -89,11 +89,11 @@ pub struct CompletedJob {
     pub status: JobStatus,
     /// Its id.
     pub session_id: SessionId,
-    /// Its exit code, unless a signal ended it.
+    /// Its exit code, unless killed by a signal.
     pub exit_code: Option<i32>,
-    /// The signal that ended it, by name.
+    /// The name of the signal that killed it.
     pub signal: Option<String>,
-    /// Whether it was stopped because its time was up.
+    /// Whether it timed out.
     pub timed_out: bool,
     /// When it started.
     pub started_at: Timestamp,
@@ -101,37 +101,37 @@ pub struct CompletedJob {
     pub ended_at: Timestamp,
     /// How long it ran.
     pub duration_ms: u64,
-    /// Both streams in the order of their arrival; the end of it when truncated.
+    /// Both streams in order of arrival; only the end if truncated.
     pub output: String,
     /// The last 4,000 characters of `output`.
     pub tail: String,
-    /// Whether `output` is not all of it.
+    /// Whether `output` is incomplete.
     pub truncated: bool,
-    /// How many characters there were in all.
+    /// Total number of characters.
     pub total_chars: u64,
-    /// Where it ran.
+    /// Its working directory.
     #[serde(serialize_with = "shown")]
     pub workdir: PathBuf,
-    /// Standard output alone. Given only beside `stderr`: without it `output` is all standard output.
+    /// Standard output alone. Only present with `stderr`: otherwise `output` is all standard output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stdout: Option<String>,
-    /// Standard error alone, when there was any.
+    /// Standard error alone, if there was any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stderr: Option<String>,
-    /// All of it, where `output` is only its end and the caller takes all.
+    /// The full output, if `output` is only its end and the caller wants it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub full_output: Option<String>,
 }
 
-/// A command that runs in the background.
+/// A background command.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunningJob {
     /// Always running.
     pub status: JobStatus,
-    /// The id `Process` takes.
+    /// The id for `Process`.
     pub session_id: SessionId,
-    /// The shell's process id, which is also that of its group.
+    /// The shell's process id, which is also its group id.
     pub pid: u32,
     /// When it started.
     pub started_at: Timestamp,
@@ -140,7 +140,7 @@ pub struct RunningJob {
     /// Where it runs.
     #[serde(serialize_with = "shown")]
     pub workdir: PathBuf,
-    /// How long it may run in all; then it is stopped.
+    /// Its total timeout.
     pub timeout_ms: u64,
     /// How long its output can be read after it ended.
     pub retained_ms: u64,
@@ -148,7 +148,7 @@ pub struct RunningJob {
     pub lifetime: String,
 }
 
-/// One background session in a list.
+/// A background session in a list.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionEntry {
@@ -162,26 +162,26 @@ pub struct SessionEntry {
     pub started_at: Timestamp,
     /// When it ended.
     pub ended_at: Option<Timestamp>,
-    /// How long it ran, or runs.
+    /// Its run time so far.
     pub runtime_ms: u64,
     /// Where it runs.
     #[serde(serialize_with = "shown")]
     pub workdir: PathBuf,
-    /// What runs; a long command is cut and ends in `…`.
+    /// The command; a long one is cut and ends in `…`.
     pub command: String,
-    /// The last 200 characters: a list is for choosing, `poll` tells more.
+    /// The last 200 characters; `poll` shows more.
     pub tail: String,
     /// Whether early output was dropped.
     pub truncated: bool,
-    /// Its exit code, once it ended by itself.
+    /// Its exit code, if it exited.
     pub exit_code: Option<i32>,
-    /// The signal that ended it.
+    /// The signal that killed it.
     pub signal: Option<String>,
-    /// Whether it was stopped because its time was up.
+    /// Whether it timed out.
     pub timed_out: bool,
 }
 
-/// How one background session stands.
+/// The state of a background session.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PollResult {
@@ -191,11 +191,11 @@ pub struct PollResult {
     pub session_id: SessionId,
     /// Whether it still runs.
     pub running: bool,
-    /// Its exit code, once it ended by itself.
+    /// Its exit code, if it exited.
     pub exit_code: Option<i32>,
-    /// The signal that ended it.
+    /// The signal that killed it.
     pub signal: Option<String>,
-    /// Whether it was stopped because its time was up.
+    /// Whether it timed out.
     pub timed_out: bool,
     /// When it started.
     pub started_at: Timestamp,
@@ -205,24 +205,24 @@ pub struct PollResult {
     pub tail: String,
     /// Whether early output was dropped.
     pub truncated: bool,
-    /// How many characters there were in all.
+    /// Total number of characters.
     pub total_chars: u64,
-    /// Why its end is not known, should the system not tell.
+    /// Why its exit status is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// The next piece of what a session printed.
+/// A chunk of a session's output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Followed {
-    /// Which character of the whole it begins with. More than was asked for when what lies between
-    /// is no longer kept.
+    /// Offset of its first character in the whole output. Greater than requested if the output between is
+    /// no longer kept.
     pub at: u64,
-    /// Where the next piece begins.
+    /// Offset of the next chunk.
     pub next: u64,
-    /// The piece.
+    /// The text.
     pub text: String,
-    /// Whether the program has ended, and this was the last.
+    /// Whether the program has ended and this is the last chunk.
     pub ended: bool,
 }
 
@@ -234,29 +234,29 @@ pub struct LogResult {
     pub status: JobStatus,
     /// Its id.
     pub session_id: SessionId,
-    /// The lines, as they were printed.
+    /// The lines, as printed.
     pub log: String,
-    /// The number of the first line given, counted from 0 over all that was ever printed.
+    /// Number of the first line, counted from 0 over the whole output.
     pub offset: u64,
-    /// The offset of the next page, when there is one.
+    /// Offset of the next page, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_offset: Option<u64>,
-    /// How many lines were printed in all.
+    /// Total number of lines.
     pub total_lines: u64,
-    /// How many characters were printed in all.
+    /// Total number of characters.
     pub total_chars: u64,
     /// Whether early output was dropped.
     pub truncated: bool,
-    /// How many whole lines at the beginning were dropped.
+    /// Number of complete lines dropped at the beginning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dropped_lines: Option<u64>,
-    /// Its exit code, once it ended by itself.
+    /// Its exit code, if it exited.
     pub exit_code: Option<i32>,
-    /// The signal that ended it.
+    /// The signal that killed it.
     pub signal: Option<String>,
 }
 
-/// What was given to a session's standard input.
+/// Result of writing to a session's standard input.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WriteResult {
@@ -264,39 +264,39 @@ pub struct WriteResult {
     pub status: JobStatus,
     /// Its id.
     pub session_id: SessionId,
-    /// How much was written, the newline of `submit` included.
+    /// Bytes written, including the newline of `submit`.
     pub bytes_written: usize,
 }
 
-/// What became of a background job.
+/// What happened to a background job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JobEventKind {
-    /// It went to the background.
+    /// It moved to the background.
     Started,
-    /// It ended by itself with exit code 0.
+    /// It exited with code 0.
     Finished,
     /// It ended in another way.
     Failed,
-    /// It was stopped because its time was up.
+    /// It timed out.
     TimedOut,
 }
 
-/// News of a background job. Every `Started` is followed by exactly one of the others.
+/// An event of a background job. Every `Started` is followed by exactly one of the others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct JobEvent {
-    /// Which job.
+    /// The job.
     pub session_id: SessionId,
-    /// What became of it.
+    /// What happened.
     pub event: JobEventKind,
-    /// Who asked for it.
+    /// The request's origin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
-    /// Its exit code, once it ended by itself.
+    /// Its exit code, if it exited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// The signal that ended it.
+    /// The signal that killed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signal: Option<String>,
     /// The last 4,000 characters, if it printed any.
@@ -309,7 +309,7 @@ pub struct JobEvent {
     pub ended_at: Option<Timestamp>,
 }
 
-/// A path that is not UTF-8 is shown as well as it can be rather than failing the whole result.
+/// A path that is not UTF-8 is shown approximately rather than failing the whole result.
 fn shown<S: Serializer>(path: &std::path::Path, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&path.display())
 }

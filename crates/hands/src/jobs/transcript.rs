@@ -1,4 +1,4 @@
-//! What a job printed: the end of it in memory, and how long the whole was.
+//! The output of a job: its end in memory, and its total length.
 
 use std::fs::File;
 use std::future::poll_fn;
@@ -13,12 +13,12 @@ use tokio::io::{AsyncRead, ReadBuf};
 
 use super::{MAX_CHARS, MAX_FULL, MAX_FULL_JSON};
 
-/// As much as a pipe holds: one read empties it.
+/// The capacity of a pipe: one read empties it.
 const CHUNK: usize = 64 * 1024;
 
-/// The end of a text of any length, in memory that does not grow with it.
+/// The end of a text of any length, in bounded memory.
 #[derive(Debug)]
-pub(super) struct Tail {
+pub(super) struct TextTail {
     text: String,
     chars: usize,
     cap: usize,
@@ -27,9 +27,9 @@ pub(super) struct Tail {
     newlines_gone: u64,
 }
 
-/// Some lines of a [`Tail`].
+/// Lines of a [`TextTail`].
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Page<'a> {
+pub(super) struct LinePage<'a> {
     pub(super) text: &'a str,
     pub(super) first: u64,
     pub(super) next: Option<u64>,
@@ -37,15 +37,15 @@ pub(super) struct Page<'a> {
     pub(super) dropped: u64,
 }
 
-/// The next piece of a [`Tail`], from one character of the whole to another.
+/// A chunk of a [`TextTail`], by character offsets in the whole.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Piece<'a> {
+pub(super) struct TailChunk<'a> {
     pub(super) text: &'a str,
     pub(super) at: u64,
     pub(super) next: u64,
 }
 
-impl Tail {
+impl TextTail {
     pub(super) fn of(cap: usize) -> Self {
         Self {
             text: String::new(),
@@ -63,26 +63,27 @@ impl Tail {
         self.chars += chars;
         self.total_chars += chars as u64;
         self.total_newlines += newlines(piece);
-        // Shortened once per half a cap, not at every piece: the work stays linear.
+        // Trimmed once per half a cap, not at every write: the work stays linear.
         if self.chars > self.cap + self.cap / 2 {
             self.shorten();
         }
     }
 
     fn shorten(&mut self) {
+        // Counted before the drain: page numbers must not change when old lines are dropped.
         let start = self.start();
         self.newlines_gone += newlines(&self.text[..start]);
         self.text.drain(..start);
         self.chars = self.chars.min(self.cap);
     }
 
-    /// Gives back the memory that only growth needed.
+    /// Releases memory that only growth needed.
     pub(super) fn settle(&mut self) {
         self.shorten();
         self.text.shrink_to_fit();
     }
 
-    /// Where what counts as kept begins.
+    /// Offset of the kept text.
     fn start(&self) -> usize {
         after_chars(&self.text, self.chars.saturating_sub(self.cap))
     }
@@ -108,8 +109,8 @@ impl Tail {
         self.total_chars > self.cap as u64
     }
 
-    /// At most `limit` lines from line `offset` of the whole on, or from the first that is kept.
-    pub(super) fn page(&self, offset: u64, limit: u64) -> Page<'_> {
+    /// At most `limit` lines from line `offset` of the whole, or from the first kept one.
+    pub(super) fn page(&self, offset: u64, limit: u64) -> LinePage<'_> {
         let start = self.start();
         let kept = &self.text[start..];
         let dropped = self.newlines_gone + newlines(&self.text[..start]);
@@ -119,7 +120,7 @@ impl Tail {
         let end = first.saturating_add(limit).min(total);
         let from = after_lines(kept, first - dropped);
         let to = from + after_lines(&kept[from..], end - first);
-        Page {
+        LinePage {
             text: &kept[from..to],
             first,
             next: (end < total).then_some(end),
@@ -128,13 +129,14 @@ impl Tail {
         }
     }
 
-    /// At most `limit` characters from character `from` of the whole on. What is no longer kept is
-    /// passed over to where a line begins, so that nothing is told from its middle.
-    pub(super) fn since(&self, from: u64, limit: usize) -> Piece<'_> {
+    /// At most `limit` characters from character `from` of the whole. Dropped output is skipped up to the
+    /// start of a line, so that no line is shown from its middle.
+    pub(super) fn since(&self, from: u64, limit: usize) -> TailChunk<'_> {
         let first = self.total_chars - self.chars.min(self.cap) as u64;
         let mut at = from.clamp(first, self.total_chars);
         let ahead = usize::try_from(self.total_chars - at).unwrap_or(usize::MAX);
         let mut rest = self.last(ahead);
+        // The reader missed output: start at a full line, so that it does not see half of one.
         if at > from
             && let Some(end) = rest.find('\n')
         {
@@ -143,7 +145,7 @@ impl Tail {
         }
         let text = &rest[..after_chars(rest, limit)];
         let next = at + text.chars().count() as u64;
-        Piece { text, at, next }
+        TailChunk { text, at, next }
     }
 
     #[cfg(test)]
@@ -156,7 +158,7 @@ fn newlines(text: &str) -> u64 {
     text.bytes().filter(|byte| *byte == b'\n').count() as u64
 }
 
-/// Where in `text` its first `count` characters end.
+/// End of the first `count` characters of `text`.
 fn after_chars(text: &str, count: usize) -> usize {
     if count == 0 {
         return 0;
@@ -165,7 +167,7 @@ fn after_chars(text: &str, count: usize) -> usize {
     starts.nth(count).unwrap_or(text.len())
 }
 
-/// Where in `text` its first `count` lines end.
+/// End of the first `count` lines of `text`.
 fn after_lines(text: &str, count: u64) -> usize {
     let Some(last) = count.checked_sub(1) else {
         return 0;
@@ -175,14 +177,14 @@ fn after_lines(text: &str, count: u64) -> usize {
     ends.nth(last).unwrap_or(text.len())
 }
 
-/// Which of its two pipes a job printed to.
+/// The pipe that a job printed to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stream {
+pub(super) enum OutputStream {
     Stdout,
     Stderr,
 }
 
-impl Stream {
+impl OutputStream {
     fn other(self) -> Self {
         match self {
             Self::Stdout => Self::Stderr,
@@ -191,26 +193,27 @@ impl Stream {
     }
 }
 
-/// Both streams as one, and apart as long as somebody may ask for that.
+/// Both streams combined, and separately as long as that may be requested.
 #[derive(Debug)]
 pub(super) struct Transcript {
-    pub(super) merged: Tail,
-    apart: Option<Box<[Tail; 2]>>,
+    pub(super) merged: TextTail,
+    apart: Option<Box<[TextTail; 2]>>,
     full: Option<Full>,
 }
 
-/// All that was printed, on disk from the moment that it is more than memory holds.
+/// The full output, on disk once it exceeds the memory limit.
 #[derive(Debug, Default)]
 struct Full {
     file: Option<File>,
     bytes: u64,
-    /// It is more than is held, or the disk takes no more.
+    /// The limit was reached, or the disk is full.
     cut: bool,
 }
 
 impl Full {
-    fn push(&mut self, before: &Tail, piece: &str) {
+    fn push(&mut self, before: &TextTail, piece: &str) {
         if self.file.is_none() {
+            // While everything fits in memory, no file is needed; most commands end here.
             if self.cut || before.total_chars + piece.chars().count() as u64 <= before.cap as u64 {
                 return;
             }
@@ -223,6 +226,7 @@ impl Full {
     fn write(&mut self, text: &str) {
         let fits = self.bytes + text.len() as u64 <= MAX_FULL;
         self.cut |= !fits;
+        // Once cut, later output must not be appended: the file would look complete but have a gap.
         let Some(file) = self.file.as_mut().filter(|_| !self.cut) else {
             self.cut = true;
             return;
@@ -231,7 +235,7 @@ impl Full {
         self.bytes += text.len() as u64;
     }
 
-    /// All of it; of more than is held the beginning, and the end that memory has.
+    /// The full output; if it was cut, its beginning and the end from memory.
     fn read(&mut self, end: &str) -> Option<String> {
         let file = self.file.as_mut()?;
         let mut text = String::new();
@@ -241,6 +245,7 @@ impl Full {
             text.push_str("\n[... left out: more than 8 MiB ...]\n");
             text.push_str(end);
         }
+        // JSON escapes make it longer: measured without building the string, which may be 12 MiB.
         let escapes = text.bytes().map(|byte| match byte {
             b'"' | b'\\' | b'\n' | b'\r' | b'\t' => 1,
             0..0x20 => 5,
@@ -252,15 +257,16 @@ impl Full {
 
 impl Transcript {
     pub(super) fn new(full: bool) -> Self {
-        let apart = [Tail::of(MAX_CHARS), Tail::of(MAX_CHARS)];
+        let apart = [TextTail::of(MAX_CHARS), TextTail::of(MAX_CHARS)];
         Self {
-            merged: Tail::of(MAX_CHARS),
+            merged: TextTail::of(MAX_CHARS),
             apart: Some(Box::new(apart)),
             full: full.then(Full::default),
         }
     }
 
-    fn push(&mut self, stream: Stream, piece: &str) {
+    fn push(&mut self, stream: OutputStream, piece: &str) {
+        // Before `merged`, whose earlier text starts the file.
         if let Some(full) = &mut self.full {
             full.push(&self.merged, piece);
         }
@@ -270,29 +276,28 @@ impl Transcript {
         }
     }
 
-    /// From here on only both as one are kept: `Process` shows nothing else.
+    /// From now on only the combined output is kept: `Process` shows nothing else.
     pub(super) fn merge(&mut self) {
         self.apart = None;
         self.full = None;
     }
 
-    /// All that was printed, where it is more than memory holds and is wanted.
+    /// The full output, if it exceeds the memory limit and is wanted.
     pub(super) fn full_output(&mut self) -> Option<String> {
         let end = self.merged.kept();
         self.full.as_mut()?.read(end)
     }
 
-    /// Each stream alone, if anything came on standard error.
+    /// Each stream alone, if there was standard error.
     pub(super) fn apart(&self) -> Option<(&str, &str)> {
         let [stdout, stderr] = self.apart.as_deref()?;
         (stderr.total_chars() > 0).then(|| (stdout.kept(), stderr.kept()))
     }
 }
 
-/// Reads both streams to their ends into `transcript`, each piece as it arrives. When both have
-/// something at once their order is not known; the one that was not read last goes first then.
-/// Whoever watches is told each piece too.
-/// Safe to drop midway: what was read is kept.
+/// Reads both streams to their ends into `transcript`, as data arrives. If both have data at once, their
+/// order is unknown; the one that was not read last goes first. Progress is reported too.
+/// Cancel-safe: what was read is kept.
 pub(super) async fn pump<O, E>(
     transcript: &Mutex<Transcript>,
     progress: &Progress,
@@ -302,17 +307,18 @@ pub(super) async fn pump<O, E>(
     O: AsyncRead + Unpin,
     E: AsyncRead + Unpin,
 {
-    let (mut stdout, mut stderr) = (Source::of(stdout), Source::of(stderr));
+    let (mut stdout, mut stderr) = (PipeSource::of(stdout), PipeSource::of(stderr));
     let mut chunk = vec![0; CHUNK];
     let mut text = String::new();
-    let mut first = Stream::Stdout;
+    let mut first = OutputStream::Stdout;
     loop {
         let next = poll_fn(|context| {
             let mut all_ended = true;
+            // The stream that was not read last goes first, so that a chatty one cannot starve the other.
             for stream in [first, first.other()] {
                 let read = match stream {
-                    Stream::Stdout => stdout.poll(context, &mut chunk, &mut text),
-                    Stream::Stderr => stderr.poll(context, &mut chunk, &mut text),
+                    OutputStream::Stdout => stdout.poll(context, &mut chunk, &mut text),
+                    OutputStream::Stderr => stderr.poll(context, &mut chunk, &mut text),
                 };
                 match read {
                     Some(Poll::Ready(())) => return Poll::Ready(Some(stream)),
@@ -336,13 +342,13 @@ pub(super) async fn pump<O, E>(
     }
 }
 
-/// A pipe, and the beginning of a character whose rest has not arrived.
-struct Source<R> {
+/// A pipe, and an incomplete character at its end.
+struct PipeSource<R> {
     pipe: Option<R>,
     decoder: Decoder,
 }
 
-impl<R: AsyncRead + Unpin> Source<R> {
+impl<R: AsyncRead + Unpin> PipeSource<R> {
     fn of(pipe: Option<R>) -> Self {
         Self {
             pipe,
@@ -350,7 +356,7 @@ impl<R: AsyncRead + Unpin> Source<R> {
         }
     }
 
-    /// Adds what there is to `text`; `None` when the pipe has ended before.
+    /// Appends available data to `text`; `None` if the pipe had already ended.
     fn poll(
         &mut self,
         context: &mut Context<'_>,
@@ -369,6 +375,7 @@ impl<R: AsyncRead + Unpin> Source<R> {
         }
         let room = self.decoder.max_utf8_buffer_length(read.filled().len());
         text.reserve(room.unwrap_or(4 * CHUNK));
+        // The decoder keeps an incomplete character for the next read, and flushes it at the end.
         let _ = self.decoder.decode_to_string(read.filled(), text, ended);
         Some(Poll::Ready(()))
     }
@@ -380,8 +387,8 @@ mod tests {
     use proptest::prelude::*;
     use tokio::io::AsyncWriteExt;
 
-    fn tail(cap: usize, pieces: &[&str]) -> Tail {
-        let mut tail = Tail::of(cap);
+    fn tail(cap: usize, pieces: &[&str]) -> TextTail {
+        let mut tail = TextTail::of(cap);
         pieces.iter().for_each(|piece| tail.push(piece));
         tail
     }
@@ -448,7 +455,7 @@ mod tests {
     #[test]
     fn a_page_that_begins_before_what_is_kept_says_where_it_begins() {
         let tail = tail(4, &["1\n2\n3\n", "4\n5"]);
-        let page = |text, first, next| Page {
+        let page = |text, first, next| LinePage {
             text,
             first,
             next,
@@ -463,7 +470,7 @@ mod tests {
 
     #[test]
     fn memory_does_not_grow_with_what_is_printed() {
-        let mut tail = Tail::of(MAX_CHARS);
+        let mut tail = TextTail::of(MAX_CHARS);
         let piece = "x".repeat(CHUNK);
         for _ in 0..800 {
             tail.push(&piece);

@@ -1,8 +1,8 @@
-//! Walking a jail by its handle.
+//! Walking a jail through its handle.
 //!
-//! Every directory is opened beneath the handle and listed through what was opened, every file
-//! likewise. A name is reported only if it was listed that way: a folder that is swapped for a
-//! link to somewhere else, at whatever moment, is not opened, and nothing behind it is seen.
+//! Every directory is opened beneath the handle and listed through what was opened, every file likewise. A
+//! name is reported only if it was listed that way: a folder swapped for a link to somewhere else, at
+//! whatever moment, is not opened, and nothing behind it is seen.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -10,22 +10,22 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use manyhands_guard::{Entry, Jail, JailError, Kind, RelPath};
+use manyhands_guard::{EntryKind, Jail, JailError, ListedEntry, RelPath};
 use rustix::fs::fstat;
 
 use super::ignored::{Ignored, Unusable};
-use super::walk::{IGNORE_FILES, Met, Rules, Tree, Visitor, reason};
+use super::walk::{IGNORE_FILES, Rules, Tree, Visitor, WalkEntry, reason};
 
-/// How many files a thread takes at a time: enough that threads seldom wait for each other, few
-/// enough that a directory of many files is shared.
+/// Files per task: enough that threads seldom wait for each other, few enough that a directory of many
+/// files is shared.
 const FILES_AT_ONCE: usize = 16;
 
 /// A tree inside a jail.
 #[derive(Debug)]
 pub(super) struct Beneath {
-    /// What nothing leaves: the base, or the whole jail where links out of the base are followed.
+    /// What the walk cannot leave: the base, or the whole jail if links out of the base are followed.
     fence: Jail,
-    /// The way from the fence to the base.
+    /// The path from the fence to the base.
     base: RelPath,
     /// The base itself, unless it is a file.
     folder: Option<Jail>,
@@ -36,19 +36,21 @@ impl Beneath {
     pub(super) fn open(jail: &Jail, base: &RelPath, rules: Rules) -> Result<Self, JailError> {
         let found = jail.metadata(base)?.ok_or(JailError::NotFound)?;
         let folder = match found.kind {
-            Kind::Dir => Some(jail.sub(base)?),
-            Kind::File => None,
-            Kind::Other => return Err(JailError::NotRegular),
+            EntryKind::Dir => Some(jail.sub(base)?),
+            EntryKind::File => None,
+            EntryKind::Other => return Err(JailError::NotRegular),
         };
+        // Unless links out of the base are followed, the base itself is the tightest possible fence.
         let (fence, base) = match &folder {
             Some(folder) if !rules.follow_links => (folder.clone(), RelPath::root()),
             _ => (jail.clone(), base.clone()),
         };
+        // An ignore file that is a fifo or device is refused up front: reading it could block.
         if folder.is_some() && !rules.no_ignore {
             for name in IGNORE_FILES {
                 let file = RelPath::parse(name).and_then(|name| base.join(&name));
                 let found = file.map(|file| fence.metadata(&file));
-                if matches!(found, Ok(Ok(Some(found))) if found.kind == Kind::Other) {
+                if matches!(found, Ok(Ok(Some(found))) if found.kind == EntryKind::Other) {
                     return Err(JailError::NotRegular);
                 }
             }
@@ -90,25 +92,25 @@ impl Beneath {
         &self,
         tree: &Tree,
         threads: usize,
-        admits: &(dyn Fn(Met<'_>) -> bool + Sync),
+        admits: &(dyn Fn(WalkEntry<'_>) -> bool + Sync),
         visitor: &(dyn Fn() -> Visitor<'s> + Sync),
     ) {
-        let walk = Walk {
+        let walk = JailWalk {
             beneath: self,
             tree,
             admits,
         };
         if self.is_file() {
             let path = tree.walked("");
-            visitor()(Met {
+            visitor()(WalkEntry {
                 path: &path,
                 depth: 0,
-                kind: Kind::File,
+                kind: EntryKind::File,
             });
             return;
         }
         let queue = Queue::default();
-        queue.push([Work::Folder(Folder::default())]);
+        queue.push([WalkTask::Folder(Folder::default())]);
         std::thread::scope(|scope| {
             for _ in 0..threads {
                 scope.spawn(|| {
@@ -124,23 +126,23 @@ impl Beneath {
         });
     }
 
-    /// Whether what `path` leads to lies inside the base, by the handles themselves.
-    fn is_inside_base(&self, path: &RelPath, kind: Kind) -> bool {
+    /// Whether what `path` leads to lies inside the base, by handle.
+    fn is_inside_base(&self, path: &RelPath, kind: EntryKind) -> bool {
         let Some(base) = self.folder.as_ref().filter(|_| self.rules.follow_links) else {
             return true;
         };
         let target = match kind {
-            Kind::Dir => self.fence.sub(path).ok().and_then(real_path),
-            Kind::File => self
+            EntryKind::Dir => self.fence.sub(path).ok().and_then(real_path),
+            EntryKind::File => self
                 .fence
                 .open_file(path)
                 .ok()
                 .and_then(|(file, _)| real_path(file)),
-            Kind::Other => None,
+            EntryKind::Other => None,
         };
         match (real_path(base), target) {
             (Some(base), Some(target)) => target.starts_with(base),
-            // Without /proc it cannot be known, and not following is what ends loops.
+            // Unknown without /proc; not following is what prevents loops.
             _ => true,
         }
     }
@@ -151,10 +153,10 @@ fn real_path(handle: impl AsFd) -> Option<PathBuf> {
     std::fs::read_link(format!("/proc/self/fd/{number}")).ok()
 }
 
-/// A directory to be looked into.
+/// A directory to visit.
 #[derive(Debug, Default)]
 struct Folder {
-    /// The way from the base.
+    /// Its path from the base.
     below: RelPath,
     depth: usize,
     /// Whether its own name is a link.
@@ -162,48 +164,48 @@ struct Folder {
     above: Option<Arc<Above>>,
 }
 
-/// A directory that was looked into, for those below it.
+/// A visited directory, for those below it.
 #[derive(Debug)]
 struct Above {
     device: u64,
     inode: u64,
-    /// Whether a link was followed on the way here.
+    /// Whether a link was followed to get here.
     through_link: bool,
     ignored: Option<Arc<Ignored>>,
     above: Option<Arc<Self>>,
 }
 
 #[derive(Debug)]
-enum Work {
+enum WalkTask {
     Folder(Folder),
     Files { depth: usize, paths: Vec<PathBuf> },
 }
 
-struct Walk<'w> {
+struct JailWalk<'w> {
     beneath: &'w Beneath,
     tree: &'w Tree,
-    admits: &'w (dyn Fn(Met<'_>) -> bool + Sync),
+    admits: &'w (dyn Fn(WalkEntry<'_>) -> bool + Sync),
 }
 
-impl Walk<'_> {
-    /// Does a piece of work, and says what follows from it; `None` ends the walk.
-    fn work(&self, work: &Work, visit: &mut Visitor<'_>) -> Option<Vec<Work>> {
+impl JailWalk<'_> {
+    /// Performs a task and returns follow-up tasks; `None` ends the walk.
+    fn work(&self, work: &WalkTask, visit: &mut Visitor<'_>) -> Option<Vec<WalkTask>> {
         match work {
-            Work::Folder(folder) => {
+            WalkTask::Folder(folder) => {
                 let path = self.tree.walked(folder.below.as_str());
-                let met = Met {
+                let met = WalkEntry {
                     path: &path,
                     depth: folder.depth,
-                    kind: Kind::Dir,
+                    kind: EntryKind::Dir,
                 };
                 visit(met).then(|| self.look_into(folder).unwrap_or_default())
             }
-            Work::Files { depth, paths } => {
+            WalkTask::Files { depth, paths } => {
                 let goes_on = paths.iter().all(|path| {
-                    visit(Met {
+                    visit(WalkEntry {
                         path,
                         depth: *depth,
-                        kind: Kind::File,
+                        kind: EntryKind::File,
                     })
                 });
                 goes_on.then(Vec::new)
@@ -211,8 +213,8 @@ impl Walk<'_> {
         }
     }
 
-    /// What is in a directory; `None` when it is passed over.
-    fn look_into(&self, folder: &Folder) -> Option<Vec<Work>> {
+    /// The entries of a directory as tasks; `None` if it is skipped.
+    fn look_into(&self, folder: &Folder) -> Option<Vec<WalkTask>> {
         let fence = &self.beneath.fence;
         let path = self.beneath.base.join(&folder.below).ok()?;
         let listed = fence.sub(&path).and_then(|dir| {
@@ -244,7 +246,7 @@ impl Walk<'_> {
         Some(self.sort_out(folder, &here, entries))
     }
 
-    fn ignored(&self, folder: &Folder, path: &RelPath, entries: &[Entry]) -> Option<Ignored> {
+    fn ignored(&self, folder: &Folder, path: &RelPath, entries: &[ListedEntry]) -> Option<Ignored> {
         let holds = |name: &str| {
             let at = entries.binary_search_by(|entry| entry.name.as_str().cmp(name));
             at.is_ok()
@@ -265,8 +267,13 @@ impl Walk<'_> {
         }
     }
 
-    /// Directories to look into and files to visit, those that come first on top of the pile.
-    fn sort_out(&self, folder: &Folder, here: &Arc<Above>, entries: Vec<Entry>) -> Vec<Work> {
+    /// Directories and files to visit, first ones on top of the stack.
+    fn sort_out(
+        &self,
+        folder: &Folder,
+        here: &Arc<Above>,
+        entries: Vec<ListedEntry>,
+    ) -> Vec<WalkTask> {
         let depth = folder.depth + 1;
         let (mut folders, mut files) = (Vec::new(), Vec::new());
         for entry in entries {
@@ -274,7 +281,7 @@ impl Walk<'_> {
                 continue;
             };
             match kind {
-                Kind::Dir => folders.push(Work::Folder(Folder {
+                EntryKind::Dir => folders.push(WalkTask::Folder(Folder {
                     below,
                     depth,
                     link: entry.link,
@@ -284,21 +291,29 @@ impl Walk<'_> {
             }
         }
         folders.reverse();
-        let files = files.chunks(FILES_AT_ONCE).rev().map(|paths| Work::Files {
-            depth,
-            paths: paths.to_vec(),
-        });
+        let files = files
+            .chunks(FILES_AT_ONCE)
+            .rev()
+            .map(|paths| WalkTask::Files {
+                depth,
+                paths: paths.to_vec(),
+            });
         folders.extend(files);
         folders
     }
 
-    fn admitted(&self, folder: &Folder, here: &Above, entry: &Entry) -> Option<(RelPath, Kind)> {
+    fn admitted(
+        &self,
+        folder: &Folder,
+        here: &Above,
+        entry: &ListedEntry,
+    ) -> Option<(RelPath, EntryKind)> {
         let rules = self.beneath.rules;
         if rules.passes_over(OsStr::new(&entry.name)) {
             return None;
         }
         let below = RelPath::parse(&entry.name).and_then(|name| folder.below.join(&name));
-        // A name that is no UTF-8 is listed with replacement characters.
+        // A name that is not UTF-8 is listed with replacement characters.
         let (Ok(below), false) = (below, entry.name.contains('\u{fffd}')) else {
             let path = self.tree.walked(folder.below.as_str()).join(&entry.name);
             self.tree
@@ -310,15 +325,15 @@ impl Walk<'_> {
             true => self.behind_link(here, &below)?,
             false => entry.kind,
         };
-        if kind == Kind::Other {
+        if kind == EntryKind::Other {
             return None;
         }
-        let is_dir = kind == Kind::Dir;
+        let is_dir = kind == EntryKind::Dir;
         let ignored = here.ignored.as_deref();
         if ignored.is_some_and(|ignored| ignored.ignores(&below, is_dir)) {
             return None;
         }
-        let met = Met {
+        let met = WalkEntry {
             path: &self.tree.walked(below.as_str()),
             depth: folder.depth + 1,
             kind,
@@ -326,16 +341,16 @@ impl Walk<'_> {
         (self.admits)(met).then_some((below, kind))
     }
 
-    /// What a link leads to; `None` for one that is not followed.
-    fn behind_link(&self, here: &Above, below: &RelPath) -> Option<Kind> {
+    /// What a link leads to; `None` if it is not followed.
+    fn behind_link(&self, here: &Above, below: &RelPath) -> Option<EntryKind> {
         let path = self.beneath.base.join(below).ok()?;
         let kind = self.beneath.fence.metadata(&path).ok()??.kind;
         let back = here.through_link && self.beneath.is_inside_base(&path, kind);
         (!back).then_some(kind)
     }
 
-    /// Notes a directory that could not be looked into. What went while we looked, or became a
-    /// link that leads out, is no news.
+    /// Records a directory that could not be listed. One that vanished or became a link to the outside
+    /// meanwhile is ignored.
     fn skip_folder(&self, below: &RelPath, error: JailError) {
         let path = self.tree.walked(below.as_str());
         match error {
@@ -359,7 +374,7 @@ fn is_loop(mut above: Option<&Above>, id: (u64, u64)) -> bool {
     false
 }
 
-/// What is to be done, shared by the threads of one walk.
+/// Tasks shared by the threads of a walk.
 #[derive(Debug, Default)]
 struct Queue {
     pile: Mutex<Pile>,
@@ -368,19 +383,19 @@ struct Queue {
 
 #[derive(Debug, Default)]
 struct Pile {
-    waiting: Vec<Work>,
-    /// Pieces that are being worked on, from which more may follow.
+    waiting: Vec<WalkTask>,
+    /// Tasks in progress, which may add more.
     busy: usize,
     ended: bool,
 }
 
-/// A piece of work; the queue knows when it is done, also when it panicked.
-struct Taken<'q> {
-    work: Work,
+/// A claimed task; marks itself as done on drop, even after a panic.
+struct ClaimedTask<'q> {
+    work: WalkTask,
     queue: &'q Queue,
 }
 
-impl Drop for Taken<'_> {
+impl Drop for ClaimedTask<'_> {
     fn drop(&mut self) {
         self.queue.lock().busy -= 1;
         self.queue.changed.notify_all();
@@ -392,7 +407,7 @@ impl Queue {
         self.pile.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn push(&self, work: impl IntoIterator<Item = Work>) {
+    fn push(&self, work: impl IntoIterator<Item = WalkTask>) {
         self.lock().waiting.extend(work);
         self.changed.notify_all();
     }
@@ -402,8 +417,8 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    /// The next piece; `None` once all is done.
-    fn take(&self) -> Option<Taken<'_>> {
+    /// The next task; `None` once all are done.
+    fn take(&self) -> Option<ClaimedTask<'_>> {
         let mut pile = self.lock();
         loop {
             if pile.ended {
@@ -411,7 +426,7 @@ impl Queue {
             }
             if let Some(work) = pile.waiting.pop() {
                 pile.busy += 1;
-                return Some(Taken { work, queue: self });
+                return Some(ClaimedTask { work, queue: self });
             }
             if pile.busy == 0 {
                 return None;

@@ -1,4 +1,4 @@
-//! What can go wrong with files on this machine, in words a caller can act on.
+//! Errors of file tools on this machine, phrased so that a caller can act on them.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,56 +6,56 @@ use std::path::{Path, PathBuf};
 use manyhands_core::{ErrorCode, ToolError};
 use manyhands_guard::JailError;
 
-/// Why a file tool did not do what was asked. Nothing was changed.
+/// Why a file tool failed. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum LocalError {
-    /// Nothing is there.
+    /// No such file or directory.
     #[error("{}: there is no such file or directory", .0.display())]
     NotFound(PathBuf),
     /// A file was expected.
     #[error("{}: is a directory; name a file inside it", .0.display())]
     IsDirectory(PathBuf),
-    /// A name on the way, or the one to search, is no directory.
+    /// A component of the path, or the one to search, is not a directory.
     #[error("{}: a file stands where a directory was expected", .0.display())]
     NotDirectory(PathBuf),
     /// A fifo, socket or device.
     #[error("{}: is not a regular file; pipes, sockets and devices are refused", .0.display())]
     NotRegular(PathBuf),
-    /// The system does not let this user.
+    /// Permission denied.
     #[error("{}: permission denied", .0.display())]
     Denied(PathBuf),
-    /// It leads out of the jail.
+    /// The path leads out of the jail.
     #[error("{}: is outside {}, where the node's owner keeps this node", .path.display(), .jail.display())]
     Outside {
-        /// What was asked for.
+        /// The requested path.
         path: PathBuf,
-        /// The folder nothing leaves.
+        /// The jail's folder.
         jail: PathBuf,
     },
-    /// No room left.
+    /// No space left.
     #[error("{}: the disk or the quota is full", .0.display())]
     Full(PathBuf),
-    /// Somebody else wrote it between our read and our write.
+    /// Someone else changed it between our read and our write.
     #[error("{}: changed while it was being edited; read it again and repeat the edit", .0.display())]
     Changed(PathBuf),
-    /// It is not any more what was announced.
+    /// The file changed while being sent.
     #[error("{}: changed while it was being sent; send it again", .0.display())]
     ChangedOnTheWay(PathBuf),
-    /// More came than was announced.
+    /// More data than announced.
     #[error("{}: more than the {size} bytes came that were announced", .path.display())]
     Surplus {
-        /// Where it was to go.
+        /// The destination.
         path: PathBuf,
-        /// What was announced.
+        /// The announced size.
         size: u64,
     },
-    /// More is on its way than was asked for.
+    /// More data in flight than acknowledged.
     #[error("{}: bytes came faster than they were acknowledged", .0.display())]
     Flooded(PathBuf),
-    /// Somebody else is sending the same there.
+    /// Another transfer to the same destination is running.
     #[error("{}: is being received already; wait for that to end", .0.display())]
     Busy(PathBuf),
-    /// A text too long to be read at once.
+    /// A text too large to be read at once.
     #[error("{}: is a text of {size} bytes, over 10 MB; read it in parts with offset and limit", .path.display())]
     LongText {
         /// The file.
@@ -68,7 +68,7 @@ pub enum LocalError {
     LargeImage {
         /// The file's name.
         name: String,
-        /// What it is.
+        /// Its MIME type.
         mime: &'static str,
         /// Its size in bytes.
         size: u64,
@@ -78,7 +78,7 @@ pub enum LocalError {
     Binary {
         /// The file's name.
         name: String,
-        /// What it is, as far as its first bytes tell.
+        /// Its MIME type, judged by its first bytes.
         mime: &'static str,
         /// Its size in bytes.
         size: u64,
@@ -86,20 +86,20 @@ pub enum LocalError {
     /// Only UTF-8 text can be edited.
     #[error("{}: is not UTF-8 text and cannot be edited", .0.display())]
     NotText(PathBuf),
-    /// More than an edit takes.
+    /// Too large to be edited.
     #[error("{}: is {size} bytes, over the {limit} that can be edited", .path.display())]
     LargeEdit {
         /// The file.
         path: PathBuf,
         /// Its size in bytes, as far as it was read.
         size: u64,
-        /// The most.
+        /// The limit.
         limit: u64,
     },
-    /// The text to replace is not there.
+    /// The search text does not occur.
     #[error("oldString not found in {}", .0.display())]
     OldStringNotFound(PathBuf),
-    /// The text to replace is there more than once, and one was meant.
+    /// The search text occurs more than once, but one match was expected.
     #[error(
         "oldString found {count} times in {}; give more of the text around it, or set replaceAll: true",
         .path.display()
@@ -107,10 +107,10 @@ pub enum LocalError {
     Ambiguous {
         /// The file.
         path: PathBuf,
-        /// How often it is there.
+        /// Number of occurrences.
         count: usize,
     },
-    /// A parameter cannot be used.
+    /// An invalid parameter.
     #[error("{name}: {message}")]
     Parameter {
         /// Its name on the wire.
@@ -118,21 +118,21 @@ pub enum LocalError {
         /// What is wrong and what would be right.
         message: String,
     },
-    /// The caller took it back.
+    /// The caller cancelled.
     #[error("cancelled")]
     Cancelled,
-    /// Anything else the system says.
+    /// Any other system error.
     #[error("{}: {source}", .path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// What it said.
+        /// The system's error.
         source: io::Error,
     },
 }
 
 impl LocalError {
-    /// What the system said about `path`.
+    /// Converts a system error about `path`.
     pub(super) fn io(path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
         match source.kind() {
@@ -145,7 +145,7 @@ impl LocalError {
         }
     }
 
-    /// What the jail around `jail` said about `path`.
+    /// Converts an error of the jail at `jail` about `path`.
     pub(super) fn jailed(path: &Path, jail: &Path, error: JailError) -> Self {
         let path = path.to_owned();
         match error {

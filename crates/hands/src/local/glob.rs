@@ -7,47 +7,47 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use globset::{GlobBuilder, GlobSet};
-use manyhands_guard::Kind;
+use manyhands_guard::EntryKind;
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
-use super::walk::{MAX_THREADS, Met, Rules, Skipped, Tree};
+use super::walk::{MAX_THREADS, Rules, Skipped, Tree, WalkEntry};
 use super::{LocalError, LocalFiles};
 
-/// The most matches one call gives.
+/// Maximum matches per call.
 pub const MAX_GLOB_MATCHES: usize = 10_000;
 
-/// What to find.
+/// A search by file name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GlobRequest {
-    /// The pattern, from the base down. `*` and `?` stay within one name, `**` does not, and
-    /// `{a,b}` is either. An absolute pattern brings its own base.
+    /// The pattern, relative to the base. `*` and `?` match within one name, `**` across directories, and
+    /// `{a,b}` either. An absolute pattern has its own base.
     pub pattern: String,
-    /// The directory to look in; the workspace when absent.
+    /// The directory to search; the workspace if absent.
     pub path: Option<String>,
-    /// Whether files that ignore files name are found too.
+    /// Whether ignored files are found too.
     pub no_ignore: bool,
 }
 
-/// What was found.
+/// The files found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GlobResult {
     /// The pattern as it was given.
     pub pattern: String,
-    /// Where it was looked for.
+    /// The searched directory.
     pub base_path: String,
-    /// Absolute paths of files, newest first, those of one moment by path.
+    /// Absolute paths, newest first, equal times by path.
     pub matches: Vec<String>,
-    /// How many these are.
+    /// Number of matches.
     pub count: usize,
-    /// Whether older ones were left out.
+    /// Whether older ones were omitted.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
-    /// How many there are, when some were left out.
+    /// Total number, if some were omitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<u64>,
-    /// Directories that could not be looked into, the first ten.
+    /// Directories that could not be searched, the first ten.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<Skipped>,
 }
@@ -69,7 +69,7 @@ impl LocalFiles {
         limit: usize,
         cancel: &CancellationToken,
     ) -> Result<GlobResult, LocalError> {
-        let pattern = Pattern::parse(&request.pattern)?;
+        let pattern = GlobPattern::parse(&request.pattern)?;
         let base = pattern.base.as_deref().or(request.path.as_deref());
         let place = self.locate(base.unwrap_or(""))?;
         let rules = Rules {
@@ -88,7 +88,7 @@ impl LocalFiles {
             shares: std::array::from_fn(|_| Mutex::default()),
         });
         let sieving = sieve.clone();
-        let admits = Arc::new(move |met: Met<'_>| sieving.admits(met));
+        let admits = Arc::new(move |met: WalkEntry<'_>| sieving.admits(met));
         tree.walk(admits, || Box::new(|_| !cancel.is_cancelled()));
         if cancel.is_cancelled() {
             return Err(LocalError::Cancelled);
@@ -114,16 +114,16 @@ impl LocalFiles {
     }
 }
 
-/// A pattern, taken apart.
-struct Pattern {
-    /// The directory that an absolute pattern starts at.
+/// A parsed pattern.
+struct GlobPattern {
+    /// The directory of an absolute pattern.
     base: Option<String>,
-    /// The names it begins with that stand for themselves; nothing beside them is walked.
+    /// Literal leading components; nothing beside them is walked.
     steps: Vec<String>,
     globs: GlobSet,
 }
 
-impl Pattern {
+impl GlobPattern {
     fn parse(text: &str) -> Result<Self, LocalError> {
         let wrong = |message: String| LocalError::parameter("pattern", message);
         let names: Vec<&str> = text
@@ -164,17 +164,17 @@ impl Pattern {
         })
     }
 
-    /// Whether an entry is beyond the names the pattern begins with, or is one of them.
-    fn leads_to(&self, met: Met<'_>) -> bool {
+    /// Whether an entry is on or below the pattern's literal path.
+    fn leads_to(&self, met: WalkEntry<'_>) -> bool {
         let step = met.depth.checked_sub(1);
         let step = step.and_then(|at| self.steps.get(at));
         step.is_none_or(|step| met.name() == step.as_str())
     }
 }
 
-/// A file that matches; what comes first in a result is least.
+/// A matching file; ordered as in the result.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Found {
+struct GlobMatch {
     modified: Reverse<Moment>,
     path: PathBuf,
 }
@@ -182,17 +182,17 @@ struct Found {
 /// Seconds and nanoseconds since the Unix epoch.
 type Moment = (i64, u64);
 
-/// The newest that were found, and how many there were in all.
+/// The newest matches, and their total number.
 #[derive(Debug, Default)]
 struct Newest {
-    kept: BinaryHeap<Found>,
+    kept: BinaryHeap<GlobMatch>,
     total: u64,
 }
 
 impl Newest {
     fn add(&mut self, modified: Moment, path: &Path, limit: usize) {
         let modified = Reverse(modified);
-        let found = || Found {
+        let found = || GlobMatch {
             modified,
             path: path.to_owned(),
         };
@@ -206,36 +206,36 @@ impl Newest {
     }
 }
 
-/// What decides about each entry. A file is dealt with before the walker would queue it, which
-/// costs more than the decision.
+/// Filters entries. Files are handled before the walker queues them, which costs more than the
+/// decision.
 struct Sieve {
-    pattern: Pattern,
+    pattern: GlobPattern,
     tree: Arc<Tree>,
     limit: usize,
     cancel: CancellationToken,
-    /// A share for each thread, so that they do not wait for each other.
+    /// One part per thread, so that they do not contend.
     shares: [Mutex<Newest>; SHARES],
 }
 
-/// As many as a walk has threads.
+/// The maximum number of threads.
 const SHARES: usize = MAX_THREADS;
 
 impl Sieve {
-    /// Notes a file that matches, and says whether to go on into a directory.
-    fn admits(&self, met: Met<'_>) -> bool {
+    /// Records a matching file, and returns whether to descend into a directory.
+    fn admits(&self, met: WalkEntry<'_>) -> bool {
         if self.cancel.is_cancelled() || !self.pattern.leads_to(met) {
             return false;
         }
-        if met.kind == Kind::File && self.pattern.globs.is_match(self.tree.below(met.path)) {
+        if met.kind == EntryKind::File && self.pattern.globs.is_match(self.tree.below(met.path)) {
             self.note(met.path);
         }
-        met.kind == Kind::Dir
+        met.kind == EntryKind::Dir
     }
 
     fn note(&self, path: &Path) {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         thread_local!(static SHARE: usize = NEXT.fetch_add(1, Ordering::Relaxed) % SHARES);
-        // Without a date it is gone, or beyond the jail.
+        // Without a date, it is gone or outside the jail.
         if let Some(modified) = self.tree.modified(path) {
             let mut share = lock(&self.shares[SHARE.with(|at| *at)]);
             share.total += 1;

@@ -1,9 +1,9 @@
 //! Grep: lines by regular expression.
 //!
-//! Files are searched in parallel in no particular order, yet the same tree always gives the same
-//! answer: the first matches by path, then line. Each thread offers what it finds to one list that
-//! keeps only the first `limit + 1`. What comes after its last entry is only counted, and not even
-//! searched once there are [`MAX_COUNTED`].
+//! Files are searched in parallel in no particular order, yet the same tree always gives the same result:
+//! the first matches by path, then line. Threads offer their matches to one list that keeps only the
+//! first `limit + 1`. Matches after its last entry are only counted, and not even searched for once
+//! there are [`MAX_COUNTED`].
 
 use std::collections::BinaryHeap;
 use std::io;
@@ -15,104 +15,104 @@ use globset::{Glob, GlobMatcher};
 use grep_matcher::LineTerminator;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
-use manyhands_guard::Kind;
+use manyhands_guard::EntryKind;
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use super::text_only::TextOnly;
-use super::walk::{Met, Rules, Skipped, Tree, Visitor, reason};
+use super::walk::{Rules, Skipped, Tree, Visitor, WalkEntry, reason};
 use super::{LocalError, LocalFiles};
 
-/// How many matches are given unless told otherwise.
+/// Default maximum matches.
 pub const DEFAULT_GREP_LIMIT: usize = 100;
 
 /// The most matches one call gives.
 pub const MAX_GREP_LIMIT: usize = 1000;
 
-/// The most lines around a match.
+/// Maximum context lines.
 pub const MAX_GREP_CONTEXT: usize = 20;
 
-/// How far matches are counted when not all are given.
+/// How far matches are counted if not all are returned.
 const MAX_COUNTED: u64 = 10_000;
 
-/// How much of a line is shown, in characters.
+/// Maximum characters shown of a line.
 const MAX_CONTENT: usize = 200;
 
-/// The longest line that is searched, and so what a thread holds at most.
+/// Maximum line length searched, which bounds a thread's memory.
 const MAX_LINE: usize = 16 << 20;
 
-/// How far a file is looked at for binary content after its last match.
+/// How far a file is checked for binary content after its last match.
 const MAX_EXAMINED: u64 = 16 << 20;
 
-/// What a compiled pattern may take.
+/// Maximum size of a compiled pattern.
 const MAX_REGEX: usize = 10 << 20;
 
-/// What to search for.
+/// A search by content.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GrepRequest {
-    /// A regular expression in the syntax of the `regex` crate, held against one line at a time.
+    /// A regular expression in the syntax of the `regex` crate, matched line by line.
     pub pattern: String,
-    /// The directory or file to search; the workspace when absent.
+    /// The directory or file to search; the workspace if absent.
     pub path: Option<String>,
-    /// A glob that the names of files must match; a file that `path` itself names need not.
+    /// A glob for file names; a file that `path` itself names need not match.
     pub include: Option<String>,
-    /// The most matches to give; [`DEFAULT_GREP_LIMIT`] when absent.
+    /// Maximum matches; [`DEFAULT_GREP_LIMIT`] if absent.
     pub limit: Option<usize>,
-    /// How many lines before and after each match to give.
+    /// Context lines before and after each match.
     pub context: usize,
-    /// Whether files that ignore files name are searched too.
+    /// Whether ignored files are searched too.
     pub no_ignore: bool,
-    /// Whether links are followed out of the directory.
+    /// Whether links out of the directory are followed.
     pub follow_links: bool,
 }
 
-/// What was found.
+/// The matches found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GrepResult {
     /// The pattern as it was given.
     pub pattern: String,
-    /// Where it was searched for.
+    /// The searched directory or file.
     pub base_path: String,
     /// Matching lines by path, then line.
     pub matches: Vec<GrepMatch>,
-    /// How many there are; not said when there are more.
+    /// Number of matches; absent if there are more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<usize>,
     /// Whether there are more.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
-    /// How many matches there are, when not all are given.
+    /// Total number of matches, if not all are returned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<u64>,
     /// Whether there are more than `total`: counting stops at 10,000.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub total_is_minimum: bool,
-    /// What could not be searched, up to the last match given; the first ten.
+    /// What could not be searched, up to the last match returned; the first ten.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<Skipped>,
 }
 
-/// A line that matches.
+/// A matching line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct GrepMatch {
     /// The absolute path of the file.
     pub path: String,
     /// The line's number, from 1.
     pub line: u64,
-    /// The line without its end, at most 200 characters of it.
+    /// The line without its end, at most 200 characters.
     pub content: String,
-    /// The lines before it, when asked for.
+    /// The lines before it, if requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub before: Vec<String>,
-    /// The lines after it, when asked for.
+    /// The lines after it, if requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<String>,
 }
 
 impl LocalFiles {
-    /// Searches files line by line. Files that are not UTF-8 text are passed over; of a file with more
-    /// matches than are counted, the 16 MiB after the last decide.
+    /// Searches files line by line. Files that are not UTF-8 text are skipped; in a file with more matches
+    /// than are counted, the 16 MiB after the last match decide.
     /// See [`walk`](super::walk) for ignore files and links.
     pub fn grep(
         &self,
@@ -133,6 +133,7 @@ impl LocalFiles {
             no_ignore: request.no_ignore,
             follow_links: request.follow_links,
         };
+        // One more than the limit, to know whether there are more.
         let tree = Arc::new(Tree::open(self, &place, rules)?);
         let first = Arc::new(First::new(limit + 1));
         let search = Search {
@@ -144,9 +145,9 @@ impl LocalFiles {
             first: &first,
         };
         let still_wanted = first.clone();
-        let admits = Arc::new(move |met: Met<'_>| {
+        let admits = Arc::new(move |met: WalkEntry<'_>| {
             let included = |include: &GlobMatcher| include.is_match(met.name());
-            (met.kind == Kind::Dir || include.as_ref().is_none_or(included))
+            (met.kind == EntryKind::Dir || include.as_ref().is_none_or(included))
                 && still_wanted.wants(met.path)
         });
         tree.walk(admits, || search.visitor());
@@ -157,6 +158,7 @@ impl LocalFiles {
         let truncated = hits.len() > limit;
         hits.truncate(limit);
         let counted = first.counted.load(Ordering::Relaxed);
+        // Beyond the last match shown, not every file was searched, so its skips are incomplete.
         let last = hits.last().filter(|_| truncated);
         let skipped = tree.skipped(last.map(|hit| hit.path.as_path()));
         Ok(GrepResult {
@@ -185,6 +187,7 @@ fn checked(
     Err(LocalError::parameter(name, message))
 }
 
+// Both limits: a small pattern can compile to gigabytes.
 fn matcher(pattern: &str) -> Result<RegexMatcher, LocalError> {
     RegexMatcherBuilder::new()
         .multi_line(true)
@@ -212,7 +215,7 @@ fn name_filter(include: &str) -> Result<GlobMatcher, LocalError> {
     }
 }
 
-/// A match before it is shown; ordered by path, then line.
+/// A match before formatting; ordered by path, then line.
 #[derive(Debug)]
 struct Hit {
     path: Arc<PathBuf>,
@@ -258,7 +261,7 @@ impl Ord for Hit {
     }
 }
 
-/// The first hits that were found so far, at most `most`.
+/// The first matches so far, at most `most`.
 #[derive(Debug)]
 struct First {
     most: usize,
@@ -281,9 +284,10 @@ impl First {
         self.hits.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a hit in this file, or below this directory, could still count. What comes after
-    /// a file by name also has everything below it after that file.
+    /// Whether a match in this file, or below this directory, could still count. Everything below a
+    /// directory sorts after the files that sort before it.
     fn wants(&self, path: &Path) -> bool {
+        // Relaxed: a stale value only searches a file more than necessary.
         let full = self.full.load(Ordering::Relaxed);
         if !full || self.counted.load(Ordering::Relaxed) <= MAX_COUNTED {
             return true;
@@ -293,7 +297,7 @@ impl First {
             .is_none_or(|last| path <= last.path.as_path())
     }
 
-    /// Takes a file's hits, which come by line, and how many there are in all.
+    /// Adds a file's matches, ordered by line, and their total number.
     fn offer(&self, new: Vec<Hit>, counted: u64) {
         self.counted.fetch_add(counted, Ordering::Relaxed);
         let mut hits = self.hits();
@@ -304,6 +308,7 @@ impl First {
             }
             match hits.peek_mut() {
                 Some(mut last) if hit < *last => *last = hit,
+                // Matches come in order, so the first that does not fit ends the file.
                 _ => break,
             }
         }
@@ -337,7 +342,7 @@ impl Search<'_> {
             if self.cancel.is_cancelled() {
                 return false;
             }
-            if met.kind == Kind::File && self.first.wants(met.path) {
+            if met.kind == EntryKind::File && self.first.wants(met.path) {
                 worker.search_file(met.path);
             }
             true
@@ -357,7 +362,7 @@ impl Worker<'_> {
         let opened = search.tree.open_file(path);
         let (file, size) = match opened {
             Ok(opened) => opened,
-            // Gone, or swapped for a link that leads out, which is never followed.
+            // Gone, or swapped for a link to the outside, which is never followed.
             Err(
                 LocalError::NotFound(_) | LocalError::NotRegular(_) | LocalError::Outside { .. },
             ) => return,
@@ -365,7 +370,8 @@ impl Worker<'_> {
             Err(error) => return search.tree.skips.add(path, error),
         };
         let mut reader = TextOnly::new(file, size, search.cancel);
-        let mut lines = Lines::new(search.limit, search.context);
+        let mut lines = LineCollector::new(search.limit, search.context);
+        // A file that ends early may turn binary later; only then is the rest examined.
         let searched = self
             .searcher
             .search_reader(&self.matcher, &mut reader, &mut lines)
@@ -383,6 +389,7 @@ impl Worker<'_> {
                 search.first.offer(hits, counted);
             }
             Ok(()) => {}
+            // The searcher reports an exceeded heap limit as `Other`.
             Err(error) if error.kind() == io::ErrorKind::Other => {
                 let reason = format!("has a line of more than {} MiB", MAX_LINE >> 20);
                 search.tree.skips.add(path, reason);
@@ -392,28 +399,28 @@ impl Worker<'_> {
     }
 }
 
-/// The lines of one file that matter, in order.
+/// The relevant lines of one file, in order.
 #[derive(Debug)]
-struct Lines {
+struct LineCollector {
     limit: usize,
     context: usize,
-    kept: Vec<Line>,
+    kept: Vec<MatchedLine>,
     hits: usize,
-    /// How many lines match, those that are not kept too.
+    /// Number of matching lines, including those not kept.
     counted: u64,
-    /// The last line that a hit within the limit shows around it.
+    /// The last line shown as context of a match within the limit.
     shown_to: u64,
     ended_early: bool,
 }
 
 #[derive(Debug)]
-struct Line {
+struct MatchedLine {
     number: u64,
     text: String,
     hit: bool,
 }
 
-impl Lines {
+impl LineCollector {
     fn new(limit: usize, context: usize) -> Self {
         Self {
             limit,
@@ -426,8 +433,8 @@ impl Lines {
         }
     }
 
-    /// Keeps a line, or only counts it; false when no later one matters. One hit more than the
-    /// limit is kept, to know that there are more.
+    /// Keeps a line, or only counts it; false if no later one matters. One match more than the limit is
+    /// kept, to know that there are more.
     fn keep(&mut self, number: u64, bytes: &[u8], matches: bool) -> bool {
         self.counted += u64::from(matches);
         if self.hits > self.limit && number > self.shown_to {
@@ -442,17 +449,17 @@ impl Lines {
             }
         }
         let text = cut(bytes);
-        self.kept.push(Line { number, text, hit });
+        self.kept.push(MatchedLine { number, text, hit });
         true
     }
 
     fn into_hits(self, path: PathBuf) -> Vec<Hit> {
         let path = Arc::new(path);
         let context = self.context as u64;
-        let texts = |lines: &[Line]| lines.iter().map(|line| line.text.clone()).collect();
+        let texts = |lines: &[MatchedLine]| lines.iter().map(|line| line.text.clone()).collect();
         let hits = self.kept.iter().enumerate().filter(|(_, line)| line.hit);
         hits.map(|(at, line)| {
-            let near = |other: &Line| other.number.abs_diff(line.number) <= context;
+            let near = |other: &MatchedLine| other.number.abs_diff(line.number) <= context;
             let from = self.kept[..at].partition_point(|other| !near(other));
             let to = at + 1 + self.kept[at + 1..].partition_point(near);
             Hit {
@@ -467,7 +474,7 @@ impl Lines {
     }
 }
 
-impl Sink for &mut Lines {
+impl Sink for &mut LineCollector {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
@@ -479,11 +486,11 @@ impl Sink for &mut Lines {
     }
 }
 
-/// A line without its end, cut between characters.
+/// A line without its end, cut at a character boundary.
 fn cut(line: &[u8]) -> String {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
-    // No character is longer than four bytes.
+    // A character has at most four bytes.
     let enough = &line[..line.len().min(MAX_CONTENT * 4)];
     String::from_utf8_lossy(enough)
         .chars()

@@ -1,4 +1,4 @@
-//! What the ignore files of a jail say, read through its handle.
+//! Ignore files of a jail, read through its handle.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,15 +9,15 @@ use manyhands_guard::{Jail, JailError, RelPath};
 
 use super::walk::IGNORE_FILES;
 
-/// The largest ignore file that is read, in bytes.
+/// Maximum size of an ignore file, in bytes.
 const MAX_IGNORE_FILE: u64 = 1 << 20;
 
-/// The ignore files of one directory, and of those above it up to the base.
+/// The ignore files of a directory, and of its parents up to the base.
 #[derive(Debug)]
 pub(super) struct Ignored {
     gitignore: Option<Gitignore>,
     ignore: Option<Gitignore>,
-    /// Whether a repository begins here: what lies above is another's.
+    /// Whether a repository starts here: ignore files above do not apply.
     repository: bool,
     above: Option<Arc<Self>>,
 }
@@ -27,13 +27,13 @@ pub(super) struct Ignored {
 pub(super) struct Unusable {
     /// The file's name.
     pub(super) name: &'static str,
-    /// What is wrong with it.
+    /// The error.
     pub(super) why: JailError,
 }
 
 impl Ignored {
-    /// Reads the ignore files of the directory at `folder` of `jail`, which is at `below` of the
-    /// base. `holds` says which names it has.
+    /// Reads the ignore files of the directory at `folder` of `jail`, which is at `below` of the base.
+    /// `holds` says which names exist.
     pub(super) fn read(
         jail: &Jail,
         folder: &RelPath,
@@ -58,8 +58,8 @@ impl Ignored {
         })
     }
 
-    /// Whether something at `path` of the base is ignored. The nearest file that says anything
-    /// decides; `.ignore` before `.gitignore`, which counts only inside a repository.
+    /// Whether `path`, relative to the base, is ignored. The nearest matching file decides; `.ignore` comes
+    /// before `.gitignore`, which applies only inside a repository.
     pub(super) fn ignores(&self, path: &RelPath, is_dir: bool) -> bool {
         let path = rooted(path);
         let said = |file: &Option<Gitignore>| match file {
@@ -74,6 +74,7 @@ impl Ignored {
             if by_ignore.is_none() {
                 by_ignore = said(&here.ignore);
             }
+            // The .gitignore of a repository applies up to its root and no further.
             if by_git.is_none() && !left_repository {
                 by_git = said(&here.gitignore);
             }
@@ -81,6 +82,7 @@ impl Ignored {
             left_repository |= here.repository;
             next = here.above.as_deref();
         }
+        // Git ignores its files outside of repositories, and so do we.
         if !in_repository {
             by_git = Match::None;
         }
@@ -88,7 +90,7 @@ impl Ignored {
     }
 }
 
-/// The text of an ignore file; `None` where there is none to be read inside the jail.
+/// The text of an ignore file; `None` if there is none inside the jail.
 fn read(jail: &Jail, folder: &RelPath, name: &str) -> Result<Option<String>, JailError> {
     let Ok(path) = RelPath::parse(name).and_then(|name| folder.join(&name)) else {
         return Ok(None);
@@ -108,13 +110,13 @@ fn read(jail: &Jail, folder: &RelPath, name: &str) -> Result<Option<String>, Jai
 fn parse(below: &RelPath, text: &str) -> Gitignore {
     let mut builder = GitignoreBuilder::new(rooted(below));
     for line in text.strip_prefix('\u{feff}').unwrap_or(text).lines() {
-        // As git does, a line that is no pattern is passed over.
+        // Like git, skip invalid patterns.
         let _ = builder.add_line(None, line);
     }
     builder.build().unwrap_or_else(|_| Gitignore::empty())
 }
 
-/// Matching wants one root for all; it is never opened.
+/// Matching needs a common root, which is never opened.
 fn rooted(path: &RelPath) -> std::path::PathBuf {
     Path::new("/").join(path.as_str())
 }

@@ -1,4 +1,4 @@
-//! A file on its way to this machine.
+//! Files being received.
 
 use std::fs;
 use std::io::{self, Read, Seek, Write};
@@ -8,22 +8,20 @@ use manyhands_guard::{Jail, JailError, NewFile, PART_PREFIX, PartFile, RelPath};
 use sha2::{Digest, Sha256};
 
 use super::atomic::{self, is_temporary};
-use super::outgoing::hex;
-use super::place::{Place, regular};
+use super::place::{LocalPath, regular};
 use super::{LocalError, LocalFiles};
 
-/// How much is hashed at a time.
+/// Hashing chunk size.
 const STEP: usize = 256 << 10;
 
-/// A file that is written from one end to the other, hashed on the way, and in its place only
-/// when it is whole. Dropped before that it can be taken up again, if it has a key for that, and
-/// otherwise leaves nothing behind.
+/// A file being received: written sequentially, hashed, and moved to its destination only when complete.
+/// Dropped before that it can be resumed if it has a key, and otherwise leaves nothing behind.
 #[derive(Debug)]
-pub struct Incoming {
+pub struct IncomingFile {
     part: PartFile,
-    /// Where it goes.
+    /// The destination.
     path: PathBuf,
-    /// Where the part is.
+    /// The path of the part.
     part_path: PathBuf,
     size: u64,
     taken: u64,
@@ -31,21 +29,21 @@ pub struct Incoming {
 }
 
 impl LocalFiles {
-    /// Readies the place for a file of `size` bytes, creating the directories above it. What
-    /// came earlier under the same key is taken up again.
+    /// Prepares a file of `size` bytes, creating missing directories. An earlier part with the same key is
+    /// resumed.
     pub fn incoming(
         &self,
         path: &str,
         size: u64,
         resume: Option<&str>,
-    ) -> Result<Incoming, LocalError> {
+    ) -> Result<IncomingFile, LocalError> {
         let place = self.locate(path)?;
         let name = place.path.file_name().unwrap_or_default();
         let part = resume.map(|key| part_name(name.as_encoded_bytes(), key));
         let (mut part, part_path) = self.begin(&place, part.as_deref())?;
         let failed = |error| LocalError::io(&place.path, error);
         let (taken, hash) = take_up(&mut part, size).map_err(failed)?;
-        Ok(Incoming {
+        Ok(IncomingFile {
             part,
             path: place.path,
             part_path,
@@ -55,11 +53,16 @@ impl LocalFiles {
         })
     }
 
-    fn begin(&self, place: &Place, part: Option<&str>) -> Result<(PartFile, PathBuf), LocalError> {
+    fn begin(
+        &self,
+        place: &LocalPath,
+        part: Option<&str>,
+    ) -> Result<(PartFile, PathBuf), LocalError> {
         let busy = |error: JailError, folder: &Path| match error {
             JailError::Exists => LocalError::Busy(place.path.clone()),
             other => LocalError::jailed(&place.path, folder, other),
         };
+        // Inside a jail everything goes through its handle; the path is for messages only.
         if let (Some(root), Some(kept)) = (self.root(), &place.kept) {
             let begun = root.jail().begin_part(kept, part, NewFile::Private);
             let begun = begun.map_err(|error| busy(error, root.folder()))?;
@@ -75,8 +78,9 @@ impl LocalFiles {
         Ok((begun, at))
     }
 
-    /// Removes a part that nobody comes back for, and nothing else. Whether it is gone.
+    /// Removes an abandoned part, and nothing else. Returns whether it is gone.
     pub fn remove_part(&self, part: &Path) -> bool {
+        // Never remove anything but our own temporary files, whatever the caller asks for.
         if !part.file_name().is_some_and(is_temporary) {
             return true;
         }
@@ -91,8 +95,8 @@ impl LocalFiles {
     }
 }
 
-impl Incoming {
-    /// How much of the file is here, from its beginning.
+impl IncomingFile {
+    /// Bytes received, from the beginning.
     pub fn taken(&self) -> u64 {
         self.taken
     }
@@ -102,13 +106,14 @@ impl Incoming {
         self.part.file()
     }
 
-    /// Where what has come is kept.
+    /// The path of the partial file.
     pub fn part(&self) -> &Path {
         &self.part_path
     }
 
-    /// Adds `bytes`.
+    /// Appends `bytes`.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), LocalError> {
+        // Checked before writing, so that a peer cannot fill the disk beyond what it announced.
         if self.taken + bytes.len() as u64 > self.size {
             return Err(LocalError::Surplus {
                 path: self.path.clone(),
@@ -122,10 +127,10 @@ impl Incoming {
         Ok(())
     }
 
-    /// Puts the file in its place, if it is whole and has this SHA-256, and returns its size once
-    /// it is on disk. Otherwise what has come is removed and what was there stays.
+    /// Moves the file to its destination if it is complete and has this SHA-256, and returns its size once it
+    /// is on disk. Otherwise the part is removed and an existing file is unchanged.
     pub fn finish(self, sha256: Option<&str>) -> Result<u64, LocalError> {
-        let ours = hex(&self.hash.finalize());
+        let ours = hex::encode(self.hash.finalize());
         if self.taken != self.size
             || sha256.is_some_and(|wanted| !wanted.eq_ignore_ascii_case(&ours))
         {
@@ -138,19 +143,19 @@ impl Incoming {
         Ok(self.size)
     }
 
-    /// What to say when more comes than there is room for.
+    /// The error for more data than announced.
     pub fn flooded(&self) -> LocalError {
         LocalError::Flooded(self.path.clone())
     }
 
-    /// Removes what has come.
+    /// Removes the part.
     pub fn discard(self) {
         self.part.discard();
     }
 }
 
-/// The directory and the name of a place that no jail holds, through links as a write goes.
-fn free_place(place: &Place) -> Result<(PathBuf, RelPath), LocalError> {
+/// Directory and name of a destination outside any jail, following links as a write does.
+fn free_place(place: &LocalPath) -> Result<(PathBuf, RelPath), LocalError> {
     let failed = |error| LocalError::io(&place.path, error);
     let target = atomic::through_links(&place.path)?;
     let (Some(folder), Some(name)) = (target.parent(), target.file_name()) else {
@@ -159,6 +164,7 @@ fn free_place(place: &Place) -> Result<(PathBuf, RelPath), LocalError> {
     match fs::symlink_metadata(&target) {
         Ok(there) => {
             regular(&place.path, &there)?;
+            // Renaming over a file needs no rights on it, so they are checked explicitly.
             atomic::writable(&target).map_err(failed)?;
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -171,7 +177,7 @@ fn free_place(place: &Place) -> Result<(PathBuf, RelPath), LocalError> {
     Ok((folder.to_owned(), name))
 }
 
-/// What is there already of a file of `size` bytes; more than that is of another file.
+/// What exists of a file of `size` bytes; a longer part belongs to another file.
 fn take_up(part: &mut PartFile, size: u64) -> io::Result<(u64, Sha256)> {
     let file = part.file();
     let mut hash = Sha256::new();
@@ -179,6 +185,7 @@ fn take_up(part: &mut PartFile, size: u64) -> io::Result<(u64, Sha256)> {
         file.set_len(0)?;
     }
     file.rewind()?;
+    // The kept part is hashed again: nobody vouches for what is on disk since then.
     let mut step = vec![0; STEP];
     loop {
         match file.read(&mut step) {
@@ -191,8 +198,8 @@ fn take_up(part: &mut PartFile, size: u64) -> io::Result<(u64, Sha256)> {
     Ok((file.stream_position()?, hash))
 }
 
-/// One word for where it goes and one for what it will hold.
+/// One word for the destination and one for the content.
 fn part_name(name: &[u8], key: &str) -> String {
-    let word = |bytes: &[u8]| hex(&Sha256::digest(bytes)[..8]);
+    let word = |bytes: &[u8]| hex::encode(&Sha256::digest(bytes)[..8]);
     format!("{PART_PREFIX}{}-{}", word(name), word(key.as_bytes()))
 }

@@ -1,10 +1,10 @@
-//! The file tools of a node on its own machine: reading, writing, editing, finding and searching;
-//! and files on their way from it and to it.
+//! File tools of a node on its own machine: reading, writing, editing, finding and searching, and file
+//! transfers.
 //!
-//! Relative paths start at the node's workspace. Absolute paths are used as they are, unless the
-//! node's owner set a jail: then every open goes beneath its handle and everything else is refused.
-//! All calls block; asynchronous callers use `spawn_blocking`. What may take long is given a
-//! [`CancellationToken`](tokio_util::sync::CancellationToken) and ends soon after it is cancelled.
+//! Relative paths start at the node's workspace. Absolute paths are used as they are, unless the node's
+//! owner set a jail: then every open goes beneath its handle and everything else is refused.
+//! All calls block; asynchronous callers use `spawn_blocking`. Long operations take a
+//! [`CancellationToken`](tokio_util::sync::CancellationToken) and return soon after it is cancelled.
 
 mod atomic;
 mod beneath;
@@ -28,8 +28,8 @@ pub use glob::{GlobRequest, GlobResult, MAX_GLOB_MATCHES};
 pub use grep::{
     DEFAULT_GREP_LIMIT, GrepMatch, GrepRequest, GrepResult, MAX_GREP_CONTEXT, MAX_GREP_LIMIT,
 };
-pub use incoming::Incoming;
-pub use outgoing::{Outgoing, mime_of};
+pub use incoming::IncomingFile;
+pub use outgoing::{OutgoingFile, mime_of};
 pub use place::LocalFiles;
 pub use read::{ImageFile, READ_LIMIT, ReadRequest, ReadResult, TextPart};
 pub use walk::Skipped;

@@ -1,4 +1,4 @@
-//! A file on its way from this machine.
+//! Files being sent.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read, Seek};
@@ -10,14 +10,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::{LocalError, LocalFiles};
 
-/// How much of a file tells what it is.
+/// Bytes that determine a file's type.
 const HEAD: usize = 8 << 10;
-/// How much is hashed at a time.
+/// Hashing chunk size.
 const STEP: usize = 256 << 10;
 
-/// A regular file that is read from one end to the other and hashed on the way.
+/// A regular file, read sequentially and hashed.
 #[derive(Debug)]
-pub struct Outgoing {
+pub struct OutgoingFile {
     file: File,
     path: PathBuf,
     size: u64,
@@ -29,13 +29,13 @@ pub struct Outgoing {
 
 impl LocalFiles {
     /// Opens a file to be sent.
-    pub fn outgoing(&self, path: &str) -> Result<Outgoing, LocalError> {
+    pub fn outgoing(&self, path: &str) -> Result<OutgoingFile, LocalError> {
         let place = self.locate(path)?;
         let (mut file, _) = self.open_file(&place)?;
         let failed = |error| LocalError::io(&place.path, error);
         let found = file.metadata().map_err(failed)?;
         let mime = mime(&mut file, &place.path).map_err(failed)?;
-        Ok(Outgoing {
+        Ok(OutgoingFile {
             size: found.len(),
             version: version(&found),
             file,
@@ -47,31 +47,32 @@ impl LocalFiles {
     }
 }
 
-impl Outgoing {
+impl OutgoingFile {
     /// Its size in bytes.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// What kind of file it is, where that is known.
+    /// Its MIME type, if known.
     pub fn mime(&self) -> Option<&'static str> {
         self.mime
     }
 
-    /// Changes when the file does.
+    /// Changes whenever the file does.
     pub fn version(&self) -> &str {
         &self.version
     }
 
-    /// How much of it has been read.
+    /// Bytes read so far.
     pub fn at(&self) -> u64 {
         self.at
     }
 
-    /// Passes over the first `offset` bytes, which count for the hash all the same.
+    /// Skips the first `offset` bytes, which are still hashed.
     pub fn skip_to(&mut self, offset: u64, cancel: &CancellationToken) -> Result<(), LocalError> {
         if offset > self.size {
             return Err(LocalError::ChangedOnTheWay(self.path.clone()));
+            // Read rather than seek: the hash must cover what the receiver already has.
         }
         let mut step = vec![0; STEP];
         while self.at < offset {
@@ -85,12 +86,13 @@ impl Outgoing {
         Ok(())
     }
 
-    /// Fills `buffer`, or as much of it as is left of the file, and says how much that is.
+    /// Fills `buffer` as far as possible, and returns the number of bytes.
     pub fn read(&mut self, buffer: &mut [u8]) -> Result<usize, LocalError> {
         let left = usize::try_from(self.size - self.at).unwrap_or(usize::MAX);
         let end = left.min(buffer.len());
         match self.file.read_exact(&mut buffer[..end]) {
             Ok(()) => {}
+            // The file shrank: its announced size is wrong.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                 return Err(LocalError::ChangedOnTheWay(self.path.clone()));
             }
@@ -101,24 +103,21 @@ impl Outgoing {
         Ok(end)
     }
 
-    /// The SHA-256 of what was read in hex, if the file is still what it was.
+    /// The SHA-256 of what was read in hex, if the file has not changed.
     pub fn finish(self) -> Result<String, LocalError> {
         let found = self.file.metadata();
         let found = found.map_err(|error| LocalError::io(&self.path, error))?;
+        // A change during the transfer would deliver a mix of two versions.
         if self.at != self.size || version(&found) != self.version {
             return Err(LocalError::ChangedOnTheWay(self.path));
         }
-        Ok(hex(&self.hash.finalize()))
+        Ok(hex::encode(self.hash.finalize()))
     }
 }
 
 fn version(found: &Metadata) -> String {
     let nanos = i128::from(found.mtime()) * 1_000_000_000 + i128::from(found.mtime_nsec());
     format!("{:x}-{nanos:x}-{:x}", found.ino(), found.len())
-}
-
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn mime(file: &mut File, path: &Path) -> io::Result<Option<&'static str>> {
@@ -128,7 +127,7 @@ fn mime(file: &mut File, path: &Path) -> io::Result<Option<&'static str>> {
     Ok(mime_of(&head, path))
 }
 
-/// What kind of file this is, by its first bytes, or for text by its name.
+/// The MIME type by the first bytes or, for text, by name.
 pub fn mime_of(head: &[u8], path: &Path) -> Option<&'static str> {
     let head = &head[..head.len().min(HEAD)];
     if let Some(kind) = infer::get(head) {

@@ -1,4 +1,4 @@
-//! Where a path leads on this machine, and opening what is there.
+//! Resolving and opening paths on this machine.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
@@ -10,26 +10,26 @@ use rustix::fs::OFlags;
 use super::LocalError;
 use crate::root::{LocateError, Root};
 
-/// The files of this machine, as far as its owner lets a node reach. Cheap to clone.
+/// The files of this machine that a node may reach. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct LocalFiles {
     workspace: PathBuf,
     jail: Option<Root>,
-    /// What `~` stands for.
+    /// The meaning of `~`.
     home: Option<PathBuf>,
 }
 
-/// A path that was asked for: absolute, and beneath the jail where there is one.
+/// A requested path: absolute, and beneath the jail if there is one.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
+pub(super) struct LocalPath {
     pub(super) path: PathBuf,
-    /// The way from the jail's root, which is how it is opened then.
+    /// The path from the jail's root, through which it is opened.
     pub(super) kept: Option<RelPath>,
 }
 
 impl LocalFiles {
-    /// Files with relative paths starting at `workspace`. With a `jail`, which must be there
-    /// and hold the workspace, nothing outside of it is reached.
+    /// Files with relative paths starting at `workspace`. With a `jail`, which must exist and contain the
+    /// workspace, nothing outside is reachable.
     pub fn open(workspace: &Path, jail: Option<&Path>) -> Result<Self, LocalError> {
         let failed = |path: &Path| {
             let path = path.to_owned();
@@ -42,11 +42,12 @@ impl LocalFiles {
                 home: None,
             });
         };
-        // `Root` would make a folder that a typing error named.
+        // `Root` would create a folder named by a typing error.
         if !std::fs::metadata(jail).map_err(failed(jail))?.is_dir() {
             return Err(LocalError::NotDirectory(jail.to_owned()));
         }
         let root = Root::open(jail).map_err(failed(jail))?;
+        // Resolved before the comparison: a link inside the jail may lead out of it.
         let workspace = workspace.canonicalize().map_err(failed(workspace))?;
         if !workspace.starts_with(root.folder()) {
             return Err(LocalError::Outside {
@@ -61,16 +62,16 @@ impl LocalFiles {
         })
     }
 
-    /// The same, with `~` standing for this folder. It is reached like any other: not out of a jail.
+    /// Sets the meaning of `~`, which is confined by a jail like any path.
     #[must_use]
     pub fn with_home(mut self, home: Option<PathBuf>) -> Self {
         self.home = home.filter(|home| home.is_absolute());
         self
     }
 
-    /// The absolute path that somebody means, without `.` and doubled slashes. `..` stays, since only
-    /// the system knows what is above a link. `~` alone is the home of this machine's user; a file that
-    /// is really called that is `./~`. `parameter` is what the path is called where it was given.
+    /// The absolute path of `asked`, without `.` and doubled slashes. `..` stays, since only the system knows
+    /// what is above a link. `~` is the home of this machine's user; a file of that name is `./~`.
+    /// `parameter` is the name of the path's parameter.
     pub fn absolute(&self, parameter: &'static str, asked: &str) -> Result<PathBuf, LocalError> {
         let below = match asked.strip_prefix('~') {
             Some("") => Some(""),
@@ -84,19 +85,19 @@ impl LocalFiles {
                     let message = "~ cannot be used: the node's user has no home folder; write the path in full";
                     LocalError::parameter(parameter, message)
                 })?;
-                // `~//etc` is below the home too, and not a path of its own.
+                // `~//etc` is below the home too, not an absolute path.
                 home.join(below.trim_start_matches('/'))
             }
         };
         Ok(joined.components().collect())
     }
 
-    /// Where relative paths start.
+    /// The start of relative paths.
     pub fn workspace(&self) -> &Path {
         &self.workspace
     }
 
-    /// The folder nothing leaves, if the owner set one.
+    /// The jail's folder, if the owner set one.
     pub fn jail(&self) -> Option<&Path> {
         self.jail.as_ref().map(Root::folder)
     }
@@ -105,19 +106,20 @@ impl LocalFiles {
         self.jail.as_ref()
     }
 
-    pub(super) fn locate(&self, asked: &str) -> Result<Place, LocalError> {
+    pub(super) fn locate(&self, asked: &str) -> Result<LocalPath, LocalError> {
+        // The system would silently cut the path there.
         if asked.contains('\0') {
             return Err(LocalError::parameter("path", "contains a NUL character"));
         }
         let path = self.absolute("path", asked)?;
         let Some(root) = &self.jail else {
-            return Ok(Place { path, kept: None });
+            return Ok(LocalPath { path, kept: None });
         };
         let spelled = path
             .to_str()
             .ok_or_else(|| LocalError::parameter("path", "is not UTF-8"))?;
         match root.locate(spelled) {
-            Ok(kept) => Ok(Place {
+            Ok(kept) => Ok(LocalPath {
                 path,
                 kept: Some(kept),
             }),
@@ -129,9 +131,9 @@ impl LocalFiles {
         }
     }
 
-    /// Opens a regular file and says how large it is. Nothing else is ever opened: a fifo would
-    /// wait for a writer, and some devices act on being opened.
-    pub(super) fn open_file(&self, place: &Place) -> Result<(File, u64), LocalError> {
+    /// Opens a regular file and returns its size. Nothing else is ever opened: a fifo would block, and some
+    /// devices react to being opened.
+    pub(super) fn open_file(&self, place: &LocalPath) -> Result<(File, u64), LocalError> {
         match (&self.jail, &place.kept) {
             (Some(root), Some(kept)) => root
                 .jail()
@@ -139,6 +141,7 @@ impl LocalFiles {
                 .map(|(file, meta)| (file, meta.size))
                 .map_err(|error| LocalError::jailed(&place.path, root.folder(), error)),
             _ => {
+                // Before opening: opening a device may already have an effect.
                 let there = std::fs::metadata(&place.path)
                     .map_err(|error| LocalError::io(&place.path, error))?;
                 regular(&place.path, &there)?;
@@ -148,7 +151,7 @@ impl LocalFiles {
     }
 }
 
-/// Opens what was a regular file a moment ago, and makes sure that it still is.
+/// Opens what was a regular file a moment ago, and verifies that it still is.
 pub(super) fn open_regular(path: &Path) -> Result<(File, u64), LocalError> {
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     let opened = OpenOptions::new()

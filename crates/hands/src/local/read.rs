@@ -13,31 +13,31 @@ use tokio_util::sync::CancellationToken;
 
 use super::{LocalError, LocalFiles};
 
-/// What is read at once: the largest image, the largest text without `offset` or `limit`, and
-/// the most text that one call gives with them. 10 MB.
+/// Maximum size of an image, of a text without `offset` or `limit`, and of the text that one call
+/// returns with them. 10 MB.
 pub const READ_LIMIT: u64 = 10 << 20;
 
-/// How much of a large file decides whether it is text.
+/// Bytes of a large file that decide whether it is text.
 const HEAD: u64 = 64 << 10;
 
-/// What to read.
+/// A read request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReadRequest {
     /// Where the file is.
     pub path: String,
-    /// How many lines to pass over first.
+    /// Lines to skip.
     pub offset: Option<u64>,
-    /// The most lines to give.
+    /// Maximum lines.
     pub limit: Option<u64>,
 }
 
-/// What was read.
+/// A read result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum ReadResult {
     /// Lines of text.
     Text(TextPart),
-    /// A picture.
+    /// An image.
     Image(ImageFile),
 }
 
@@ -47,14 +47,14 @@ pub enum ReadResult {
 pub struct TextPart {
     /// The absolute path.
     pub path: String,
-    /// The lines, each as `{number}\t{text}`, with a newline between them.
+    /// The lines, each as `{number}\t{text}`, separated by newlines.
     pub content: String,
-    /// How many lines these are.
+    /// Number of lines returned.
     pub lines: u64,
-    /// How many the file has; said when they are not all here, and known.
+    /// Number of lines in the file, if not all were returned and it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total_lines: Option<u64>,
-    /// Whether there is more after them.
+    /// Whether more lines follow.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
 }
@@ -62,11 +62,11 @@ pub struct TextPart {
 /// An image, serialised as the content blocks that a model is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImageFile {
-    /// What it is, in words.
+    /// A description.
     pub text: String,
-    /// The bytes in base64.
+    /// The image in base64.
     pub data: String,
-    /// What kind of image it is.
+    /// Its MIME type.
     pub mime: &'static str,
 }
 
@@ -83,12 +83,12 @@ impl Serialize for ImageFile {
 }
 
 impl LocalFiles {
-    /// Reads a file. Lines end at a line feed and are otherwise given as they are: a carriage
-    /// return before it stays, so that an edit can name it. A last line without line feed counts.
+    /// Reads a file. Lines end at a line feed and are otherwise unchanged: a carriage return before it is
+    /// kept, so that an edit can match it. A last line without line feed counts.
     ///
-    /// Text is UTF-8. What is not is an image or refused, by its first bytes; for an
-    /// image `offset` and `limit` mean nothing. A text over [`READ_LIMIT`] needs one of them; it
-    /// is then streamed, and at most that much of it is given.
+    /// Text is UTF-8. Other content is an image or refused, by its first bytes; for an image `offset` and
+    /// `limit` are ignored. A text over [`READ_LIMIT`] needs one of them; it is then streamed, and at most
+    /// that much is returned.
     pub fn read(
         &self,
         request: &ReadRequest,
@@ -104,11 +104,12 @@ impl LocalFiles {
         if size > READ_LIMIT {
             return read.large(file, size);
         }
+        // One byte more, so that a full read does not grow the buffer again.
         let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
         let all = (&file).take(READ_LIMIT + 1).read_to_end(&mut bytes);
         all.map_err(|error| LocalError::io(&place.path, error))?;
         if bytes.len() as u64 > READ_LIMIT {
-            // It grew, or it is one of those whose size the system does not know.
+            // It grew, or the system does not know its size.
             return read.large(file, size.max(bytes.len() as u64));
         }
         read.small(&bytes)
@@ -147,6 +148,7 @@ impl Reading<'_> {
         let mut head = Vec::new();
         (&file).take(HEAD).read_to_end(&mut head).map_err(failed)?;
         let mime = sniff(&head);
+        // The head may end inside a character, which does not make the file binary.
         let whole_characters = match std::str::from_utf8(&head) {
             Err(error) if error.error_len().is_none() => &head[..error.valid_up_to()],
             _ => &head,
@@ -174,8 +176,8 @@ impl Reading<'_> {
         }
     }
 
-    /// Passes over the lines before the offset and numbers those after it, as far as the limit
-    /// and `budget` bytes reach. Holds no more than it gives.
+    /// Skips the lines before the offset and numbers those after it, up to the limit and `budget` bytes.
+    /// Memory is bounded by the result.
     fn number(&self, mut reader: impl BufRead, budget: u64) -> Result<Numbered, LocalError> {
         let failed = |error| LocalError::io(self.path, error);
         let (offset, limit) = (
@@ -195,7 +197,7 @@ impl Reading<'_> {
             self.check_cancelled()?;
             line.clear();
             let left = budget.saturating_sub(numbered.content.len() as u64);
-            // One more than fits, to notice that it does not.
+            // One byte more than fits, to notice that it does not.
             let mut part = (&mut reader).take(left.saturating_add(1));
             if part.read_until(b'\n', &mut line).map_err(failed)? == 0 {
                 break;
@@ -219,7 +221,7 @@ impl Reading<'_> {
         Ok(numbered)
     }
 
-    /// A line as text; of one that was cut the last character may be in pieces.
+    /// A line as text; the last character of a cut line may be incomplete.
     fn decode<'b>(&self, line: &'b [u8], cut: bool) -> Result<&'b str, LocalError> {
         let text = match std::str::from_utf8(line) {
             Ok(text) => Some(text),
@@ -231,7 +233,7 @@ impl Reading<'_> {
         text.ok_or_else(|| LocalError::NotText(self.path.to_owned()))
     }
 
-    /// Whether there was a line to pass.
+    /// Skips a line; false at the end.
     fn pass_line(&self, reader: &mut impl BufRead) -> Result<bool, LocalError> {
         let mut some = false;
         loop {

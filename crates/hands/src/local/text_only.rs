@@ -1,18 +1,17 @@
-//! A reader that stops where a file turns out not to be text.
+//! A reader that stops where a file is not text.
 
 use std::io::{self, Read};
 
 use tokio_util::sync::CancellationToken;
 
-/// Hands on what it reads as long as it is UTF-8; at the first byte that is not, or
-/// when cancelled, it pretends to be at the end and remembers why.
+/// Passes data on while it is UTF-8; at the first invalid byte, or when cancelled, it reports the end and
+/// remembers why.
 #[derive(Debug)]
 pub(super) struct TextOnly<'a, R> {
     inner: R,
-    /// How much is left of the size the file had when it was opened, if it had one: at its end,
-    /// another read would tell nothing.
+    /// Remaining bytes of the size at opening, if known: at its end another read would be useless.
     left: Option<u64>,
-    /// The beginning of a character whose rest was not read yet.
+    /// An incomplete character at the end of the last read.
     split: Vec<u8>,
     binary: bool,
     cancel: &'a CancellationToken,
@@ -29,12 +28,12 @@ impl<'a, R: Read> TextOnly<'a, R> {
         }
     }
 
-    /// Whether something was read that is no text.
+    /// Whether binary data was found.
     pub(super) fn is_binary(&self) -> bool {
         self.binary
     }
 
-    /// Looks at no more than `most` of what is left, for the verdict only.
+    /// Checks at most `most` of the remaining data, for the verdict only.
     pub(super) fn examine(&mut self, most: u64) -> io::Result<()> {
         io::copy(&mut self.take(most), &mut io::sink()).map(drop)
     }
@@ -66,6 +65,7 @@ impl<R: Read> Read for TextOnly<'_, R> {
             return Ok(0);
         }
         let read = match self.left {
+            // Saves one system call per file, which matters for trees of small files.
             Some(0) => 0,
             _ => self.inner.read(buffer)?,
         };
@@ -73,6 +73,7 @@ impl<R: Read> Read for TextOnly<'_, R> {
             *left = left.saturating_sub(read as u64);
         }
         let text = if read == 0 {
+            // An unfinished character at the end means that it is not text.
             buffer.is_empty() || self.split.is_empty()
         } else {
             self.holds_text(&buffer[..read])

@@ -1,17 +1,16 @@
-//! Walking a tree as ripgrep does: in parallel, past what ignore files name, and not out of it.
+//! Walks a tree like ripgrep: in parallel, honouring ignore files, and without leaving it.
 //!
-//! `.gitignore` counts inside git repositories, `.ignore` everywhere, both from the directories
-//! above as well, and git's global one; `.git/info/exclude` does not count. Inside a jail, nothing above
-//! the base is looked at. Hidden files are walked; the folders of version control are not, unless
-//! everything is asked for.
+//! `.gitignore` applies inside git repositories, `.ignore` everywhere, both also from parent directories,
+//! and git's global file; `.git/info/exclude` does not. Inside a jail, nothing above the base is read.
+//! Hidden files are walked; version control folders are not, unless everything is requested.
 //!
-//! A link is followed while what it leads to lies inside the base, or inside the jail where links
-//! out of the base were asked for. A link met on the far side of another link is not followed when
-//! it leads back inside, since what is there is met under its own name: so loops end, and a tree of
-//! links to each other does not grow without bound.
+//! A link is followed while its target lies inside the base, or inside the jail if links out of the base
+//! are requested. A link found behind another link is not followed if it leads back inside, since its
+//! target is visited under its own name: so loops end, and a tree of links to each other does not grow
+//! without bound.
 //!
-//! Without a jail the `ignore` crate walks, by path. A jail is walked by [`Beneath`], since a path
-//! that was inside when it was checked can lead elsewhere by the time it is opened.
+//! Without a jail the `ignore` crate walks by path. A jail is walked by [`Beneath`], since a path that
+//! was inside when checked can lead elsewhere by the time it is opened.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -22,35 +21,35 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ignore::{DirEntry, WalkBuilder, WalkState};
-use manyhands_guard::Kind;
+use manyhands_guard::EntryKind;
 use rustix::io::Errno;
 use serde::Serialize;
 
 use super::atomic::is_temporary;
 use super::beneath::Beneath;
-use super::place::{Place, open_regular};
+use super::place::{LocalPath, open_regular};
 use super::{LocalError, LocalFiles};
 
-/// More threads than this wait for the disk and each other.
+/// More threads only wait for the disk and each other.
 pub(super) const MAX_THREADS: usize = 12;
 
-/// How many skipped things are named.
+/// Maximum skipped entries reported.
 const MAX_SKIPPED: usize = 10;
 
 pub(super) const IGNORE_FILES: [&str; 2] = [".gitignore", ".ignore"];
 
 const VERSION_CONTROL: [&str; 4] = [".git", ".hg", ".svn", ".jj"];
 
-/// Something that could not be looked at.
+/// An entry that could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Skipped {
     /// Where it is.
     pub path: String,
-    /// Why it was left out.
+    /// The reason.
     pub reason: String,
 }
 
-/// What a walk does about links and ignore files.
+/// Handling of links and ignore files.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rules {
     pub(super) no_ignore: bool,
@@ -58,7 +57,7 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    /// Whether a name is passed over whatever it is: a half-written file, or version control.
+    /// Whether a name is always skipped: a temporary file, or version control.
     pub(super) fn passes_over(self, name: &OsStr) -> bool {
         name.as_bytes().first() == Some(&b'.')
             && (is_temporary(name)
@@ -66,18 +65,18 @@ impl Rules {
     }
 }
 
-/// Something a walk came to.
+/// An entry of a walk.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Met<'a> {
-    /// Its walked path; [`Tree::show`] spells it for a caller.
+pub(super) struct WalkEntry<'a> {
+    /// Its walked path; [`Tree::show`] converts it for a caller.
     pub(super) path: &'a Path,
-    /// How many names below the base it is.
+    /// Its depth below the base.
     pub(super) depth: usize,
-    /// What it is, or what the link leads to.
-    pub(super) kind: Kind,
+    /// Its type, or that of a link's target.
+    pub(super) kind: EntryKind,
 }
 
-impl<'a> Met<'a> {
+impl<'a> WalkEntry<'a> {
     /// Its last name.
     pub(super) fn name(&self) -> &'a OsStr {
         self.path.file_name().unwrap_or_default()
@@ -85,9 +84,9 @@ impl<'a> Met<'a> {
 
     fn of(entry: &'a DirEntry) -> Self {
         let kind = match entry.file_type() {
-            Some(kind) if kind.is_dir() => Kind::Dir,
-            Some(kind) if kind.is_file() => Kind::File,
-            _ => Kind::Other,
+            Some(kind) if kind.is_dir() => EntryKind::Dir,
+            Some(kind) if kind.is_file() => EntryKind::File,
+            _ => EntryKind::Other,
         };
         Self {
             path: entry.path(),
@@ -97,31 +96,31 @@ impl<'a> Met<'a> {
     }
 }
 
-/// Decides whether a walk goes into a directory, or visits a file.
-pub(super) type Admits = Arc<dyn Fn(Met<'_>) -> bool + Send + Sync>;
+/// Decides whether to descend into a directory or visit a file.
+pub(super) type Admits = Arc<dyn Fn(WalkEntry<'_>) -> bool + Send + Sync>;
 
-/// What one thread of a walk does with what it comes to; false ends the walk.
-pub(super) type Visitor<'s> = Box<dyn FnMut(Met<'_>) -> bool + Send + 's>;
+/// Called by one thread for each entry; false ends the walk.
+pub(super) type Visitor<'s> = Box<dyn FnMut(WalkEntry<'_>) -> bool + Send + 's>;
 
 /// A tree to walk.
 #[derive(Debug)]
 pub(super) struct Tree {
-    /// The base as it is shown.
+    /// The base as shown to callers.
     pub(super) shown: PathBuf,
-    /// The base as walked paths begin.
+    /// The base as a prefix of walked paths.
     walked: PathBuf,
-    /// Bytes of a walked path before the part below the base.
+    /// Length of a walked path's prefix before the part below the base.
     prefix: usize,
-    ground: Ground,
+    ground: WalkSource,
     rules: Rules,
-    /// What could not be looked at.
+    /// Entries that could not be read.
     pub(super) skips: Skips,
 }
 
-/// How what is walked is opened.
+/// How entries are opened.
 #[derive(Debug)]
-enum Ground {
-    /// By path; links may lead anywhere beneath the fence, or just anywhere.
+enum WalkSource {
+    /// By path; links may lead anywhere beneath the fence, or anywhere without one.
     Paths { fence: Option<PathBuf> },
     /// By handle.
     Jail { beneath: Beneath, folder: PathBuf },
@@ -130,7 +129,7 @@ enum Ground {
 impl Tree {
     pub(super) fn open(
         files: &LocalFiles,
-        place: &Place,
+        place: &LocalPath,
         rules: Rules,
     ) -> Result<Self, LocalError> {
         let (walked, ground) = match (files.root(), &place.kept) {
@@ -138,16 +137,17 @@ impl Tree {
                 let folder = root.folder().to_owned();
                 let beneath = Beneath::open(root.jail(), kept, rules)
                     .map_err(|error| LocalError::jailed(&place.path, &folder, error))?;
-                (place.path.clone(), Ground::Jail { beneath, folder })
+                (place.path.clone(), WalkSource::Jail { beneath, folder })
             }
             _ => {
                 let real = by_path(place, rules)?;
                 let fence = (!rules.follow_links).then(|| real.clone());
-                (real, Ground::Paths { fence })
+                (real, WalkSource::Paths { fence })
             }
         };
         Ok(Self {
             shown: place.path.clone(),
+            // The root directory has no separator to skip.
             prefix: walked.as_os_str().len() + usize::from(walked.parent().is_some()),
             walked,
             ground,
@@ -158,13 +158,12 @@ impl Tree {
 
     pub(super) fn is_file(&self) -> bool {
         match &self.ground {
-            Ground::Paths { .. } => self.walked.is_file(),
-            Ground::Jail { beneath, .. } => beneath.is_file(),
+            WalkSource::Paths { .. } => self.walked.is_file(),
+            WalkSource::Jail { beneath, .. } => beneath.is_file(),
         }
     }
 
-    /// Shows every file and directory that the rules and `admits` let through to the visitors,
-    /// one for each thread.
+    /// Passes every file and directory that the rules and `admits` allow to the visitors, one per thread.
     pub(super) fn walk<'s>(
         self: &Arc<Self>,
         admits: Admits,
@@ -173,8 +172,8 @@ impl Tree {
         let threads =
             std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, MAX_THREADS));
         match &self.ground {
-            Ground::Paths { .. } => self.walk_paths(threads, admits, visitor),
-            Ground::Jail { beneath, .. } => beneath.walk(self, threads, &*admits, &visitor),
+            WalkSource::Paths { .. } => self.walk_paths(threads, admits, visitor),
+            WalkSource::Jail { beneath, .. } => beneath.walk(self, threads, &*admits, &visitor),
         }
     }
 
@@ -194,14 +193,15 @@ impl Tree {
             .git_exclude(false)
             .git_global(reads)
             .parents(reads)
+            // The crate follows; `admits_link` decides which.
             .follow_links(true)
-            .filter_entry(move |entry| tree.admits(entry) && admits(Met::of(entry)))
+            .filter_entry(move |entry| tree.admits(entry) && admits(WalkEntry::of(entry)))
             .build_parallel();
         walker.run(|| {
             let mut visit = visitor();
             Box::new(move |entry| {
                 let goes_on = match &entry {
-                    Ok(entry) => visit(Met::of(entry)),
+                    Ok(entry) => visit(WalkEntry::of(entry)),
                     Err(error) => {
                         self.skips.add_walk_error(error);
                         true
@@ -229,7 +229,7 @@ impl Tree {
         }
     }
 
-    /// A walked path as it is shown.
+    /// A walked path as shown to callers.
     pub(super) fn show(&self, path: &Path) -> String {
         let below = self.below(path);
         match below.as_os_str().is_empty() {
@@ -238,28 +238,28 @@ impl Tree {
         }
     }
 
-    /// Opens a file that was met, and says how large it is.
+    /// Opens a visited file, and returns its size.
     pub(super) fn open_file(&self, path: &Path) -> Result<(File, u64), LocalError> {
         match &self.ground {
-            Ground::Paths { .. } => open_regular(path),
-            Ground::Jail { beneath, folder } => beneath
+            WalkSource::Paths { .. } => open_regular(path),
+            WalkSource::Jail { beneath, folder } => beneath
                 .open_file(self.below(path))
                 .map_err(|error| LocalError::jailed(path, folder, error)),
         }
     }
 
-    /// When a file that was met last changed, as seconds and nanoseconds; `None` when it is gone.
+    /// Modification time of a visited file, as seconds and nanoseconds; `None` if it is gone.
     pub(super) fn modified(&self, path: &Path) -> Option<(i64, u64)> {
         match &self.ground {
-            Ground::Paths { .. } => {
+            WalkSource::Paths { .. } => {
                 let stat = rustix::fs::stat(path).ok()?;
                 Some((stat.st_mtime, stat.st_mtime_nsec))
             }
-            Ground::Jail { beneath, .. } => beneath.modified(self.below(path)),
+            WalkSource::Jail { beneath, .. } => beneath.modified(self.below(path)),
         }
     }
 
-    /// What was skipped, up to `last` if given: beyond it not everything was looked at.
+    /// Skipped entries, up to `last` if given: beyond it not everything was visited.
     pub(super) fn skipped(&self, last: Option<&Path>) -> Vec<Skipped> {
         let skips = self.skips.0.lock().unwrap_or_else(PoisonError::into_inner);
         skips
@@ -291,10 +291,11 @@ impl Tree {
     }
 
     fn admits_link(&self, link: &Path) -> bool {
+        // A dangling link.
         let Ok(target) = link.canonicalize() else {
             return false;
         };
-        if let Ground::Paths { fence: Some(fence) } = &self.ground
+        if let WalkSource::Paths { fence: Some(fence) } = &self.ground
             && !target.starts_with(fence)
         {
             return false;
@@ -303,16 +304,18 @@ impl Tree {
             let parent = link.parent();
             parent.is_some_and(|parent| parent.canonicalize().is_ok_and(|real| real != parent))
         };
+        // Its target is visited under its own name anyway.
         !(target.starts_with(&self.walked) && through_link())
     }
 }
 
-/// The base without links, where paths are walked.
-fn by_path(place: &Place, rules: Rules) -> Result<PathBuf, LocalError> {
+/// The base without links, for walking by path.
+fn by_path(place: &LocalPath, rules: Rules) -> Result<PathBuf, LocalError> {
     let failed = |error| LocalError::io(&place.path, error);
     let real = place.path.canonicalize().map_err(failed)?;
     let kind = fs::metadata(&real).map_err(failed)?;
     if kind.is_dir() {
+        // Fails early for a directory that cannot be listed, instead of returning an empty result.
         fs::read_dir(&real).map_err(failed)?;
     } else if !kind.is_file() {
         return Err(LocalError::NotRegular(place.path.clone()));
@@ -324,7 +327,7 @@ fn by_path(place: &Place, rules: Rules) -> Result<PathBuf, LocalError> {
     }
 }
 
-/// An ignore file that is a fifo or a device: the walker would open it and wait forever.
+/// An ignore file that is a fifo or a device: the walker would open it and block forever.
 fn blocking_ignore_file(dir: &Path) -> Option<PathBuf> {
     IGNORE_FILES
         .into_iter()
@@ -332,7 +335,7 @@ fn blocking_ignore_file(dir: &Path) -> Option<PathBuf> {
         .find(|file| fs::metadata(file).is_ok_and(|meta| !meta.is_file() && !meta.is_dir()))
 }
 
-/// What a walk could not look at: the first few by path, whoever met them.
+/// Entries that could not be read: the first few by path, whichever thread found them.
 #[derive(Debug, Default)]
 pub(super) struct Skips(Mutex<BTreeMap<PathBuf, String>>);
 
@@ -340,13 +343,14 @@ impl Skips {
     pub(super) fn add(&self, path: &Path, reason: impl ToString) {
         let mut skips = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         skips.insert(path.to_owned(), reason.to_string());
+        // The map is sorted, so the first entries by path are kept, independent of thread timing.
         if skips.len() > MAX_SKIPPED {
             skips.pop_last();
         }
     }
 
-    /// Notes what the walker could not read. Links that lead nowhere or in circles, and what
-    /// went while we looked, are no news.
+    /// Records a walker error. Dangling or circular links, and entries that vanished meanwhile, are
+    /// ignored.
     fn add_walk_error(&self, error: &ignore::Error) {
         let (Some(path), Some(cause)) = (path_of(error), error.io_error()) else {
             return;
@@ -358,7 +362,7 @@ impl Skips {
     }
 }
 
-/// What the system said, without its number.
+/// The system's error message, without its number.
 pub(super) fn reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::PermissionDenied => "permission denied".to_owned(),

@@ -6,36 +6,37 @@ use manyhands_guard::WriteMode;
 use serde::Serialize;
 
 use super::atomic::{self, Demand};
-use super::place::Place;
+use super::place::LocalPath;
 use super::{LocalError, LocalFiles};
 use crate::edit::{EditError, Matches, replace_exact};
 
-/// The largest file that can be edited, in bytes.
+/// Maximum size of a file to edit, in bytes.
 pub const EDIT_LIMIT: u64 = 64 << 20;
 
-/// What a write did.
+/// Result of a write.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct WriteResult {
     /// The absolute path.
     pub path: String,
-    /// How many bytes the file has now.
+    /// The new size of the file.
     pub bytes: u64,
 }
 
-/// What an edit did.
+/// Result of an edit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct EditResult {
     /// The absolute path.
     pub path: String,
-    /// How many places changed.
+    /// Number of replacements.
     pub replacements: usize,
 }
 
 impl LocalFiles {
-    /// Writes a file whole or not at all, creating the directories above it. Mode bits of an
-    /// old file stay, and a link is written through.
+    /// Writes a file atomically, creating missing directories. The mode of an existing file is kept, and a
+    /// link is written through.
     pub fn write(&self, path: &str, content: &str) -> Result<WriteResult, LocalError> {
         let place = self.locate(path)?;
+        // An explicit write replaces whatever is there; only edits have a precondition.
         self.put(&place, content.as_bytes(), Demand::Nothing, || {
             WriteMode::Overwrite
         })?;
@@ -45,8 +46,8 @@ impl LocalFiles {
         })
     }
 
-    /// Replaces `old` by `new`, both literal; line endings and a missing final newline stay.
-    /// Fails, changing nothing, if somebody else writes the file meanwhile.
+    /// Replaces `old` by `new`, both literal; line endings and a missing final newline are kept. Fails,
+    /// changing nothing, if the file is changed meanwhile.
     pub fn edit(
         &self,
         path: &str,
@@ -87,7 +88,7 @@ impl LocalFiles {
 
     fn put(
         &self,
-        place: &Place,
+        place: &LocalPath,
         bytes: &[u8],
         demand: Demand<'_>,
         mode: impl FnOnce() -> WriteMode,
@@ -109,10 +110,10 @@ impl LocalFiles {
             .map_err(failed)
     }
 
-    /// The whole file, and inside a jail which version of it that is.
+    /// The whole file and, inside a jail, its version.
     fn whole(
         &self,
-        place: &Place,
+        place: &LocalPath,
     ) -> Result<(Vec<u8>, Option<manyhands_guard::Version>), LocalError> {
         let too_large = |size| LocalError::LargeEdit {
             path: place.path.clone(),
@@ -135,6 +136,7 @@ impl LocalFiles {
             return Err(too_large(size));
         }
         let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
+        // The file may grow between the check and the read.
         file.take(EDIT_LIMIT + 1)
             .read_to_end(&mut bytes)
             .map_err(|error| LocalError::io(&place.path, error))?;
@@ -145,7 +147,7 @@ impl LocalFiles {
     }
 }
 
-fn refusal(place: &Place, error: &EditError) -> LocalError {
+fn refusal(place: &LocalPath, error: &EditError) -> LocalError {
     match *error {
         EditError::EmptyOldString => LocalError::parameter("oldString", error.to_string()),
         EditError::NotFound => LocalError::OldStringNotFound(place.path.clone()),

@@ -1,26 +1,26 @@
-//! From a text and the part of a patch that is for it to the new text.
+//! Applies one file's part of a patch to a text.
 
 use super::error::{HunkError, HunkProblem};
 use super::hunk::{Hunk, HunkLine, Tag};
-use super::lines::{Ending, Endings, Line, Text};
+use super::lines::{Ending, Endings, Text, TextLine};
 use super::parse::FilePatch;
 use super::search::{Reading, Scope, Search};
 
-/// A text after its patch.
+/// A patched text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Applied {
     /// The new content.
     pub content: Vec<u8>,
-    /// Where each hunk went, in order.
+    /// Where each hunk was applied, in order.
     pub hunks: Vec<HunkReport>,
 }
 
-/// Where a hunk went.
+/// Where a hunk was applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HunkReport {
-    /// The line of the old text it begins at, from 1.
+    /// Its first line in the old text, from 1.
     pub at_line: usize,
-    /// By how many lines this differs from what its header says.
+    /// Difference to the line number in its header.
     pub offset: isize,
 }
 
@@ -31,6 +31,7 @@ pub fn apply(original: &[u8], patch: &FilePatch<'_>) -> Result<Applied, HunkErro
     let file = Text::new(original);
     let [first, then] = readings(&file, patch);
     match attempt(&file, patch, first) {
+        // The lenient pass would be just as slow.
         Err(error) if then != first && error.why != HunkProblem::TooRepetitive => {
             attempt(&file, patch, then)
         }
@@ -52,8 +53,8 @@ fn attempt(file: &Text<'_>, patch: &FilePatch<'_>, reading: Reading) -> Result<A
     })
 }
 
-/// How lines are compared: to the letter, and if that fails with the endings of the file,
-/// as far as the patch has nothing to say about endings.
+/// How lines are compared: exactly, and if that fails with the file's line endings, unless the patch
+/// itself changes endings.
 fn readings(file: &Text<'_>, patch: &FilePatch<'_>) -> [Reading; 2] {
     let of_patch = patch.endings();
     let lenient = Reading {
@@ -64,7 +65,7 @@ fn readings(file: &Text<'_>, patch: &FilePatch<'_>) -> [Reading; 2] {
         let headers = patch.hunks.iter().map(|hunk| hunk.header_ending);
         Endings::of(headers) == Endings::All(Ending::CrLf)
     };
-    // Without context a patch of the other kind would fit to the letter, and mix endings.
+    // Without context a patch with other endings would match exactly, and mix line endings.
     let of_file_only = match (file.endings(), of_patch) {
         (Endings::All(Ending::CrLf), Endings::All(Ending::Lf)) => true,
         (Endings::All(Ending::Lf), Endings::All(Ending::CrLf)) => was_turned_to_crlf(),
@@ -90,13 +91,14 @@ fn locate_all(
             hunk: number + 1,
             line: miss.at + 1,
             why: miss.why,
-            expected: miss.expected.map(Line::shown),
+            expected: miss.expected.map(TextLine::shown),
             found: miss
                 .expected
                 .and_then(|_| file.get(miss.at))
-                .map(Line::shown),
+                .map(TextLine::shown),
         })?;
         scope = Scope {
+            // Hunks must not overlap, even if their text matches.
             floor: place + hunk.old().len(),
             drift: offset(hunk, place),
         };
@@ -115,7 +117,7 @@ fn rewrite(
     places: &[usize],
     reading: Reading,
 ) -> Result<Vec<u8>, HunkError> {
-    let mut writer = Writer {
+    let mut writer = PatchWriter {
         file,
         reading,
         out: Vec::with_capacity(file.slice(0..file.len()).len()),
@@ -145,23 +147,24 @@ fn rewrite(
         found: None,
     })?;
     let mut out = writer.out;
+    // The patch does not mention the missing newline, so it stays missing.
     if file.lacks_final_newline() && !patch.has_marker() {
-        let kept = Line::of(&out).body.len();
+        let kept = TextLine::of(&out).body.len();
         out.truncate(kept);
     }
     Ok(out)
 }
 
-/// The new text as far as it is written. Each step is `None` if it would continue a line that
-/// the patch ends without a newline.
-struct Writer<'f> {
+/// The new text so far. Each step is `None` if it would continue a line that the patch ends without a
+/// newline.
+struct PatchWriter<'f> {
     file: &'f Text<'f>,
     reading: Reading,
     out: Vec<u8>,
     ends_open: bool,
 }
 
-impl Writer<'_> {
+impl PatchWriter<'_> {
     /// Copies lines `from..to` of the file.
     fn keep(&mut self, from: usize, to: usize) -> Option<()> {
         if from < to {
@@ -171,7 +174,7 @@ impl Writer<'_> {
         Some(())
     }
 
-    /// Takes in a line of a hunk that has come to line `at` of the file.
+    /// Processes a hunk line at line `at` of the file.
     fn line(&mut self, line: &HunkLine<'_>, at: usize) -> Option<()> {
         match line.tag {
             Tag::Old => return Some(()),
@@ -187,7 +190,7 @@ impl Writer<'_> {
         Some(())
     }
 
-    /// Gets ready for a new line: the one before may be the file's last and have no newline.
+    /// Prepares for a new line: the previous one may be the file's last, without a newline.
     fn begin(&mut self, at: usize) -> Option<()> {
         if self.ends_open {
             return None;
@@ -199,7 +202,7 @@ impl Writer<'_> {
         Some(())
     }
 
-    fn body<'a>(&self, line: Line<'a>) -> &'a [u8] {
+    fn body<'a>(&self, line: TextLine<'a>) -> &'a [u8] {
         if self.reading.any_newline {
             line.body_without_cr()
         } else {
@@ -207,7 +210,7 @@ impl Writer<'_> {
         }
     }
 
-    fn ending(&self, line: Line<'_>, at: usize) -> Ending {
+    fn ending(&self, line: TextLine<'_>, at: usize) -> Ending {
         let of_file = self.file.ending_near(at);
         match of_file {
             Some(ending) if self.reading.any_newline && line.ending.is_newline() => ending,

@@ -1,4 +1,4 @@
-//! Writing what was worked out, and taking it back if one write fails.
+//! Writes planned changes, and rolls them back if one fails.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
@@ -6,20 +6,21 @@ use std::os::unix::fs::PermissionsExt;
 use manyhands_guard::{Jail, JailError, RelPath, Version, WriteMode};
 
 use super::error::ApplyError;
-use super::plan::{Move, Original, Wanted, failed};
+use super::plan::{Move, NewContents, Original, failed};
 
-/// A change that was made, with what is needed to take it back.
-struct Done {
+/// A change that was made, with what is needed to undo it.
+struct AppliedChange {
     path: RelPath,
     before: Option<Original>,
-    /// What is there now; `None` if nothing is.
+    /// The current version; `None` if the file is gone.
     now: Option<Version>,
-    /// The deepest directory above it that was there before.
+    /// The deepest parent directory that existed before.
     ground: Option<RelPath>,
 }
 
-/// Makes all moves, or none. New content is written before anything is removed.
+/// Makes all changes, or none. New content is written before anything is removed.
 pub(super) fn commit(jail: &Jail, moves: Vec<Move>) -> Result<(), ApplyError> {
+    // If a write fails, nothing has been deleted yet, so undoing is simple and safe.
     let (writes, removals): (Vec<_>, Vec<_>) =
         moves.into_iter().partition(|step| step.after.is_some());
     let mut done = Vec::new();
@@ -36,7 +37,7 @@ pub(super) fn commit(jail: &Jail, moves: Vec<Move>) -> Result<(), ApplyError> {
     Ok(())
 }
 
-fn make(jail: &Jail, step: Move, done: &mut Vec<Done>) -> Result<(), JailError> {
+fn make(jail: &Jail, step: Move, done: &mut Vec<AppliedChange>) -> Result<(), JailError> {
     match step.after {
         Some(wanted) => write(jail, step.path, step.before, &wanted, done),
         None => match step.before {
@@ -50,10 +51,11 @@ fn write(
     jail: &Jail,
     path: RelPath,
     before: Option<Original>,
-    wanted: &Wanted,
-    done: &mut Vec<Done>,
+    wanted: &NewContents,
+    done: &mut Vec<AppliedChange>,
 ) -> Result<(), JailError> {
     let mode = match &before {
+        // The file must be the one that was planned against; a concurrent change fails the patch.
         Some(before) => WriteMode::IfVersion(before.version.clone()),
         None => WriteMode::CreateNew,
     };
@@ -72,7 +74,7 @@ fn write(
         }
     };
     let now = Some(written.version);
-    done.push(Done {
+    done.push(AppliedChange {
         path: path.clone(),
         before,
         now,
@@ -85,13 +87,14 @@ fn remove(
     jail: &Jail,
     path: RelPath,
     before: Original,
-    done: &mut Vec<Done>,
+    done: &mut Vec<AppliedChange>,
 ) -> Result<(), JailError> {
     let found = jail.metadata(&path)?.map(|meta| meta.version);
+    // Deleting a file that changed since it was read would lose someone's work.
     if found.as_ref() != Some(&before.version) || !jail.remove_file(&path)? {
         return Err(JailError::Changed);
     }
-    done.push(Done {
+    done.push(AppliedChange {
         path,
         before: Some(before),
         now: None,
@@ -100,12 +103,12 @@ fn remove(
     Ok(())
 }
 
-/// Gives a written file its permissions, where they are not what the jail gave it.
+/// Sets a written file's permissions, if they differ from the jail's default.
 fn set_mode(
     jail: &Jail,
     path: &RelPath,
     there: Option<u32>,
-    wanted: &Wanted,
+    wanted: &NewContents,
 ) -> Result<(), JailError> {
     const READ_BITS: u32 = 0o444;
     const EXECUTE_BITS: u32 = 0o111;
@@ -126,8 +129,8 @@ fn set_mode(
     Ok(())
 }
 
-/// Undoes, last first, and tells which files could not be put back.
-fn take_back(jail: &Jail, done: Vec<Done>) -> Vec<RelPath> {
+/// Undoes changes in reverse order, and returns the files that could not be restored.
+fn take_back(jail: &Jail, done: Vec<AppliedChange>) -> Vec<RelPath> {
     let mut left = Vec::new();
     for step in done.into_iter().rev() {
         if undo(jail, &step).is_err() {
@@ -137,9 +140,9 @@ fn take_back(jail: &Jail, done: Vec<Done>) -> Vec<RelPath> {
     left
 }
 
-fn undo(jail: &Jail, step: &Done) -> Result<(), JailError> {
+fn undo(jail: &Jail, step: &AppliedChange) -> Result<(), JailError> {
     let Some(before) = &step.before else {
-        // Someone else's by now, if it is another version.
+        // Another version means that someone else has changed it since: leave it alone.
         let found = jail.metadata(&step.path)?.map(|meta| meta.version);
         if found != step.now {
             return Err(JailError::Changed);
@@ -159,7 +162,7 @@ fn undo(jail: &Jail, step: &Done) -> Result<(), JailError> {
     Ok(file.set_permissions(Permissions::from_mode(before.mode))?)
 }
 
-/// The deepest directory above `path` that is there.
+/// The deepest existing directory above `path`.
 fn ground(jail: &Jail, path: &RelPath) -> Result<RelPath, JailError> {
     let mut above = path.parent().unwrap_or_default();
     while !above.is_root() && jail.metadata(&above)?.is_none() {
@@ -168,8 +171,8 @@ fn ground(jail: &Jail, path: &RelPath) -> Result<RelPath, JailError> {
     Ok(above)
 }
 
-/// Removes the directories made for `path`, and none that were there before. What cannot be
-/// tidied is an empty directory, no harm.
+/// Removes the directories created for `path`, and no others. A leftover is an empty directory and
+/// harmless.
 fn tidy(jail: &Jail, path: &RelPath, ground: &RelPath) {
     if path.parent().as_ref() != Some(ground) {
         let _ = jail.remove_empty_parents(path);

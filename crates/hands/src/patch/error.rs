@@ -1,4 +1,4 @@
-//! What can be wrong with a patch, said so that its author can send a better one.
+//! Errors of a patch, phrased so that its author can send a better one.
 
 use std::fmt;
 
@@ -8,96 +8,96 @@ use super::files::{MAX_FILE_BYTES, MAX_TOTAL_BYTES};
 use super::parse::{MAX_FILES, MAX_HUNKS, MAX_PATCH_BYTES};
 use super::search::MAX_OFFSET;
 
-/// Why a text is not a patch that can be applied.
+/// Why a text is not an applicable patch.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PatchError {
-    /// The text is too long.
+    /// The patch is too long.
     #[error(
         "the patch is {size} bytes long, over the limit of {MAX_PATCH_BYTES}; send it in parts"
     )]
     TooLarge {
-        /// How long it is.
+        /// Its length.
         size: usize,
     },
-    /// It names too many files.
+    /// It changes too many files.
     #[error("the patch changes more than {MAX_FILES} files; send it in parts")]
     TooManyFiles,
     /// It has too many hunks.
     #[error("the patch has more than {MAX_HUNKS} hunks; send it in parts")]
     TooManyHunks,
-    /// There is nothing in it that changes anything.
+    /// It changes nothing.
     #[error(
         "there is no hunk in the patch\n\
          send a unified diff: a line such as @@ -1,3 +1,3 @@, then lines that begin with a space, - or +"
     )]
     NoHunks,
-    /// It is the `*** Begin Patch` kind, or a context diff.
+    /// It is another format, such as `*** Begin Patch` or a context diff.
     #[error(
         "line {line}: {what} is not a unified diff\n\
          send --- a/name, +++ b/name, @@ -1,3 +1,3 @@, then lines that begin with a space, - or +"
     )]
     OtherFormat {
-        /// Where in the patch.
+        /// Line in the patch.
         line: usize,
-        /// What it looks like instead.
+        /// The recognised format.
         what: &'static str,
     },
     /// It changes a binary file.
     #[error("line {line}: binary patches are not applied; write the file whole instead")]
     Binary {
-        /// Where in the patch.
+        /// Line in the patch.
         line: usize,
     },
-    /// It makes or changes a symbolic link or a submodule.
+    /// It changes a symbolic link or a submodule.
     #[error("line {line}: symbolic links and submodules are not patched; only regular files are")]
     NotRegular {
-        /// Where in the patch.
+        /// Line in the patch.
         line: usize,
     },
-    /// A line that cannot be understood.
+    /// An invalid line.
     #[error("line {line}: {why}")]
     Malformed {
-        /// Where in the patch.
+        /// Line in the patch.
         line: usize,
         /// What is wrong with it, and what would be right.
         why: &'static str,
     },
 }
 
-/// A hunk that does not apply. The text is untouched.
+/// A hunk that does not apply. The text is unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HunkError {
-    /// Which hunk of the file, from 1.
+    /// Number of the hunk in its file, from 1.
     pub hunk: usize,
-    /// The line of the file this is about, from 1.
+    /// Line of the file, from 1.
     pub line: usize,
-    /// What is wrong.
+    /// The problem.
     pub why: HunkProblem,
-    /// The line the patch expects, with its ending.
+    /// The expected line, with its ending.
     pub expected: Option<String>,
-    /// The line the file has there, with its ending; `None` at its end.
+    /// The actual line, with its ending; `None` at the end of the file.
     pub found: Option<String>,
 }
 
 /// Why a hunk does not apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HunkProblem {
-    /// Its context or removed lines are not there.
+    /// Its context or removed lines do not occur.
     NotFound,
-    /// Its result is there instead.
+    /// Its result is already there.
     AlreadyApplied,
-    /// It fits at `line` and here just as well.
+    /// It matches at `line` and elsewhere equally well.
     Ambiguous {
         /// The other line.
         other: usize,
     },
-    /// It fits only before the end of the hunk that precedes it.
+    /// It matches only before the end of the previous hunk.
     OutOfOrder,
-    /// It inserts behind the end of the file.
+    /// It inserts after the end of the file.
     PastEnd,
-    /// It ends a line without a newline where more lines follow.
+    /// It ends a line without a newline although more lines follow.
     NewlineMissingInside,
-    /// The lines repeat so much that looking for it takes too long.
+    /// The lines are too repetitive to search in reasonable time.
     TooRepetitive,
 }
 
@@ -154,30 +154,30 @@ impl fmt::Display for HunkError {
 
 impl std::error::Error for HunkError {}
 
-/// Why a patch was not applied to files. All files are as they were, unless this is
+/// Why a patch was not applied to files. All files are unchanged, unless this is
 /// [`NotPutBack`](Self::NotPutBack).
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
-    /// One file was named and the patch is for several.
+    /// The patch changes several files, but one was expected.
     #[error("the patch changes {count} files; send one patch for each")]
     SeveralFiles {
         /// How many.
         count: usize,
     },
-    /// One file was named and the patch makes another.
+    /// The patch renames or copies, but one existing file was expected.
     #[error(
         "the patch renames or copies a file; only a patch to one existing name can be applied here"
     )]
     NotInPlace,
-    /// A part of the patch does not say which file it is for.
+    /// A part of the patch names no file.
     #[error(
         "part {part} of the patch names no file; put --- a/name and +++ b/name above its hunks"
     )]
     Unnamed {
-        /// Which part, from 1.
+        /// The part, from 1.
         part: usize,
     },
-    /// A name in the patch is no path inside.
+    /// A name in the patch is not a valid path.
     #[error("the name {name:?} in the patch {why}")]
     Name {
         /// The name as written.
@@ -185,19 +185,19 @@ pub enum ApplyError {
         /// What is wrong with it.
         why: PathError,
     },
-    /// The file to change is not there.
+    /// The file to change does not exist.
     #[error("{path}: there is no such file\nto create it, put --- /dev/null above its hunks")]
     Missing {
         /// Which file.
         path: RelPath,
     },
-    /// The file to create, or the name to rename or copy to, is taken.
+    /// The file to create, or the target of a rename or copy, exists.
     #[error("{path}: already exists, and the patch would create it")]
     Exists {
         /// Which file.
         path: RelPath,
     },
-    /// A file to delete has more in it than the patch removes.
+    /// A file to delete has more content than the patch removes.
     #[error("{path}: the patch deletes the file but not all of its lines; read it again")]
     NotEmptied {
         /// Which file.
@@ -219,25 +219,25 @@ pub enum ApplyError {
     Hunk {
         /// Which file.
         path: RelPath,
-        /// Which hunk, and why.
+        /// The hunk and its problem.
         error: HunkError,
     },
-    /// A file could not be read or written.
+    /// A file system error.
     #[error("{path}: {error}")]
     File {
         /// Which file.
         path: RelPath,
-        /// What the file system said.
+        /// The file system's error.
         error: JailError,
     },
-    /// A file could not be written, and then some could not be put back as they were.
+    /// A write failed, and some files could not be restored.
     #[error("{path}: {error}\nthese were changed before that and could not be put back: {}", list(.left))]
     NotPutBack {
         /// Which file could not be written.
         path: RelPath,
-        /// What the file system said.
+        /// The file system's error.
         error: JailError,
-        /// The files that are now changed.
+        /// The files that remain changed.
         left: Vec<RelPath>,
     },
 }

@@ -1,35 +1,35 @@
-//! Patches applied to the files of a jail.
+//! Applies patches to the files of a jail.
 
 use manyhands_guard::{Jail, RelPath};
 
 use super::apply::HunkReport;
 use super::commit::commit;
 use super::error::ApplyError;
-use super::parse::{Change, FilePatch, Patch};
-use super::plan::{Plan, Step};
+use super::parse::{FileChange, FilePatch, Patch};
+use super::plan::{PatchPlan, PlannedChange};
 
-/// The largest file that is patched, in bytes.
+/// Maximum size of a file to patch, in bytes.
 pub const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
-/// The most that all files of one patch may hold, in bytes.
+/// Maximum total size of all files of one patch, in bytes.
 pub const MAX_TOTAL_BYTES: u64 = 128 * 1024 * 1024;
 
-/// What was done to a file.
+/// What happened to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
+pub enum FileAction {
     /// Its content or executable bit changed.
     Modified,
-    /// It was made.
+    /// It was created.
     Created,
-    /// It was removed.
+    /// It was deleted.
     Deleted,
-    /// It was moved.
+    /// It was renamed.
     Renamed,
-    /// It was made from another.
+    /// It was copied from another.
     Copied,
 }
 
-impl Action {
-    /// The word for it in results.
+impl FileAction {
+    /// Its name in results.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Modified => "modified",
@@ -41,21 +41,21 @@ impl Action {
     }
 }
 
-/// What was done to one file, and where its hunks went.
+/// What happened to one file, and where its hunks were applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileReport {
     /// Its path, the new one if it was renamed.
     pub path: RelPath,
-    /// Where it was renamed or copied from.
+    /// The source of a rename or copy.
     pub from: Option<RelPath>,
     /// What was done.
-    pub action: Action,
-    /// Where its hunks went, in order.
+    pub action: FileAction,
+    /// Where its hunks were applied, in order.
     pub hunks: Vec<HunkReport>,
 }
 
-/// Applies a patch for one file to the file at `path`, whatever name the patch gives it. The
-/// patch may create or delete it, but not rename or copy it.
+/// Applies a patch for one file to the file at `path`, regardless of the name in the patch. The patch may
+/// create or delete it, but not rename or copy it.
 ///
 /// Blocks, like all of [`Jail`].
 pub fn apply_to_file(
@@ -68,28 +68,28 @@ pub fn apply_to_file(
         return Err(ApplyError::SeveralFiles { count });
     };
     let action = match part.change {
-        Change::Modify => Action::Modified,
-        Change::Create => Action::Created,
-        Change::Delete => Action::Deleted,
-        Change::Rename | Change::Copy => return Err(ApplyError::NotInPlace),
+        FileChange::Modify => FileAction::Modified,
+        FileChange::Create => FileAction::Created,
+        FileChange::Delete => FileAction::Deleted,
+        FileChange::Rename | FileChange::Copy => return Err(ApplyError::NotInPlace),
     };
-    let step = Step {
+    let step = PlannedChange {
         action,
         from: path.clone(),
         to: path.clone(),
     };
-    let mut plan = Plan::new(jail, std::slice::from_ref(&step));
+    let mut plan = PatchPlan::new(jail, std::slice::from_ref(&step));
     let hunks = plan.add(&step, part)?;
     commit(jail, plan.finish())?;
     Ok(report(step, hunks))
 }
 
-/// Applies a patch for any number of files to the names it gives, beneath `dir`.
+/// Applies a patch for any number of files, beneath `dir`.
 ///
-/// Everything is worked out before the first write. A write that fails, for instance because
-/// a file changed meanwhile, puts back those before it. Directories are made as needed and are left
-/// when they become empty. Renames and copies start from the files as they were before the patch;
-/// other parts see what earlier parts made. Blocks, like all of [`Jail`].
+/// Everything is planned before the first write. A failed write, for instance because a file changed
+/// meanwhile, rolls back the earlier ones. Directories are created as needed and kept when they become
+/// empty. Renames and copies start from the files as they were before the patch; other parts see the
+/// results of earlier parts. Blocks, like all of [`Jail`].
 pub fn apply_to_dir(
     jail: &Jail,
     dir: &RelPath,
@@ -99,7 +99,7 @@ pub fn apply_to_dir(
     for (number, part) in patch.files.iter().enumerate() {
         steps.push(resolve(jail, dir, part, number + 1)?);
     }
-    let mut plan = Plan::new(jail, &steps);
+    let mut plan = PatchPlan::new(jail, &steps);
     let mut hunks = Vec::with_capacity(steps.len());
     for (step, part) in steps.iter().zip(&patch.files) {
         hunks.push(plan.add(step, part)?);
@@ -109,8 +109,8 @@ pub fn apply_to_dir(
     Ok(done.map(|(step, hunks)| report(step, hunks)).collect())
 }
 
-fn report(step: Step, hunks: Vec<HunkReport>) -> FileReport {
-    let moved = matches!(step.action, Action::Renamed | Action::Copied);
+fn report(step: PlannedChange, hunks: Vec<HunkReport>) -> FileReport {
+    let moved = matches!(step.action, FileAction::Renamed | FileAction::Copied);
     FileReport {
         path: step.to,
         from: moved.then_some(step.from),
@@ -119,33 +119,33 @@ fn report(step: Step, hunks: Vec<HunkReport>) -> FileReport {
     }
 }
 
-/// Which files a part of a patch is about.
+/// The files that a part of a patch is about.
 fn resolve(
     jail: &Jail,
     dir: &RelPath,
     part: &FilePatch<'_>,
     number: usize,
-) -> Result<Step, ApplyError> {
+) -> Result<PlannedChange, ApplyError> {
     let path = |name: &Option<String>| match name {
         Some(name) => beneath(dir, name),
         None => Err(ApplyError::Unnamed { part: number }),
     };
     let (action, from, to) = match part.change {
-        Change::Create => (Action::Created, path(&part.new)?, path(&part.new)?),
-        Change::Delete => (Action::Deleted, path(&part.old)?, path(&part.old)?),
-        Change::Rename => (Action::Renamed, path(&part.old)?, path(&part.new)?),
-        Change::Copy => (Action::Copied, path(&part.old)?, path(&part.new)?),
-        Change::Modify => {
+        FileChange::Create => (FileAction::Created, path(&part.new)?, path(&part.new)?),
+        FileChange::Delete => (FileAction::Deleted, path(&part.old)?, path(&part.old)?),
+        FileChange::Rename => (FileAction::Renamed, path(&part.old)?, path(&part.new)?),
+        FileChange::Copy => (FileAction::Copied, path(&part.old)?, path(&part.new)?),
+        FileChange::Modify => {
             let (old, new) = (path(&part.old)?, path(&part.new)?);
-            // `--- file.orig` and `+++ file`, or the other way round: the one that is there.
+            // `--- file.orig` and `+++ file`, or the reverse: use the one that exists.
             let only_old = old != new
                 && matches!(jail.metadata(&new), Ok(None))
                 && matches!(jail.metadata(&old), Ok(Some(_)));
             let path = if only_old { old } else { new };
-            (Action::Modified, path.clone(), path)
+            (FileAction::Modified, path.clone(), path)
         }
     };
-    Ok(Step { action, from, to })
+    Ok(PlannedChange { action, from, to })
 }
 
 fn beneath(dir: &RelPath, name: &str) -> Result<RelPath, ApplyError> {

@@ -1,9 +1,9 @@
-//! One hunk: its header, its lines, and where it ends when its counts are wrong.
+//! Parsing of hunks, including their end if their counts are wrong.
 
 use super::error::PatchError;
-use super::lines::{Ending, Line};
+use super::lines::{Ending, TextLine};
 
-/// Which side of a hunk a line stands on.
+/// The side of a hunk that a line belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tag {
     Context,
@@ -14,37 +14,37 @@ pub(super) enum Tag {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct HunkLine<'a> {
     pub(super) tag: Tag,
-    pub(super) line: Line<'a>,
+    pub(super) line: TextLine<'a>,
 }
 
-/// Lines that stand together in a file, before and after.
+/// Consecutive lines of a file, before and after.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Hunk<'a> {
-    /// The line number of the old side as written.
+    /// The old line number as written.
     pub(super) start: usize,
-    /// How many lines of the old side the header claims.
+    /// Number of old lines according to the header.
     claimed: usize,
-    /// How its header ends, which tells a patch that was turned to CRLF on its way.
+    /// The header's line ending, which reveals a patch converted to CRLF in transit.
     pub(super) header_ending: Ending,
     pub(super) lines: Vec<HunkLine<'a>>,
 }
 
 impl<'a> Hunk<'a> {
-    pub(super) fn old(&self) -> Vec<Line<'a>> {
+    pub(super) fn old(&self) -> Vec<TextLine<'a>> {
         self.side(Tag::Old)
     }
 
-    pub(super) fn new_side(&self) -> Vec<Line<'a>> {
+    pub(super) fn new_side(&self) -> Vec<TextLine<'a>> {
         self.side(Tag::New)
     }
 
-    fn side(&self, tag: Tag) -> Vec<Line<'a>> {
+    fn side(&self, tag: Tag) -> Vec<TextLine<'a>> {
         let on_side = |line: &&HunkLine<'a>| line.tag == tag || line.tag == Tag::Context;
         self.lines.iter().filter(on_side).map(|l| l.line).collect()
     }
 
-    /// The index of its first line in the file, or of the line to insert before. A range of no
-    /// lines names the line it comes after.
+    /// Index of its first line in the file, or of the line to insert before. An empty range names the line it
+    /// comes after.
     pub(super) fn index(&self) -> usize {
         if self.claimed == 0 {
             self.start
@@ -64,7 +64,7 @@ struct Header {
     new: usize,
 }
 
-/// Reads the hunk whose header is line `at`, and says where the next line is.
+/// Parses the hunk whose header is line `at`, and returns the next line.
 pub(super) fn read<'a>(lines: &[&'a str], at: usize) -> Result<(Hunk<'a>, usize), PatchError> {
     let header = header(lines[at]).ok_or(PatchError::Malformed {
         line: at + 1,
@@ -83,7 +83,7 @@ pub(super) fn read<'a>(lines: &[&'a str], at: usize) -> Result<(Hunk<'a>, usize)
     let hunk = Hunk {
         start: header.start,
         claimed: header.old,
-        header_ending: Line::of(lines[at].as_bytes()).ending,
+        header_ending: TextLine::of(lines[at].as_bytes()).ending,
         lines: body,
     };
     Ok((hunk, end))
@@ -94,6 +94,7 @@ fn header(line: &str) -> Option<Header> {
     let (new, _) = rest.split_once(" @@")?;
     let range = |text: &str| {
         let (start, count) = text.split_once(',').unwrap_or((text, "1"));
+        // As u32: larger numbers are attacks and would overflow later sums.
         let number = |digits: &str| digits.parse::<u32>().ok().map(|n| n as usize);
         Some((number(start)?, number(count)?))
     };
@@ -101,7 +102,7 @@ fn header(line: &str) -> Option<Header> {
     Some(Header { start, old, new })
 }
 
-/// The lines of a hunk as its header counts them; `None` if the counts are wrong.
+/// The lines of a hunk according to its header; `None` if the counts are wrong.
 fn counted<'a>(
     lines: &[&'a str],
     mut at: usize,
@@ -113,6 +114,7 @@ fn counted<'a>(
         match tag(lines.get(at)?) {
             Some(tag) => {
                 if tag != Tag::New {
+                    // More lines than the header says: the counts are wrong.
                     old = old.checked_sub(1)?;
                 }
                 if tag != Tag::Old {
@@ -141,7 +143,7 @@ fn goes_on(lines: &[&str], at: usize) -> bool {
     reaches && !ends_hunk(lines, next)
 }
 
-/// The lines of a hunk up to where no more can belong to it. Blank lines at its end are not its own.
+/// The lines of a hunk up to where no more can belong to it, without trailing blank lines.
 fn recounted<'a>(
     lines: &[&'a str],
     start: usize,
@@ -167,13 +169,14 @@ fn recounted<'a>(
             why: "begins with none of space, - and +, which every line of a hunk must; or the hunk's counts are wrong",
         });
     }
+    // Blank lines before the next part are formatting of the patch, not context.
     let trailing = (start..at).rev().take_while(|at| is_blank(lines[*at]));
     body.truncate(body.len() - trailing.count().min(body.len()));
     Ok((body, at))
 }
 
-/// A line that ended a miscounted hunk although more of its changes follow: someone forgot
-/// a prefix, and to apply only the first half would be worse than to refuse.
+/// A line that ended a miscounted hunk although more of its changes follow: a prefix is missing, and
+/// applying only the first half would be worse than refusing.
 fn lost_line(lines: &[&str], end: usize) -> Option<usize> {
     let is_border = |at: usize| ends_hunk(lines, at) || lines[at].starts_with("```");
     if end >= lines.len() || is_border(end) {
@@ -185,7 +188,7 @@ fn lost_line(lines: &[&str], end: usize) -> Option<usize> {
         .then_some(end)
 }
 
-/// Whether line `at` begins something else than the rest of a hunk.
+/// Whether line `at` starts something other than the rest of a hunk.
 fn ends_hunk(lines: &[&str], at: usize) -> bool {
     let line = lines[at];
     line.starts_with("@@")
@@ -195,12 +198,12 @@ fn ends_hunk(lines: &[&str], at: usize) -> bool {
         || is_signature(lines, at)
 }
 
-/// Whether `---` and `+++` stand here.
+/// Whether `---` and `+++` follow.
 pub(super) fn is_file_header(lines: &[&str], at: usize) -> bool {
     lines[at].starts_with("--- ") && lines.get(at + 1).is_some_and(|l| l.starts_with("+++ "))
 }
 
-/// Whether the mail signature that `git format-patch` writes stands here.
+/// Whether the mail signature of `git format-patch` follows.
 fn is_signature(lines: &[&str], at: usize) -> bool {
     let version = |line: &&str| {
         line.trim_end()
@@ -214,7 +217,7 @@ fn is_signature(lines: &[&str], at: usize) -> bool {
 fn tag(line: &str) -> Option<Tag> {
     match line.as_bytes().first()? {
         b' ' => Some(Tag::Context),
-        // An empty context line whose space some editor took away.
+        // An empty context line whose space an editor removed.
         b'\n' | b'\r' if is_blank(line) => Some(Tag::Context),
         b'-' => Some(Tag::Old),
         b'+' => Some(Tag::New),
@@ -232,19 +235,19 @@ fn is_marker(line: &str) -> bool {
 
 fn push<'a>(body: &mut Vec<HunkLine<'a>>, tag: Tag, raw: &'a str) {
     let text = if is_blank(raw) { raw } else { &raw[1..] };
-    let mut line = Line::of(text.as_bytes());
-    // Only the patch itself ends here; that its line had no newline a marker would say.
+    let mut line = TextLine::of(text.as_bytes());
+    // Only the patch text ends here; a missing newline in the file would have a marker.
     if line.ending == Ending::Missing {
         line.ending = body.last().map_or(Ending::Lf, |before| before.line.ending);
     }
     body.push(HunkLine { tag, line });
 }
 
-/// Takes the newline from the line before a marker.
+/// Removes the newline from the line before a marker.
 fn unterminate<'a>(body: &mut [HunkLine<'a>], raw: &'a str) -> Option<()> {
     let last = body.last_mut()?;
     let text = if is_blank(raw) { raw } else { &raw[1..] };
-    last.line = Line {
+    last.line = TextLine {
         body: text.strip_suffix('\n').unwrap_or(text).as_bytes(),
         ending: Ending::Missing,
     };

@@ -1,8 +1,8 @@
-//! Lines and how they end.
+//! Lines and their endings.
 
 use std::ops::Range;
 
-/// What ends a line.
+/// A line ending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ending {
     /// Nothing: the last line of a file without a final newline.
@@ -25,14 +25,14 @@ impl Ending {
     }
 }
 
-/// One line, of a file or of one side of a hunk.
+/// A line of a file or of one side of a hunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Line<'a> {
+pub(super) struct TextLine<'a> {
     pub(super) body: &'a [u8],
     pub(super) ending: Ending,
 }
 
-impl<'a> Line<'a> {
+impl<'a> TextLine<'a> {
     pub(super) fn of(raw: &'a [u8]) -> Self {
         let (body, ending) = if let Some(body) = raw.strip_suffix(b"\r\n") {
             (body, Ending::CrLf)
@@ -44,7 +44,7 @@ impl<'a> Line<'a> {
         Self { body, ending }
     }
 
-    /// The body, without the carriage return that is all of a line ending when no newline follows.
+    /// The body without a trailing carriage return that is not followed by a newline.
     pub(super) fn body_without_cr(self) -> &'a [u8] {
         match self.ending {
             Ending::Missing => self.body.strip_suffix(b"\r").unwrap_or(self.body),
@@ -52,7 +52,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// The ending, where a carriage return counts even if no newline follows.
+    /// The ending, counting a carriage return even without a newline.
     pub(super) fn ending_with_cr(self) -> Ending {
         match self.ending {
             Ending::Missing if self.body.ends_with(b"\r") => Ending::CrLf,
@@ -60,7 +60,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// For messages: the line with its ending, cut if it is long.
+    /// The line with its ending for messages, cut if it is long.
     pub(super) fn shown(self) -> String {
         const SHOWN_BYTES: usize = 200;
         let cut = self.body.len().min(SHOWN_BYTES);
@@ -73,7 +73,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// How the lines of one text end, taken together.
+/// The common line ending of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Endings {
     /// No line ends with a newline.
@@ -96,10 +96,10 @@ impl Endings {
     }
 }
 
-/// A file's content with the places where its lines begin.
+/// A file's content with its line starts.
 pub(super) struct Text<'a> {
     bytes: &'a [u8],
-    /// Where each line begins, and the end.
+    /// The start of each line, and the end.
     starts: Vec<usize>,
 }
 
@@ -118,11 +118,11 @@ impl<'a> Text<'a> {
         self.starts.len() - 1
     }
 
-    pub(super) fn line(&self, at: usize) -> Line<'a> {
-        Line::of(self.slice(at..at + 1))
+    pub(super) fn line(&self, at: usize) -> TextLine<'a> {
+        TextLine::of(self.slice(at..at + 1))
     }
 
-    pub(super) fn get(&self, at: usize) -> Option<Line<'a>> {
+    pub(super) fn get(&self, at: usize) -> Option<TextLine<'a>> {
         (at < self.len()).then(|| self.line(at))
     }
 
@@ -135,12 +135,12 @@ impl<'a> Text<'a> {
         Endings::of((0..self.len()).map(|at| self.line(at).ending))
     }
 
-    /// Whether there is a last line, and it has no newline.
+    /// Whether the last line has no newline.
     pub(super) fn lacks_final_newline(&self) -> bool {
         self.bytes.last().is_some_and(|last| *last != b'\n')
     }
 
-    /// How lines end around line `at`, if any does.
+    /// The line ending near line `at`, if there is one.
     pub(super) fn ending_near(&self, at: usize) -> Option<Ending> {
         [at.checked_sub(1), Some(at), Some(0)]
             .into_iter()

@@ -46,6 +46,8 @@ mod tests;
 
 pub use apply::{Applied, HunkReport, apply};
 pub use error::{ApplyError, HunkError, HunkProblem, PatchError};
-pub use files::{Action, FileReport, MAX_FILE_BYTES, MAX_TOTAL_BYTES, apply_to_dir, apply_to_file};
-pub use parse::{Change, FilePatch, MAX_FILES, MAX_HUNKS, MAX_PATCH_BYTES, Patch, parse};
+pub use files::{
+    FileAction, FileReport, MAX_FILE_BYTES, MAX_TOTAL_BYTES, apply_to_dir, apply_to_file,
+};
+pub use parse::{FileChange, FilePatch, MAX_FILES, MAX_HUNKS, MAX_PATCH_BYTES, Patch, parse};
 pub use search::MAX_OFFSET;

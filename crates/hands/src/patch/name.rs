@@ -1,6 +1,6 @@
 //! File names as diffs write them.
 
-/// Prefixes that git puts before the old and the new name, by what was compared.
+/// Prefixes that git puts before the old and new names, by what was compared.
 const PREFIXES: [(&str, &str); 8] = [
     ("a/", "b/"),
     ("b/", "a/"),
@@ -12,22 +12,22 @@ const PREFIXES: [(&str, &str); 8] = [
     ("1/", "2/"),
 ];
 
-/// The pair of prefixes in front of two names.
+/// The prefixes of two names.
 pub(super) type Prefixes = Option<(&'static str, &'static str)>;
 
-/// What stands behind `---` or `+++`.
+/// The name after `---` or `+++`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Side {
     /// `/dev/null`.
     Nothing,
     Named {
         name: String,
-        /// The time stamp is the beginning of time: how `diff -N` says that there is no file.
+        /// Whether the timestamp is the epoch, which is how `diff -N` marks a missing file.
         epoch: bool,
     },
 }
 
-/// Reads what stands behind `--- ` or `+++ `; `None` if its quoting is broken.
+/// Parses the text after `--- ` or `+++ `; `None` if its quoting is invalid.
 pub(super) fn side(text: &str) -> Option<Side> {
     let (name, stamp) = if text.starts_with('"') {
         let (name, rest) = unquote(text)?;
@@ -47,7 +47,7 @@ pub(super) fn side(text: &str) -> Option<Side> {
     (!name.is_empty()).then_some(Side::Named { name, epoch })
 }
 
-/// Parts `name 2026-11-15 10:00:00.0 +0100`, as some tools write it without a tab.
+/// Splits `name 2026-11-15 10:00:00.0 +0100`, as some tools write it without a tab.
 fn split_stamp(text: &str) -> (&str, &str) {
     let is_zone = |word: &str| word.len() == 5 && word.starts_with(['+', '-']);
     let shaped = |word: &str, mark: char, parts: usize| {
@@ -72,7 +72,7 @@ fn split_stamp(text: &str) -> (&str, &str) {
     (text, "")
 }
 
-/// Reads a name in double quotes with C escapes, and what follows it.
+/// Parses a name in double quotes with C escapes; returns the rest.
 pub(super) fn unquote(text: &str) -> Option<(String, &str)> {
     let bytes = text.as_bytes();
     let mut name = Vec::new();
@@ -94,7 +94,7 @@ pub(super) fn unquote(text: &str) -> Option<(String, &str)> {
     Some((String::from_utf8(name).ok()?, &text[at + 1..]))
 }
 
-/// The byte an escape stands for, and how long the escape is without its backslash.
+/// The byte of an escape, and its length without the backslash.
 fn escape(bytes: &[u8]) -> Option<(u8, usize)> {
     let byte = match bytes.first()? {
         b'a' => 7,
@@ -114,7 +114,7 @@ fn escape(bytes: &[u8]) -> Option<(u8, usize)> {
     Some((byte, 1))
 }
 
-/// The prefixes that both names carry.
+/// The prefixes that both names have.
 pub(super) fn prefixes(old: &str, new: &str) -> Prefixes {
     PREFIXES
         .into_iter()
@@ -129,16 +129,16 @@ pub(super) fn lone_prefix(name: &str) -> Prefixes {
         .find(|(a, _)| name.starts_with(a))
 }
 
-/// What a `diff --git` line tells: the prefixes in use, and the name when both sides agree
-/// on it (where they do not, other headers say the names).
+/// The content of a `diff --git` line: the prefixes, and the name if both sides agree on it (otherwise
+/// other headers name them).
 #[derive(Debug, Default)]
 pub(super) struct GitLine {
     pub(super) prefixes: Prefixes,
     pub(super) name: Option<String>,
 }
 
-/// Reads what stands behind `diff --git `. Names with spaces are not quoted, so the line is parted
-/// where both halves are the same name.
+/// Parses the text after `diff --git `. Names with spaces are not quoted, so the line is split where both
+/// halves are the same name.
 pub(super) fn git_line(text: &str) -> GitLine {
     let quoted = if text.starts_with('"') {
         unquote(text).map(|(old, rest)| (old, rest.trim_start().to_owned()))

@@ -1,68 +1,68 @@
-//! From text to the changes of each file.
+//! Parses a patch.
 
 use super::error::PatchError;
 use super::hunk::{self, Hunk};
-use super::lines::{Endings, Line};
+use super::lines::{Endings, TextLine};
 use super::name;
 use super::section::Section;
 
-/// The longest patch, in bytes.
+/// Maximum patch length, in bytes.
 pub const MAX_PATCH_BYTES: usize = 4 * 1024 * 1024;
-/// The most files one patch changes.
+/// Maximum files per patch.
 pub const MAX_FILES: usize = 1_000;
-/// The most hunks in one patch.
+/// Maximum hunks per patch.
 pub const MAX_HUNKS: usize = 10_000;
 
-/// A patch, read and checked but not yet held against any file.
+/// A parsed patch, not yet compared with any file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Patch<'a> {
-    /// What it does to each file, in its own order; at least one.
+    /// The changes by file, in order; at least one.
     pub files: Vec<FilePatch<'a>>,
 }
 
-/// What happens to a file.
+/// The kind of change of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Change {
+pub enum FileChange {
     /// Its content changes, or its executable bit.
     Modify,
-    /// It is made.
+    /// It is created.
     Create,
-    /// It goes.
+    /// It is deleted.
     Delete,
-    /// It moves, and may change.
+    /// It is renamed, and may change.
     Rename,
-    /// Another is made from it.
+    /// It is copied to another.
     Copy,
 }
 
-/// The part of a patch that is for one file.
+/// The part of a patch for one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilePatch<'a> {
-    pub(super) change: Change,
+    pub(super) change: FileChange,
     pub(super) old: Option<String>,
     pub(super) new: Option<String>,
-    /// Whether the file is to be executable afterwards, if the patch says.
+    /// Whether the file becomes executable, if specified.
     pub(super) executable: Option<bool>,
     pub(super) hunks: Vec<Hunk<'a>>,
 }
 
 impl FilePatch<'_> {
-    /// What happens to the file.
-    pub fn change(&self) -> Change {
+    /// The kind of change.
+    pub fn change(&self) -> FileChange {
         self.change
     }
 
-    /// The name before, without prefix; `None` when it is created or not named.
+    /// The old name without prefix; `None` if created or not named.
     pub fn old_name(&self) -> Option<&str> {
         self.old.as_deref()
     }
 
-    /// The name after, without prefix; `None` when it is deleted or not named.
+    /// The new name without prefix; `None` if deleted or not named.
     pub fn new_name(&self) -> Option<&str> {
         self.new.as_deref()
     }
 
-    /// How many hunks there are.
+    /// Number of hunks.
     pub fn hunk_count(&self) -> usize {
         self.hunks.len()
     }
@@ -72,21 +72,21 @@ impl FilePatch<'_> {
     }
 
     pub(super) fn endings(&self) -> Endings {
-        Endings::of(self.lines().map(Line::ending_with_cr))
+        Endings::of(self.lines().map(TextLine::ending_with_cr))
     }
 
-    /// Whether it speaks of a missing final newline.
+    /// Whether it mentions a missing final newline.
     pub(super) fn has_marker(&self) -> bool {
         self.lines().any(|line| !line.ending.is_newline())
     }
 
-    fn lines(&self) -> impl Iterator<Item = Line<'_>> {
+    fn lines(&self) -> impl Iterator<Item = TextLine<'_>> {
         let lines = self.hunks.iter().flat_map(|hunk| &hunk.lines);
         lines.map(|line| line.line)
     }
 }
 
-/// Reads a unified diff. See the [module](super) for what is understood.
+/// Parses a unified diff. See the [module](super) for what is supported.
 pub fn parse(text: &str) -> Result<Patch<'_>, PatchError> {
     if text.len() > MAX_PATCH_BYTES {
         return Err(PatchError::TooLarge { size: text.len() });
@@ -118,7 +118,7 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    /// Takes in what begins at line `at`, and says where the next begins.
+    /// Processes what starts at line `at`, and returns the next line.
     fn step(&mut self, at: usize) -> Result<usize, PatchError> {
         let line = self.lines[at].trim_end_matches(['\r', '\n']);
         if let Some(names) = line.strip_prefix("diff --git ") {
@@ -132,6 +132,7 @@ impl<'a> Parser<'a> {
         } else if let Some(section) = self.open.as_mut().filter(|s| s.takes_headers()) {
             section.header(at, line)?;
         }
+        // Refused explicitly: skipping an unknown format as prose would apply half of a patch.
         self.refuse_other_formats(at, line)?;
         Ok(at + 1)
     }
@@ -163,6 +164,7 @@ impl<'a> Parser<'a> {
             })
         };
         let sides = (side(at)?, side(at + 1)?);
+        // `---` and `+++` either complete git's headers or start a plain part.
         if !self.open.as_ref().is_some_and(|open| open.takes(&sides)) {
             self.close()?;
         }
@@ -189,6 +191,7 @@ impl<'a> Parser<'a> {
         if self.files.len() == MAX_FILES {
             return Err(PatchError::TooManyFiles);
         }
+        // Validated when complete: headers and hunks together decide what a part means.
         self.files.push(section.finish()?);
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! What the files will be, worked out before any of them is touched.
+//! Plans all changes before any file is touched.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -8,18 +8,18 @@ use manyhands_guard::{Jail, JailError, RelPath, Version};
 
 use super::apply::{Applied, HunkReport, apply};
 use super::error::ApplyError;
-use super::files::{Action, MAX_FILE_BYTES, MAX_TOTAL_BYTES};
+use super::files::{FileAction, MAX_FILE_BYTES, MAX_TOTAL_BYTES};
 use super::parse::FilePatch;
 
-/// One part of a patch with the files it is about; both are the same unless it moves one.
+/// A part of a patch with its files; both are the same unless it renames or copies.
 #[derive(Debug, Clone)]
-pub(super) struct Step {
-    pub(super) action: Action,
+pub(super) struct PlannedChange {
+    pub(super) action: FileAction,
     pub(super) from: RelPath,
     pub(super) to: RelPath,
 }
 
-/// A file as it was found.
+/// A file as found.
 #[derive(Debug, Clone)]
 pub(super) struct Original {
     pub(super) bytes: Vec<u8>,
@@ -27,36 +27,38 @@ pub(super) struct Original {
     pub(super) mode: u32,
 }
 
-/// A file as it shall be.
+/// A file's planned content.
 #[derive(Debug, Clone)]
-pub(super) struct Wanted {
+pub(super) struct NewContents {
     pub(super) bytes: Vec<u8>,
-    /// Its permissions; `None` for those of any new file.
+    /// Its permissions; `None` for the default of a new file.
     pub(super) mode: Option<u32>,
-    /// Whether it is to be executable, if the patch says.
+    /// Whether it becomes executable, if specified.
     pub(super) executable: Option<bool>,
 }
 
-/// A path with what is there and what shall be; `None` is no file.
+/// A path with its current and planned content; `None` means no file.
 #[derive(Debug)]
 pub(super) struct Move {
     pub(super) path: RelPath,
     pub(super) before: Option<Original>,
-    pub(super) after: Option<Wanted>,
+    pub(super) after: Option<NewContents>,
 }
 
-pub(super) struct Plan<'j> {
+pub(super) struct PatchPlan<'j> {
     jail: &'j Jail,
     before: BTreeMap<RelPath, Option<Original>>,
-    after: BTreeMap<RelPath, Option<Wanted>>,
-    /// Names that some part of the patch frees, so that another may take them.
+    after: BTreeMap<RelPath, Option<NewContents>>,
+    /// Names that some part of the patch frees, so that another may use them.
     freed: BTreeSet<RelPath>,
     held: u64,
 }
 
-impl<'j> Plan<'j> {
-    pub(super) fn new(jail: &'j Jail, steps: &[Step]) -> Self {
-        let frees = |step: &&Step| matches!(step.action, Action::Renamed | Action::Deleted);
+impl<'j> PatchPlan<'j> {
+    pub(super) fn new(jail: &'j Jail, steps: &[PlannedChange]) -> Self {
+        let frees = |step: &&PlannedChange| {
+            matches!(step.action, FileAction::Renamed | FileAction::Deleted)
+        };
         Self {
             jail,
             before: BTreeMap::new(),
@@ -66,24 +68,24 @@ impl<'j> Plan<'j> {
         }
     }
 
-    /// Works out one part of the patch.
+    /// Plans one part of the patch.
     pub(super) fn add(
         &mut self,
-        step: &Step,
+        step: &PlannedChange,
         part: &FilePatch<'_>,
     ) -> Result<Vec<HunkReport>, ApplyError> {
         let source = match step.action {
-            Action::Created => Wanted {
+            FileAction::Created => NewContents {
                 bytes: Vec::new(),
                 mode: None,
                 executable: None,
             },
-            Action::Modified | Action::Deleted => self.now(&step.from)?,
-            Action::Renamed | Action::Copied => self.original(&step.from)?,
+            FileAction::Modified | FileAction::Deleted => self.now(&step.from)?,
+            FileAction::Renamed | FileAction::Copied => self.original(&step.from)?,
         };
         if matches!(
             step.action,
-            Action::Created | Action::Renamed | Action::Copied
+            FileAction::Created | FileAction::Renamed | FileAction::Copied
         ) {
             self.check_free(&step.to)?;
         }
@@ -94,21 +96,21 @@ impl<'j> Plan<'j> {
             })?;
         self.hold(content.len() as u64)?;
         match step.action {
-            Action::Deleted if !content.is_empty() => {
+            FileAction::Deleted if !content.is_empty() => {
                 let path = step.to.clone();
                 return Err(ApplyError::NotEmptied { path });
             }
-            Action::Deleted => {
+            FileAction::Deleted => {
                 self.after.insert(step.to.clone(), None);
                 return Ok(hunks);
             }
             // Another part may have moved its own file here already.
-            Action::Renamed => {
+            FileAction::Renamed => {
                 self.after.entry(step.from.clone()).or_insert(None);
             }
-            Action::Created | Action::Modified | Action::Copied => {}
+            FileAction::Created | FileAction::Modified | FileAction::Copied => {}
         }
-        let wanted = Wanted {
+        let wanted = NewContents {
             bytes: content,
             mode: source.mode,
             executable: part.executable.or(source.executable),
@@ -117,7 +119,7 @@ impl<'j> Plan<'j> {
         Ok(hunks)
     }
 
-    /// All that is to be done.
+    /// All planned changes.
     pub(super) fn finish(mut self) -> Vec<Move> {
         let after = std::mem::take(&mut self.after);
         let moves = after.into_iter().map(|(path, after)| Move {
@@ -128,8 +130,8 @@ impl<'j> Plan<'j> {
         moves.collect()
     }
 
-    /// The file after the parts before this one.
-    fn now(&mut self, path: &RelPath) -> Result<Wanted, ApplyError> {
+    /// The file after the earlier parts.
+    fn now(&mut self, path: &RelPath) -> Result<NewContents, ApplyError> {
         match self.after.get(path) {
             Some(Some(wanted)) => Ok(wanted.clone()),
             Some(None) => Err(ApplyError::Missing { path: path.clone() }),
@@ -138,10 +140,10 @@ impl<'j> Plan<'j> {
     }
 
     /// The file before the patch.
-    fn original(&mut self, path: &RelPath) -> Result<Wanted, ApplyError> {
+    fn original(&mut self, path: &RelPath) -> Result<NewContents, ApplyError> {
         self.look(path)?;
         match self.before.get(path) {
-            Some(Some(original)) => Ok(Wanted {
+            Some(Some(original)) => Ok(NewContents {
                 bytes: original.bytes.clone(),
                 mode: Some(original.mode),
                 executable: None,
@@ -150,7 +152,7 @@ impl<'j> Plan<'j> {
         }
     }
 
-    /// Refuses if something is at `path`, where a file shall be made.
+    /// Fails if something exists at `path`, where a file is to be created.
     fn check_free(&mut self, path: &RelPath) -> Result<(), ApplyError> {
         let taken = match self.after.get(path) {
             Some(after) => after.is_some(),
@@ -191,7 +193,7 @@ impl<'j> Plan<'j> {
         let mode = file
             .metadata()
             .and_then(|found| {
-                // It may be growing: one byte past the limit tells.
+                // It may be growing: read one byte past the limit to notice.
                 file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
                 Ok(found.permissions().mode() & 0o777)
             })

@@ -1,21 +1,21 @@
-//! Where in a file a hunk belongs.
+//! Finds where a hunk applies.
 
 use super::error::HunkProblem;
 use super::hunk::{Hunk, HunkLine, Tag};
-use super::lines::{Ending, Line, Text};
+use super::lines::{Ending, Text, TextLine};
 
-/// How many lines before and after its expected place a hunk is looked for.
+/// Maximum distance from the expected line, before and after.
 pub const MAX_OFFSET: usize = 1_000;
 
-/// How much comparing one file may cost, in lines: well under a second. Only hostile texts come near.
+/// Maximum comparisons per file, in lines: well under a second. Only hostile texts get near.
 const MAX_COST: usize = 20_000_000;
 
-/// What counts as the same line.
+/// How lines are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Reading {
-    /// LF and CRLF are one.
+    /// LF and CRLF are equal.
     pub(super) any_newline: bool,
-    /// A file's last line may lack the newline that the patch has.
+    /// The file's last line may lack the newline that the patch has.
     pub(super) any_end: bool,
 }
 
@@ -25,7 +25,7 @@ impl Reading {
         any_end: false,
     };
 
-    fn same(self, patch: Line<'_>, file: Line<'_>) -> bool {
+    fn same(self, patch: TextLine<'_>, file: TextLine<'_>) -> bool {
         let same_ending = match (patch.ending, file.ending) {
             (Ending::Missing, ending) => ending == Ending::Missing,
             (_, Ending::Missing) => self.any_end,
@@ -40,11 +40,11 @@ impl Reading {
     }
 }
 
-/// Why a hunk has no place, with the index of the file's line this is about.
+/// Why a hunk does not apply, with the index of the file's line.
 pub(super) struct Miss<'a> {
     pub(super) why: HunkProblem,
     pub(super) at: usize,
-    pub(super) expected: Option<Line<'a>>,
+    pub(super) expected: Option<TextLine<'a>>,
 }
 
 impl Miss<'_> {
@@ -54,32 +54,32 @@ impl Miss<'_> {
     }
 }
 
-/// What may be searched for a hunk.
+/// The search range of a hunk.
 #[derive(Clone, Copy)]
 pub(super) struct Scope {
-    /// The first line that is free.
+    /// The first free line.
     pub(super) floor: usize,
-    /// How far the hunk before was moved.
+    /// Offset of the previous hunk.
     pub(super) drift: isize,
 }
 
-/// Which places matter.
+/// Which matches count.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Seek {
-    /// The nearest, and one as near.
+    /// The nearest, and one equally near.
     Nearest,
     /// The nearest, and any other.
     Only,
 }
 
-/// Places that fit, in the order in which they are preferred.
+/// Matches in order of preference.
 enum Fit {
     None,
     One(usize),
     Two(usize, usize),
 }
 
-/// Looks for hunks in one file.
+/// Searches hunks in one file.
 pub(super) struct Search<'f> {
     file: &'f Text<'f>,
     reading: Reading,
@@ -99,14 +99,16 @@ impl<'f> Search<'f> {
         }
     }
 
-    /// The index of the file's line where `hunk` begins.
+    /// The index of the file's line where `hunk` applies.
     pub(super) fn locate<'a>(&mut self, hunk: &Hunk<'a>, scope: Scope) -> Result<usize, Miss<'a>> {
         let old = hunk.old();
+        // Line numbers refer to the original file: earlier hunks that moved suggest that this one
+        // did too.
         let wanted = hunk.index().saturating_add_signed(scope.drift);
         if old.is_empty() {
             return self.insertion(wanted, scope.floor);
         }
-        // The number 0 is none; then the place must be the only one.
+        // Line number 0 means unknown; then the match must be unique.
         let seek = match hunk.start {
             0 => Seek::Only,
             _ => Seek::Nearest,
@@ -136,10 +138,10 @@ impl<'f> Search<'f> {
         }
     }
 
-    /// The place nearest to `wanted`, and another that matters.
+    /// The match nearest to `wanted`, and another that counts.
     fn nearest<'a>(
         &mut self,
-        lines: &[Line<'_>],
+        lines: &[TextLine<'_>],
         wanted: usize,
         floor: usize,
         seek: Seek,
@@ -148,6 +150,7 @@ impl<'f> Search<'f> {
         let Some(last) = last.filter(|last| *last >= floor) else {
             return Ok(Fit::None);
         };
+        // A number past the end means the last lines.
         let from = wanted.clamp(floor, last);
         let mut first = None;
         for distance in 0..=MAX_OFFSET {
@@ -158,6 +161,7 @@ impl<'f> Search<'f> {
             if after.is_none() && before.is_none() {
                 break;
             }
+            // Later first: of two equally near places the later one wins.
             for at in [after, before].into_iter().flatten() {
                 if !self.fits(lines, at)? {
                     continue;
@@ -174,14 +178,15 @@ impl<'f> Search<'f> {
         Ok(first.map_or(Fit::None, Fit::One))
     }
 
-    fn fits<'a>(&mut self, lines: &[Line<'_>], at: usize) -> Result<bool, Miss<'a>> {
+    fn fits<'a>(&mut self, lines: &[TextLine<'_>], at: usize) -> Result<bool, Miss<'a>> {
         Ok(self.matched(lines, at)? == lines.len())
     }
 
-    /// How many of `lines` stand in the file from line `at` on.
-    fn matched<'a>(&mut self, lines: &[Line<'_>], at: usize) -> Result<usize, Miss<'a>> {
+    /// How many of `lines` match the file from line `at` on.
+    fn matched<'a>(&mut self, lines: &[TextLine<'_>], at: usize) -> Result<usize, Miss<'a>> {
         let mut matched = 0;
         for (line, here) in lines.iter().zip(at..self.file.len()) {
+            // Counted over all hunks of a file, so that many cheap searches cannot add up.
             self.cost += 1 + line.body.len() / 64;
             if self.cost > MAX_COST {
                 return Err(Miss::plain(HunkProblem::TooRepetitive, at));
@@ -194,8 +199,8 @@ impl<'f> Search<'f> {
         Ok(matched)
     }
 
-    /// Where the result of `hunk` already stands although `place` fits: it adds to the first or the last of its
-    /// lines, so its context alone cannot tell before from after.
+    /// Where the result of `hunk` already exists although `place` matches: it adds next to its first or last
+    /// line, so its context alone cannot tell before from after.
     fn done_before<'a>(
         &mut self,
         hunk: &Hunk<'_>,
@@ -214,14 +219,15 @@ impl<'f> Search<'f> {
         Ok(self.fits(&hunk.new_side(), at)?.then_some(at))
     }
 
-    /// Why `hunk` fits nowhere.
+    /// Explains why `hunk` does not apply.
     fn explain<'a>(
         &mut self,
         hunk: &Hunk<'a>,
-        old: &[Line<'a>],
+        old: &[TextLine<'a>],
         wanted: usize,
         floor: usize,
     ) -> Result<Miss<'a>, Miss<'a>> {
+        // Checked first, since it is the most useful answer: a repeated patch is common.
         if let Some(at) = self.result_at(hunk, wanted, floor)? {
             return Ok(Miss::plain(HunkProblem::AlreadyApplied, at));
         }
@@ -238,7 +244,7 @@ impl<'f> Search<'f> {
         })
     }
 
-    /// Where the result of `hunk` stands. One line alone says little, and is only looked for in its place.
+    /// Where the result of `hunk` exists. A single line says little, and is only checked at its place.
     fn result_at<'a>(
         &mut self,
         hunk: &Hunk<'_>,
@@ -256,10 +262,10 @@ impl<'f> Search<'f> {
         }
     }
 
-    /// The place where most lines fit from the first on, and how many.
+    /// The position where most lines match from the first on, and how many.
     fn closest<'a>(
         &mut self,
-        old: &[Line<'_>],
+        old: &[TextLine<'_>],
         wanted: usize,
         floor: usize,
     ) -> Result<(usize, usize), Miss<'a>> {

@@ -3,18 +3,18 @@
 use super::error::PatchError;
 use super::hunk::Hunk;
 use super::name::{self, GitLine, Prefixes, Side};
-use super::parse::{Change, FilePatch};
+use super::parse::{FileChange, FilePatch};
 
-/// The part for one file while it is being read.
+/// The part for one file while it is parsed.
 #[derive(Default)]
 pub(super) struct Section<'a> {
-    /// The line it begins at, from 1.
+    /// Its first line, from 1.
     line: usize,
     git: Option<GitLine>,
-    /// What `---` and `+++` say.
+    /// The names after `---` and `+++`.
     pub(super) sides: Option<(Side, Side)>,
-    /// What git's own headers say; `None` for a plain modification.
-    change: Option<Change>,
+    /// The change according to git's headers; `None` for a plain modification.
+    change: Option<FileChange>,
     from: Option<String>,
     to: Option<String>,
     executable: Option<bool>,
@@ -40,7 +40,7 @@ impl<'a> Section<'a> {
         self.git.is_some() && self.sides.is_none() && self.hunks.is_empty()
     }
 
-    /// Whether names under git's headers are for the same file; else another part begins here.
+    /// Whether names under git's headers refer to the same file; otherwise another part starts here.
     pub(super) fn takes(&self, (old, new): &(Side, Side)) -> bool {
         let known = self.git.as_ref().and_then(|git| git.name.as_ref());
         let same = |side: &Side, expected: Option<&String>| match (side, expected) {
@@ -54,7 +54,7 @@ impl<'a> Section<'a> {
             && same(new, self.to.as_ref().or(known))
     }
 
-    /// Takes in one of git's extended headers; other lines are passed over.
+    /// Processes one of git's extended headers; other lines are ignored.
     pub(super) fn header(&mut self, at: usize, line: &str) -> Result<(), PatchError> {
         let moved = |text: &str| match text.starts_with('"') {
             true => name::unquote(text).map(|(name, _)| name),
@@ -66,21 +66,21 @@ impl<'a> Section<'a> {
             self.executable = Some(file_mode(at, mode)?);
         } else if let Some(mode) = line.strip_prefix("new file mode ") {
             self.executable = Some(file_mode(at, mode)?);
-            self.change = Some(Change::Create);
+            self.change = Some(FileChange::Create);
         } else if let Some(mode) = line.strip_prefix("deleted file mode ") {
             file_mode(at, mode)?;
-            self.change = Some(Change::Delete);
+            self.change = Some(FileChange::Delete);
         } else if let Some(ids) = line.strip_prefix("index ") {
             if let Some((_, mode)) = ids.split_once(' ') {
                 file_mode(at, mode)?;
             }
         } else if let Some(name) = line.strip_prefix("rename from ") {
-            self.change = Some(Change::Rename);
+            self.change = Some(FileChange::Rename);
             self.from = moved(name);
         } else if let Some(name) = line.strip_prefix("rename to ") {
             self.to = moved(name);
         } else if let Some(name) = line.strip_prefix("copy from ") {
-            self.change = Some(Change::Copy);
+            self.change = Some(FileChange::Copy);
             self.from = moved(name);
         } else if let Some(name) = line.strip_prefix("copy to ") {
             self.to = moved(name);
@@ -105,7 +105,7 @@ impl<'a> Section<'a> {
             ));
         }
         let (change, old, new) = match self.change {
-            Some(change @ (Change::Rename | Change::Copy)) => {
+            Some(change @ (FileChange::Rename | FileChange::Copy)) => {
                 let names = (self.from.take(), self.to.take());
                 let (Some(from), Some(to)) = names else {
                     return Err(malformed(
@@ -125,12 +125,17 @@ impl<'a> Section<'a> {
         })
     }
 
-    /// What happens and the names, for what is neither a rename nor a copy.
-    fn names(&self, change: Option<Change>) -> Result<Names, PatchError> {
+    /// The change and names, for anything but a rename or copy.
+    fn names(&self, change: Option<FileChange>) -> Result<FileNames, PatchError> {
         let Some((old, new)) = &self.sides else {
             let name = self.git.as_ref().and_then(|git| git.name.clone());
-            return Ok(named(change.unwrap_or(Change::Modify), name.clone(), name));
+            return Ok(named(
+                change.unwrap_or(FileChange::Modify),
+                name.clone(),
+                name,
+            ));
         };
+        // Only a single hunk can create or delete a whole file.
         let lone = match self.hunks.as_slice() {
             [hunk] => Some(hunk),
             _ => None,
@@ -144,9 +149,9 @@ impl<'a> Section<'a> {
                     why: "both names are /dev/null; one must name the file",
                 });
             }
-            (None, _) => Change::Create,
-            (_, None) => Change::Delete,
-            _ => change.unwrap_or(Change::Modify),
+            (None, _) => FileChange::Create,
+            (_, None) => FileChange::Delete,
+            _ => change.unwrap_or(FileChange::Modify),
         };
         let (a, b) = self
             .prefixes(old.as_deref(), new.as_deref())
@@ -154,7 +159,7 @@ impl<'a> Section<'a> {
         Ok(named(change, strip(old, a), strip(new, b)))
     }
 
-    /// The prefixes of the two names: as git's own line shows them, else as both names do.
+    /// The prefixes of the two names: from git's own line, otherwise from the names.
     fn prefixes(&self, old: Option<&str>, new: Option<&str>) -> Prefixes {
         match (&self.git, old, new) {
             (Some(git), _, _) if git.prefixes.is_some() || git.name.is_some() => git.prefixes,
@@ -166,15 +171,15 @@ impl<'a> Section<'a> {
     }
 }
 
-/// What happens, the name before and the name after.
-type Names = (Change, Option<String>, Option<String>);
+/// The change, the old name and the new name.
+type FileNames = (FileChange, Option<String>, Option<String>);
 
-/// A file that is created has no name before, one that is deleted none after.
-fn named(change: Change, old: Option<String>, new: Option<String>) -> Names {
+/// A created file has no old name, a deleted one no new name.
+fn named(change: FileChange, old: Option<String>, new: Option<String>) -> FileNames {
     match change {
-        Change::Create => (change, None, new),
-        Change::Delete => (change, old, None),
-        Change::Modify | Change::Rename | Change::Copy => (change, old, new),
+        FileChange::Create => (change, None, new),
+        FileChange::Delete => (change, old, None),
+        FileChange::Modify | FileChange::Rename | FileChange::Copy => (change, old, new),
     }
 }
 
@@ -185,7 +190,7 @@ fn strip(name: Option<String>, prefix: &str) -> Option<String> {
     })
 }
 
-/// The name on one side; `None` if there is no file on it.
+/// The name on one side; `None` if there is no file.
 fn present(side: &Side, hunk_side_is_empty: impl FnOnce() -> bool) -> Option<String> {
     match side {
         Side::Nothing => None,
@@ -194,7 +199,7 @@ fn present(side: &Side, hunk_side_is_empty: impl FnOnce() -> bool) -> Option<Str
     }
 }
 
-/// Whether a file mode says executable; only regular files have a mode we can give.
+/// Whether a file mode is executable; only regular files are supported.
 fn file_mode(at: usize, text: &str) -> Result<bool, PatchError> {
     match u32::from_str_radix(text.trim(), 8) {
         Ok(mode) if mode & 0o170_000 == 0o100_000 => Ok(mode & 0o111 != 0),

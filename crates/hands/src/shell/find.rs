@@ -1,15 +1,15 @@
-//! Finding a program by its bare name on a fixed search path.
+//! Finds a program by its bare name on a fixed search path.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Why a name does not lead to a program.
+/// Why a program was not found.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Lookup {
-    /// It is a path or empty, and only bare names are looked up.
+    /// It is a path or empty; only bare names are looked up.
     #[error("must be the bare name of a program, not a path")]
     NotAName,
-    /// No program of that name is installed where it may be.
+    /// No such program on the search path.
     #[error("is not installed on {path}")]
     NotFound {
         /// The search path.
@@ -17,7 +17,7 @@ pub enum Lookup {
     },
 }
 
-/// The program called `name`, links resolved, so that what is found is what runs.
+/// The program called `name`, with links resolved, so that what was found is what runs.
 pub fn find_program(name: &str, search_path: &str) -> Result<PathBuf, Lookup> {
     let bare =
         !name.is_empty() && !name.starts_with(['-', '.']) && !name.contains(['/', '\\', '\0']);

@@ -1,8 +1,8 @@
-//! Running a program on this machine, confined, and telling honestly how it went.
+//! Runs a confined program on this machine, and reports exactly how it went.
 //!
-//! What runs sees the system's programs, the folders it was given, a folder of its own that
-//! serves as home and for temporary files, and an environment that holds only what was put there. It has no network unless that
-//! was granted. When its time is up the whole process group is gone.
+//! The program sees the system's programs, the folders it was given, a private folder that serves as home
+//! and for temporary files, and only the environment it was given. It has no network unless granted.
+//! When it times out, the whole process group is killed.
 
 mod find;
 pub(crate) mod private;
@@ -16,73 +16,74 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use manyhands_core::Progress;
-use manyhands_guard::{Exit, Jail, Limits, Stdin, SuperviseError, Supervisor};
+use manyhands_guard::{Exit, Jail, SandboxLimits, Stdin, SuperviseError, Supervisor};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 pub use find::{Lookup, find_program};
-pub use spool::Output;
 use spool::Spool;
+pub use spool::StreamOutput;
 pub use started::{Started, Terms, start};
 
 /// How long pipes may stay open after the program is gone.
 const LAST_WORDS: Duration = Duration::from_millis(250);
 
-/// A program to run, and within which bounds.
+/// A program to run, and its bounds.
 #[derive(Debug, Clone)]
 pub struct Job {
-    /// The program, in full.
+    /// Absolute path of the program.
     pub program: PathBuf,
     /// Its arguments, exactly.
     pub args: Vec<OsString>,
-    /// Where it starts.
+    /// Its working directory.
     pub cwd: Jail,
-    /// The same place in words, for `PWD`.
+    /// The same as a path, for `PWD`.
     pub cwd_shown: PathBuf,
-    /// Its environment, all of it.
+    /// Its complete environment.
     pub env: BTreeMap<String, String>,
-    /// Folders it may read and change, by their handles: what a name leads to may have been swapped.
+    /// Folders it may read and change, by handle: a path may have been swapped.
     pub writable: Vec<Jail>,
-    /// Folders it may read beside the system's.
+    /// Folders it may read in addition to the system's.
     pub readable: Vec<PathBuf>,
-    /// Whether it may reach the network.
+    /// Whether it has network access.
     pub network: bool,
-    /// How long it may run.
+    /// Its timeout.
     pub timeout: Duration,
-    /// How much of standard output is given back.
+    /// Maximum standard output returned.
     pub max_stdout: usize,
-    /// How much of standard error is given back.
+    /// Maximum standard error returned.
     pub max_stderr: usize,
-    /// How much of each is kept beside that.
+    /// Maximum of each stream stored in addition.
     pub max_kept: u64,
-    /// Who is told what it prints.
+    /// Receives its output.
     pub progress: Progress,
 }
 
-/// How a job went.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Ran {
     /// How it ended.
     pub exit: Exit,
-    /// Whether it was stopped because its time was up.
+    /// Whether it timed out.
     pub timed_out: bool,
-    /// What it wrote to standard output.
-    pub stdout: Output,
-    /// What it wrote to standard error.
-    pub stderr: Output,
+    /// Its standard output.
+    pub stdout: StreamOutput,
+    /// Its standard error.
+    pub stderr: StreamOutput,
 }
 
 impl Ran {
-    /// The exit code as shells tell it: 124 when the time was up, 128 and the number for a signal.
+    /// The exit code as shells report it: 124 after a timeout, 128 plus the number for a signal.
     pub fn code(&self) -> i32 {
         match &self.exit {
+            // As `timeout(1)` reports it, which models know.
             _ if self.timed_out => 124,
             Exit::Code(code) => *code,
             Exit::Signal(name) => 128 + signal_number(name),
         }
     }
 
-    /// The signal that ended it, when one did.
+    /// The signal that killed it, if one did.
     pub fn signal(&self) -> Option<&str> {
         match &self.exit {
             Exit::Signal(name) => Some(name),
@@ -116,13 +117,14 @@ fn signal_number(name: &str) -> i32 {
     known.map_or(0, |(_, number)| *number)
 }
 
-/// A folder by its handle, in this process and in one just forked from it.
+/// The path of a folder's handle, in this process and in a fork of it.
 fn by_handle(folder: &Jail) -> PathBuf {
+    // A path could be swapped for a link after the check; a descriptor cannot.
     format!("/proc/self/fd/{}", folder.as_fd().as_raw_fd()).into()
 }
 
-/// Runs `job` to its end, or until `cancel` fires. Its temporary folder is made in `scratch`
-/// and removed afterwards.
+/// Runs `job` until it ends or `cancel` fires. Its temporary folder is created in `scratch` and removed
+/// afterwards.
 pub async fn run(
     job: Job,
     supervisor: &Supervisor,
@@ -132,7 +134,7 @@ pub async fn run(
     let terms = Terms {
         stdin: Stdin::None,
         home: None,
-        sandbox: Some(Limits::default()),
+        sandbox: Some(SandboxLimits::default()),
     };
     let mut started = start(&job, terms, supervisor, scratch, cancel)?;
     let running = &mut started.running;
@@ -140,6 +142,7 @@ pub async fn run(
     let mut stderr = Spool::new(job.max_stderr, job.max_kept, scratch).telling(&job.progress);
     let (out, err) = (running.stdout.take(), running.stderr.take());
     let (exit, timed_out) = {
+        // Both pipes at once: a program that fills one while we read the other would block forever.
         let drained = async { tokio::join!(stdout.fill(out), stderr.fill(err)) };
         tokio::pin!(drained);
         let ended = tokio::select! {
@@ -148,6 +151,7 @@ pub async fn run(
         };
         match ended {
             Some(ended) => {
+                // The program is gone; only what it left in the pipes is still wanted.
                 let _ = timeout(LAST_WORDS, drained).await;
                 ended?
             }

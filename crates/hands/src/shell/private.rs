@@ -1,4 +1,4 @@
-//! The folder that serves a program as home and for temporary files.
+//! The private folder of a program, for its home and temporary files.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -7,11 +7,11 @@ use manyhands_guard::{Program, SuperviseError, Supervisor};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-/// How long removing may take.
+/// Timeout of the removal.
 const REMOVED_WITHIN: Duration = Duration::from_secs(120);
 
-/// A folder of a program's own. Dropped, it is removed in the background: a program can leave a
-/// tree so deep or so closed that removing it takes long, and recursion would not survive it.
+/// A program's private folder. Removed in the background on drop: a program can leave a tree so deep or
+/// so restricted that removing it takes long, and recursion would overflow the stack.
 pub(crate) struct Private {
     folder: PathBuf,
     supervisor: Supervisor,
@@ -32,11 +32,12 @@ impl Private {
 
 impl Drop for Private {
     fn drop(&mut self) {
-        // The ordinary case: nothing or next to nothing is in it.
+        // The common case: it is empty or nearly so.
         if std::fs::remove_dir(&self.folder).is_ok() {
             return;
         }
         let (folder, supervisor) = (self.folder.clone(), self.supervisor.clone());
+        // Without a runtime the process is exiting, and no program can be started.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move { remove(&folder, &supervisor).await });
         }
@@ -46,6 +47,7 @@ impl Drop for Private {
 /// The system's own programs walk a tree without recursion and without following links.
 async fn remove(folder: &Path, supervisor: &Supervisor) {
     for (program, args) in [
+        // A program may have removed its own permissions, which would stop `rm`.
         ("/bin/chmod", ["-R", "u+rwx", "--"]),
         ("/bin/rm", ["-rf", "--one-file-system", "--"]),
     ] {
@@ -56,7 +58,7 @@ async fn remove(folder: &Path, supervisor: &Supervisor) {
                 .args([folder.as_os_str()])
                 .timeout(REMOVED_WITHIN);
             match supervisor.run(step, CancellationToken::new()).await {
-                // As many programs run as may; this one can wait.
+                // All slots are in use; the removal can wait.
                 Err(SuperviseError::Busy { .. }) if tries < 600 => {
                     tries += 1;
                     tokio::time::sleep(Duration::from_millis(100)).await;

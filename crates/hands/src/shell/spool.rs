@@ -1,4 +1,4 @@
-//! What a program wrote: the beginning and the end in memory, the whole in a file.
+//! Program output: beginning and end in memory, the whole in a file.
 
 use std::fs::File;
 use std::io::{Seek, Write};
@@ -8,16 +8,16 @@ use encoding_rs::{Decoder, UTF_8};
 use manyhands_core::Progress;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-/// What a program wrote to one stream.
+/// Output of one stream.
 #[derive(Debug)]
-pub struct Output {
-    /// What is given back: all of it, or the beginning and the end.
+pub struct StreamOutput {
+    /// The output, or its beginning and end.
     pub text: String,
-    /// How many bytes there were.
+    /// Total bytes.
     pub total: u64,
-    /// Whether `text` is not all of it.
+    /// Whether `text` is incomplete.
     pub truncated: bool,
-    /// The whole, as far as it was kept, when `text` is not.
+    /// The stored output, if `text` is incomplete.
     pub kept: Option<File>,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Spool {
     file: Option<File>,
     max_kept: u64,
     folder: PathBuf,
-    /// Who is told, with the beginning of a character whose rest has not come.
+    /// Receives output, with an incomplete character held back.
     told: Option<(Progress, Decoder)>,
 }
 
@@ -50,8 +50,9 @@ impl Spool {
         }
     }
 
-    /// Whoever watches is told what comes.
+    /// Reports output to `progress`.
     pub(super) fn telling(mut self, progress: &Progress) -> Self {
+        // A chunk may end inside a character, which must not be shown as garbage.
         let decoder = UTF_8.new_decoder_without_bom_handling();
         let watched = progress.is_printing();
         self.told = watched.then(|| (progress.clone(), decoder));
@@ -92,13 +93,15 @@ impl Spool {
                 return;
             }
             self.overflown = true;
+            // Created only when needed: most outputs fit in memory.
             self.file = tempfile::tempfile_in(&self.folder).ok();
             let head = std::mem::take(&mut self.head);
             self.keep(&head, 0);
             self.head = head;
+            // Half of the limit for the beginning, half for the end, where errors are.
             self.tail = self.head.split_off(self.limit / 2);
         }
-        // Shortening now and then, not at every byte, keeps this linear.
+        // Trimmed now and then, not at every byte: the work stays linear.
         if self.tail.len() > self.limit * 2 {
             self.shorten_tail();
         }
@@ -109,7 +112,7 @@ impl Spool {
         let Some(file) = &mut self.file else {
             return;
         };
-        // A full disk costs the kept copy, not the run.
+        // A full disk costs the stored copy, not the run.
         if file.write_all(&bytes[..bytes.len().min(room)]).is_err() {
             self.file = None;
         }
@@ -121,7 +124,7 @@ impl Spool {
         self.tail.drain(..cut);
     }
 
-    pub(super) fn finish(mut self) -> Output {
+    pub(super) fn finish(mut self) -> StreamOutput {
         let truncated = self.overflown;
         if truncated {
             self.shorten_tail();
@@ -137,7 +140,7 @@ impl Spool {
             let whole = file.metadata().ok()?.len() > 0;
             whole.then_some(file)
         });
-        Output {
+        StreamOutput {
             text,
             total: self.total,
             truncated,
@@ -146,7 +149,7 @@ impl Spool {
     }
 }
 
-/// Text of bytes whose last character may be cut in two.
+/// Text from bytes whose last character may be incomplete.
 fn lossy_end(bytes: &[u8]) -> String {
     let cut = (1..4).find(|back| {
         let tail = bytes.len().checked_sub(*back).map(|at| &bytes[at..]);
@@ -158,7 +161,7 @@ fn lossy_end(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&bytes[..bytes.len() - cut.unwrap_or(0)]).into_owned()
 }
 
-/// Text of bytes whose first character may be cut in two.
+/// Text from bytes whose first character may be incomplete.
 fn lossy_start(bytes: &[u8]) -> String {
     let rest = bytes
         .iter()
@@ -173,7 +176,7 @@ mod tests {
     use super::*;
     use std::io::Read;
 
-    fn spooled(limit: usize, max_kept: u64, chunks: &[&[u8]]) -> Output {
+    fn spooled(limit: usize, max_kept: u64, chunks: &[&[u8]]) -> StreamOutput {
         let folder = tempfile::tempdir().unwrap();
         let mut spool = Spool::new(limit, max_kept, folder.path());
         for chunk in chunks {

@@ -1,33 +1,35 @@
-//! A program whose pipes are its holder's: it is spoken with, or watched while it runs.
+//! A running program whose pipes belong to its holder.
 
 use std::path::Path;
 
-use manyhands_guard::{Limits, Program, Running, Sandbox, Stdin, SuperviseError, Supervisor};
+use manyhands_guard::{
+    Program, RunningProgram, Sandbox, SandboxLimits, Stdin, SuperviseError, Supervisor,
+};
 use tokio_util::sync::CancellationToken;
 
 use super::private::Private;
 use super::{Job, by_handle};
 use crate::root::Root;
 
-/// What else a program is given that is not only waited for.
+/// Additional options of a program.
 #[derive(Debug, Clone)]
 pub struct Terms {
-    /// What it reads.
+    /// Its standard input.
     pub stdin: Stdin,
-    /// Its home, which stays; one of its own that goes with it unless said.
+    /// A persistent home; a private one if absent.
     pub home: Option<Root>,
-    /// How much it may use up in the sandbox; `None` leaves it free of the sandbox.
-    pub sandbox: Option<Limits>,
+    /// Its sandbox limits; `None` runs it unconfined.
+    pub sandbox: Option<SandboxLimits>,
 }
 
-/// A program that runs, with a folder of its own for temporary files. Dropped, both go.
+/// A running program with a private temporary folder. Dropping it ends both.
 pub struct Started {
-    /// The program, and its pipes.
-    pub running: Running,
+    /// The program and its pipes.
+    pub running: RunningProgram,
     _private: Private,
 }
 
-/// Starts `job`, whose bounds on output are its holder's to keep.
+/// Starts `job`; its holder enforces the output limits.
 pub fn start(
     job: &Job,
     terms: Terms,
@@ -43,6 +45,7 @@ pub fn start(
         .prefix("run-")
         .tempdir_in(scratch)
         .map_err(start_error)?;
+    // Wrapped before anything can fail, so that the folder is removed in every case.
     let private = Private::new(private, supervisor);
     let sandbox = terms.sandbox.map(|limits| {
         let mut sandbox = Sandbox::system_read_only().writing(private.path());
@@ -54,7 +57,7 @@ pub fn start(
         sandbox.limits = limits;
         sandbox
     });
-    // Started through the handle: nobody can swap the folder between the check and the start.
+    // Started through the handle: nobody can swap the folder between check and start.
     let mut program = Program::new(&job.program)
         .args(job.args.iter().cloned())
         .cwd(by_handle(&job.cwd))

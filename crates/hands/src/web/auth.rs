@@ -1,8 +1,7 @@
-//! Credentials that an agent can use and never see.
+//! Credentials that an agent can use but never see.
 //!
-//! A profile ties a secret to the one place it is meant for. The comparison is made on
-//! the URL as it will be sent, and a path that different servers read differently is
-//! refused instead of compared.
+//! A profile binds a secret to the one destination it is meant for. The comparison uses the URL as it
+//! will be sent, and a path that servers interpret differently is refused instead of compared.
 
 use std::fmt;
 
@@ -11,12 +10,12 @@ use manyhands_guard::{HeaderMap, HeaderName, HeaderValue, Method};
 use percent_encoding::percent_decode_str;
 use url::Url;
 
-/// Where in the header the secret goes.
+/// Placeholder of the secret in the header.
 const SLOT: &str = "{}";
-/// How often a path may be encoded over and over before it is a trick.
+/// Maximum layers of percent-encoding in a path.
 const MAX_LAYERS: usize = 4;
 
-/// A profile as the owner wrote it.
+/// A profile as configured.
 #[derive(Debug, Clone)]
 pub struct AuthProfileSettings {
     /// Its name.
@@ -25,13 +24,13 @@ pub struct AuthProfileSettings {
     pub scheme: String,
     /// The host.
     pub host: String,
-    /// The port; without one, the scheme's own.
+    /// The port; default of the scheme if `None`.
     pub port: Option<u16>,
-    /// The path beneath which it may be used; `/` for all of the host.
+    /// The path prefix it may be used with; `/` for the whole host.
     pub path_prefix: String,
     /// The methods it may be used with.
     pub methods: Vec<Method>,
-    /// The header that carries the secret.
+    /// The header with the secret.
     pub header: String,
     /// The header's value, with `{}` for the secret.
     pub format: String,
@@ -39,7 +38,7 @@ pub struct AuthProfileSettings {
     pub secret: Secret,
 }
 
-/// A secret and the one place it may be sent to.
+/// A secret and its one destination.
 #[derive(Debug, Clone)]
 pub struct AuthProfile {
     id: String,
@@ -52,28 +51,28 @@ pub struct AuthProfile {
     secret: Secret,
 }
 
-/// Why a secret was not used. It went nowhere.
+/// Why a secret was not used. It was not sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AuthError {
-    /// The profile itself is wrong.
+    /// The profile is invalid.
     #[error("auth profile {id}: {field} {problem}")]
     Profile {
         /// The profile.
         id: String,
-        /// The setting that is wrong.
+        /// The invalid setting.
         field: &'static str,
-        /// What would be right.
+        /// The problem.
         problem: String,
     },
-    /// The request is not one that the profile is for.
+    /// The profile is not for this request.
     #[error("auth profile {id} does not cover this request: {}", .mismatches.join("; "))]
     Mismatch {
         /// The profile.
         id: String,
-        /// All that differs.
+        /// All differences.
         mismatches: Vec<String>,
     },
-    /// The path can be read in more than one way.
+    /// The path is ambiguous.
     #[error(
         "auth profile {id} is not used with this path, because servers read `..` behind an encoded slash or dot differently; write the path plainly"
     )]
@@ -84,7 +83,7 @@ pub enum AuthError {
 }
 
 impl AuthProfile {
-    /// Checks what the owner wrote.
+    /// Validates the settings.
     pub fn new(settings: AuthProfileSettings) -> Result<Self, AuthError> {
         let id = settings.id;
         let wrong = |field, problem: &str| AuthError::Profile {
@@ -108,7 +107,7 @@ impl AuthProfile {
         if place.port().is_some() {
             return Err(wrong("host", "holds a port; give it as port"));
         }
-        // A port equal to the scheme's own is the same as none, and `Url` keeps it so.
+        // A port equal to the scheme's default equals none, and `Url` normalises it.
         if place.set_port(settings.port).is_err() {
             return Err(wrong("port", "cannot be used with this host"));
         }
@@ -117,6 +116,7 @@ impl AuthProfile {
             return Err(wrong("path_prefix", "must be a path that starts with /"));
         }
         let mut whole = place.clone();
+        // Set through `Url`, so that the prefix is normalised exactly like request paths.
         whole.set_path(&path);
         let prefix = segments(&whole)
             .filter(|prefix| prefix.iter().all(|segment| !segment.contains('/')))
@@ -138,6 +138,7 @@ impl AuthProfile {
             secret: settings.secret,
             id: id.clone(),
         };
+        // Fails at configuration time rather than at the first request.
         profile.value()?;
         Ok(profile)
     }
@@ -147,8 +148,8 @@ impl AuthProfile {
         &self.id
     }
 
-    /// Adds the secret to `headers`, if `url` and `method` are what it is meant for. It is
-    /// marked sensitive, so that egress keeps it from every other origin.
+    /// Adds the secret to `headers` if `url` and `method` match. It is marked sensitive, so that egress sends
+    /// it to no other origin.
     pub fn inject(
         &self,
         url: &Url,
@@ -160,8 +161,8 @@ impl AuthProfile {
         Ok(())
     }
 
-    /// Whether it covers every path of its host, so that no redirect within the host
-    /// leads the secret to a place it is not meant for.
+    /// Whether it covers every path of its host, so that no redirect within the host can lead the secret
+    /// outside its scope.
     pub(super) fn covers_whole_origin(&self) -> bool {
         self.prefix.is_empty()
     }
@@ -215,11 +216,13 @@ impl AuthProfile {
     }
 }
 
-/// The decoded segments of the path of `url`; `None` where a server that decodes once
-/// more than we do would climb. `Url` has resolved plain and encoded dots already.
+/// The decoded path segments of `url`; `None` if a server that decodes once more than we do would climb.
+/// `Url` has resolved plain and encoded dots already.
 fn segments(url: &Url) -> Option<Vec<String>> {
     let segments = url.path_segments()?.map(|segment| {
         let mut text = segment.to_owned();
+        // Servers decode a different number of times, so every layer is checked for dot names; a path
+        // that is still encoded after MAX_LAYERS is an attack.
         for _ in 0..MAX_LAYERS {
             let decoded = percent_decode_str(&text).decode_utf8().ok()?.into_owned();
             if climbs(&decoded) {
@@ -238,14 +241,14 @@ fn segments(url: &Url) -> Option<Vec<String>> {
     segments.collect()
 }
 
-/// Whether any part of a decoded segment is a dot name, also with parameters, which some
-/// servers cut off before they resolve it.
+/// Whether a part of a decoded segment is a dot name, also with parameters, which some servers strip
+/// before resolving.
 fn climbs(decoded: &str) -> bool {
     let dots = |part: &str| matches!(part.split(';').next(), Some("." | ".."));
     decoded.split(['/', '\\']).any(dots) || decoded.contains('\0')
 }
 
-/// Without the empty segment that a slash at the end leaves.
+/// Without the empty segment of a trailing slash.
 fn trimmed(mut segments: Vec<String>) -> Vec<String> {
     while segments.last().is_some_and(String::is_empty) {
         segments.pop();

@@ -1,31 +1,36 @@
-//! Bytes to text, in whatever encoding they came.
+//! Decodes text in any encoding.
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 use url::Url;
 
-/// How far into a page its own word about its encoding is looked for, as browsers do.
+/// How far a page is searched for its declared encoding, as in browsers.
 const PRESCAN: usize = 1024;
 
-/// Whether the bytes are all there are.
+/// Whether the bytes are complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
-    /// They are.
+pub(super) enum Completeness {
+    /// Complete.
     Whole,
-    /// They were cut, perhaps in the middle of a character, which is then left out.
+    /// Cut, possibly inside a character, which is then dropped.
     Cut,
 }
 
-/// Reads `bytes` as text. A byte order mark is believed first, because it is part of the
-/// text; then the header, then what the page says of itself, then a guess from the bytes.
-pub(super) fn decode(bytes: &[u8], content_type: Option<&str>, url: &Url, end: End) -> String {
+/// Decodes `bytes`. A byte order mark takes precedence, because it is part of the text; then the
+/// header, then the page's declaration, then a guess.
+pub(super) fn decode(
+    bytes: &[u8],
+    content_type: Option<&str>,
+    url: &Url,
+    end: Completeness,
+) -> String {
     let encoding = detect(bytes, content_type, url);
     let mut decoder = encoding.new_decoder_with_bom_removal();
     let room = decoder.max_utf8_buffer_length(bytes.len());
     let mut text = String::with_capacity(room.unwrap_or(bytes.len()));
     let mut rest = bytes;
     loop {
-        let (_, read, _) = decoder.decode_to_string(rest, &mut text, end == End::Whole);
+        let (_, read, _) = decoder.decode_to_string(rest, &mut text, end == Completeness::Whole);
         rest = &rest[read..];
         if rest.is_empty() {
             text.shrink_to_fit();
@@ -44,7 +49,7 @@ fn detect(bytes: &[u8], content_type: Option<&str>, url: &Url) -> &'static Encod
         .unwrap_or_else(|| guess(bytes, url))
 }
 
-/// What a page or an XML declaration says of itself.
+/// The encoding declared by a page or an XML declaration.
 fn meta(head: &[u8]) -> Option<&'static Encoding> {
     let lower = head.to_ascii_lowercase();
     let mut rest = lower.as_slice();
@@ -66,7 +71,7 @@ fn meta(head: &[u8]) -> Option<&'static Encoding> {
             None
         };
         if let Some(encoding) = said {
-            // It was read as ASCII, so it cannot be what it says.
+            // The declaration was readable as ASCII, so a wide encoding cannot be true.
             let wide = !encoding.is_ascii_compatible();
             return Some(if wide { UTF_8 } else { encoding });
         }
@@ -79,7 +84,7 @@ fn label_after_charset(text: &[u8]) -> Option<&'static Encoding> {
     label_after(&text.to_ascii_lowercase(), b"charset")
 }
 
-/// The encoding in `key = "label"`, wherever it stands.
+/// The encoding in `key = "label"`.
 fn label_after(text: &[u8], key: &[u8]) -> Option<&'static Encoding> {
     let mut rest = text;
     while let Some(at) = find(rest, key) {
@@ -111,6 +116,7 @@ fn guess(bytes: &[u8], url: &Url) -> &'static Encoding {
     if bytes.is_ascii() {
         return UTF_8;
     }
+    // Browsers refuse this guess too: escape sequences in it can hide markup.
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
     detector.feed(bytes, true);
     let country = url
@@ -118,6 +124,7 @@ fn guess(bytes: &[u8], url: &Url) -> &'static Encoding {
         .and_then(|domain| domain.rsplit('.').next())
         .filter(|label| !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_lowercase()));
     let guessed = detector.guess(country.map(str::as_bytes), Utf8Detection::Allow);
+    // A wrong guess of a wide encoding turns the whole page into garbage.
     if guessed.is_ascii_compatible() {
         guessed
     } else {
@@ -132,7 +139,10 @@ mod tests {
     #[track_caller]
     fn check(bytes: &[u8], content_type: Option<&str>, expect: &str) {
         let url = Url::parse("https://example.com/").unwrap();
-        assert_eq!(decode(bytes, content_type, &url, End::Whole), expect);
+        assert_eq!(
+            decode(bytes, content_type, &url, Completeness::Whole),
+            expect
+        );
     }
 
     #[test]
@@ -191,7 +201,7 @@ mod tests {
         let url = Url::parse("https://example.com/").unwrap();
         let utf8 = Some("text/plain; charset=utf-8");
         let half = &"añ".as_bytes()[..2];
-        assert_eq!(decode(half, utf8, &url, End::Cut), "a");
-        assert_eq!(decode(half, utf8, &url, End::Whole), "a\u{fffd}");
+        assert_eq!(decode(half, utf8, &url, Completeness::Cut), "a");
+        assert_eq!(decode(half, utf8, &url, Completeness::Whole), "a\u{fffd}");
     }
 }

@@ -1,7 +1,7 @@
-//! A body straight to disk: never whole in memory, and whole or absent in its place.
+//! Downloads straight to disk: never whole in memory, and complete or absent at the destination.
 
 use bytes::Bytes;
-use manyhands_guard::{Body, Egress, EgressError, Jail, JailError, Kind, RelPath, WriteMode};
+use manyhands_guard::{Body, Egress, EgressError, EntryKind, Jail, JailError, RelPath, WriteMode};
 use sha2::{Digest, Sha256};
 use tokio::sync::mpsc;
 
@@ -10,38 +10,37 @@ use super::fetch::{FetchError, send, text_of};
 use super::html::one_line;
 use super::request::FetchRequest;
 
-/// How large a download may be where nobody says: 100 MiB.
+/// Default maximum size: 100 MiB.
 pub const DOWNLOAD_LIMIT: u64 = 100 * 1024 * 1024;
-/// Pieces on their way from the network to the disk.
+/// Chunks in flight from the network to the disk.
 const IN_FLIGHT: usize = 4;
 const MAX_EXCERPT: usize = 300;
 
-/// What was saved.
+/// A completed download.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Downloaded {
-    /// Where, inside the jail.
+    /// Its path inside the jail.
     pub path: RelPath,
-    /// How much.
+    /// Its size.
     pub bytes: u64,
     /// Its SHA-256, in hexadecimal.
     pub sha256: String,
-    /// Its content type, as the server wrote it.
+    /// Its content type, as sent.
     pub content_type: Option<String>,
-    /// The status of the answer.
+    /// The response status.
     pub status: u16,
-    /// Where it came from, after redirects.
+    /// Its URL, after redirects.
     pub url: String,
 }
 
-/// One step of the file being written. Without [`Step::Done`] it never appears.
-enum Step {
+/// A step of writing the file. Without [`WriteStep::Done`] it never appears.
+enum WriteStep {
     Piece(Bytes),
     Done,
 }
 
-/// Saves the answer to `asked` at `path` in `jail`, creating the directories above it.
-/// What was there before stays unless the whole answer arrived with a good status and in
-/// no more than `asked.max_bytes`.
+/// Saves the response to `asked` at `path` in `jail`, creating missing directories. An existing file is
+/// kept unless the complete response arrived with a success status and within `asked.max_bytes`.
 pub async fn download(
     egress: &Egress,
     asked: FetchRequest,
@@ -49,6 +48,7 @@ pub async fn download(
     jail: &Jail,
     path: &RelPath,
 ) -> Result<Downloaded, FetchError> {
+    // Before the request: a POST must not take effect if its response has nowhere to go.
     check_target(jail.clone(), path.clone()).await?;
     let limit = asked.max_bytes;
     let answer = send(egress, asked, profile).await?;
@@ -58,6 +58,7 @@ pub async fn download(
         let excerpt = excerpt(&mut body).await;
         return Err(FetchError::Status { status, excerpt });
     }
+    // A declared size over the limit fails before the transfer instead of after `limit` bytes.
     let declared = text_of(&answer.headers, "content-length");
     if declared.is_some_and(|length| length.parse().is_ok_and(|length: u64| length > limit)) {
         return Err(FetchError::TooLarge { limit });
@@ -73,20 +74,20 @@ pub async fn download(
     })
 }
 
-/// Sees early, before a request with effects is sent, that there is no place for its answer.
+/// Checks the destination before a request with effects is sent.
 async fn check_target(jail: Jail, path: RelPath) -> Result<(), FetchError> {
     if path.is_root() {
         return Err(JailError::IsDirectory.into());
     }
     let found = tokio::task::spawn_blocking(move || jail.metadata(&path));
     match lost(found.await)?? {
-        Some(meta) if meta.kind == Kind::Dir => Err(JailError::IsDirectory.into()),
-        Some(meta) if meta.kind == Kind::Other => Err(JailError::NotRegular.into()),
+        Some(meta) if meta.kind == EntryKind::Dir => Err(JailError::IsDirectory.into()),
+        Some(meta) if meta.kind == EntryKind::Other => Err(JailError::NotRegular.into()),
         _ => Ok(()),
     }
 }
 
-/// Dropped in the middle, it takes the writer with it, and nothing appears.
+/// Dropped midway, it stops the writer, and nothing appears.
 async fn save(
     body: &mut Body,
     limit: u64,
@@ -96,69 +97,66 @@ async fn save(
     let (steps, taken) = mpsc::channel(IN_FLIGHT);
     let writer = tokio::task::spawn_blocking(move || write(&jail, &path, taken));
     let pumped = pump(body, limit, steps).await;
-    // Also after a failure: the half-written file is gone when this returns.
+    // Also after a failure: the temporary file is gone when this returns.
     let digest = lost(writer.await)?;
     let size = pumped?;
     let ended = digest?.ok_or_else(|| FetchError::Lost("the writer stopped early".to_owned()));
     Ok((size, ended?))
 }
 
-/// The network's half: how much arrived.
-async fn pump(body: &mut Body, limit: u64, steps: mpsc::Sender<Step>) -> Result<u64, FetchError> {
+/// The network side: number of bytes received.
+async fn pump(
+    body: &mut Body,
+    limit: u64,
+    steps: mpsc::Sender<WriteStep>,
+) -> Result<u64, FetchError> {
     let mut size = 0;
     loop {
         let step = match body.chunk().await {
-            Ok(Some(chunk)) => Step::Piece(chunk),
-            Ok(None) => Step::Done,
+            Ok(Some(chunk)) => WriteStep::Piece(chunk),
+            Ok(None) => WriteStep::Done,
             Err(EgressError::TooLarge { limit }) => return Err(FetchError::TooLarge { limit }),
             Err(error) => return Err(error.into()),
         };
-        let last = matches!(step, Step::Done);
-        if let Step::Piece(chunk) = &step {
+        let last = matches!(step, WriteStep::Done);
+        if let WriteStep::Piece(chunk) = &step {
             size += chunk.len() as u64;
             if size > limit {
                 return Err(FetchError::TooLarge { limit });
             }
         }
-        // A writer that has gone says why when it is asked.
+        // A writer that has stopped reports its error when joined.
         if steps.send(step).await.is_err() || last {
             return Ok(size);
         }
     }
 }
 
-/// The disk's half: the digest of what was written, or `None` where the end never came.
+/// The disk side: the digest of what was written, or `None` if the end never came.
 fn write(
     jail: &Jail,
     path: &RelPath,
-    mut steps: mpsc::Receiver<Step>,
+    mut steps: mpsc::Receiver<WriteStep>,
 ) -> Result<Option<String>, JailError> {
     let mut file = jail.begin_write(path)?;
     let mut digest = Sha256::new();
     while let Some(step) = steps.blocking_recv() {
         match step {
-            Step::Piece(bytes) => {
+            WriteStep::Piece(bytes) => {
                 digest.update(&bytes);
                 file.write_all(&bytes)?;
             }
-            Step::Done => {
+            WriteStep::Done => {
+                // Only here: without `Done` the file is dropped and its temporary removed.
                 file.commit(WriteMode::Overwrite)?;
-                return Ok(Some(hex(&digest.finalize())));
+                return Ok(Some(hex::encode(digest.finalize())));
             }
         }
     }
     Ok(None)
 }
 
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
-/// How a refusal begins, for whoever has to understand it.
+/// The beginning of an error response.
 async fn excerpt(body: &mut Body) -> String {
     let first = body.chunk().await.ok().flatten().unwrap_or_default();
     let text = one_line(&String::from_utf8_lossy(&first[..first.len().min(2048)]));

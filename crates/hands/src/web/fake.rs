@@ -11,14 +11,14 @@ use tokio::net::{TcpListener, TcpStream};
 
 /// One request as a server heard it; header names in lower case.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Heard {
+pub(super) struct ReceivedRequest {
     pub(super) method: String,
     pub(super) target: String,
     pub(super) headers: BTreeMap<String, String>,
     pub(super) body: String,
 }
 
-impl Heard {
+impl ReceivedRequest {
     pub(super) fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", String::as_str)
     }
@@ -38,13 +38,15 @@ pub(super) fn form(text: &str) -> BTreeMap<String, String> {
 }
 
 /// A server that answers what its handler says and remembers what it heard.
-pub(super) struct Server {
+pub(super) struct FakeServer {
     address: SocketAddr,
-    heard: Arc<Mutex<Vec<Heard>>>,
+    heard: Arc<Mutex<Vec<ReceivedRequest>>>,
 }
 
-impl Server {
-    pub(super) async fn start(handler: impl Fn(&Heard) -> Vec<u8> + Send + Sync + 'static) -> Self {
+impl FakeServer {
+    pub(super) async fn start(
+        handler: impl Fn(&ReceivedRequest) -> Vec<u8> + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let heard = Arc::new(Mutex::new(Vec::new()));
@@ -79,12 +81,12 @@ impl Server {
         self.address.port()
     }
 
-    pub(super) fn heard(&self) -> Vec<Heard> {
+    pub(super) fn heard(&self) -> Vec<ReceivedRequest> {
         self.heard.lock().unwrap().clone()
     }
 }
 
-async fn hear(socket: &mut TcpStream) -> Option<Heard> {
+async fn hear(socket: &mut TcpStream) -> Option<ReceivedRequest> {
     let mut bytes = Vec::new();
     let end = loop {
         if let Some(at) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
@@ -97,10 +99,10 @@ async fn hear(socket: &mut TcpStream) -> Option<Heard> {
     let head = String::from_utf8(bytes[..end].to_vec()).unwrap();
     let mut lines = head.lines();
     let mut first = lines.next()?.split(' ');
-    let mut request = Heard {
+    let mut request = ReceivedRequest {
         method: first.next()?.to_owned(),
         target: first.next()?.to_owned(),
-        ..Heard::default()
+        ..ReceivedRequest::default()
     };
     for (name, value) in lines.filter_map(|line| line.split_once(':')) {
         let name = name.to_ascii_lowercase();

@@ -1,4 +1,4 @@
-//! One request to the web, and its answer as text.
+//! A web request, with its response as text.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +7,12 @@ use manyhands_guard::{Body, Egress, EgressError, JailError, Response};
 use url::Url;
 
 use super::auth::{AuthError, AuthProfile};
-use super::charset::{self, End};
+use super::charset::{self, Completeness};
 use super::headers::{self, HeaderError};
-use super::page::{self, Link};
+use super::page::{self, PageLink};
 use super::request::{Decode, FetchRequest, Stay, prepare};
 
-/// Why nothing came back. An answer with a bad status is an answer.
+/// Why there is no response. A response with an error status is a response.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
     /// Headers that may not be sent.
@@ -21,80 +21,80 @@ pub enum FetchError {
     /// A secret that is not meant for this request.
     #[error(transparent)]
     Auth(#[from] AuthError),
-    /// The answer was a redirect, and a request like this one is not sent elsewhere.
+    /// The response was a redirect, which is not followed for this request.
     #[error(
         "was answered with a redirect, which is not followed because {why}; ask for the final address directly"
     )]
     Redirected {
-        /// Why it is not followed.
+        /// The reason.
         why: &'static str,
     },
-    /// It did not leave, or no answer arrived.
+    /// It was not sent, or no response arrived.
     #[error(transparent)]
     Egress(#[from] EgressError),
-    /// The answer to a download has another status than success; nothing was written.
+    /// The response to a download has an error status; nothing was written.
     #[error("answered {status}, so nothing was saved{}", if .excerpt.is_empty() { String::new() } else { format!(": {}", .excerpt) })]
     Status {
         /// The status.
         status: u16,
-        /// How the answer begins.
+        /// The beginning of the response.
         excerpt: String,
     },
-    /// The download is larger than allowed; nothing was written.
+    /// The download is too large; nothing was written.
     #[error(
         "is larger than {limit} bytes, so nothing was saved; raise max_bytes up to the download limit or ask for less"
     )]
     TooLarge {
-        /// The most that is saved.
+        /// The limit.
         limit: u64,
     },
     /// The file cannot be written.
     #[error(transparent)]
     Jail(#[from] JailError),
-    /// Work on another thread was lost.
+    /// A worker thread failed.
     #[error("the answer could not be worked on: {0}")]
     Lost(String),
 }
 
-/// What kind of content came back.
+/// The kind of content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ContentKind {
-    /// HTML, made readable unless raw text was asked for.
+    /// HTML, made readable unless raw text was requested.
     Page,
-    /// Other text, as it came.
+    /// Other text, unchanged.
     Text,
-    /// Not text: `content` says what it is instead.
+    /// Binary: `content` describes it.
     Binary,
 }
 
-/// An answer as text.
+/// A response as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FetchResult {
-    /// Where it came from, after redirects.
+    /// Its URL, after redirects.
     pub url: String,
     /// Its status.
     pub status: u16,
-    /// Its content type, as the server wrote it.
+    /// Its content type, as sent.
     pub content_type: Option<String>,
-    /// What kind of content it is.
+    /// The kind of content.
     pub kind: ContentKind,
     /// Its text.
     pub content: String,
-    /// Whether something is missing from the text.
+    /// Whether the text is incomplete.
     pub truncated: bool,
-    /// How large the whole body is, where the server said so or all of it was read.
+    /// Size of the whole body, if the server reported it or all of it was read.
     pub full_size: Option<u64>,
-    /// All of the text, as far as it was read, where `content` is only a part.
+    /// All text that was read, if `content` is only a part.
     pub whole: Option<String>,
-    /// The title, of a page made readable.
+    /// The title of a readable page.
     pub title: Option<String>,
-    /// The links, of a page made readable.
-    pub links: Vec<Link>,
-    /// Headers worth knowing, names in lower case.
+    /// The links of a readable page.
+    pub links: Vec<PageLink>,
+    /// Useful headers, names in lower case.
     pub headers: BTreeMap<String, String>,
 }
 
-/// Sends `asked` through `egress`, with the secret of `profile` where one is named.
+/// Sends `asked` through `egress`, with the secret of `profile` if given.
 pub async fn fetch(
     egress: &Egress,
     asked: FetchRequest,
@@ -125,23 +125,26 @@ pub async fn fetch(
         content_type,
     };
     let known = kind_by_type(result.content_type.as_deref());
+    // A binary body of known size is described without downloading it.
     let nothing_to_read = known == Some(ContentKind::Binary) && declared.is_some();
     let taken = if nothing_to_read {
-        Taken::default()
+        BodyPrefix::default()
     } else {
         take(&mut body, max_bytes, max_stored).await?
     };
+    // Closes the connection before the slow part: the rest of the body is not wanted.
     drop(body);
-    if taken.end == End::Whole && !nothing_to_read {
+    if taken.end == Completeness::Whole && !nothing_to_read {
         result.full_size = Some(taken.bytes.len() as u64);
     }
     result.kind = known.unwrap_or_else(|| kind_by_look(&taken.bytes));
     let shown = usize::try_from(max_bytes).unwrap_or(usize::MAX);
-    result.truncated = taken.end == End::Cut || taken.bytes.len() > shown;
+    result.truncated = taken.end == Completeness::Cut || taken.bytes.len() > shown;
     if result.kind == ContentKind::Binary {
         describe(&mut result, taken.bytes.len());
         return Ok(result);
     }
+    // Parsing a hostile page takes long; it must not block the async threads.
     let written = tokio::task::spawn_blocking(move || {
         write(&mut result, &taken, &url, (shown, max_content), decode);
         result
@@ -151,7 +154,7 @@ pub async fn fetch(
         .map_err(|error| FetchError::Lost(error.to_string()))
 }
 
-/// Sends `asked` and returns once the headers of the answer are there.
+/// Sends `asked` and returns once the response headers have arrived.
 pub(super) async fn send(
     egress: &Egress,
     asked: FetchRequest,
@@ -169,37 +172,38 @@ pub(super) async fn send(
     }
 }
 
-/// What was read of a body.
-struct Taken {
+/// The beginning of a body.
+struct BodyPrefix {
     bytes: BytesMut,
-    end: End,
+    end: Completeness,
 }
 
-impl Default for Taken {
+impl Default for BodyPrefix {
     fn default() -> Self {
         Self {
             bytes: BytesMut::new(),
-            end: End::Whole,
+            end: Completeness::Whole,
         }
     }
 }
 
-/// Reads at most `stored` bytes. Beyond the first `max` a failure only ends it: what came before is an answer.
-async fn take(body: &mut Body, max: u64, stored: u64) -> Result<Taken, EgressError> {
+/// Reads at most `stored` bytes. After the first `max`, a failure only ends it: what came before is a valid result.
+async fn take(body: &mut Body, max: u64, stored: u64) -> Result<BodyPrefix, EgressError> {
     let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
     let (max, stored) = (size(max), size(stored));
-    let mut taken = Taken::default();
+    let mut taken = BodyPrefix::default();
     loop {
         let chunk = match body.chunk().await {
             Ok(Some(chunk)) => chunk,
             Ok(None) => return Ok(taken),
-            // The owner's own limit: what came before it is still worth showing.
+            // The owner's limit: what came before it is still useful.
             Err(EgressError::TooLarge { .. }) => {
-                taken.end = End::Cut;
+                taken.end = Completeness::Cut;
                 return Ok(taken);
             }
+            // Enough was read to answer; a broken tail only shortens what is stored.
             Err(_) if taken.bytes.len() > max => {
-                taken.end = End::Cut;
+                taken.end = Completeness::Cut;
                 return Ok(taken);
             }
             Err(error) => return Err(error),
@@ -209,16 +213,16 @@ async fn take(body: &mut Body, max: u64, stored: u64) -> Result<Taken, EgressErr
             .bytes
             .extend_from_slice(&chunk[..chunk.len().min(room)]);
         if chunk.len() > room {
-            taken.end = End::Cut;
+            taken.end = Completeness::Cut;
             return Ok(taken);
         }
     }
 }
 
-/// Writes the text of what was read into `result`: of `most.0` bytes of it, `most.1` bytes of text.
+/// Writes the text of the body into `result`: from `most.0` bytes of it, `most.1` bytes of text.
 fn write(
     result: &mut FetchResult,
-    taken: &Taken,
+    taken: &BodyPrefix,
     url: &Url,
     (most_read, most_shown): (usize, usize),
     decode: Decode,
@@ -227,7 +231,7 @@ fn write(
     let decoded = |bytes: &[u8], end| charset::decode(bytes, content_type.as_deref(), url, end);
     let read = &taken.bytes[..taken.bytes.len().min(most_read)];
     let end = match read.len() < taken.bytes.len() {
-        true => End::Cut,
+        true => Completeness::Cut,
         false => taken.end,
     };
     let text = decoded(read, end);
@@ -242,11 +246,11 @@ fn write(
         let cut = result.content.floor_char_boundary(most_shown);
         result.content.truncate(cut);
     }
-    // What the caller did not want to be read is not there to be stored.
-    if result.truncated && (taken.end == End::Whole || taken.bytes.len() > most_read) {
+    // What the caller did not want to be read cannot be stored.
+    if result.truncated && (taken.end == Completeness::Whole || taken.bytes.len() > most_read) {
         let all = decoded(&taken.bytes, taken.end);
         let page = readable.then(|| page::read_page(&all, url, usize::MAX));
-        // A page too large to be made readable is stored as it came.
+        // A page too large to be made readable is stored unchanged.
         let page = page.filter(|page| !page.truncated);
         result.whole = Some(page.map_or(all, |page| page.text));
     }
@@ -267,7 +271,7 @@ pub(super) fn text_of(headers: &manyhands_guard::HeaderMap, name: &str) -> Optio
     (!text.is_empty()).then_some(text)
 }
 
-/// What the content type says; `None` where there is none.
+/// The kind according to the content type; `None` if absent.
 fn kind_by_type(content_type: Option<&str>) -> Option<ContentKind> {
     let essence = content_type?.split(';').next().unwrap_or_default();
     let essence = essence.trim().to_ascii_lowercase();
@@ -307,7 +311,7 @@ fn kind_by_type(content_type: Option<&str>) -> Option<ContentKind> {
     })
 }
 
-/// What the first bytes look like, where nobody says.
+/// The kind guessed from the first bytes.
 fn kind_by_look(bytes: &[u8]) -> ContentKind {
     let head = &bytes[..bytes.len().min(1024)];
     let wide = head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff");

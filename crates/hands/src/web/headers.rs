@@ -1,10 +1,10 @@
-//! Which headers a model may send, and which of those that came back it is shown.
+//! Headers that a model may send, and response headers that it is shown.
 
 use std::collections::BTreeMap;
 
 use manyhands_guard::{HeaderMap, HeaderName, HeaderValue};
 
-/// What may be sent.
+/// Allowed request headers.
 const ALLOWED: [&str; 6] = [
     "accept",
     "content-type",
@@ -14,7 +14,7 @@ const ALLOWED: [&str; 6] = [
     "range",
 ];
 
-/// What comes back and helps with the next request. Never cookies.
+/// Response headers that help with the next request. Never cookies.
 const SHOWN: [&str; 16] = [
     "accept-ranges",
     "age",
@@ -35,7 +35,7 @@ const SHOWN: [&str; 16] = [
 ];
 const MAX_SHOWN: usize = 1024;
 
-/// Every header that was refused, with the reason. Nothing was sent.
+/// All refused headers with reasons. Nothing was sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "may not hold {}; allowed are Accept, Content-Type, User-Agent, If-None-Match, If-Modified-Since and Range{}",
@@ -43,17 +43,17 @@ const MAX_SHOWN: usize = 1024;
     if .refused.iter().any(|header| header.why == Why::Credential) { "\nto send credentials, name an auth_profile" } else { "" }
 )]
 pub struct HeaderError {
-    /// The headers, in the order of their names.
+    /// The headers, by name.
     pub refused: Vec<RefusedHeader>,
 }
 
-/// One header that was refused.
+/// A refused header.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{name} ({why})")]
 pub struct RefusedHeader {
-    /// Its name as it was given.
+    /// Its name as given.
     pub name: String,
-    /// Why.
+    /// The reason.
     pub why: Why,
 }
 
@@ -63,13 +63,13 @@ pub enum Why {
     /// It carries a credential.
     #[error("carries credentials")]
     Credential,
-    /// It says where a request goes or whence it came.
+    /// It determines a request's destination or origin.
     #[error("decides where the request goes")]
     Routing,
-    /// It is not among the allowed.
+    /// It is not on the list of allowed headers.
     #[error("is not allowed")]
     Unlisted,
-    /// It is there more than once, in different spellings.
+    /// It is given twice, in different spellings.
     #[error("is given twice")]
     Twice,
     /// Its value has a line break or another control character.
@@ -77,12 +77,13 @@ pub enum Why {
     Value,
 }
 
-/// Checks `given` against the rules and translates it.
+/// Validates `given`.
 pub(super) fn checked(given: &BTreeMap<String, String>) -> Result<HeaderMap, HeaderError> {
     let mut headers = HeaderMap::new();
     let mut refused = Vec::new();
     for (name, value) in given {
         if let Err(why) = admit(&mut headers, name, value) {
+            // The name is shown to the model and in logs.
             let name = name.chars().filter(|c| !c.is_control()).collect();
             refused.push(RefusedHeader { name, why });
         }
@@ -109,6 +110,7 @@ fn admit(headers: &mut HeaderMap, name: &str, value: &str) -> Result<(), Why> {
 }
 
 fn judge(lower: &str) -> Result<(), Why> {
+    // `x-api-key`, `X_Api_Key` and `apikey` are the same to servers.
     let squeezed = lower.replace(['-', '_'], "");
     let credential = ["authorization", "cookie", "set-cookie", "set-cookie2"].contains(&lower)
         || lower.starts_with("proxy-auth")
@@ -130,7 +132,7 @@ fn judge(lower: &str) -> Result<(), Why> {
     }
 }
 
-/// Those of `headers` worth showing, each cut to a bounded length.
+/// The headers worth showing, each cut to a bounded length.
 pub(super) fn shown(headers: &HeaderMap) -> BTreeMap<String, String> {
     let mut shown = BTreeMap::new();
     for name in SHOWN {

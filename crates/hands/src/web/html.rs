@@ -1,8 +1,8 @@
-//! Tag soup to a tree of bounded size and depth, without what a reader would not see.
+//! Parses HTML to a tree of bounded size and depth, without invisible content.
 //!
-//! Parsers of HTML can be made to work for minutes and to build trees of millions of
-//! nodes from a small page. Ours is fed in small pieces and stopped when its budget is
-//! spent; what was read until then is used, and the cut is told.
+//! A small page can make an HTML parser work for minutes and build trees of millions of nodes. This one
+//! is fed in small chunks and stopped when its budget is spent; the tree so far is used and marked as
+//! truncated.
 
 use std::borrow::Cow;
 use std::cell::{Cell, Ref};
@@ -14,30 +14,30 @@ use html5ever::tree_builder::{ElementFlags, NodeOrText, QuirksMode, TreeBuilderO
 use html5ever::{Attribute, ParseOpts, QualName, parse_document};
 use tokio::time::Instant;
 
-/// The most text that is parsed, in bytes.
+/// Maximum text parsed, in bytes.
 pub(super) const MAX_INPUT: usize = 4 * 1024 * 1024;
 const MAX_NODES: usize = 200_000;
-/// Browsers stop at 512 levels too.
+/// Browsers also stop at 512 levels.
 const MAX_DEPTH: usize = 512;
-/// Their contents hang outside the tree, so their depth cannot be seen.
+/// Template contents are outside the tree, so their depth is invisible.
 const MAX_TEMPLATES: usize = 2_000;
 const MAX_TIME: Duration = Duration::from_secs(3);
-/// How much is parsed between two looks at the budget.
+/// Bytes parsed between two budget checks.
 const PIECE: usize = 64;
 
-/// What nobody reads.
+/// Elements without visible text.
 const UNSEEN: &str = "script, style, template, svg, canvas, iframe, object, embed, \
     head > link, [hidden], [aria-hidden=\"true\"], input[type=\"hidden\"], dialog:not([open])";
 
-/// A page as a tree.
+/// A parsed page.
 pub(super) struct Parsed {
     /// The tree.
     pub(super) document: Document,
-    /// Whether the budget ended before the page did.
+    /// Whether the budget was exhausted.
     pub(super) truncated: bool,
 }
 
-/// Parses `html` as far as the budget goes.
+/// Parses `html` within the budget.
 pub(super) fn parse(html: &str) -> Parsed {
     let options = ParseOpts {
         tree_builder: TreeBuilderOpts {
@@ -56,7 +56,7 @@ pub(super) fn parse(html: &str) -> Parsed {
             truncated = true;
             break;
         }
-        // At least one whole character, so that this ends.
+        // At least one character, so that the loop ends.
         let (piece, after) = rest.split_at(rest.ceil_char_boundary(PIECE));
         parser.process(StrTendril::from(piece));
         rest = after;
@@ -67,8 +67,8 @@ pub(super) fn parse(html: &str) -> Parsed {
     }
 }
 
-/// Takes out of `document` what a reader would not see: code, and what is hidden. Text
-/// for the eyes of a machine only is how pages talk to a model behind its owner's back.
+/// Removes invisible content from `document`: code, and hidden elements. Hidden text is how pages talk to
+/// a model behind its owner's back.
 pub(super) fn drop_unseen(document: &Document) {
     document.select(UNSEEN).remove();
     for node in document.select("[style]").nodes() {
@@ -83,6 +83,7 @@ fn is_unseen(style: &str) -> bool {
         let Some((property, value)) = declaration.split_once(':') else {
             return false;
         };
+        // `display: NONE !important` hides too.
         let value = value.to_ascii_lowercase();
         let value = value.trim().trim_end_matches("!important").trim_end();
         let number = value.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == '%');
@@ -101,7 +102,7 @@ pub(super) fn line(node: &NodeRef<'_>) -> String {
     one_line(&node.text())
 }
 
-/// `text` with every run of white space as one space.
+/// `text` with whitespace runs collapsed.
 pub(super) fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for word in text.split_whitespace() {
@@ -113,7 +114,7 @@ pub(super) fn one_line(text: &str) -> String {
     line
 }
 
-/// A piece of HTML, such as a snippet with marked words, as plain text on one line.
+/// An HTML fragment, such as a search snippet, as plain text on one line.
 pub(super) fn plain(html: &str) -> String {
     if html.contains(['<', '&']) {
         one_line(&parse(html).document.text())
@@ -122,7 +123,7 @@ pub(super) fn plain(html: &str) -> String {
     }
 }
 
-/// Builds the tree and watches how it grows.
+/// Builds the tree and measures its growth.
 #[derive(Default)]
 struct Measured {
     document: Document,
@@ -156,7 +157,7 @@ impl TreeSink for Measured {
         self.document
     }
 
-    // Every page has some, and nobody reads them.
+    // Every page has some; they are irrelevant.
     fn parse_error(&self, _: Cow<'static, str>) {}
 
     fn get_document(&self) -> NodeId {

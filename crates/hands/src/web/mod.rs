@@ -1,4 +1,4 @@
-//! The web: pages made readable, requests with rules, downloads, searches.
+//! The web: readable pages, requests with rules, downloads, searches.
 //!
 //! Everything leaves through [`manyhands_guard::Egress`]; nothing here opens a socket.
 
@@ -18,5 +18,5 @@ pub use auth::{AuthError, AuthProfile, AuthProfileSettings};
 pub use download::{DOWNLOAD_LIMIT, Downloaded, download};
 pub use fetch::{ContentKind, FetchError, FetchResult, fetch};
 pub use headers::{HeaderError, RefusedHeader, Why};
-pub use page::{Link, MAX_LINKS, Page, read_page, readable};
+pub use page::{MAX_LINKS, PageLink, ReadablePage, read_page, readable};
 pub use request::{Decode, FetchBody, FetchMethod, FetchRequest, UnknownMethod};

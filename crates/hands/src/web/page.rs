@@ -1,4 +1,4 @@
-//! A web page as a person reads it: its title, its main text, its links.
+//! Web pages as a person reads them: title, main text, links.
 
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,51 +10,52 @@ use url::Url;
 use super::charset;
 use super::html::{self, Parsed};
 
-/// The most links that are listed.
+/// Maximum links listed.
 pub const MAX_LINKS: usize = 50;
 const MAX_TITLE: usize = 300;
 const MAX_LABEL: usize = 200;
-/// Beyond this, looking for the main part costs more than it gives.
+/// Page size beyond which searching for the main part costs more than it gains.
 const MAX_WEIGHED: usize = 60_000;
-/// An article shorter than this is believed only when there is little else on the page.
+/// A shorter article is accepted only if there is little else on the page.
 const SHORT: usize = 250;
 
-/// A page made readable.
+/// A readable page.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Page {
+pub struct ReadablePage {
     /// Its title.
     pub title: Option<String>,
-    /// Its main part as Markdown; all of it where no part stands out.
+    /// Its main part as Markdown; all of it if no part stands out.
     pub text: String,
-    /// Where it leads, those of the main part first.
-    pub links: Vec<Link>,
-    /// Whether something was left out for its size.
+    /// Its links, those of the main part first.
+    pub links: Vec<PageLink>,
+    /// Whether something was omitted for its size.
     pub truncated: bool,
 }
 
 /// A link on a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Link {
-    /// Where it leads, in full.
+pub struct PageLink {
+    /// Its absolute URL.
     pub url: String,
-    /// What it says; may be empty.
+    /// Its text; may be empty.
     pub text: String,
 }
 
-/// Makes `html`, which came from `url`, readable in at most `max_text` bytes.
+/// Makes `html` from `url` readable in at most `max_text` bytes.
 ///
-/// Takes long for large pages, so asynchronous callers use `spawn_blocking`.
-pub fn read_page(html: &str, url: &Url, max_text: usize) -> Page {
+/// Slow for large pages, so asynchronous callers use `spawn_blocking`.
+pub fn read_page(html: &str, url: &Url, max_text: usize) -> ReadablePage {
     let Parsed {
         document,
         truncated,
     } = html::parse(html);
+    // First of all: neither title, text nor links may come from hidden content.
     html::drop_unseen(&document);
     let title = title(&document);
     lead_links_out(&document, &base(&document, url));
     let everything = document.body().map(|body| markdown(&body));
     let everything = everything.unwrap_or_default();
-    let mut links = Links::default();
+    let mut links = LinkCollector::default();
     let text = match article(&document, everything.len()) {
         Some(article) => {
             links.collect(&html::parse(&article.html).document);
@@ -62,9 +63,10 @@ pub fn read_page(html: &str, url: &Url, max_text: usize) -> Page {
         }
         None => everything,
     };
+    // The main part's links are first; duplicates are dropped by URL.
     links.collect(&document);
     let kept = text[..text.floor_char_boundary(max_text)].trim_end();
-    Page {
+    ReadablePage {
         title,
         truncated: truncated || text.len() > max_text,
         text: kept.to_owned(),
@@ -72,12 +74,12 @@ pub fn read_page(html: &str, url: &Url, max_text: usize) -> Page {
     }
 }
 
-/// All that a person would read on a page of a file, line by line: nothing is left out as beside the point.
+/// All visible text of a page, line by line, including navigation and boilerplate.
 ///
-/// Takes long for large pages, so asynchronous callers use `spawn_blocking`.
+/// Slow for large pages, so asynchronous callers use `spawn_blocking`.
 pub fn readable(bytes: &[u8]) -> String {
     let nowhere = Url::parse("about:blank").expect("a constant");
-    let page = charset::decode(bytes, None, &nowhere, charset::End::Whole);
+    let page = charset::decode(bytes, None, &nowhere, charset::Completeness::Whole);
     let Parsed { document, .. } = html::parse(&page);
     html::drop_unseen(&document);
     let title = title(&document).unwrap_or_default();
@@ -97,8 +99,9 @@ struct MainPart {
     html: String,
 }
 
-/// The part of the page that is its subject, if one stands out.
+/// The main part of the page, if one stands out.
 fn article(document: &Document, all: usize) -> Option<MainPart> {
+    // Scoring compares nodes with each other, which gets slow.
     if document.tree.len() > MAX_WEIGHED {
         return None;
     }
@@ -107,13 +110,14 @@ fn article(document: &Document, all: usize) -> Option<MainPart> {
         disable_json_ld: true,
         ..Config::default()
     };
-    // Scoring is heuristic upon heuristic; should one of them panic, the page is still read.
+    // The scoring library is heuristic upon heuristic; if it panics, the page is still read.
     let found = catch_unwind(AssertUnwindSafe(|| {
         let mut reader = Readability::with_document(document.clone(), None, Some(config)).ok()?;
         reader.parse().ok()
     }));
     let found = found.ok().flatten()?;
     let text = tidy(&found.text_content);
+    // A short "article" on a long page is probably a banner.
     let too_short = text.is_empty() || (text.len() < SHORT && text.len() * 2 < all);
     (!too_short).then(|| MainPart {
         text,
@@ -122,12 +126,13 @@ fn article(document: &Document, all: usize) -> Option<MainPart> {
 }
 
 fn markdown(node: &NodeRef<'_>) -> String {
+    // A panic in the converter must not lose the page.
     let written = catch_unwind(AssertUnwindSafe(|| node.md(None)));
     let written = written.unwrap_or_else(|_| node.formatted_text());
     tidy(&written)
 }
 
-/// Without blank edges, trailing spaces and runs of empty lines. Indentation stays.
+/// Without blank edges, trailing spaces and runs of empty lines. Indentation is kept.
 fn tidy(text: &str) -> String {
     let mut tidied = String::with_capacity(text.len());
     let mut blank = 0;
@@ -161,7 +166,7 @@ fn title(document: &Document) -> Option<String> {
         .or_else(|| of("h1"))
 }
 
-/// What relative links are relative to.
+/// The base URL of relative links.
 fn base(document: &Document, url: &Url) -> Url {
     let said = document.base_uri().and_then(|base| url.join(&base).ok());
     said.filter(is_web).unwrap_or_else(|| url.clone())
@@ -171,7 +176,7 @@ fn is_web(url: &Url) -> bool {
     matches!(url.scheme(), "http" | "https")
 }
 
-/// Makes links absolute and leaves no other kind of link, nor pictures inside the text.
+/// Makes links absolute and removes other kinds of links, and images inside the text.
 fn lead_links_out(document: &Document, base: &Url) {
     for (selector, attribute) in [("a[href]", "href"), ("img[src]", "src")] {
         for node in document.select(selector).nodes() {
@@ -186,12 +191,12 @@ fn lead_links_out(document: &Document, base: &Url) {
 }
 
 #[derive(Default)]
-struct Links {
+struct LinkCollector {
     seen: HashSet<String>,
-    found: Vec<Link>,
+    found: Vec<PageLink>,
 }
 
-impl Links {
+impl LinkCollector {
     fn collect(&mut self, document: &Document) {
         for node in document.select("a[href]").nodes() {
             if self.found.len() == MAX_LINKS {
@@ -205,7 +210,7 @@ impl Links {
                 continue;
             }
             let text = html::line(node);
-            self.found.push(Link {
+            self.found.push(PageLink {
                 url: url.into(),
                 text: text[..text.floor_char_boundary(MAX_LABEL)].to_owned(),
             });

@@ -1,4 +1,4 @@
-//! What a caller asks of the web, checked and made into what is sent.
+//! Validates a web request.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,7 +14,7 @@ use super::auth::AuthProfile;
 use super::fetch::FetchError;
 use super::headers;
 
-/// The methods that may be used.
+/// The allowed methods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FetchMethod {
     /// `GET`
@@ -30,7 +30,7 @@ pub enum FetchMethod {
     Delete,
 }
 
-/// It names no method that may be used.
+/// Not an allowed method.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("must be GET, POST, PUT, PATCH or DELETE, not {0}")]
 pub struct UnknownMethod(pub String);
@@ -73,7 +73,7 @@ impl fmt::Display for FetchMethod {
 pub enum FetchBody {
     /// A value, sent as JSON.
     Json(Value),
-    /// A text, sent as it is.
+    /// A text, sent unchanged.
     Text(String),
 }
 
@@ -87,8 +87,8 @@ impl From<Value> for FetchBody {
 }
 
 impl FetchBody {
-    /// What it is sent as when nobody says. A text that is a JSON object or list was
-    /// written to be read as one; `5` and `true` are words like any other.
+    /// The default content type. A text that is a JSON object or array was meant as one; `5` and `true` are
+    /// ordinary words.
     fn content_type(&self) -> &'static str {
         let json = match self {
             Self::Json(_) => true,
@@ -112,38 +112,38 @@ impl FetchBody {
     }
 }
 
-/// What becomes of a body that is text.
+/// How a text body is processed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Decode {
-    /// HTML becomes readable text; other text stays as it is.
+    /// HTML becomes readable text; other text is unchanged.
     #[default]
     Readable,
-    /// All text stays as it is.
+    /// All text is unchanged.
     Raw,
 }
 
-/// A request to the web, as a caller asks for it.
+/// A web request as the caller specifies it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FetchRequest {
-    /// Where to.
+    /// The URL.
     pub url: String,
-    /// How.
+    /// The method.
     pub method: FetchMethod,
-    /// Headers, which must be among the allowed.
+    /// Headers, which must be allowed ones.
     pub headers: BTreeMap<String, String>,
-    /// What to send.
+    /// The body.
     pub body: Option<FetchBody>,
-    /// The most of the body that is read, after decompression.
+    /// Maximum bytes read of the body, after decompression.
     pub max_bytes: u64,
-    /// The most of the body that is read to be stored, where only a part of it is given back.
+    /// Maximum bytes read for storage, if only a part is returned.
     pub max_stored: u64,
-    /// The most text that is given back, in bytes.
+    /// Maximum bytes of text returned.
     pub max_content: usize,
-    /// How long all of it may take.
+    /// Total timeout.
     pub timeout: Duration,
-    /// How many redirects to follow. Only a `GET` without body follows any.
+    /// Maximum redirects. Only a `GET` without body follows any.
     pub max_redirects: usize,
-    /// What becomes of text.
+    /// How text is processed.
     pub decode: Decode,
 }
 
@@ -168,19 +168,19 @@ impl FetchRequest {
 /// Why a redirect is not followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stay {
-    /// It would send what was meant for one place to another.
+    /// It would send a body meant for one destination to another.
     Sends,
     /// It could lead a secret outside the paths it is meant for.
     Narrow,
 }
 
-/// A request that passed every check which needs no network.
+/// A request that passed every check that needs no network.
 pub(super) struct Prepared {
     pub(super) request: Request,
     pub(super) stay: Option<Stay>,
 }
 
-/// Checks `asked` and adds the secret of `profile`.
+/// Validates `asked` and adds the secret of `profile`.
 pub(super) fn prepare(
     asked: FetchRequest,
     profile: Option<&AuthProfile>,
@@ -194,6 +194,7 @@ pub(super) fn prepare(
         let name = HeaderName::from_static("content-type");
         headers.entry(name).or_insert(inferred);
     }
+    // Before the secret is added.
     log(&url, &method, &headers);
     if let Some(profile) = profile {
         profile.inject(&url, &method, &mut headers)?;
@@ -212,6 +213,7 @@ pub(super) fn prepare(
         body: asked.body.map(FetchBody::into_bytes),
         limits: FetchLimits {
             total_timeout: Some(asked.timeout),
+            // Enforced while reading, where what came before the limit is still used.
             max_bytes: None,
             max_redirects: Some(if stay.is_some() {
                 0
@@ -223,7 +225,7 @@ pub(super) fn prepare(
     Ok(Prepared { request, stay })
 }
 
-/// Leaves out what may be secret: the query, and the values of headers.
+/// Omits what may be secret: the query, and the values of headers.
 fn log(url: &Url, method: &Method, headers: &HeaderMap) {
     let mut shown = url.clone();
     shown.set_query(url.query().map(|_| "..."));
@@ -231,7 +233,7 @@ fn log(url: &Url, method: &Method, headers: &HeaderMap) {
     let _ = shown.set_password(None);
     let _ = shown.set_username("");
     let names: Vec<&str> = headers.keys().map(HeaderName::as_str).collect();
-    tracing::debug!(url = %shown, %method, headers = ?names, "a request leaves");
+    tracing::debug!(event = "web_request_sent", url = %shown, %method, headers = ?names, "sending a web request");
 }
 
 #[cfg(test)]

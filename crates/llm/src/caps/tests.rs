@@ -5,7 +5,7 @@ use manyhands_core::{ManualClock, Timestamp};
 
 use super::*;
 use crate::reply::Usage;
-use crate::request::Account;
+use crate::request::BillingContext;
 
 fn clock() -> Arc<ManualClock> {
     Arc::new(ManualClock::at(Timestamp(1_700_000_000_000)))
@@ -14,7 +14,7 @@ fn clock() -> Arc<ManualClock> {
 fn estimate(tokens: u64, cost: Cost) -> Estimate {
     Estimate {
         model: "a/b".parse().unwrap(),
-        account: Account {
+        account: BillingContext {
             turn: Some("t".into()),
             session: Some("s".into()),
             agent: Some("main".into()),

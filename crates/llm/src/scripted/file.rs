@@ -1,4 +1,4 @@
-//! The file of turns.
+//! The script file.
 
 use std::fs::File;
 use std::io::Read;
@@ -12,61 +12,61 @@ use super::Last;
 use crate::error::{ErrorKind, Fault};
 use crate::message::Message;
 use crate::reply::{StopReason, Usage};
-use crate::request::Request;
+use crate::request::ModelRequest;
 
-/// The largest file.
+/// Maximum file size.
 const MAX: u64 = 4 * 1024 * 1024;
 
-/// The file as it is written.
+/// The file format.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ScriptFile {
-    /// Names of models that it plays, for lists; any name is answered.
+    /// Model names for listings; any name is answered.
     #[serde(default)]
     pub(super) models: Vec<String>,
-    pub(super) turns: Vec<Turn>,
+    pub(super) turns: Vec<ScriptedTurn>,
 }
 
-/// One turn: when it is played, and what it says.
+/// A turn: its condition and its reply.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Turn {
-    /// What has to be said for it; without this it comes in order.
+pub(super) struct ScriptedTurn {
+    /// Condition; turns without one are played in order.
     pub(super) when: Option<When>,
-    /// How often it is played when it fits; without this, always.
+    /// How often it is played; unlimited if absent.
     pub(super) times: Option<u32>,
     text: Option<String>,
-    /// The text in pieces.
+    /// The text in chunks.
     #[serde(default)]
     deltas: Vec<String>,
     pub(super) thinking: Option<String>,
     #[serde(default)]
-    pub(super) calls: Vec<Call>,
+    pub(super) calls: Vec<ScriptedCall>,
     pub(super) usage: Option<Usage>,
     pub(super) stop: Option<StopReason>,
     pub(super) error: Option<ScriptedError>,
-    /// Before the first piece.
+    /// Delay before the first chunk.
     #[serde(default)]
     pub(super) delay_ms: u64,
-    /// Between pieces.
+    /// Delay between chunks.
     #[serde(default)]
     pub(super) between_ms: u64,
 }
 
-impl Turn {
+impl ScriptedTurn {
     pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
         let pieces = self.deltas.iter().map(String::as_str);
         self.text.as_deref().into_iter().chain(pieces)
     }
 }
 
-/// What has to be said for a turn; all that is given has to hold.
+/// Condition of a turn; all given fields must match.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct When {
-    /// The user spoke last, and said this somewhere. Case does not matter.
+    /// The last message is the user's and contains this, ignoring case.
     user: Option<String>,
-    /// A result of this tool came last.
+    /// The last message is a result of this tool.
     result_of: Option<String>,
 }
 
@@ -85,21 +85,21 @@ impl When {
     }
 }
 
-/// A call of a tool.
+/// A tool call.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Call {
+pub(super) struct ScriptedCall {
     id: Option<String>,
     pub(super) name: String,
     #[serde(default)]
     arguments: Value,
-    /// The arguments as text, which need not be JSON.
+    /// Arguments as text, which need not be JSON.
     raw: Option<String>,
 }
 
-impl Call {
-    /// Its id, or one that no call before it in the conversation has.
-    pub(super) fn id(&self, key: u64, request: &Request) -> String {
+impl ScriptedCall {
+    /// Its id, or one that is unique in the conversation.
+    pub(super) fn id(&self, key: u64, request: &ModelRequest) -> String {
         let before = request.messages.iter();
         let before = before.filter(|message| matches!(message, Message::Assistant { .. }));
         let made = || format!("scripted_{}_{}", before.count(), key - 2);
@@ -119,17 +119,17 @@ impl Call {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ScriptedError {
-    kind: Kind,
+    kind: ScriptedFailure,
     message: Option<String>,
     retry_after_seconds: Option<u64>,
-    /// Fails after the text instead of before.
+    /// Fail after the text instead of before.
     #[serde(default)]
     pub(super) after_text: bool,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Kind {
+enum ScriptedFailure {
     RateLimited,
     Overloaded,
     Server,
@@ -146,19 +146,19 @@ enum Kind {
 impl ScriptedError {
     pub(super) fn fault(&self) -> Fault {
         let kind = match self.kind {
-            Kind::RateLimited => ErrorKind::RateLimited {
+            ScriptedFailure::RateLimited => ErrorKind::RateLimited {
                 retry_after: self.retry_after_seconds.map(Duration::from_secs),
             },
-            Kind::Overloaded => ErrorKind::Overloaded,
-            Kind::Server => ErrorKind::Server { status: 500 },
-            Kind::Unreachable => ErrorKind::Unreachable,
-            Kind::Cut => ErrorKind::Cut,
-            Kind::Garbage => ErrorKind::Garbage,
-            Kind::Silent => ErrorKind::Silent,
-            Kind::Auth => ErrorKind::Auth,
-            Kind::BadRequest => ErrorKind::BadRequest,
-            Kind::ContextOverflow => ErrorKind::ContextOverflow,
-            Kind::Refused => ErrorKind::Refused,
+            ScriptedFailure::Overloaded => ErrorKind::Overloaded,
+            ScriptedFailure::Server => ErrorKind::Server { status: 500 },
+            ScriptedFailure::Unreachable => ErrorKind::Unreachable,
+            ScriptedFailure::Cut => ErrorKind::Cut,
+            ScriptedFailure::Garbage => ErrorKind::Garbage,
+            ScriptedFailure::Silent => ErrorKind::Silent,
+            ScriptedFailure::Auth => ErrorKind::Auth,
+            ScriptedFailure::BadRequest => ErrorKind::BadRequest,
+            ScriptedFailure::ContextOverflow => ErrorKind::ContextOverflow,
+            ScriptedFailure::Refused => ErrorKind::Refused,
         };
         let message = self.message.clone();
         Fault::new(
@@ -186,7 +186,7 @@ impl ScriptFile {
     }
 }
 
-/// The text of a file of reasonable size.
+/// Reads a file of limited size.
 pub(super) fn read(path: &Path) -> Result<String, String> {
     let file = File::open(path).map_err(|error| error.to_string())?;
     let mut text = String::new();

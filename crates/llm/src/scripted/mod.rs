@@ -1,5 +1,5 @@
-//! A provider that replays a file of turns, for demonstrations and tests. No model is asked, and
-//! everything that comes from it says so.
+//! A provider that replays a file, for demonstrations and tests. No model is involved, and all its
+//! replies say so.
 //!
 //! ```yaml
 //! models: [demo]
@@ -27,40 +27,40 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use self::file::{ScriptFile, Turn};
-use crate::draft::{Draft, On};
+use self::file::{ScriptFile, ScriptedTurn};
+use crate::draft::{On, ReplyDraft};
 use crate::error::{ErrorKind, Fault};
 use crate::message::{Block, Message};
 use crate::reply::Usage;
-use crate::request::Request;
+use crate::request::ModelRequest;
 
-/// How many conversations are told apart.
+/// Number of conversations tracked.
 const MANY: usize = 1_024;
 
-/// A file of turns and how far it has been read.
+/// A script and its playback state.
 pub(crate) struct Script {
-    turns: Vec<Turn>,
+    turns: Vec<ScriptedTurn>,
     pub(crate) models: Vec<String>,
     progress: Mutex<Progress>,
 }
 
 #[derive(Default)]
 struct Progress {
-    /// How often each turn was used.
+    /// How often each turn was played.
     used: Vec<u32>,
-    /// For each conversation, the next turn of those that come in order.
+    /// Per conversation, the next of the turns played in order.
     places: VecDeque<(String, usize)>,
 }
 
 impl Script {
-    /// Reads the file at `path`.
+    /// Loads the file at `path`.
     pub(crate) fn load(path: &Path) -> Result<Self, String> {
         let name = path.display();
         let text = file::read(path).map_err(|error| format!("script {name}: {error}"))?;
         Self::parse(&text).map_err(|error| format!("script {name}: {error}"))
     }
 
-    /// Reads the turns in `yaml`.
+    /// Parses the turns in `yaml`.
     pub(crate) fn parse(yaml: &str) -> Result<Self, String> {
         let file = ScriptFile::parse(yaml)?;
         Ok(Self {
@@ -76,8 +76,8 @@ impl Script {
     /// Plays the turn that answers `request`.
     pub(crate) async fn play(
         &self,
-        request: &Request,
-        draft: &mut Draft,
+        request: &ModelRequest,
+        draft: &mut ReplyDraft,
         on: On<'_>,
         cancel: &CancellationToken,
     ) -> Result<(), Fault> {
@@ -114,12 +114,13 @@ impl Script {
         Ok(())
     }
 
-    /// The first turn made for what was said last, or else the next of those that come in order.
-    fn next(&self, request: &Request) -> Result<&Turn, Fault> {
+    /// The first turn whose condition matches, otherwise the next in order.
+    fn next(&self, request: &ModelRequest) -> Result<&ScriptedTurn, Fault> {
         let progress = self.progress.lock();
+        // Chosen under the lock: two concurrent requests must not play the same turn.
         let mut progress = progress.unwrap_or_else(PoisonError::into_inner);
         let last = Last::of(request);
-        let fits = |(at, turn): &(usize, &Turn)| {
+        let fits = |(at, turn): &(usize, &ScriptedTurn)| {
             let left = turn.times.is_none_or(|times| progress.used[*at] < times);
             left && turn.when.as_ref().is_some_and(|when| when.fits(&last))
         };
@@ -127,7 +128,7 @@ impl Script {
             progress.used[at] += 1;
             return Ok(turn);
         }
-        let ordered: Vec<&Turn> = self
+        let ordered: Vec<&ScriptedTurn> = self
             .turns
             .iter()
             .filter(|turn| turn.when.is_none())
@@ -146,9 +147,9 @@ impl Script {
 }
 
 impl Progress {
-    /// Where the conversation of `request` stands. One that is met for the first time, as after a
-    /// restart, stands after as many turns as it holds replies.
-    fn place(&mut self, request: &Request) -> &mut usize {
+    /// Position in the conversation of `request`. An unknown conversation, as after a restart, starts
+    /// after as many turns as it has replies.
+    fn place(&mut self, request: &ModelRequest) -> &mut usize {
         let key = request.account.session.clone().unwrap_or_default();
         let known = self.places.iter().position(|(known, _)| *known == key);
         let at = known.unwrap_or_else(|| {
@@ -165,16 +166,16 @@ impl Progress {
     }
 }
 
-/// What was said last.
+/// The last message.
 pub(super) struct Last {
     /// The user's last text.
     text: String,
-    /// The tools whose results came last; empty when the user spoke last.
+    /// The tools whose results came last; empty if the user's text came last.
     results_of: Vec<String>,
 }
 
 impl Last {
-    fn of(request: &Request) -> Self {
+    fn of(request: &ModelRequest) -> Self {
         let mut messages = request.messages.iter().rev();
         let results_of = match request.messages.last() {
             Some(Message::Tool { results }) => results.iter().map(|r| r.name.clone()).collect(),

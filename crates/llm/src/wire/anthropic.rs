@@ -1,20 +1,21 @@
-//! Anthropic's Messages: how a request is written.
+//! Anthropic Messages: encoding of requests.
 
 use manyhands_core::Ids;
 use serde_json::{Value, json};
 
 use super::claude::{Case, Claude, Thought};
 use super::{
-    Ask, Decoder, Prepared, Wire, anthropic_reply, fitting, instruction, sample, schema, system,
+    Decoder, Prepared, Wire, WireRequest, anthropic_reply, fitting, instruction, sample, schema,
+    system,
 };
 use crate::error::Fault;
 use crate::message::{Block, Message, Opaque, ReplyBlock, ToolResult};
 use crate::offered::Offered;
-use crate::provider::Line;
+use crate::provider::HttpEndpoint;
 use crate::request::{Sampling, Thinking, ToolChoice};
 
 const VERSION: &str = "v1";
-/// The longest id of a call.
+/// Maximum length of a call id.
 const ID: usize = 64;
 
 pub(super) struct Anthropic;
@@ -39,7 +40,7 @@ impl Wire for Anthropic {
         ("x-api-key", key.to_owned())
     }
 
-    fn prepare(&self, ask: &Ask<'_>, line: &Line) -> Result<Prepared, Fault> {
+    fn prepare(&self, ask: &WireRequest<'_>, line: &HttpEndpoint) -> Result<Prepared, Fault> {
         let mut notes = Vec::new();
         Ok(Prepared {
             path: line.path(VERSION, "messages"),
@@ -49,10 +50,10 @@ impl Wire for Anthropic {
     }
 
     fn decoder(&self, _: &Ids) -> Box<dyn Decoder> {
-        Box::new(anthropic_reply::Reader::default())
+        Box::new(anthropic_reply::AnthropicReader::default())
     }
 
-    fn lists(&self, line: &Line) -> Vec<String> {
+    fn lists(&self, line: &HttpEndpoint) -> Vec<String> {
         vec![format!("{}?limit=1000", line.path(VERSION, "models"))]
     }
 
@@ -61,10 +62,11 @@ impl Wire for Anthropic {
     }
 }
 
-fn body(ask: &Ask<'_>, notes: &mut Vec<String>) -> Value {
+fn body(ask: &WireRequest<'_>, notes: &mut Vec<String>) -> Value {
     let request = ask.request;
     let claude = Claude::of(&ask.model.model);
     let (choice, order) = choice(ask, claude);
+    // Thinking and a forced call exclude each other, so the choice is made first.
     let forced = matches!(choice["type"].as_str(), Some("any" | "tool"));
     let case = Case {
         forced,
@@ -74,7 +76,7 @@ fn body(ask: &Ask<'_>, notes: &mut Vec<String>) -> Value {
     let thought = claude.thought(request.thinking, case);
     let thinks = thought.thinking.is_some();
     if request.thinking.is_some_and(|level| level > Thinking::None) && !thinks {
-        notes.push("thinking was left out: this model does not think here".into());
+        notes.push("thinking was omitted: not supported by this model here".into());
     }
     let mut body = json!({
         "model": ask.model.model,
@@ -102,7 +104,7 @@ fn body(ask: &Ask<'_>, notes: &mut Vec<String>) -> Value {
     set(&mut body, "output_config", output_config(&thought, format));
     set(&mut body, "thinking", thought.thinking);
     let freely = !thinks && claude.takes_temperature();
-    // With `parallel_tool_calls` false the choice says so; true is what happens anyway.
+    // `parallel_tool_calls` = false is part of `tool_choice`; true is the default.
     let sampling = Sampling {
         parallel_calls: None,
         ..request.sampling.clone()
@@ -110,7 +112,7 @@ fn body(ask: &Ask<'_>, notes: &mut Vec<String>) -> Value {
     sample(&mut body, &sampling, notes, |field| match field {
         "stop" => Some("stop_sequences"),
         "temperature" | "top_k" if freely => Some(field),
-        // Newer models take one of the two.
+        // Newer models accept only one of the two.
         "top_p" if freely && sampling.temperature.is_none() => Some(field),
         _ => None,
     });
@@ -130,17 +132,17 @@ fn output_config(thought: &Thought, format: Option<Value>) -> Option<Value> {
     (config != json!({})).then_some(config)
 }
 
-/// The schema of the reply, where the model can be held to it.
-fn format(ask: &Ask<'_>, claude: Claude) -> Option<Value> {
+/// The schema of the reply, if the model can enforce it.
+fn format(ask: &WireRequest<'_>, claude: Claude) -> Option<Value> {
     let output = ask.request.output.as_ref()?;
-    // A schema that names no property would only let through an empty object.
+    // A closed schema without properties would allow only an empty object.
     let able = claude.structured() && !output.is_any_object();
     let schema = schema::closed(&output.schema).filter(|_| able)?;
     Some(json!({ "type": "json_schema", "schema": schema }))
 }
 
-/// The field `tool_choice`, and what has to be said in words because it cannot be said there.
-fn choice(ask: &Ask<'_>, claude: Claude) -> (Value, Option<String>) {
+/// The field `tool_choice`, and an instruction for what it cannot express.
+fn choice(ask: &WireRequest<'_>, claude: Claude) -> (Value, Option<String>) {
     let auto = || json!({ "type": "auto" });
     let refuses = claude.refuses_force();
     match &ask.request.tool_choice {
@@ -159,8 +161,8 @@ fn choice(ask: &Ask<'_>, claude: Claude) -> (Value, Option<String>) {
     }
 }
 
-/// Whether a reply is being continued whose thoughts cannot be shown to this model.
-fn resumed(ask: &Ask<'_>) -> bool {
+/// Whether a reply is being continued whose thoughts this model cannot read.
+fn resumed(ask: &WireRequest<'_>) -> bool {
     let [.., Message::Assistant { content }, Message::Tool { .. }] = &ask.messages[..] else {
         return false;
     };
@@ -173,7 +175,7 @@ fn resumed(ask: &Ask<'_>) -> bool {
     !content.first().is_some_and(own)
 }
 
-fn system_blocks(ask: &Ask<'_>, more: Vec<String>) -> Vec<Value> {
+fn system_blocks(ask: &WireRequest<'_>, more: Vec<String>) -> Vec<Value> {
     let (stable, rest) = system(&ask.request.system);
     let mut blocks = Vec::new();
     if !stable.is_empty() {
@@ -187,13 +189,13 @@ fn system_blocks(ask: &Ask<'_>, more: Vec<String>) -> Vec<Value> {
     blocks
 }
 
-/// `block` as the end of what is worth caching.
+/// Marks `block` as the end of a cacheable prefix.
 fn cached(mut block: Value) -> Value {
     block["cache_control"] = json!({ "type": "ephemeral" });
     block
 }
 
-fn tools(ask: &Ask<'_>) -> Value {
+fn tools(ask: &WireRequest<'_>) -> Value {
     let tools = ask.request.tools.iter().map(|tool| {
         json!({
             "name": tool.name,
@@ -202,7 +204,7 @@ fn tools(ask: &Ask<'_>) -> Value {
         })
     });
     let mut tools: Vec<Value> = tools.collect();
-    // Tools stand before the system text, so its mark covers them where it has one.
+    // Tools precede the system prompt, so the prompt's cache mark covers them if it has one.
     if system(&ask.request.system).0.is_empty()
         && let Some(last) = tools.last_mut()
     {
@@ -211,9 +213,9 @@ fn tools(ask: &Ask<'_>) -> Value {
     Value::Array(tools)
 }
 
-fn messages(ask: &Ask<'_>, thinks: bool) -> Value {
-    // Thoughts of turns that are over are not read again, and are bound to a conversation that
-    // may have been shortened since.
+fn messages(ask: &WireRequest<'_>, thinks: bool) -> Value {
+    // Thoughts of earlier turns are ignored by the API, and their signatures are bound to a history
+    // that may have been compacted since.
     let last_user = ask
         .messages
         .iter()
@@ -223,6 +225,7 @@ fn messages(ask: &Ask<'_>, thinks: bool) -> Value {
         let (role, blocks) = match message {
             Message::User { content } => ("user", content.iter().map(shown).collect()),
             Message::Assistant { content } => {
+                // Thoughts are required within the current turn and useless before it.
                 let thoughts = thinks && last_user.is_none_or(|user| at > user);
                 ("assistant", said(ask, content, thoughts))
             }
@@ -252,7 +255,7 @@ fn shown(block: &Block) -> Value {
     }
 }
 
-fn said(ask: &Ask<'_>, content: &[ReplyBlock], thoughts: bool) -> Vec<Value> {
+fn said(ask: &WireRequest<'_>, content: &[ReplyBlock], thoughts: bool) -> Vec<Value> {
     let write = |block: &ReplyBlock| match block {
         ReplyBlock::Text { text, .. } => {
             let full = !text.trim().is_empty();
@@ -275,7 +278,7 @@ fn said(ask: &Ask<'_>, content: &[ReplyBlock], thoughts: bool) -> Vec<Value> {
     content.iter().filter_map(write).collect()
 }
 
-/// Results come first in their message. A failed one may hold only text, so its pictures follow.
+/// Results must come first in their message. A failed one may contain only text, so its images follow.
 fn results_of(results: &[ToolResult]) -> Vec<Value> {
     let mut after = Vec::new();
     let mut blocks = Vec::new();
@@ -285,6 +288,7 @@ fn results_of(results: &[ToolResult]) -> Vec<Value> {
             .iter()
             .partition(|block| !result.is_error || matches!(block, Block::Text { .. }));
         let mut inside: Vec<Value> = inside.into_iter().map(shown).collect();
+        // The API rejects empty text blocks.
         inside.retain(|block| block["text"] != "");
         if inside.is_empty() {
             inside.push(json!({ "type": "text", "text": "(nothing)" }));

@@ -1,21 +1,21 @@
-//! Anthropic's Messages: how a reply is read.
+//! Anthropic Messages: decoding of replies.
 
 use serde_json::{Value, json};
 
 use super::{Decoder, json as read, number};
-use crate::draft::{Draft, On};
+use crate::draft::{On, ReplyDraft};
 use crate::error::{ErrorKind, Fault};
 use crate::reply::StopReason;
-use crate::sse::Event;
+use crate::sse::SseEvent;
 use crate::status;
 
 #[derive(Default)]
-pub(super) struct Reader {
+pub(super) struct AnthropicReader {
     refused: bool,
 }
 
-impl Decoder for Reader {
-    fn event(&mut self, event: &Event, draft: &mut Draft, on: On<'_>) -> Result<(), Fault> {
+impl Decoder for AnthropicReader {
+    fn event(&mut self, event: &SseEvent, draft: &mut ReplyDraft, on: On<'_>) -> Result<(), Fault> {
         let value = read(event)?;
         let key = number(&value["index"]);
         match value["type"].as_str().unwrap_or("") {
@@ -31,24 +31,24 @@ impl Decoder for Reader {
             }
             "message_stop" => {
                 if self.refused {
-                    let why = "refuses to answer for reasons of safety";
+                    let why = "refused to answer for safety reasons";
                     return Err(Fault::new(ErrorKind::Refused, why));
                 }
                 draft.ended = true;
             }
             "error" => return Err(status::of_event(&value["error"])),
-            // Pings, ends of blocks, and whatever is added one day.
+            // Pings, ends of blocks, and future event types are ignored.
             "" => return Err(Fault::garbage("an event without a type")),
             _ => {}
         }
         Ok(())
     }
 
-    fn end(&mut self, _: &mut Draft) {}
+    fn end(&mut self, _: &mut ReplyDraft) {}
 }
 
-impl Reader {
-    fn stop(&mut self, delta: &Value, draft: &mut Draft) {
+impl AnthropicReader {
+    fn stop(&mut self, delta: &Value, draft: &mut ReplyDraft) {
         draft.stop = match delta["stop_reason"].as_str() {
             Some("tool_use") => Some(StopReason::Calls),
             Some("max_tokens" | "model_context_window_exceeded") => Some(StopReason::Length),
@@ -62,8 +62,8 @@ impl Reader {
     }
 }
 
-/// Each report holds the sums so far, and not every report holds every sum.
-fn usage(draft: &mut Draft, reported: &Value) {
+/// Each report contains running totals, and not every report contains every field.
+fn usage(draft: &mut ReplyDraft, reported: &Value) {
     let take = |field: &str, into: &mut u64| {
         if let Some(count) = reported[field].as_u64() {
             *into = count;
@@ -80,7 +80,7 @@ fn usage(draft: &mut Draft, reported: &Value) {
     }
 }
 
-fn start(key: u64, block: &Value, draft: &mut Draft, on: On<'_>) -> Result<(), Fault> {
+fn start(key: u64, block: &Value, draft: &mut ReplyDraft, on: On<'_>) -> Result<(), Fault> {
     let text = |field: &str| block[field].as_str().unwrap_or("");
     match text("type") {
         "text" => draft.text(key, text("text"), on),
@@ -88,6 +88,7 @@ fn start(key: u64, block: &Value, draft: &mut Draft, on: On<'_>) -> Result<(), F
             draft.thinking(key, text("thinking"), on);
             sign(key, text("signature"), draft);
         }
+        // Its content is encrypted, but it must be sent back unchanged.
         "redacted_thinking" => {
             draft.thinking(key, "", on);
             draft.opaque(key, json!({ "redacted": block["data"] }));
@@ -98,7 +99,7 @@ fn start(key: u64, block: &Value, draft: &mut Draft, on: On<'_>) -> Result<(), F
                 return Err(Fault::garbage("a call without id or name"));
             }
             draft.call(key, id.to_owned(), name.to_owned(), on);
-            // Compatible servers send the arguments at once.
+            // Compatible servers send the arguments at once instead of as deltas.
             if block["input"]
                 .as_object()
                 .is_some_and(|input| !input.is_empty())
@@ -108,12 +109,12 @@ fn start(key: u64, block: &Value, draft: &mut Draft, on: On<'_>) -> Result<(), F
         }
         other => draft
             .notes
-            .push(format!("a part of the kind {other:?} was left out")),
+            .push(format!("a part of type {other:?} was skipped")),
     }
     Ok(())
 }
 
-fn delta(key: u64, delta: &Value, draft: &mut Draft, on: On<'_>) -> Result<(), Fault> {
+fn delta(key: u64, delta: &Value, draft: &mut ReplyDraft, on: On<'_>) -> Result<(), Fault> {
     let text = |field: &str| delta[field].as_str().unwrap_or("");
     match text("type") {
         "text_delta" => draft.text(key, text("text"), on),
@@ -125,10 +126,11 @@ fn delta(key: u64, delta: &Value, draft: &mut Draft, on: On<'_>) -> Result<(), F
     Ok(())
 }
 
-fn sign(key: u64, more: &str, draft: &mut Draft) {
+fn sign(key: u64, more: &str, draft: &mut ReplyDraft) {
     if more.is_empty() {
         return;
     }
+    // A signature may arrive in several deltas.
     let so_far = draft.opaque_so_far(key);
     let so_far = so_far
         .and_then(|data| data["signature"].as_str())

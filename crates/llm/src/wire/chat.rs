@@ -1,24 +1,26 @@
-//! OpenAI's Chat Completions, which most other servers speak too: how a request is written.
+//! OpenAI Chat Completions, also spoken by most other servers: encoding of requests.
 
 use manyhands_core::Ids;
 use serde_json::{Value, json};
 use url::Url;
 
 use super::gpt::{self, Gpt};
-use super::{Ask, Decoder, Prepared, Wire, chat_reply, fitting, sample, schema, whole_system};
+use super::{
+    Decoder, Prepared, Wire, WireRequest, chat_reply, fitting, sample, schema, whole_system,
+};
 use crate::error::Fault;
 use crate::message::{Block, Message, ReplyBlock, ToolResult};
 use crate::offered::Offered;
-use crate::provider::Line;
+use crate::provider::HttpEndpoint;
 use crate::request::ToolChoice;
 
 const VERSION: &str = "v1";
-/// The longest id of a call.
+/// Maximum length of a call id.
 const ID: usize = 40;
 
-pub(super) struct Chat;
+pub(super) struct ChatCompletions;
 
-impl Wire for Chat {
+impl Wire for ChatCompletions {
     fn home(&self) -> &'static str {
         "https://api.openai.com/v1"
     }
@@ -31,7 +33,7 @@ impl Wire for Chat {
         ("authorization", format!("Bearer {key}"))
     }
 
-    fn prepare(&self, ask: &Ask<'_>, line: &Line) -> Result<Prepared, Fault> {
+    fn prepare(&self, ask: &WireRequest<'_>, line: &HttpEndpoint) -> Result<Prepared, Fault> {
         let mut notes = Vec::new();
         let body = body(ask, is_openai(&line.base), &mut notes);
         Ok(Prepared {
@@ -42,10 +44,10 @@ impl Wire for Chat {
     }
 
     fn decoder(&self, ids: &Ids) -> Box<dyn Decoder> {
-        Box::new(chat_reply::Reader::new(ids.clone()))
+        Box::new(chat_reply::ChatReader::new(ids.clone()))
     }
 
-    fn lists(&self, line: &Line) -> Vec<String> {
+    fn lists(&self, line: &HttpEndpoint) -> Vec<String> {
         vec![line.path(VERSION, "models"), "/api/tags".into()]
     }
 
@@ -54,13 +56,13 @@ impl Wire for Chat {
     }
 }
 
-/// Whether it is OpenAI itself. Others refuse fields that are OpenAI's alone.
+/// Whether this is OpenAI itself. Other servers reject fields that only OpenAI has.
 fn is_openai(base: &Url) -> bool {
     let host = base.host_str().unwrap_or_default();
     host == "api.openai.com" || host.ends_with(".openai.azure.com")
 }
 
-fn body(ask: &Ask<'_>, official: bool, notes: &mut Vec<String>) -> Value {
+fn body(ask: &WireRequest<'_>, official: bool, notes: &mut Vec<String>) -> Value {
     let request = ask.request;
     let gpt = Gpt::of(&ask.model.model);
     let mut body = json!({
@@ -69,6 +71,7 @@ fn body(ask: &Ask<'_>, official: bool, notes: &mut Vec<String>) -> Value {
         "stream_options": { "include_usage": true },
         "messages": messages(ask),
     });
+    // Reasoning models reject `max_tokens`, other servers do not know its successor.
     let most = if official || gpt.thinks() {
         "max_completion_tokens"
     } else {
@@ -102,6 +105,7 @@ fn body(ask: &Ask<'_>, official: bool, notes: &mut Vec<String>) -> Value {
         _ if gpt.thinks() => None,
         _ => Some(field),
     });
+    // Other servers may reject unknown fields.
     if let Some(key) = request.cache_key.as_ref().filter(|_| official) {
         body["prompt_cache_key"] = json!(key);
     }
@@ -117,7 +121,7 @@ fn choice(choice: &ToolChoice) -> Value {
     }
 }
 
-fn tools(ask: &Ask<'_>) -> Value {
+fn tools(ask: &WireRequest<'_>) -> Value {
     let tools = ask.request.tools.iter().map(|tool| {
         json!({
             "type": "function",
@@ -131,12 +135,12 @@ fn tools(ask: &Ask<'_>) -> Value {
     tools.collect()
 }
 
-fn messages(ask: &Ask<'_>) -> Value {
+fn messages(ask: &WireRequest<'_>) -> Value {
     let mut written = Vec::new();
     if let Some(system) = whole_system(&ask.request.system, None) {
         written.push(json!({ "role": "system", "content": system }));
     }
-    // Blocks for the user's next message.
+    // Blocks for the next user message.
     let mut waiting: Vec<Block> = Vec::new();
     for message in &ask.messages {
         match message {
@@ -164,7 +168,7 @@ fn flush(written: &mut Vec<Value>, waiting: &mut Vec<Block>) {
     }
 }
 
-/// One text where there are only texts: many servers take nothing else.
+/// Plain text if there are no images: many servers accept nothing else.
 fn content(blocks: &[Block]) -> Value {
     let texts = blocks.iter().map(|block| match block {
         Block::Text { text } => Some(text.as_str()),
@@ -192,7 +196,7 @@ fn said(content: &[ReplyBlock]) -> Value {
     for block in content {
         match block {
             ReplyBlock::Text { text: more, .. } => text.push_str(more),
-            // This format has no place for thoughts of before.
+            // This format cannot carry earlier thoughts.
             ReplyBlock::Thinking { .. } => {}
             ReplyBlock::Call(call) => calls.push(json!({
                 "id": fitting(&call.id, ID),
@@ -212,7 +216,7 @@ fn said(content: &[ReplyBlock]) -> Value {
     message
 }
 
-/// A result as text. Its pictures wait for the user's next message: here they cannot be shown.
+/// A result as text. Images go into the next user message: the format allows them only there.
 fn result_of(result: &ToolResult, waiting: &mut Vec<Block>) -> Value {
     let mut text = Vec::new();
     if result.is_error {
@@ -241,11 +245,11 @@ fn result_of(result: &ToolResult, waiting: &mut Vec<Block>) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::{Request, Sampling, Thinking};
+    use crate::request::{ModelRequest, Sampling, Thinking};
 
     #[test]
     fn openai_itself_gets_the_fields_that_are_its_own() {
-        let request = Request {
+        let request = ModelRequest {
             messages: vec![Message::user("hi")],
             cache_key: Some("s-1".into()),
             thinking: Some(Thinking::Xhigh),
@@ -253,10 +257,10 @@ mod tests {
                 temperature: Some(0.5),
                 ..Sampling::default()
             },
-            ..Request::default()
+            ..ModelRequest::default()
         };
         let model = "openai/gpt-5.5".parse().unwrap();
-        let ask = Ask {
+        let ask = WireRequest {
             messages: request.messages.clone(),
             request: &request,
             model: &model,
@@ -270,10 +274,10 @@ mod tests {
         assert_eq!(own.get("temperature"), None);
         assert_eq!(
             notes,
-            ["temperature was left out: this model does not take it here"]
+            ["temperature was omitted: not supported by this model here"]
         );
         let other = "here/qwen3".parse().unwrap();
-        let ask = Ask {
+        let ask = WireRequest {
             model: &other,
             ..ask
         };

@@ -1,30 +1,31 @@
-//! OpenAI's Chat Completions: how a reply is read.
+//! OpenAI Chat Completions: decoding of replies.
 
 use manyhands_core::Ids;
 use serde_json::Value;
 
 use super::{Decoder, fresh, json as read, number};
-use crate::draft::{Draft, On};
+use crate::draft::{On, ReplyDraft};
 use crate::error::{ErrorKind, Fault};
 use crate::reply::{StopReason, Usage};
-use crate::sse::Event;
+use crate::sse::SseEvent;
 use crate::status;
 
 const TEXT: u64 = 0;
 const THOUGHT: u64 = 1;
 const CALLS: u64 = 2;
 
-pub(super) struct Reader {
+pub(super) struct ChatReader {
     ids: Ids,
-    /// The calls so far: the server's number and id.
+    /// The calls so far: the server's index and id.
     calls: Vec<(u64, String)>,
     stopped: bool,
     refusal: String,
 }
 
-impl Decoder for Reader {
-    fn event(&mut self, event: &Event, draft: &mut Draft, on: On<'_>) -> Result<(), Fault> {
+impl Decoder for ChatReader {
+    fn event(&mut self, event: &SseEvent, draft: &mut ReplyDraft, on: On<'_>) -> Result<(), Fault> {
         if event.data.trim() == "[DONE]" {
+            // A [DONE] without any choice before it is not a reply.
             draft.ended = draft.begun;
             return Ok(());
         }
@@ -33,7 +34,7 @@ impl Decoder for Reader {
             return Err(status::of_event(error));
         }
         if !value.is_object() {
-            return Err(Fault::garbage("an event that is no object"));
+            return Err(Fault::garbage("an event that is not an object"));
         }
         if value["usage"].is_object() {
             draft.usage = usage(&value["usage"]);
@@ -46,13 +47,13 @@ impl Decoder for Reader {
         self.stop(choice, draft)
     }
 
-    fn end(&mut self, draft: &mut Draft) {
-        // Some servers leave the last word out.
+    fn end(&mut self, draft: &mut ReplyDraft) {
+        // Some servers omit the final [DONE].
         draft.ended |= self.stopped;
     }
 }
 
-impl Reader {
+impl ChatReader {
     pub(super) fn new(ids: Ids) -> Self {
         Self {
             ids,
@@ -62,9 +63,9 @@ impl Reader {
         }
     }
 
-    fn delta(&mut self, delta: &Value, draft: &mut Draft, on: On<'_>) -> Result<(), Fault> {
+    fn delta(&mut self, delta: &Value, draft: &mut ReplyDraft, on: On<'_>) -> Result<(), Fault> {
         let text = |field: &str| delta[field].as_str().unwrap_or("");
-        // OpenRouter and some servers say `reasoning`, others `reasoning_content`.
+        // OpenRouter and some servers use `reasoning`, others `reasoning_content`.
         let thought = match text("reasoning_content") {
             "" => text("reasoning"),
             thought => thought,
@@ -82,7 +83,7 @@ impl Reader {
         Ok(())
     }
 
-    fn call(&mut self, call: &Value, draft: &mut Draft, on: On<'_>) -> Result<(), Fault> {
+    fn call(&mut self, call: &Value, draft: &mut ReplyDraft, on: On<'_>) -> Result<(), Fault> {
         let function = &call["function"];
         let name = function["name"].as_str().unwrap_or("");
         let id = call["id"].as_str().unwrap_or("");
@@ -104,6 +105,7 @@ impl Reader {
                 at
             }
         };
+        // Some servers send the arguments as an object instead of as text.
         let arguments = match &function["arguments"] {
             Value::String(text) => text.clone(),
             Value::Null => String::new(),
@@ -112,8 +114,8 @@ impl Reader {
         draft.arguments(CALLS + at as u64, &arguments, on)
     }
 
-    /// Which call a piece belongs to; none for a new one. Some servers number every call 0 and
-    /// tell them apart by id.
+    /// The call that a delta belongs to; `None` for a new one. Some servers give every call index 0 and
+    /// distinguish them by id only.
     fn place(&self, number: Option<u64>, id: &str, name: &str) -> Option<usize> {
         let found = match number {
             Some(number) => self.calls.iter().rposition(|(known, _)| *known == number),
@@ -126,7 +128,7 @@ impl Reader {
         found.filter(|at| id.is_empty() || name.is_empty() || self.calls[*at].1 == id)
     }
 
-    fn stop(&mut self, choice: &Value, draft: &mut Draft) -> Result<(), Fault> {
+    fn stop(&mut self, choice: &Value, draft: &mut ReplyDraft) -> Result<(), Fault> {
         let Some(reason) = choice["finish_reason"].as_str() else {
             return Ok(());
         };
@@ -135,7 +137,7 @@ impl Reader {
             "length" => StopReason::Length,
             "tool_calls" | "function_call" => StopReason::Calls,
             "content_filter" => {
-                let why = "its content filter refuses an answer";
+                let why = "refused by its content filter";
                 return Err(Fault::new(ErrorKind::Refused, why));
             }
             "error" => return Err(status::of_event(&choice["error"])),
@@ -147,7 +149,7 @@ impl Reader {
         let said = status::excerpt(&self.refusal);
         Err(Fault::new(
             ErrorKind::Refused,
-            format!("refuses to answer: {said}"),
+            format!("refused to answer: {said}"),
         ))
     }
 }

@@ -1,15 +1,15 @@
-//! What Claude models take and refuse. The rules changed with almost every version; a model that
-//! is not Claude, behind the same format, gets the oldest and plainest form.
+//! Options that Claude models accept. The rules changed with almost every version; other models
+//! behind the same format get the oldest and plainest form.
 
 use serde_json::{Value, json};
 
 use crate::request::Thinking;
 
-/// What is known of a model by its name.
+/// Capabilities of a model, derived from its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Claude {
     family: Family,
-    /// Major times ten plus minor; 0 for what is not Claude.
+    /// Major times ten plus minor; 0 if not Claude.
     version: u32,
 }
 
@@ -23,27 +23,26 @@ enum Family {
     Other,
 }
 
-/// The smallest number of tokens to think with.
+/// Minimum thinking budget in tokens.
 const LEAST: u32 = 1_024;
 
-/// What else bears on thinking.
+/// Conditions that affect thinking.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Case {
-    /// A tool must be called, which does not go with thinking.
+    /// A tool call is forced, which excludes thinking.
     pub(super) forced: bool,
-    /// The last reply, which is being continued, has no thoughts of this model's own, which the
-    /// older form insists on.
+    /// The reply being continued has no thoughts of this model, which the older form requires.
     pub(super) resumed: bool,
-    /// The most tokens of the reply.
+    /// Maximum output tokens.
     pub(super) room: u32,
 }
 
-/// How a request asks for thought.
+/// Thinking options of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Thought {
     /// The field `thinking`.
     pub(super) thinking: Option<Value>,
-    /// `output_config.effort`.
+    /// The field `output_config.effort`.
     pub(super) effort: Option<&'static str>,
 }
 
@@ -59,7 +58,7 @@ impl Claude {
             return other;
         };
         let mut family = Family::Other;
-        // A date is longer than any version.
+        // A date suffix is longer than any version number.
         let mut numbers = Vec::new();
         for word in rest.split('-') {
             match (word, word.parse::<u32>()) {
@@ -79,23 +78,23 @@ impl Claude {
         }
     }
 
-    /// Thinks as the task asks, steered by effort.
+    /// Supports adaptive thinking, controlled by effort.
     fn adaptive(self) -> bool {
         self.version >= 46
     }
 
-    /// Cannot be kept from thinking.
+    /// Thinking cannot be disabled.
     fn always_thinks(self) -> bool {
         self.family == Family::Deep || (self.family == Family::Opus && self.version >= 55)
     }
 
-    /// Refuses to be made to call a tool.
+    /// Rejects a forced tool call.
     pub(super) fn refuses_force(self) -> bool {
         let newest = self.version >= 55 && self.family != Family::Haiku;
         newest || (self.family == Family::Deep && self.version >= 51)
     }
 
-    /// Takes a temperature.
+    /// Accepts a temperature.
     pub(super) fn takes_temperature(self) -> bool {
         let later = match self.family {
             Family::Opus | Family::Deep => self.version >= 47,
@@ -104,12 +103,12 @@ impl Claude {
         !later
     }
 
-    /// Can be held to a schema.
+    /// Supports structured output.
     pub(super) fn structured(self) -> bool {
         self.version >= 45
     }
 
-    /// How to ask for `level`.
+    /// The options for `level`.
     pub(super) fn thought(self, level: Option<Thinking>, case: Case) -> Thought {
         let quiet = Thought {
             thinking: None,
@@ -132,7 +131,7 @@ impl Claude {
             Thinking::High => 20_000,
             Thinking::Xhigh => 32_000,
         };
-        // What is thought counts among what is written: a quarter stays for the answer.
+        // Thinking counts as output: leave a quarter for the answer.
         let budget = budget.min(case.room / 4 * 3);
         if budget < LEAST {
             return quiet;
@@ -156,7 +155,7 @@ impl Claude {
         let thinking = if !off {
             let mut thinking = json!({ "type": "adaptive" });
             if self.version >= 47 {
-                // Otherwise the thoughts come back empty.
+                // Otherwise the thoughts are returned empty.
                 thinking["display"] = json!("summarized");
             }
             Some(thinking)
@@ -167,7 +166,7 @@ impl Claude {
         } else {
             None
         };
-        // Without thinking, more effort than high is refused.
+        // Without thinking, effort above high is rejected.
         let effort = match effort {
             "xhigh" | "max" if off => "high",
             effort => effort,

@@ -1,21 +1,22 @@
-//! Google's Gemini: how a request is written.
+//! Google Gemini: encoding of requests.
 
 use manyhands_core::Ids;
 use serde_json::{Value, json};
 
 use super::{
-    Ask, Decoder, Prepared, Wire, fitting, gemini_reply, instruction, sample, schema, whole_system,
+    Decoder, Prepared, Wire, WireRequest, fitting, gemini_reply, instruction, sample, schema,
+    whole_system,
 };
 use crate::error::{ErrorKind, Fault};
 use crate::message::{Block, Message, Opaque, ReplyBlock, ToolResult};
 use crate::offered::Offered;
-use crate::provider::Line;
+use crate::provider::HttpEndpoint;
 use crate::request::{Thinking, ToolChoice};
 
 const VERSION: &str = "v1beta";
-/// The longest id of a call.
+/// Maximum length of a call id.
 const ID: usize = 64;
-/// What stands for the signature of a call that another model made.
+/// Replaces the signature of a call that another model made.
 const FOREIGN: &str = "skip_thought_signature_validator";
 
 pub(super) struct Gemini;
@@ -33,9 +34,10 @@ impl Wire for Gemini {
         ("x-goog-api-key", key.to_owned())
     }
 
-    fn prepare(&self, ask: &Ask<'_>, line: &Line) -> Result<Prepared, Fault> {
+    fn prepare(&self, ask: &WireRequest<'_>, line: &HttpEndpoint) -> Result<Prepared, Fault> {
         let model = ask.model.model.trim_start_matches("models/");
         let legal = |c: char| c.is_ascii_alphanumeric() || "-_.@".contains(c);
+        // The name becomes part of the path: it must not lead to another method.
         if !model.chars().all(legal) || model.starts_with('.') {
             let why = format!("{model:?} is no name of a Gemini model");
             return Err(Fault::new(ErrorKind::BadRequest, why));
@@ -50,10 +52,10 @@ impl Wire for Gemini {
     }
 
     fn decoder(&self, ids: &Ids) -> Box<dyn Decoder> {
-        Box::new(gemini_reply::Reader::new(ids.clone()))
+        Box::new(gemini_reply::GeminiReader::new(ids.clone()))
     }
 
-    fn lists(&self, line: &Line) -> Vec<String> {
+    fn lists(&self, line: &HttpEndpoint) -> Vec<String> {
         vec![line.path(VERSION, "models?pageSize=1000")]
     }
 
@@ -73,14 +75,14 @@ impl Wire for Gemini {
     }
 }
 
-/// The major version; what cannot be told is taken as new.
+/// The major version; unknown names count as new.
 fn version(model: &str) -> u32 {
     let (_, rest) = model.split_once("gemini-").unwrap_or(("", ""));
     let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
     digits.parse().unwrap_or(3)
 }
 
-fn body(ask: &Ask<'_>, notes: &mut Vec<String>) -> Value {
+fn body(ask: &WireRequest<'_>, notes: &mut Vec<String>) -> Value {
     let request = ask.request;
     let version = version(&ask.model.model);
     let mut config = json!({ "maxOutputTokens": ask.max_output });
@@ -98,10 +100,13 @@ fn body(ask: &Ask<'_>, notes: &mut Vec<String>) -> Value {
     });
     let mut more = None;
     if let Some(output) = &request.output {
-        // The second generation writes JSON or calls tools, not both.
+        // Version 2 supports structured output or tools, not both.
         if version < 3 && !request.tools.is_empty() {
             more = Some(instruction(&output.schema));
-            notes.push("the reply's schema was asked for in words: tools are offered too".into());
+            notes.push(
+                "the reply's schema was requested in the prompt, because tools are offered too"
+                    .into(),
+            );
         } else {
             config["responseMimeType"] = json!("application/json");
             if !output.is_any_object() {
@@ -132,7 +137,7 @@ fn thinking(level: Option<Thinking>, model: &str, version: u32) -> Option<Value>
         };
         return Some(json!({ "thinkingLevel": word, "includeThoughts": true }));
     }
-    // Only the second generation's latter half thinks.
+    // In version 2, only 2.5 thinks.
     if !model.contains("2.5") {
         return None;
     }
@@ -157,7 +162,7 @@ fn choice(choice: &ToolChoice) -> Value {
     }
 }
 
-fn tools(ask: &Ask<'_>) -> Value {
+fn tools(ask: &WireRequest<'_>) -> Value {
     let tools = ask.request.tools.iter().map(|tool| {
         json!({
             "name": tool.name,
@@ -168,7 +173,7 @@ fn tools(ask: &Ask<'_>) -> Value {
     tools.collect()
 }
 
-fn contents(ask: &Ask<'_>, version: u32) -> Value {
+fn contents(ask: &WireRequest<'_>, version: u32) -> Value {
     let mut written: Vec<(&str, Vec<Value>)> = Vec::new();
     for message in &ask.messages {
         let (role, parts) = match message {
@@ -176,7 +181,7 @@ fn contents(ask: &Ask<'_>, version: u32) -> Value {
             Message::Assistant { content } => ("model", said(ask, content, version)),
             Message::Tool { results } => ("user", results_of(results, version)),
         };
-        // Results stand alone, so that as many answer as were called.
+        // Results get their own message: the API counts them against the calls before.
         let results = |parts: &[Value]| {
             parts
                 .iter()
@@ -204,7 +209,7 @@ fn shown(block: &Block) -> Value {
     }
 }
 
-fn said(ask: &Ask<'_>, content: &[ReplyBlock], version: u32) -> Vec<Value> {
+fn said(ask: &WireRequest<'_>, content: &[ReplyBlock], version: u32) -> Vec<Value> {
     let mut parts = Vec::new();
     let mut first_call = true;
     for block in content {

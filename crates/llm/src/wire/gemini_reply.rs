@@ -1,35 +1,36 @@
-//! Google's Gemini: how a reply is read.
+//! Google Gemini: decoding of replies.
 
 use manyhands_core::Ids;
 use serde_json::{Value, json};
 
 use super::{Decoder, fresh, json as read, number};
-use crate::draft::{Draft, On};
+use crate::draft::{On, ReplyDraft};
 use crate::error::{ErrorKind, Fault};
 use crate::reply::{StopReason, Usage};
-use crate::sse::Event;
+use crate::sse::SseEvent;
 use crate::status;
 
-pub(super) struct Reader {
+pub(super) struct GeminiReader {
     ids: Ids,
-    /// The part that is being filled: its number and whether it is a thought.
+    /// The part being filled: its index and whether it is a thought.
     open: Option<(u64, bool)>,
     next: u64,
     stopped: bool,
 }
 
-impl Decoder for Reader {
-    fn event(&mut self, event: &Event, draft: &mut Draft, on: On<'_>) -> Result<(), Fault> {
+impl Decoder for GeminiReader {
+    fn event(&mut self, event: &SseEvent, draft: &mut ReplyDraft, on: On<'_>) -> Result<(), Fault> {
         let value = read(event)?;
         if let Some(error) = value.get("error") {
             return Err(status::of_event(error));
         }
         if !value.is_object() {
-            return Err(Fault::garbage("an event that is no object"));
+            return Err(Fault::garbage("an event that is not an object"));
         }
         if value["usageMetadata"].is_object() {
             draft.usage = usage(&value["usageMetadata"]);
         }
+        // A blocked prompt has no candidates; without this check it would look like an empty reply.
         if let Some(reason) = value["promptFeedback"]["blockReason"].as_str() {
             return Err(refused(reason));
         }
@@ -44,13 +45,13 @@ impl Decoder for Reader {
         self.stop(candidate, draft)
     }
 
-    fn end(&mut self, draft: &mut Draft) {
-        // The format has no last word but the reason to stop.
+    fn end(&mut self, draft: &mut ReplyDraft) {
+        // The format has no end marker besides the finish reason.
         draft.ended |= self.stopped;
     }
 }
 
-impl Reader {
+impl GeminiReader {
     pub(super) fn new(ids: Ids) -> Self {
         Self {
             ids,
@@ -60,7 +61,7 @@ impl Reader {
         }
     }
 
-    fn part(&mut self, part: &Value, draft: &mut Draft, on: On<'_>) -> Result<(), Fault> {
+    fn part(&mut self, part: &Value, draft: &mut ReplyDraft, on: On<'_>) -> Result<(), Fault> {
         let key = if let Some(text) = part["text"].as_str() {
             let thought = part["thought"] == true;
             let key = self.text_key(thought);
@@ -79,15 +80,14 @@ impl Reader {
                 .flatten()
                 .map(|(k, _)| k.as_str())
                 .collect();
-            draft.notes.push(format!(
-                "a part of the kind {} was left out",
-                kinds.join(", ")
-            ));
+            draft
+                .notes
+                .push(format!("a part of type {} was skipped", kinds.join(", ")));
             return Ok(());
         };
         if let Some(signature) = part["thoughtSignature"].as_str() {
             draft.opaque(key, json!({ "signature": signature }));
-            // What was signed is whole.
+            // A signed part is complete.
             self.open = None;
         }
         Ok(())
@@ -104,7 +104,7 @@ impl Reader {
         }
     }
 
-    fn call(&mut self, call: &Value, draft: &mut Draft, on: On<'_>) -> Result<u64, Fault> {
+    fn call(&mut self, call: &Value, draft: &mut ReplyDraft, on: On<'_>) -> Result<u64, Fault> {
         let name = call["name"].as_str().unwrap_or("");
         if name.is_empty() {
             return Err(Fault::garbage("a call without a name"));
@@ -119,7 +119,7 @@ impl Reader {
         Ok(self.next)
     }
 
-    fn stop(&mut self, candidate: &Value, draft: &mut Draft) -> Result<(), Fault> {
+    fn stop(&mut self, candidate: &Value, draft: &mut ReplyDraft) -> Result<(), Fault> {
         let Some(reason) = candidate["finishReason"].as_str() else {
             return Ok(());
         };
@@ -141,7 +141,7 @@ impl Reader {
 }
 
 fn refused(reason: &str) -> Fault {
-    let why = format!("refuses to answer for reasons of safety ({reason})");
+    let why = format!("refused to answer for safety reasons ({reason})");
     Fault::new(ErrorKind::Refused, why)
 }
 

@@ -1,20 +1,20 @@
-//! What OpenAI's models take and refuse, and what both of OpenAI's formats share.
+//! Options that OpenAI's models accept, and what both of OpenAI's formats share.
 
 use serde_json::Value;
 
 use crate::offered::Offered;
 use crate::request::Thinking;
 
-/// What is known of a model by its name.
+/// A model class, derived from the name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Gpt {
     /// `o1`, `o3` and `o4`.
     O,
-    /// From `gpt-5` on, version times ten.
+    /// `gpt-5` and later, version times ten.
     Five(u32),
-    /// Before it began to think: `gpt-4o`, `gpt-4.1`.
+    /// Models without reasoning: `gpt-4o`, `gpt-4.1`.
     Plain,
-    /// Somebody else's.
+    /// Other vendors' models.
     Other,
 }
 
@@ -47,12 +47,12 @@ impl Gpt {
         Self::Other
     }
 
-    /// Thinks, and so takes no temperature and counts thoughts among the reply's tokens.
+    /// Reasons, and so accepts no temperature and counts thoughts as output.
     pub(super) fn thinks(self) -> bool {
         matches!(self, Self::O | Self::Five(_))
     }
 
-    /// The word for `level`; none when nothing is to be said.
+    /// The effort for `level`; `None` to omit the field.
     pub(super) fn effort(self, level: Option<Thinking>) -> Option<&'static str> {
         let level = level?;
         Some(match (self, level) {
@@ -67,7 +67,7 @@ impl Gpt {
     }
 }
 
-/// The models of `{"data": [{"id": …}]}`, as OpenAI and Anthropic list them, or of Ollama's
+/// Parses a model list: `{"data": [{"id": …}]}` of OpenAI and Anthropic, or Ollama's
 /// `{"models": [{"name": …}]}`.
 pub(super) fn read_list(list: &Value) -> Option<Vec<Offered>> {
     let entries = list["data"]

@@ -1,5 +1,4 @@
-//! The formats that providers speak. Each is two files: how a request is written, and how a reply
-//! is read.
+//! Wire formats of providers. Each has two files: encoding of requests and decoding of replies.
 
 mod anthropic;
 mod anthropic_reply;
@@ -17,77 +16,78 @@ use manyhands_core::Ids;
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::draft::{Draft, On};
+use crate::draft::{On, ReplyDraft};
 use crate::error::Fault;
 use crate::message::Message;
 use crate::model::ModelId;
 use crate::offered::Offered;
-use crate::provider::Line;
-use crate::request::{Request, Sampling, SystemPart};
+use crate::provider::HttpEndpoint;
+use crate::request::{ModelRequest, Sampling, SystemPart};
 use crate::settings::ProviderKind;
-use crate::sse::Event;
+use crate::sse::SseEvent;
 
-/// A format.
+/// A wire format.
 pub(crate) trait Wire: Send + Sync {
-    /// The address of whoever made the format.
+    /// The default base URL.
     fn home(&self) -> &'static str;
-    /// Whether addresses end before the version, so that it is always put in.
+    /// Whether base URLs end before the version, so that it is always added.
     fn version_always(&self) -> bool {
         false
     }
     /// Headers that every request has.
     fn fixed_headers(&self) -> &'static [(&'static str, &'static str)];
-    /// The header that carries the key.
+    /// The header with the API key.
     fn key_header(&self, key: &str) -> (&'static str, String);
-    /// The request as it is sent.
-    fn prepare(&self, ask: &Ask<'_>, line: &Line) -> Result<Prepared, Fault>;
-    /// Reads the reply.
+    /// Encodes a request.
+    fn prepare(&self, ask: &WireRequest<'_>, line: &HttpEndpoint) -> Result<Prepared, Fault>;
+    /// A decoder for one reply.
     fn decoder(&self, ids: &Ids) -> Box<dyn Decoder>;
-    /// Where the list of models is: the first path that is there counts.
-    fn lists(&self, line: &Line) -> Vec<String>;
-    /// The models of such a list; `None` when it is none.
+    /// Paths of the model list, tried in order.
+    fn lists(&self, line: &HttpEndpoint) -> Vec<String>;
+    /// Parses a model list; `None` if it is not one.
     fn read_list(&self, list: &Value) -> Option<Vec<Offered>>;
 }
 
-/// Reads a reply.
+/// Decodes a reply.
 pub(crate) trait Decoder: Send {
-    /// Takes in one event.
-    fn event(&mut self, event: &Event, draft: &mut Draft, on: On<'_>) -> Result<(), Fault>;
-    /// No more events come. Formats without a last word decide here whether the reply is whole.
-    fn end(&mut self, draft: &mut Draft);
+    /// Processes one event.
+    fn event(&mut self, event: &SseEvent, draft: &mut ReplyDraft, on: On<'_>) -> Result<(), Fault>;
+    /// Called at the end of the stream. Formats without an end marker decide here whether the reply is
+    /// complete.
+    fn end(&mut self, draft: &mut ReplyDraft);
 }
 
-/// What is asked, of whom.
-pub(crate) struct Ask<'a> {
-    pub(crate) request: &'a Request,
-    /// The conversation, fit to send.
+/// A request and its target.
+pub(crate) struct WireRequest<'a> {
+    pub(crate) request: &'a ModelRequest,
+    /// The conversation, made valid for sending.
     pub(crate) messages: Vec<Message>,
     pub(crate) model: &'a ModelId,
     pub(crate) max_output: u32,
 }
 
-/// A request as it is sent.
+/// An encoded request.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     /// Path and query.
     pub(crate) path: String,
     pub(crate) body: Value,
-    /// What was asked and could not be said, in words.
+    /// Notes on unsupported options.
     pub(crate) notes: Vec<String>,
 }
 
-/// The format of a kind; none for scripts.
+/// The format of a kind; `None` for scripts.
 pub(crate) fn of(kind: ProviderKind) -> Option<&'static dyn Wire> {
     match kind {
         ProviderKind::Anthropic => Some(&anthropic::Anthropic),
-        ProviderKind::Openai => Some(&chat::Chat),
+        ProviderKind::Openai => Some(&chat::ChatCompletions),
         ProviderKind::OpenaiResponses => Some(&responses::Responses),
         ProviderKind::Gemini => Some(&gemini::Gemini),
         ProviderKind::Scripted => None,
     }
 }
 
-/// The system's parts that are worth caching, and the rest, each as one text.
+/// The cacheable parts of the system prompt, and the rest, each as one text.
 fn system(parts: &[SystemPart]) -> (String, String) {
     let stable = parts.iter().take_while(|part| part.stable).count();
     let joined = |parts: &[SystemPart]| {
@@ -98,7 +98,7 @@ fn system(parts: &[SystemPart]) -> (String, String) {
     (joined(&parts[..stable]), joined(&parts[stable..]))
 }
 
-/// The system's parts as one text, and `more` after them.
+/// The system prompt as one text, followed by `more`.
 fn whole_system(parts: &[SystemPart], more: Option<String>) -> Option<String> {
     let (stable, rest) = system(parts);
     let texts = [stable, rest, more.unwrap_or_default()];
@@ -106,7 +106,7 @@ fn whole_system(parts: &[SystemPart], more: Option<String>) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join("\n\n"))
 }
 
-/// Puts into `body` those sampling fields that `named` gives a name, and notes the others.
+/// Adds the sampling fields that `named` maps to `body`, and notes the others.
 fn sample(
     body: &mut Value,
     sampling: &Sampling,
@@ -117,26 +117,27 @@ fn sample(
         match named(field) {
             Some(name) => body[name] = value,
             None => notes.push(format!(
-                "{field} was left out: this model does not take it here"
+                "{field} was omitted: not supported by this model here"
             )),
         }
     }
 }
 
-/// What tells a model to write JSON where its provider cannot make it.
+/// Prompt that asks for JSON where the provider cannot enforce it.
 fn instruction(schema: &Value) -> String {
     format!(
         "Answer with one JSON value and nothing else: no words around it, no code fence. It must be valid against this JSON Schema:\n{schema}"
     )
 }
 
-/// A call's id as a provider takes it: at most `most` of `A-Za-z0-9_-`. Ids of other providers may
-/// be longer or hold other characters; the same id always becomes the same.
+/// A call id as a provider accepts it: at most `most` of `A-Za-z0-9_-`. Other providers' ids may be
+/// longer or contain other characters; the mapping is deterministic.
 fn fitting(id: &str, most: usize) -> String {
     let legal = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
     if !id.is_empty() && id.len() <= most && id.bytes().all(legal) {
         return id.to_owned();
     }
+    // FNV-1a: the id must be the same in every request, or the prompt cache would miss.
     let hash = id.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
@@ -149,12 +150,12 @@ fn fresh(ids: &Ids) -> String {
     format!("call_{}", id.simple())
 }
 
-/// The event's data as JSON.
-fn json(event: &Event) -> Result<Value, Fault> {
+/// Parses the event's data as JSON.
+fn json(event: &SseEvent) -> Result<Value, Fault> {
     serde_json::from_str(&event.data).map_err(Fault::garbage)
 }
 
-/// A number that a provider gives, or nothing.
+/// A number, or 0 if absent.
 fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or(0)
 }

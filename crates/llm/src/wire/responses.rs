@@ -1,18 +1,20 @@
-//! OpenAI's Responses: how a request is written.
+//! OpenAI Responses: encoding of requests.
 
 use manyhands_core::Ids;
 use serde_json::{Value, json};
 
 use super::gpt::{self, Gpt};
-use super::{Ask, Decoder, Prepared, Wire, fitting, responses_reply, sample, schema, whole_system};
+use super::{
+    Decoder, Prepared, Wire, WireRequest, fitting, responses_reply, sample, schema, whole_system,
+};
 use crate::error::Fault;
 use crate::message::{Block, Message, Opaque, ReplyBlock, ToolResult};
 use crate::offered::Offered;
-use crate::provider::Line;
+use crate::provider::HttpEndpoint;
 use crate::request::ToolChoice;
 
 const VERSION: &str = "v1";
-/// The longest id of a call.
+/// Maximum length of a call id.
 const ID: usize = 64;
 
 pub(super) struct Responses;
@@ -30,7 +32,7 @@ impl Wire for Responses {
         ("authorization", format!("Bearer {key}"))
     }
 
-    fn prepare(&self, ask: &Ask<'_>, line: &Line) -> Result<Prepared, Fault> {
+    fn prepare(&self, ask: &WireRequest<'_>, line: &HttpEndpoint) -> Result<Prepared, Fault> {
         let mut notes = Vec::new();
         let body = body(ask, &mut notes);
         Ok(Prepared {
@@ -41,10 +43,10 @@ impl Wire for Responses {
     }
 
     fn decoder(&self, ids: &Ids) -> Box<dyn Decoder> {
-        Box::new(responses_reply::Reader::new(ids.clone()))
+        Box::new(responses_reply::ResponsesReader::new(ids.clone()))
     }
 
-    fn lists(&self, line: &Line) -> Vec<String> {
+    fn lists(&self, line: &HttpEndpoint) -> Vec<String> {
         vec![line.path(VERSION, "models")]
     }
 
@@ -53,13 +55,13 @@ impl Wire for Responses {
     }
 }
 
-fn body(ask: &Ask<'_>, notes: &mut Vec<String>) -> Value {
+fn body(ask: &WireRequest<'_>, notes: &mut Vec<String>) -> Value {
     let request = ask.request;
     let gpt = Gpt::of(&ask.model.model);
     let mut body = json!({
         "model": ask.model.model,
         "stream": true,
-        // The conversation is ours to keep.
+        // We store the conversation ourselves.
         "store": false,
         "max_output_tokens": ask.max_output,
         "input": input(ask),
@@ -110,7 +112,7 @@ fn choice(choice: &ToolChoice) -> Value {
     }
 }
 
-fn tools(ask: &Ask<'_>) -> Value {
+fn tools(ask: &WireRequest<'_>) -> Value {
     let tools = ask.request.tools.iter().map(|tool| {
         json!({
             "type": "function",
@@ -123,7 +125,7 @@ fn tools(ask: &Ask<'_>) -> Value {
     tools.collect()
 }
 
-fn input(ask: &Ask<'_>) -> Value {
+fn input(ask: &WireRequest<'_>) -> Value {
     let mut items = Vec::new();
     for message in &ask.messages {
         match message {
@@ -151,7 +153,7 @@ fn shown(block: &Block) -> Value {
     }
 }
 
-fn said(ask: &Ask<'_>, block: &ReplyBlock) -> Option<Value> {
+fn said(ask: &WireRequest<'_>, block: &ReplyBlock) -> Option<Value> {
     match block {
         ReplyBlock::Text { text, .. } if text.trim().is_empty() => None,
         ReplyBlock::Text { text, .. } => Some(json!({

@@ -1,23 +1,23 @@
-//! OpenAI's Responses: how a reply is read.
+//! OpenAI Responses: decoding of replies.
 
 use manyhands_core::Ids;
 use serde_json::{Value, json};
 
 use super::{Decoder, fresh, json as read, number};
-use crate::draft::{Draft, On};
+use crate::draft::{On, ReplyDraft};
 use crate::error::{ErrorKind, Fault};
 use crate::reply::{StopReason, Usage};
-use crate::sse::Event;
+use crate::sse::SseEvent;
 use crate::status;
 
-pub(super) struct Reader {
+pub(super) struct ResponsesReader {
     ids: Ids,
-    /// The part of a thought's summary that was read last, to set the next one apart.
+    /// The last part of a thought's summary, to separate the next one from it.
     summary: Option<(u64, u64)>,
 }
 
-impl Decoder for Reader {
-    fn event(&mut self, event: &Event, draft: &mut Draft, on: On<'_>) -> Result<(), Fault> {
+impl Decoder for ResponsesReader {
+    fn event(&mut self, event: &SseEvent, draft: &mut ReplyDraft, on: On<'_>) -> Result<(), Fault> {
         if event.data.trim() == "[DONE]" {
             return Ok(());
         }
@@ -37,7 +37,7 @@ impl Decoder for Reader {
                 let said = status::excerpt(value["refusal"].as_str().unwrap_or(""));
                 return Err(Fault::new(
                     ErrorKind::Refused,
-                    format!("refuses to answer: {said}"),
+                    format!("refused to answer: {said}"),
                 ));
             }
             "response.completed" | "response.done" => {
@@ -46,7 +46,7 @@ impl Decoder for Reader {
             "response.incomplete" => {
                 let response = &value["response"];
                 if response["incomplete_details"]["reason"] == "content_filter" {
-                    let why = "its content filter refuses an answer";
+                    let why = "refused by its content filter";
                     return Err(Fault::new(ErrorKind::Refused, why));
                 }
                 finish(draft, response, StopReason::Length);
@@ -57,21 +57,21 @@ impl Decoder for Reader {
             }
             "error" => return Err(status::of_event(&value)),
             "" => return Err(Fault::garbage("an event without a type")),
-            // Beginnings and ends of parts, and whatever is added one day.
+            // Starts and ends of parts, and future event types are ignored.
             _ => {}
         }
         Ok(())
     }
 
-    fn end(&mut self, _: &mut Draft) {}
+    fn end(&mut self, _: &mut ReplyDraft) {}
 }
 
-impl Reader {
+impl ResponsesReader {
     pub(super) fn new(ids: Ids) -> Self {
         Self { ids, summary: None }
     }
 
-    fn added(&self, key: u64, item: &Value, draft: &mut Draft, on: On<'_>) {
+    fn added(&self, key: u64, item: &Value, draft: &mut ReplyDraft, on: On<'_>) {
         match item["type"].as_str() {
             Some("function_call") => self.call(key, item, draft, on),
             Some("reasoning") => draft.thinking(key, "", on),
@@ -79,27 +79,41 @@ impl Reader {
         }
     }
 
-    fn call(&self, key: u64, item: &Value, draft: &mut Draft, on: On<'_>) {
+    fn call(&self, key: u64, item: &Value, draft: &mut ReplyDraft, on: On<'_>) {
         let id = item["call_id"].as_str().filter(|id| !id.is_empty());
         let id = id.map_or_else(|| fresh(&self.ids), str::to_owned);
         let name = item["name"].as_str().unwrap_or("").to_owned();
         draft.call(key, id, name, on);
     }
 
-    fn thought(&mut self, key: u64, value: &Value, delta: &str, draft: &mut Draft, on: On<'_>) {
+    fn thought(
+        &mut self,
+        key: u64,
+        value: &Value,
+        delta: &str,
+        draft: &mut ReplyDraft,
+        on: On<'_>,
+    ) {
         let part = (key, number(&value["summary_index"]));
         if self
             .summary
             .is_some_and(|last| last.0 == key && last != part)
         {
+            // Summary parts are separate paragraphs, but arrive as one stream.
             draft.thinking(key, "\n\n", on);
         }
         self.summary = Some(part);
         draft.thinking(key, delta, on);
     }
 
-    /// An item as a whole: what was not streamed is taken from it.
-    fn done(&self, key: u64, item: &Value, draft: &mut Draft, on: On<'_>) -> Result<(), Fault> {
+    /// Processes a complete item: takes what was not streamed.
+    fn done(
+        &self,
+        key: u64,
+        item: &Value,
+        draft: &mut ReplyDraft,
+        on: On<'_>,
+    ) -> Result<(), Fault> {
         match item["type"].as_str() {
             Some("reasoning") if item["encrypted_content"].is_string() => {
                 draft.thinking(key, "", on);
@@ -113,6 +127,7 @@ impl Reader {
                 if !draft.has_call(key) {
                     self.call(key, item, draft, on);
                 }
+                // Some servers send the arguments only with the completed item.
                 if draft.arguments_so_far(key) == 0 {
                     draft.arguments(key, item["arguments"].as_str().unwrap_or(""), on)?;
                 }
@@ -123,7 +138,7 @@ impl Reader {
     }
 }
 
-fn finish(draft: &mut Draft, response: &Value, stop: StopReason) {
+fn finish(draft: &mut ReplyDraft, response: &Value, stop: StopReason) {
     draft.usage = usage(&response["usage"]);
     draft.stop = Some(stop);
     draft.ended = true;

@@ -1,8 +1,8 @@
-//! Schemas as providers take them.
+//! JSON schemas as providers accept them.
 
 use serde_json::{Map, Value, json};
 
-/// Words that some providers refuse in a schema. Whoever asked checks the reply by the whole one.
+/// Keywords that some providers reject. The caller validates replies against the full schema.
 const LOOSE: [&str; 14] = [
     "minimum",
     "maximum",
@@ -20,8 +20,8 @@ const LOOSE: [&str; 14] = [
     "format",
 ];
 
-/// `schema` with every object closed and without what Anthropic refuses; `None` when an object is
-/// meant to be open, which cannot be said there.
+/// `schema` with every object closed and without keywords that Anthropic rejects; `None` if an object
+/// is meant to be open, which cannot be expressed.
 pub(super) fn closed(schema: &Value) -> Option<Value> {
     match schema {
         Value::Array(items) => items
@@ -69,7 +69,7 @@ fn closed_object(fields: &Map<String, Value>) -> Option<Value> {
     Some(Value::Object(made))
 }
 
-/// Whether `schema` already meets OpenAI's strict mode: closed objects, all of whose fields are required.
+/// Whether `schema` meets OpenAI's strict mode: closed objects with all fields required.
 pub(super) fn is_strict(schema: &Value) -> bool {
     match schema {
         Value::Array(items) => items.iter().all(is_strict),
@@ -99,7 +99,7 @@ fn is_object(fields: &Map<String, Value>) -> bool {
     }
 }
 
-/// The arguments of a tool: always an object with properties, as every provider wants it.
+/// A tool's argument schema: always an object with properties, as every provider requires.
 pub(super) fn of_arguments(schema: &Value) -> Value {
     let mut schema = schema.clone();
     let Some(fields) = schema.as_object_mut() else {

@@ -141,7 +141,7 @@ async fn a_failover_says_that_the_reply_begins_anew_and_why() {
     let (reply, heard, _, _) =
         with_backup(vec![Say::Break(half)], json!({ "retry": { "retries": 0 } })).await;
     assert_eq!(reply.unwrap().text(), "Hello");
-    let because = "a/claude-opus-5: the reply ended in the middle".to_owned();
+    let because = "a/claude-opus-5: the reply was cut off".to_owned();
     let model = "b/gpt-4o".parse().unwrap();
     let text = |text: &str| Delta::Text(text.into());
     assert_eq!(
@@ -193,7 +193,7 @@ async fn alone_a_model_is_waited_for_longer() {
         let error = ask(&models, &user("hi")).await.0.unwrap_err();
         assert_eq!(error.kind, ErrorKind::Silent);
         assert!(
-            error.to_string().contains("said nothing for 120 seconds"),
+            error.to_string().contains("sent nothing for 120 seconds"),
             "{error}"
         );
         assert!(started.elapsed() >= Duration::from_secs(120));

@@ -180,7 +180,7 @@ async fn one_broken_provider_does_not_keep_the_others_from_working() {
         "models.providers.broken: base_url uses ftp",
         "script /nowhere/at-all.yaml",
         "no provider \"nobody\"",
-        "\"nonsense\" names no model",
+        "\"nonsense\" is not a model name",
     ] {
         assert!(problems.contains(words), "{words} in {problems}");
     }

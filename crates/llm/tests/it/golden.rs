@@ -2,7 +2,7 @@
 
 use manyhands_llm::settings::ProviderKind;
 use manyhands_llm::{
-    Arguments, Block, Message, ModelId, Opaque, OutputSchema, ReplyBlock, Request, Sampling,
+    Arguments, Block, Message, ModelId, ModelRequest, Opaque, OutputSchema, ReplyBlock, Sampling,
     SystemPart, Thinking, ToolCall, ToolChoice, ToolDef, ToolResult,
 };
 use serde_json::{Value, json};
@@ -44,7 +44,7 @@ fn weather() -> ToolDef {
 }
 
 /// A turn of before, and one whose tools have just answered, with thoughts of `own` in it.
-fn everything(model: &ModelId, own: Value) -> Request {
+fn everything(model: &ModelId, own: Value) -> ModelRequest {
     let opaque = |data: &Value| {
         Some(Opaque {
             from: model.clone(),
@@ -67,7 +67,7 @@ fn everything(model: &ModelId, own: Value) -> Request {
         .contains("gemini")
         .then(|| opaque(&own))
         .flatten();
-    Request {
+    ModelRequest {
         model: Some(model.clone()),
         system: vec![
             SystemPart::stable("You are kind."),
@@ -118,7 +118,7 @@ fn everything(model: &ModelId, own: Value) -> Request {
             ..Sampling::default()
         },
         cache_key: Some("session-1".into()),
-        ..Request::default()
+        ..ModelRequest::default()
     }
 }
 
@@ -135,7 +135,7 @@ fn opaque_of(kind: ProviderKind) -> Value {
 async fn sent(
     format: &Format,
     model: &str,
-    change: impl FnOnce(&mut Request),
+    change: impl FnOnce(&mut ModelRequest),
 ) -> (Value, Vec<String>) {
     let fake = Fake::saying(format.check, vec![Say::Stream(format.short.clone().into())]).await;
     let models = models(json!({ "providers": { "p": provider(format.kind, &fake) } }));
@@ -262,7 +262,7 @@ async fn only_the_stable_beginning_and_the_last_message_are_marked_for_the_cache
 
 #[tokio::test]
 async fn sampling_is_sent_in_each_format_and_what_has_no_field_is_noted() {
-    let sampled = |request: &mut Request| {
+    let sampled = |request: &mut ModelRequest| {
         request.thinking = None;
         request.sampling = Sampling {
             temperature: Some(0.0),
@@ -324,7 +324,7 @@ async fn sampling_is_sent_in_each_format_and_what_has_no_field_is_noted() {
 
 #[tokio::test]
 async fn any_json_object_can_be_asked_for_in_each_format() {
-    let object = |request: &mut Request| {
+    let object = |request: &mut ModelRequest| {
         request.output.as_mut().unwrap().schema = OutputSchema::any_object();
     };
     let formats = formats();
@@ -344,7 +344,8 @@ async fn any_json_object_can_be_asked_for_in_each_format() {
 #[tokio::test]
 async fn a_schema_that_cannot_be_enforced_is_asked_for_in_words() {
     let open = json!({ "type": "object", "additionalProperties": { "type": "string" } });
-    let output = |request: &mut Request| request.output.as_mut().unwrap().schema = open.clone();
+    let output =
+        |request: &mut ModelRequest| request.output.as_mut().unwrap().schema = open.clone();
     let formats = formats();
     let (body, _) = sent(&formats[0], "claude-opus-5", output).await;
     assert_eq!(body["output_config"].get("format"), None);

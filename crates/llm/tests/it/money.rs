@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use manyhands_llm::{
-    Account, Budget, Cap, Caps, Cost, ErrorKind, MemoryBudget, Models, Request, Scope,
+    BillingContext, Budget, Cap, Caps, Cost, ErrorKind, MemoryBudget, ModelRequest, Models, Scope,
 };
 use serde_json::json;
 
@@ -12,10 +12,10 @@ use crate::support::{ask, chat, models_with, outside, provider, user};
 
 const PRICE: &str = r#"{ "input": 1.0, "output": 10.0 }"#;
 
-fn asked() -> Request {
-    Request {
+fn asked() -> ModelRequest {
+    ModelRequest {
         max_output_tokens: Some(100),
-        account: Account {
+        account: BillingContext {
             turn: Some("t1".into()),
             session: Some("s1".into()),
             agent: Some("main".into()),

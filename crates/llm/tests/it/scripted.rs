@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use manyhands_llm::{
-    Arguments, Block, Cost, Delta, ErrorKind, Message, Models, ReplyBlock, Request, StopReason,
-    ToolResult,
+    Arguments, Block, Cost, Delta, ErrorKind, Message, ModelRequest, Models, ReplyBlock,
+    StopReason, ToolResult,
 };
 use serde_json::json;
 use tokio::time::Instant;
@@ -105,9 +105,9 @@ async fn turns_answer_what_was_said_or_done_last() {
 async fn conversations_have_places_of_their_own_that_survive_a_restart() {
     let (models, _folder) = play(DEMO);
     let of = |session: &str, messages: Vec<Message>| {
-        let mut request = Request {
+        let mut request = ModelRequest {
             messages,
-            ..Request::default()
+            ..ModelRequest::default()
         };
         request.account.session = Some(session.into());
         request

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use manyhands_core::{Clock, Ids, ManualClock, Secret, SeededEntropy, Timestamp};
 use manyhands_llm::settings::{ModelSettings, ProviderKind};
 use manyhands_llm::{
-    Budget, Delta, ModelError, Models, NoBudget, Outside, Reply, Request, Secrets,
+    Budget, Delta, ModelError, ModelRequest, Models, NoBudget, Outside, Reply, Secrets,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -54,7 +54,10 @@ pub fn provider(kind: ProviderKind, fake: &Fake) -> Value {
 }
 
 /// What was heard of a reply, and how it ended.
-pub async fn ask(models: &Models, request: &Request) -> (Result<Reply, ModelError>, Vec<Delta>) {
+pub async fn ask(
+    models: &Models,
+    request: &ModelRequest,
+) -> (Result<Reply, ModelError>, Vec<Delta>) {
     let mut heard = Vec::new();
     let cancel = CancellationToken::new();
     let reply = models
@@ -63,10 +66,10 @@ pub async fn ask(models: &Models, request: &Request) -> (Result<Reply, ModelErro
     (reply, heard)
 }
 
-pub fn user(text: &str) -> Request {
-    Request {
+pub fn user(text: &str) -> ModelRequest {
+    ModelRequest {
         messages: vec![manyhands_llm::Message::user(text)],
-        ..Request::default()
+        ..ModelRequest::default()
     }
 }
 

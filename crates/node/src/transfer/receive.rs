@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use manyhands_core::{ErrorCode, ToolError};
-use manyhands_hands::local::{Incoming, LocalError};
+use manyhands_hands::local::{IncomingFile, LocalError};
 use manyhands_wire::{
     Params, Payload, TransferAcceptParams, TransferAckEvent, TransferDoneParams,
     TransferReceiveEvent, WINDOW,
@@ -111,7 +111,7 @@ enum Outcome {
     Placed(u64),
     Failed(ToolError),
     /// Taken back, or the connection is gone.
-    Stopped(Option<Box<Incoming>>),
+    Stopped(Option<Box<IncomingFile>>),
 }
 
 /// Receives a file: readies its place, writes what comes, and says how it went.
@@ -141,7 +141,7 @@ pub(super) async fn receive(
     finish(&ask, outcome, &link).await;
 }
 
-async fn open(ask: &TransferReceiveEvent, link: &Link) -> Result<Incoming, ToolError> {
+async fn open(ask: &TransferReceiveEvent, link: &Link) -> Result<IncomingFile, ToolError> {
     if !link.node.toolbox.may_write() {
         let message = "this node is read-only and receives no files";
         return Err(ToolError::new(ErrorCode::Forbidden, message));
@@ -178,7 +178,7 @@ fn key<'a>(ask: &'a TransferReceiveEvent, link: &Link) -> Option<&'a str> {
 
 fn accept(
     transfer_id: u32,
-    opened: &Result<Incoming, ToolError>,
+    opened: &Result<IncomingFile, ToolError>,
     link: &Link,
 ) -> TransferAcceptParams {
     let (offset, refused) = match opened {
@@ -196,7 +196,7 @@ fn accept(
 
 async fn write(
     id: u32,
-    mut incoming: Box<Incoming>,
+    mut incoming: Box<IncomingFile>,
     link: &Link,
     pieces: &mut Pieces,
     cancel: &CancellationToken,
@@ -230,12 +230,12 @@ async fn write(
 }
 
 enum Step {
-    More(Box<Incoming>),
+    More(Box<IncomingFile>),
     Placed(u64),
 }
 
 /// Writes some pieces; what cannot be written to its end is removed.
-fn put(mut incoming: Box<Incoming>, pieces: Vec<Piece>) -> Result<Step, LocalError> {
+fn put(mut incoming: Box<IncomingFile>, pieces: Vec<Piece>) -> Result<Step, LocalError> {
     for piece in pieces {
         let written = match piece {
             Piece::End(sha256) => return incoming.finish(sha256.as_deref()).map(Step::Placed),

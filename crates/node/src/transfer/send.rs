@@ -132,7 +132,7 @@ pub(super) async fn send(
 
 fn meta(
     transfer_id: u32,
-    opened: &Result<local::Outgoing, ToolError>,
+    opened: &Result<local::OutgoingFile, ToolError>,
     link: &Link,
 ) -> TransferMetaParams {
     match opened {
@@ -158,7 +158,7 @@ fn meta(
 
 async fn stream(
     id: u32,
-    mut file: local::Outgoing,
+    mut file: local::OutgoingFile,
     link: &Link,
     orders: &mut Orders,
 ) -> Result<(TransferCompleteParams, u64), Broken> {
@@ -211,10 +211,10 @@ async fn room_for(after: u64, orders: &mut Orders) -> Result<(), Broken> {
     }
 }
 
-type Read = (local::Outgoing, Vec<Bytes>);
+type Read = (local::OutgoingFile, Vec<Bytes>);
 
 /// The next chunks, each as the frame it travels in.
-fn read_ahead(id: u32, mut file: local::Outgoing) -> Result<Read, local::LocalError> {
+fn read_ahead(id: u32, mut file: local::OutgoingFile) -> Result<Read, local::LocalError> {
     let mut frames = Vec::with_capacity(AHEAD);
     while frames.len() < AHEAD && file.at() < file.size() {
         let left = usize::try_from(file.size() - file.at()).unwrap_or(usize::MAX);

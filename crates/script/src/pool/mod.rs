@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use manyhands_core::Clock;
-use manyhands_guard::{Limits as ProcessLimits, Sandbox, SuperviseError, Supervisor};
+use manyhands_guard::{Sandbox, SandboxLimits as ProcessLimits, SuperviseError, Supervisor};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use manyhands_guard::{Exit, Program, Running, Sandbox, Stdin, SuperviseError, Supervisor};
+use manyhands_guard::{Exit, Program, RunningProgram, Sandbox, Stdin, SuperviseError, Supervisor};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio_util::sync::CancellationToken;
@@ -18,7 +18,7 @@ const LAST_WORDS: usize = 2048;
 
 /// A worker that runs. Dropping it ends it.
 pub(super) struct Worker {
-    running: Running,
+    running: RunningProgram,
     stdin: Option<ChildStdin>,
     stdout: ChildStdout,
     stderr: Option<ChildStderr>,

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use manyhands_core::Timestamp;
-use manyhands_guard::{Jail, JailError, Kind, RelPath};
+use manyhands_guard::{EntryKind, Jail, JailError, RelPath};
 use tar::{Builder, EntryType, Header};
 
 pub use restore::{Restore, RestoreSummary, Staged, restore, stage};
@@ -195,9 +195,11 @@ impl<W: Write> Packer<W> {
             for entry in entries.unwrap_or_default() {
                 let below = RelPath::parse(&entry.name).and_then(|name| folder.join(&name));
                 match (entry.kind, below) {
-                    (Kind::File, Ok(path)) => self.file(jail, &path, &format!("{name}/{path}"))?,
+                    (EntryKind::File, Ok(path)) => {
+                        self.file(jail, &path, &format!("{name}/{path}"))?
+                    }
                     // A link to a folder could lead to its own parent.
-                    (Kind::Dir, Ok(path)) if !entry.link => waiting.push(path),
+                    (EntryKind::Dir, Ok(path)) if !entry.link => waiting.push(path),
                     _ => self.skipped.push(format!("{name}/{folder}/{}", entry.name)),
                 }
             }

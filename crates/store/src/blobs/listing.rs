@@ -5,7 +5,7 @@
 
 use futures_util::stream::{self, BoxStream};
 use futures_util::{StreamExt as _, TryStreamExt as _};
-use manyhands_guard::{Entry, JailError, Kind};
+use manyhands_guard::{EntryKind, JailError, ListedEntry};
 use object_store::path::Path;
 use object_store::{ListResult, ObjectMeta, Result};
 
@@ -45,17 +45,17 @@ fn look(disk: &Disk, at: &Path, links: Links) -> Result<Level> {
         };
         let below = below.map_err(|error| general(Box::new(error)))?;
         match entry.kind {
-            Kind::Dir if entry.link && (holds_trees || links == Links::LeftOut) => {}
-            Kind::Dir => level.folders.push(below),
-            Kind::File => level.blobs.push(listed_blob(below, &entry)),
-            Kind::Other => {}
+            EntryKind::Dir if entry.link && (holds_trees || links == Links::LeftOut) => {}
+            EntryKind::Dir => level.folders.push(below),
+            EntryKind::File => level.blobs.push(listed_blob(below, &entry)),
+            EntryKind::Other => {}
         }
     }
     Ok(level)
 }
 
 /// A listed blob; its e_tag is left to `head`, which looks at the file itself.
-fn listed_blob(location: Path, entry: &Entry) -> ObjectMeta {
+fn listed_blob(location: Path, entry: &ListedEntry) -> ObjectMeta {
     ObjectMeta {
         location,
         last_modified: modified(entry.modified_ms).into(),

@@ -1,5 +1,5 @@
-//! HTTP with events, as it was in 2024-11-05: one stream on which the server speaks, and a place
-//! it names there to which we do.
+//! HTTP with SSE as of 2024-11-05: the server sends everything on one stream, which first names the
+//! endpoint that we POST to.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,19 +13,19 @@ use url::Url;
 use super::post::{Post, failed, http, is_stream};
 use crate::error::UpstreamError;
 use crate::hub::Hub;
-use crate::sse::{Event, Events};
+use crate::sse::{SseEvent, SseParser};
 
-/// A stream of events that is open. It is closed when its hub ends.
-pub(crate) struct OldEvents(Arc<Line>);
+/// An open event stream, closed when its hub ends.
+pub(crate) struct LegacySse(Arc<EventsChannel>);
 
-struct Line {
+struct EventsChannel {
     post: Post,
-    /// Where messages are sent.
+    /// URL that messages are POSTed to.
     endpoint: Url,
 }
 
-impl OldEvents {
-    /// Opens the stream and waits for the place to send to.
+impl LegacySse {
+    /// Opens the stream and waits for the `endpoint` event.
     pub(crate) async fn open(
         post: Post,
         hub: &Arc<Hub>,
@@ -40,10 +40,10 @@ impl OldEvents {
             return Err(http(status, &body));
         }
         if !is_stream(&answer) {
-            return Err(super::garbage("it gives no stream of events"));
+            return Err(super::garbage("the response is not an event stream"));
         }
         let mut body = answer.body;
-        let mut events = Events::new(post.limit);
+        let mut events = SseParser::new(post.limit);
         let mut early = Vec::new();
         let endpoint = loop {
             let mut found = None;
@@ -51,6 +51,7 @@ impl OldEvents {
                 if event.name == "endpoint" && found.is_none() {
                     found = Some(endpoint(&post, &event)?);
                 } else {
+                    // Some servers send log messages before the endpoint; `listen` handles them first.
                     early.push(event);
                 }
             }
@@ -58,28 +59,28 @@ impl OldEvents {
                 break found;
             }
             if early.len() > MAX_EARLY {
-                return Err(super::garbage("it never names the place to send to"));
+                return Err(super::garbage("it sent no endpoint event"));
             }
         };
-        let line = Arc::new(Line { post, endpoint });
+        let line = Arc::new(EventsChannel { post, endpoint });
         hub.tasks
             .spawn(listen(hub.clone(), line.clone(), body, events, early));
         hub.tasks.spawn(write(hub.clone(), line.clone(), queue));
         Ok(Self(line))
     }
 
-    /// Sends a message; what it leads to comes over the stream.
+    /// Sends a message; its response arrives on the stream.
     pub(crate) async fn post(&self, body: Bytes) -> Result<(), UpstreamError> {
         self.0.send(body).await
     }
 }
 
-/// How long a message that nobody waits for may take.
+/// Timeout of a message that has no waiting caller.
 const TAKING: Duration = Duration::from_secs(30);
-/// How many events may come before the place to send to.
+/// Maximum events before the `endpoint` event.
 const MAX_EARLY: usize = 16;
 
-impl Line {
+impl EventsChannel {
     async fn send(&self, body: Bytes) -> Result<(), UpstreamError> {
         let mut headers = HeaderMap::new();
         headers.insert("content-type", HeaderValue::from_static("application/json"));
@@ -96,36 +97,36 @@ impl Line {
     }
 }
 
-/// The place an event names, which must be where the stream is: a server may not send our
-/// messages, and what shows who we are, to somebody else.
-fn endpoint(post: &Post, event: &Event) -> Result<Url, UpstreamError> {
+/// The URL in an `endpoint` event, which must have the stream's origin: otherwise a server could
+/// redirect our messages and credentials to another host.
+fn endpoint(post: &Post, event: &SseEvent) -> Result<Url, UpstreamError> {
     let text = String::from_utf8_lossy(&event.data);
     let url = post.url().join(text.trim());
-    let url = url.map_err(|e| super::garbage(format!("the place it names to send to: {e}")))?;
+    let url = url.map_err(|e| super::garbage(format!("invalid endpoint: {e}")))?;
     if url.origin() != post.url().origin() {
-        return Err(super::garbage("it wants messages sent to another place"));
+        return Err(super::garbage("its endpoint has another origin"));
     }
     Ok(url)
 }
 
 async fn next(
     body: &mut Body,
-    events: &mut Events,
+    events: &mut SseParser,
     post: &Post,
-) -> Result<Vec<Event>, UpstreamError> {
+) -> Result<Vec<SseEvent>, UpstreamError> {
     let piece = body.chunk().await.map_err(|e| failed(&e))?;
     let Some(piece) = piece else {
-        return Err(UpstreamError::Lost("it closed its stream".to_owned()));
+        return Err(UpstreamError::Lost("it closed the stream".to_owned()));
     };
     events.push(&piece).map_err(|_| post.too_large())
 }
 
 async fn listen(
     hub: Arc<Hub>,
-    line: Arc<Line>,
+    line: Arc<EventsChannel>,
     mut body: Body,
-    mut events: Events,
-    mut came: Vec<Event>,
+    mut events: SseParser,
+    mut came: Vec<SseEvent>,
 ) {
     loop {
         for event in came {
@@ -146,7 +147,7 @@ async fn listen(
 }
 
 /// Sends what nobody waits for: answers to the server's questions, requests taken back.
-async fn write(hub: Arc<Hub>, line: Arc<Line>, mut queue: mpsc::Receiver<Bytes>) {
+async fn write(hub: Arc<Hub>, line: Arc<EventsChannel>, mut queue: mpsc::Receiver<Bytes>) {
     loop {
         tokio::select! {
             biased;
@@ -158,7 +159,7 @@ async fn write(hub: Arc<Hub>, line: Arc<Line>, mut queue: mpsc::Receiver<Bytes>)
                     sent = timeout(TAKING, line.send(body)) => sent.unwrap_or(Err(UpstreamError::TimedOut(TAKING))),
                 };
                 if let Err(why) = sent {
-                    tracing::debug!(%why, "a server did not take a message");
+                    tracing::debug!(event = "upstream_message_not_sent", error = %why, "cannot send a message to the server");
                 }
             }
         }

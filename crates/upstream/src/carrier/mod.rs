@@ -1,4 +1,4 @@
-//! How messages get to a server and back.
+//! Transports that carry messages to a server and back.
 
 mod events;
 mod pipe;
@@ -10,39 +10,39 @@ use serde_json::{Map, Value};
 
 use crate::error::UpstreamError;
 use crate::headers::Mirrored;
-use crate::hub::{Answer, Hub, Place};
+use crate::hub::{CallReply, Hub, PendingSlot};
 
-pub(crate) use events::OldEvents;
-pub(crate) use pipe::{Tail, start};
+pub(crate) use events::LegacySse;
+pub(crate) use pipe::{StderrTail, start};
 pub(crate) use post::Post;
 pub(crate) use streamable::Streamable;
 
-/// What a request says besides its body, for those who repeat it in headers.
+/// Parts of a request that the modern era repeats in headers.
 pub(crate) struct Head<'a> {
     pub(crate) method: &'a str,
     pub(crate) params: &'a Map<String, Value>,
     pub(crate) mirrored: &'a [Mirrored],
 }
 
-/// One way to a server.
+/// A transport.
 pub(crate) enum Carrier {
     /// A program's standard input and output.
     Pipe,
-    /// HTTP, a stream for each request.
+    /// Streamable HTTP: one response stream per request.
     Streamable(Streamable),
-    /// HTTP, one stream for all answers.
-    OldEvents(OldEvents),
+    /// HTTP with SSE: one stream for all responses.
+    OldEvents(LegacySse),
 }
 
 impl Carrier {
-    /// Sends the request at `place` and waits for its answer.
+    /// Sends the request of `place` and waits for its reply.
     pub(crate) async fn exchange(
         &self,
         hub: &std::sync::Arc<Hub>,
-        place: &mut Place,
+        place: &mut PendingSlot,
         body: Bytes,
         head: &Head<'_>,
-    ) -> Answer {
+    ) -> CallReply {
         match self {
             Self::Pipe => {
                 hub.send(body).await?;
@@ -56,18 +56,18 @@ impl Carrier {
         }
     }
 
-    /// Whether all messages come over one line.
+    /// Whether all messages share one stream.
     pub(crate) fn is_line(&self) -> bool {
         !matches!(self, Self::Streamable(_))
     }
 }
 
-async fn answered(hub: &Hub, place: &mut Place) -> Answer {
+async fn answered(hub: &Hub, place: &mut PendingSlot) -> CallReply {
     let answer = (&mut place.reply).await;
     answer.unwrap_or_else(|_| Err(hub.gone()))
 }
 
-/// A server that answers what is not asked.
+/// The error for a server that violates the protocol.
 pub(crate) fn garbage(what: impl Into<String>) -> UpstreamError {
     UpstreamError::Garbage(what.into())
 }

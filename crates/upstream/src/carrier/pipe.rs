@@ -1,11 +1,11 @@
-//! A program that speaks over its standard input and output, a line for each message.
+//! A program that exchanges one message per line over standard input and output.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
-use manyhands_guard::{Exit, Program, Running, Stdin, SuperviseError, Supervisor};
+use manyhands_guard::{Exit, Program, RunningProgram, Stdin, SuperviseError, Supervisor};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::mpsc;
@@ -15,20 +15,20 @@ use tokio_util::task::TaskTracker;
 
 use crate::error::UpstreamError;
 use crate::hub::Hub;
-use crate::lines::{Line, Lines, id_in};
+use crate::lines::{LineRead, LineReader, id_in};
 use crate::server::{Server, Transport};
 
-/// How long a program may take to end after its input was closed.
+/// Time a program gets to exit after its input was closed.
 const GOODBYE: Duration = Duration::from_millis(500);
-/// How long what a program has written is waited for after its end, or its end after that.
+/// How long to wait for a program's remaining output after its exit, or for its exit after that.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-/// The last of what a program wrote to its standard error.
+/// The end of a program's standard error.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Tail(Arc<Mutex<VecDeque<u8>>>);
+pub(crate) struct StderrTail(Arc<Mutex<VecDeque<u8>>>);
 
-impl Tail {
-    /// It as text.
+impl StderrTail {
+    /// The captured text.
     pub(crate) fn text(&self) -> String {
         let mut kept = self.0.lock().unwrap_or_else(|held| held.into_inner());
         String::from_utf8_lossy(kept.make_contiguous()).into_owned()
@@ -36,6 +36,7 @@ impl Tail {
 
     fn push(&self, bytes: &[u8], most: usize) {
         let mut kept = self.0.lock().unwrap_or_else(|held| held.into_inner());
+        // A single write may exceed the bound.
         let bytes = &bytes[bytes.len().saturating_sub(most)..];
         let over = (kept.len() + bytes.len()).saturating_sub(most);
         kept.drain(..over);
@@ -50,7 +51,7 @@ impl Tail {
     }
 }
 
-/// Fire when all was read that a program wrote.
+/// Fires when a program's output was read completely.
 #[derive(Debug, Clone, Default)]
 struct Drained {
     stdout: CancellationToken,
@@ -64,7 +65,7 @@ pub(crate) fn start(
     hub: &Arc<Hub>,
     queue: mpsc::Receiver<Bytes>,
     lives: &TaskTracker,
-) -> Result<Tail, UpstreamError> {
+) -> Result<StderrTail, UpstreamError> {
     let Transport::Stdio {
         program,
         args,
@@ -73,7 +74,7 @@ pub(crate) fn start(
         sandbox,
     } = &server.transport
     else {
-        return Err(super::garbage("it is no program"));
+        return Err(super::garbage("not a stdio server"));
     };
     let mut start = Program::new(program)
         .args(args)
@@ -89,13 +90,13 @@ pub(crate) fn start(
     let mut running = supervisor
         .start(start, &CancellationToken::new())
         .map_err(failed)?;
-    let stderr = Tail::default();
+    let stderr = StderrTail::default();
     let drained = Drained::default();
     if let Some(pipe) = running.stderr.take() {
         let ended = drained.stderr.clone().drop_guard();
         let keep = stderr.clone().fill(pipe, server.bounds.stderr);
         let hub_over = hub.clone();
-        // A process that escaped may hold the pipe open for ever.
+        // A process that escaped its group may hold the pipe open forever.
         hub.tasks.spawn(async move {
             let _ended = ended;
             tokio::select! {
@@ -113,12 +114,12 @@ pub(crate) fn start(
             .spawn(read(hub.clone(), pipe, limit, drained.stdout.clone()));
     }
     let minding = mind(hub.clone(), running, stderr.clone(), drained);
-    // Whoever stops the server waits for its programs, those that were given up included.
+    // Stopping the server waits for its programs, including those abandoned by a protocol fallback.
     hub.tasks.spawn(lives.track_future(minding));
     Ok(stderr)
 }
 
-/// Writes what is to be sent. Ending, it closes the program's input.
+/// Writes queued messages. When it returns, the program's input is closed.
 async fn write(hub: Arc<Hub>, mut pipe: ChildStdin, mut queue: mpsc::Receiver<Bytes>) {
     loop {
         let sent = tokio::select! {
@@ -134,13 +135,13 @@ async fn write(hub: Arc<Hub>, mut pipe: ChildStdin, mut queue: mpsc::Receiver<By
             },
         };
         if sent.is_err() {
-            return; // the program is going; whoever minds it says why
+            return; // the program is exiting; `mind` reports why
         }
     }
 }
 
 async fn read(hub: Arc<Hub>, pipe: ChildStdout, limit: usize, drained: CancellationToken) {
-    let mut lines = Lines::new(pipe, limit);
+    let mut lines = LineReader::new(pipe, limit);
     let too_large = UpstreamError::TooLarge {
         what: "its answer",
         limit,
@@ -152,24 +153,26 @@ async fn read(hub: Arc<Hub>, pipe: ChildStdout, limit: usize, drained: Cancellat
             line = lines.next() => line,
         };
         match line {
-            Line::Whole(line) => hub.hear_bytes(&line, None),
-            Line::TooLong(seen) => hub.fail(id_in(&seen), &too_large),
-            Line::Endless => {
+            // A line that is too long fails one request if its id is recognisable, otherwise all of them:
+            // the connection itself is still usable.
+            LineRead::Whole(line) => hub.hear_bytes(&line, None),
+            LineRead::TooLong(seen) => hub.fail(id_in(&seen), &too_large),
+            LineRead::Endless => {
                 hub.end(too_large);
                 return;
             }
-            Line::End => break,
+            LineRead::End => break,
         }
     }
     drained.cancel();
-    // Whoever minds the program knows better why.
+    // The exit status is a better reason than a closed pipe, so give `mind` time to report it.
     if timeout(LAST_WORDS * 2, hub.over()).await.is_err() {
         hub.end(UpstreamError::Lost("it closed its output".to_owned()));
     }
 }
 
-/// Sees the program to its end: its own, or the connection's.
-async fn mind(hub: Arc<Hub>, mut running: Running, stderr: Tail, drained: Drained) {
+/// Runs until the program exits or the connection ends.
+async fn mind(hub: Arc<Hub>, mut running: RunningProgram, stderr: StderrTail, drained: Drained) {
     let ended = tokio::select! {
         ended = running.wait() => Some(ended),
         () = hub.over() => None,
@@ -180,10 +183,11 @@ async fn mind(hub: Arc<Hub>, mut running: Running, stderr: Tail, drained: Draine
                 drained.stdout.cancelled().await;
                 drained.stderr.cancelled().await;
             };
+            // Its last error message may still be in the pipe when the exit is noticed.
             let _ = timeout(LAST_WORDS, all).await;
             let how = match ended {
-                Ok((Exit::Code(code), _)) => format!("the program ended with code {code}"),
-                Ok((Exit::Signal(signal), _)) => format!("the program was ended by {signal}"),
+                Ok((Exit::Code(code), _)) => format!("the program exited with code {code}"),
+                Ok((Exit::Signal(signal), _)) => format!("the program was killed by {signal}"),
                 Err(error) => error.to_string(),
             };
             let text = stderr.text();
@@ -191,13 +195,13 @@ async fn mind(hub: Arc<Hub>, mut running: Running, stderr: Tail, drained: Draine
             hub.end(UpstreamError::Lost(match last {
                 Some(last) => {
                     let last: String = last.chars().take(300).collect();
-                    format!("{how}; its last words: {last}")
+                    format!("{how}; last log line: {last}")
                 }
                 None => how,
             }));
         }
         None => {
-            // Its input is closed by now, which is how a program is told to end.
+            // Its input is closed by now, which is how MCP asks a program to exit.
             if timeout(GOODBYE, running.wait()).await.is_err() {
                 running.stop();
                 let _ = running.wait().await;
@@ -212,7 +216,7 @@ mod tests {
 
     #[test]
     fn only_the_last_words_are_kept() {
-        let tail = Tail::default();
+        let tail = StderrTail::default();
         tail.push(b"abc", 5);
         tail.push(b"defg", 5);
         assert_eq!(tail.text(), "cdefg");

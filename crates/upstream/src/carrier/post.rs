@@ -1,4 +1,4 @@
-//! Requests to one place on the network, with whatever shows who we are.
+//! HTTP requests to one origin, with credentials.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,16 +14,16 @@ use url::Url;
 use crate::error::UpstreamError;
 use crate::server::{Credentials, Server, Transport};
 
-/// How often a request is sent again for other credentials: once for none at all, once for more.
+/// Retries after a 401 or 403: once for missing credentials, once for insufficient ones.
 const MAX_REFUSALS: usize = 2;
-/// How many redirects within the same origin are followed.
+/// Maximum redirects within the origin.
 const MAX_REDIRECTS: usize = 3;
-/// How long an exchange may take that ends by itself, such as a stream of events.
+/// Timeout of exchanges that end by themselves, such as event streams.
 const NO_END: Duration = Duration::from_secs(30 * 86_400);
-/// The most of an error that is shown.
+/// Maximum length of an error text.
 const SHOWN: usize = 500;
 
-/// One place on the network. Nothing sent through it leaves its origin.
+/// A client for one URL. Nothing sent through it leaves its origin.
 pub(crate) struct Post {
     client: GatewayClient,
     url: Url,
@@ -37,10 +37,10 @@ impl Post {
         let (Transport::Http { url, headers } | Transport::Sse { url, headers }) =
             &server.transport
         else {
-            return Err(super::garbage("it is not on the network"));
+            return Err(super::garbage("not an HTTP server"));
         };
-        let client = Egress::gateway(url)
-            .map_err(|e| UpstreamError::Unreachable(format!("its address {e}")))?;
+        let client =
+            Egress::gateway(url).map_err(|e| UpstreamError::Unreachable(format!("its URL {e}")))?;
         let url = client.base().clone();
         let mut fixed = HeaderMap::new();
         put(&mut fixed, headers)?;
@@ -53,12 +53,12 @@ impl Post {
         })
     }
 
-    /// Where it is.
+    /// The configured URL.
     pub(crate) fn url(&self) -> &Url {
         &self.url
     }
 
-    /// Sends a request and gives the answer once its headers are there.
+    /// Sends a request and returns the response once its headers have arrived.
     pub(crate) async fn send(
         &self,
         method: &Method,
@@ -69,9 +69,10 @@ impl Post {
         let mut refusals = 0;
         loop {
             let mut all = self.headers.clone();
+            // Read for every attempt: a refresh may have replaced the credentials meanwhile.
             let sent = self.credentials.headers().await?;
             put(&mut all, &sent)?;
-            // What the protocol says is not the owner's to change.
+            // Protocol headers take precedence over configured ones.
             for (name, value) in headers {
                 all.insert(name.clone(), value.clone());
             }
@@ -98,7 +99,7 @@ impl Post {
         }
     }
 
-    /// Follows redirects that keep method and body and stay where they are.
+    /// Follows redirects that keep method and body and stay within the origin.
     async fn follow(
         &self,
         method: &Method,
@@ -108,6 +109,7 @@ impl Post {
     ) -> Result<Response, UpstreamError> {
         let mut url = url.clone();
         for _ in 0..=MAX_REDIRECTS {
+            // Bounded elsewhere: streams stay open for days, and the parser limits each message.
             let limits = FetchLimits {
                 total_timeout: Some(NO_END),
                 max_bytes: Some(u64::MAX),
@@ -129,25 +131,26 @@ impl Post {
             }
             let place = answer.headers.get("location").and_then(|l| l.to_str().ok());
             let next = place.and_then(|place| url.join(place).ok());
+            // Other redirects turn a POST into a GET, which would lose the message.
             let keeps = matches!(answer.status.as_u16(), 307 | 308) || *method == Method::GET;
             match next {
                 Some(next) if keeps && next.origin() == self.url.origin() => url = next,
                 _ => {
                     return Err(super::garbage(
-                        "it redirects to another place; write its real address into the settings",
+                        "it redirects to another origin; set its final URL in the settings",
                     ));
                 }
             }
         }
-        Err(super::garbage("it redirects in circles"))
+        Err(super::garbage("too many redirects"))
     }
 
-    /// All of a body that is one message.
+    /// Reads a body that is one message.
     pub(crate) async fn whole(&self, mut body: Body) -> Result<Bytes, UpstreamError> {
         let mut all = BytesMut::new();
         while let Some(piece) = body.chunk().await.map_err(|e| failed(&e))? {
             if all.is_empty() && piece.len() <= self.limit {
-                // Most answers are one piece; then it is not copied.
+                // Most responses are one chunk, which is returned without copying.
                 let Some(second) = body.chunk().await.map_err(|e| failed(&e))? else {
                     return Ok(piece);
                 };
@@ -170,7 +173,7 @@ impl Post {
         }
     }
 
-    /// What an answer that is no success says.
+    /// Status and body of an error response.
     pub(crate) async fn refusal(&self, answer: Response) -> (u16, Bytes) {
         let status = answer.status.as_u16();
         let body = tokio::time::timeout(Duration::from_secs(10), self.whole(answer.body)).await;
@@ -178,14 +181,14 @@ impl Post {
     }
 }
 
-/// An answer with `status` that is not JSON-RPC.
+/// The error for a response with `status` that is not JSON-RPC.
 pub(crate) fn http(status: u16, body: &[u8]) -> UpstreamError {
     let text = String::from_utf8_lossy(&body[..body.len().min(4 * SHOWN)]);
     let message: String = text.trim().chars().take(SHOWN).collect();
     UpstreamError::Http { status, message }
 }
 
-/// Which kind of body an answer has.
+/// Whether the response is an event stream.
 pub(crate) fn is_stream(answer: &Response) -> bool {
     let kind = answer.headers.get("content-type");
     let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or("");
@@ -195,7 +198,7 @@ pub(crate) fn is_stream(answer: &Response) -> bool {
 fn put(into: &mut HeaderMap, headers: &[(HeaderName, Secret)]) -> Result<(), UpstreamError> {
     for (name, secret) in headers {
         let mut value = HeaderValue::from_str(secret.expose()).map_err(|_| {
-            UpstreamError::Unreachable(format!("the value of the header {name} cannot be sent"))
+            UpstreamError::Unreachable(format!("header {name} has a value that cannot be sent"))
         })?;
         value.set_sensitive(true);
         into.insert(name.clone(), value);
@@ -203,7 +206,7 @@ fn put(into: &mut HeaderMap, headers: &[(HeaderName, Secret)]) -> Result<(), Ups
     Ok(())
 }
 
-/// What the way out says, in our words.
+/// Translates an egress error.
 pub(crate) fn failed(error: &EgressError) -> UpstreamError {
     match error {
         EgressError::Http(_) => UpstreamError::Lost(error.to_string()),

@@ -1,4 +1,4 @@
-//! Streamable HTTP: each request is a POST, and what belongs to it comes back on its answer.
+//! Streamable HTTP: each request is a POST, and its messages arrive in the response.
 
 use std::sync::{Arc, OnceLock, RwLock};
 use std::time::Duration;
@@ -12,41 +12,41 @@ use tokio_util::sync::CancellationToken;
 use super::post::{Post, failed, http, is_stream};
 use super::{Head, garbage};
 use crate::error::UpstreamError;
-use crate::hub::{Answer, Hub, Place};
-use crate::message::{self, Incoming};
-use crate::sse::Events;
+use crate::hub::{CallReply, Hub, PendingSlot};
+use crate::message::{self, ServerMessage};
+use crate::sse::SseParser;
 
-/// How often a stream that broke off is taken up again without anything having come.
+/// Attempts to resume a broken stream without receiving anything.
 const MAX_RESUMES: usize = 5;
-/// How long to wait before that, unless the server says.
+/// Delay before resuming, unless the server specifies one.
 const BEFORE_RESUME: Duration = Duration::from_millis(500);
-/// The longest a server may have us wait.
+/// Maximum delay that a server may request.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
-/// How long a server may take to agree to a stream of its own.
+/// Time a server gets to accept or refuse the GET stream.
 const AGREEING: Duration = Duration::from_secs(1);
-/// How long the end of a session may take.
+/// Timeout of ending a session.
 const GOODBYE: Duration = Duration::from_secs(2);
-/// How long a message that nobody waits for may take.
+/// Timeout of a message that has no waiting caller.
 const TAKING: Duration = Duration::from_secs(30);
-/// How many messages that nobody waits for are sent at a time.
+/// Concurrent messages without a waiting caller.
 const AT_A_TIME: usize = 4;
 
-/// A place that speaks Streamable HTTP.
+/// A Streamable HTTP endpoint.
 #[derive(Clone)]
 pub(crate) struct Streamable(Arc<Inner>);
 
 struct Inner {
     post: Post,
     spoken: RwLock<Spoken>,
-    /// Sent along once it is known.
+    /// Sent with every request once the server has issued it.
     session: OnceLock<HeaderValue>,
 }
 
-/// What is spoken.
+/// The negotiated protocol.
 #[derive(Clone, Default)]
 struct Spoken {
     version: Option<HeaderValue>,
-    /// Whether requests are repeated in headers.
+    /// Whether requests are mirrored in headers.
     modern: bool,
 }
 
@@ -61,12 +61,12 @@ impl Streamable {
         this
     }
 
-    /// Whether the server gave out a session.
+    /// Whether the server issued a session id.
     pub(crate) fn has_session(&self) -> bool {
         self.0.session.get().is_some()
     }
 
-    /// Each request says from now on that it is of `version`.
+    /// Sets the protocol version that each following request declares.
     pub(crate) fn speak(&self, version: Option<&str>, modern: bool) {
         let version = version.and_then(|version| HeaderValue::from_str(version).ok());
         let mut spoken = self
@@ -108,7 +108,7 @@ impl Streamable {
         let answer = post
             .send(&Method::POST, post.url(), &headers, Some(body))
             .await?;
-        // The session is given with the answer to the first request of the old era.
+        // In the old era the session id comes with the response to `initialize`.
         if head.is_some_and(|head| head.method == "initialize")
             && let Some(session) = answer.headers.get("mcp-session-id")
         {
@@ -119,17 +119,17 @@ impl Streamable {
         Ok(answer)
     }
 
-    /// Sends a request and reads its answer.
+    /// Sends a request and reads its reply.
     pub(crate) async fn exchange(
         &self,
         hub: &Arc<Hub>,
-        place: &mut Place,
+        place: &mut PendingSlot,
         body: Bytes,
         head: &Head<'_>,
-    ) -> Answer {
+    ) -> CallReply {
         let mut answer = self.post(body.clone(), Some(head)).await;
-        // A line that was kept open may be closed just as it is used again. What changes
-        // nothing is sent once more; of all else it is not known whether it was done.
+        // A pooled connection may be closed just as it is reused. Read-only requests are sent once
+        // more; for all others it is unknown whether the server executed them.
         if matches!(answer, Err(UpstreamError::Lost(_))) && changes_nothing(head.method) {
             answer = self.post(body, Some(head)).await;
         }
@@ -137,7 +137,7 @@ impl Streamable {
         let status = answer.status.as_u16();
         if !answer.status.is_success() {
             if status == 404 && self.0.session.get().is_some() {
-                hub.end(UpstreamError::Gone("its session has ended".to_owned()));
+                hub.end(UpstreamError::Gone("its session has expired".to_owned()));
                 return Err(hub.gone());
             }
             let (status, body) = self.0.post.refusal(answer).await;
@@ -149,20 +149,20 @@ impl Streamable {
         let body = self.0.post.whole(answer.body).await?;
         if body.is_empty() {
             return Err(garbage(format!(
-                "it answers a request with nothing (HTTP {status})"
+                "empty response to a request (HTTP {status})"
             )));
         }
         hub.hear_bytes(&body, Some(place.id));
         place
             .reply
             .try_recv()
-            .unwrap_or_else(|_| Err(garbage("its answer is not JSON-RPC")))
+            .unwrap_or_else(|_| Err(garbage("its response is not JSON-RPC")))
     }
 
-    /// Reads a stream until the answer is there; one that breaks off is taken up again where
-    /// the server numbered its events.
-    async fn read(&self, hub: &Arc<Hub>, place: &mut Place, answer: Response) -> Answer {
-        let mut events = Events::new(self.0.post.limit);
+    /// Reads a stream until the reply arrives; a broken stream is resumed if the server numbered its
+    /// events.
+    async fn read(&self, hub: &Arc<Hub>, place: &mut PendingSlot, answer: Response) -> CallReply {
+        let mut events = SseParser::new(self.0.post.limit);
         let mut body = answer.body;
         let mut resumes = 0;
         loop {
@@ -183,6 +183,7 @@ impl Streamable {
                 }
             };
             let from = events.last_id().map(str::to_owned);
+            // The modern era has no resumption: a broken stream means that the request is lost.
             let legacy = !self.spoken().modern;
             let Some(from) = from.filter(|_| legacy && resumes < MAX_RESUMES) else {
                 return Err(UpstreamError::Lost(broken));
@@ -205,14 +206,14 @@ impl Streamable {
         post.send(&Method::GET, post.url(), &headers, None).await
     }
 
-    /// Begins to follow what the server says of its own accord, and ends the session in the end.
-    /// Comes back when the server has agreed or refused: what it says before that to nobody in
-    /// particular would be lost, questions about a request included.
+    /// Follows the server's unsolicited messages, and ends the session when the hub ends. Returns once
+    /// the server has accepted or refused the stream: messages sent before that, including questions
+    /// about a request, would be lost.
     pub(crate) async fn listen(self, hub: &Arc<Hub>) {
         let agreed = CancellationToken::new();
         hub.tasks
             .spawn(self.keep_listening(hub.clone(), agreed.clone()));
-        // Some say so only together with the first thing they have to say.
+        // Some servers answer only together with their first message.
         let _ = timeout(AGREEING, agreed.cancelled()).await;
     }
 
@@ -230,7 +231,7 @@ impl Streamable {
     }
 
     async fn follow(&self, hub: &Arc<Hub>, agreed: CancellationToken) {
-        let mut events = Events::new(self.0.post.limit);
+        let mut events = SseParser::new(self.0.post.limit);
         let mut failures = 0;
         while failures <= MAX_RESUMES {
             let from = events.last_id().map(str::to_owned);
@@ -240,6 +241,7 @@ impl Streamable {
                 Ok(answer) if answer.status.is_success() && is_stream(&answer) => {
                     let mut body = answer.body;
                     while let Ok(Some(piece)) = body.chunk().await {
+                        // An oversized event cannot be skipped: the parser has lost its position in the stream.
                         let Ok(whole) = events.push(&piece) else {
                             return;
                         };
@@ -249,7 +251,7 @@ impl Streamable {
                         }
                     }
                 }
-                // It has nothing to say by itself.
+                // The server has no unsolicited messages.
                 Ok(answer) if answer.status.is_client_error() => return,
                 Ok(_) => {}
                 Err(UpstreamError::Unreachable(why)) if failures == MAX_RESUMES => {
@@ -266,7 +268,7 @@ impl Streamable {
         }
     }
 
-    /// Sends what nobody waits for: answers to the server's questions, requests taken back.
+    /// Sends messages without a waiting caller: replies to the server and cancellations.
     async fn write(self, hub: Arc<Hub>, mut queue: mpsc::Receiver<Bytes>) {
         let places = Arc::new(Semaphore::new(AT_A_TIME));
         loop {
@@ -284,8 +286,8 @@ impl Streamable {
                     () = over.over() => {}
                     sent = timeout(TAKING, this.post(body, None)) => match sent.unwrap_or(Err(UpstreamError::TimedOut(TAKING))) {
                         Ok(answer) if answer.status.is_success() => {}
-                        Ok(answer) => tracing::debug!(status = %answer.status, "a server did not take a message"),
-                        Err(why) => tracing::debug!(%why, "a message did not reach a server"),
+                        Ok(answer) => tracing::debug!(event = "upstream_message_rejected", status = %answer.status, "the server rejected a message"),
+                        Err(error) => tracing::debug!(event = "upstream_message_not_sent", %error, "cannot send a message to the server"),
                     }
                 }
                 drop(place);
@@ -293,7 +295,7 @@ impl Streamable {
         }
     }
 
-    /// Sends a notification and waits until it was taken.
+    /// Sends a notification and waits until it was accepted.
     pub(crate) async fn notify(&self, body: Bytes) -> Result<(), UpstreamError> {
         let answer = self.post(body, None).await?;
         if answer.status.is_success() {
@@ -304,11 +306,11 @@ impl Streamable {
     }
 }
 
-/// A refusal with the server's own words, where they are JSON-RPC.
+/// The error of a refused request: the server's own if it is JSON-RPC.
 fn refused(status: u16, body: &[u8]) -> UpstreamError {
     let said = message::read(body).ok().and_then(|mut all| all.pop());
     match said {
-        Some(Incoming::Reply {
+        Some(ServerMessage::Reply {
             outcome: Err(error),
             ..
         }) => UpstreamError::Rpc(error),

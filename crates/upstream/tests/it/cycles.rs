@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use manyhands_upstream::{Ground, Speak, Status, Upstream, UpstreamError};
+use manyhands_upstream::{Speak, Status, Upstream, UpstreamDeps, UpstreamError};
 use serde_json::json;
 
 use crate::support::{ground, hooks, program, stdio, until};
@@ -23,7 +23,7 @@ fn children() -> Vec<String> {
     stats.filter(ours).collect()
 }
 
-fn small(ground: &Ground) -> Upstream {
+fn small(ground: &UpstreamDeps) -> Upstream {
     Upstream::new(stdio(program("sh"), &["small.sh"]), ground.clone())
 }
 

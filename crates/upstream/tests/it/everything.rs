@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use manyhands_upstream::{Era, Hooks, News, Server, Speak, Transport, Upstream, UpstreamError};
+use manyhands_upstream::{
+    Era, Hooks, Server, ServerNotification, Speak, Transport, Upstream, UpstreamError,
+};
 use serde_json::{Value, json};
 
 use crate::support::{
@@ -244,5 +246,8 @@ async fn a_program_that_is_not_there_is_named() {
     );
     let control = upstream(stdio(program("sh"), &["small.sh"]));
     control.ping(&hooks()).await.unwrap();
-    assert_eq!(control.changes().try_recv().ok(), None::<News>);
+    assert_eq!(
+        control.changes().try_recv().ok(),
+        None::<ServerNotification>
+    );
 }

@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use manyhands_upstream::{Era, Hooks, News, Speak, Status, Transport, Upstream, UpstreamError};
+use manyhands_upstream::{
+    Era, Hooks, ServerNotification, Speak, Status, Transport, Upstream, UpstreamError,
+};
 use serde_json::{Map, Value, json};
 use tokio::sync::broadcast::error::TryRecvError;
 use tokio_util::sync::CancellationToken;
@@ -155,7 +157,7 @@ async fn a_server_that_dies_fails_its_calls_and_lives_again() {
     let ready = status.wait_for(|s| *s == Status::Ready);
     tokio::time::timeout(LONG, ready).await.unwrap().unwrap();
     let told = tokio::time::timeout(LONG, news.recv()).await.unwrap();
-    assert_eq!(told.unwrap(), News::Tools);
+    assert_eq!(told.unwrap(), ServerNotification::Tools);
     let second: u32 = text(&call(&server, "pid").await.unwrap()).parse().unwrap();
     assert_ne!(pid, second);
     server.stop().await;
@@ -170,7 +172,7 @@ async fn changes_are_told_and_lists_are_read_to_their_end() {
     assert_eq!(names(&before), ["echo", "silence"], "over two pages");
     let mut news = server.changes();
     call(&server, "grow").await.unwrap();
-    assert_eq!(news.recv().await.unwrap(), News::Tools);
+    assert_eq!(news.recv().await.unwrap(), ServerNotification::Tools);
     let after = server.list_tools(&hooks()).await.unwrap();
     assert_eq!(names(&after), ["echo", "silence", "grown_2"]);
     let mut endless = node(&["hostile.mjs"]);

@@ -2,12 +2,16 @@
 
 use std::sync::{Arc, Mutex};
 
-use manyhands_upstream::{Dialect, Era, Hooks, News, Server, Speak, Upstream, UpstreamError};
+use manyhands_upstream::{
+    Dialect, Era, Hooks, Server, ServerNotification, Speak, Upstream, UpstreamError,
+};
 use serde_json::{Map, Value, json};
 
 use crate::support::{LONG, Listening, Obliging, hooks, http, names, node, text, upstream};
 
-async fn next(news: &mut tokio::sync::broadcast::Receiver<News>) -> News {
+async fn next(
+    news: &mut tokio::sync::broadcast::Receiver<ServerNotification>,
+) -> ServerNotification {
     let next = tokio::time::timeout(LONG, news.recv()).await;
     next.expect("news in time").unwrap()
 }
@@ -127,11 +131,11 @@ async fn tells(server: &Upstream) {
         .unwrap();
     let updated = next(&mut news).await;
     assert!(
-        matches!(&updated, News::Updated { uri, .. } if uri == "note://one"),
+        matches!(&updated, ServerNotification::Updated { uri, .. } if uri == "note://one"),
         "{updated:?}"
     );
     server.call_tool("grow", json!({}), &hooks()).await.unwrap();
-    assert_eq!(next(&mut news).await, News::Tools);
+    assert_eq!(next(&mut news).await, ServerNotification::Tools);
     let tools = server.list_tools(&hooks()).await.unwrap();
     assert!(names(&tools).contains(&"grown_1"), "{:?}", names(&tools));
     server.unsubscribe("note://one", &hooks()).await.unwrap();
@@ -142,7 +146,7 @@ async fn tells(server: &Upstream) {
     server.call_tool("grow", json!({}), &hooks()).await.unwrap();
     assert_eq!(
         next(&mut news).await,
-        News::Tools,
+        ServerNotification::Tools,
         "nothing of the note any more"
     );
 }

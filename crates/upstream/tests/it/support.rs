@@ -8,8 +8,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use manyhands_core::{OsEntropy, SystemClock};
-use manyhands_guard::{Program, Running, Stdin, Supervisor};
-use manyhands_upstream::{Ask, Ground, Hooks, RpcError, Server, Transport, Upstream};
+use manyhands_guard::{Program, RunningProgram, Stdin, Supervisor};
+use manyhands_upstream::{
+    Hooks, RpcError, Server, ServerRequestHandler, Transport, Upstream, UpstreamDeps,
+};
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio_util::sync::CancellationToken;
@@ -65,8 +67,8 @@ pub(crate) fn http(url: impl Into<String>) -> Server {
     Server::new("test", transport)
 }
 
-pub(crate) fn ground() -> Ground {
-    Ground {
+pub(crate) fn ground() -> UpstreamDeps {
+    UpstreamDeps {
         supervisor: Supervisor::new(64),
         clock: Arc::new(SystemClock::default()),
         entropy: Arc::new(OsEntropy),
@@ -97,7 +99,7 @@ pub(crate) fn names(list: &[Value]) -> Vec<&str> {
 pub(crate) struct Listening {
     pub(crate) port: u16,
     /// Stops it when dropped.
-    _running: Running,
+    _running: RunningProgram,
 }
 
 impl Listening {
@@ -161,7 +163,7 @@ impl Obliging {
 }
 
 #[async_trait]
-impl Ask for Obliging {
+impl ServerRequestHandler for Obliging {
     fn capabilities(&self) -> Map<String, Value> {
         let all = json!({ "elicitation": { "form": {} }, "sampling": {}, "roots": {} });
         all.as_object().cloned().unwrap()

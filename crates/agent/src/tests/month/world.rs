@@ -12,7 +12,7 @@ use manyhands_core::{
     Ids, Invoke, Outcome, SeededEntropy, Timestamp, ToolError, ToolSpec,
 };
 use manyhands_llm::{
-    Arguments, Block, Cost, Delta, ErrorKind, Message, ModelError, Reply, ReplyBlock, Request,
+    Arguments, Block, Cost, Delta, ErrorKind, Message, ModelError, ModelRequest, Reply, ReplyBlock,
     StopReason, ToolCall, ToolChoice, Usage,
 };
 use serde_json::json;
@@ -304,7 +304,7 @@ fn call(id: &str, tool: &str, deed: &str) -> ReplyBlock {
 }
 
 /// What the model says, from the conversation alone.
-fn content(request: &Request, number: u32, plan: Plan, round: u32) -> Vec<ReplyBlock> {
+fn content(request: &ModelRequest, number: u32, plan: Plan, round: u32) -> Vec<ReplyBlock> {
     let deed = |place: u32| format!("{number}.{round}.{place}");
     let acts = |tool: &str| {
         vec![
@@ -339,7 +339,7 @@ fn content(request: &Request, number: u32, plan: Plan, round: u32) -> Vec<ReplyB
 impl Think for Day {
     async fn reply(
         &self,
-        request: &Request,
+        request: &ModelRequest,
         on: &mut (dyn FnMut(Delta) + Send),
         cancel: &CancellationToken,
     ) -> Result<Reply, ModelError> {

@@ -3,7 +3,7 @@ use manyhands_platforms::discord::{DIRECT, TOKEN};
 use serde_json::json;
 
 use super::{Rig, near, said};
-use crate::channel::{Channel, ChannelError, Standing};
+use crate::channel::{Channel, ChannelError, ConnectionStatus};
 
 impl Rig {
     fn tell(&self, text: &str) {
@@ -38,10 +38,10 @@ async fn a_broken_connection_goes_on_where_it_was_and_loses_nothing() {
     assert!(
         standings
             .iter()
-            .any(|one| matches!(one, Standing::Broken { why } if why.contains("4000")))
+            .any(|one| matches!(one, ConnectionStatus::Broken { why } if why.contains("4000")))
     );
     rig.ear
-        .until(|kept| (kept.standings.last() == Some(&Standing::Connected)).then_some(()))
+        .until(|kept| (kept.standings.last() == Some(&ConnectionStatus::Connected)).then_some(()))
         .await;
     listening.stop().await.unwrap();
 }
@@ -115,7 +115,7 @@ async fn the_heart_beats_and_silence_breaks_the_connection() {
     rig.far.be_deaf(true);
     rig.ear
         .until(|kept| {
-            let silent = |one: &Standing| matches!(one, Standing::Broken { why } if why.contains("no longer answers"));
+            let silent = |one: &ConnectionStatus| matches!(one, ConnectionStatus::Broken { why } if why.contains("no longer answers"));
             kept.standings.iter().any(silent).then_some(())
         })
         .await;
@@ -176,7 +176,7 @@ async fn no_session_is_begun_when_none_is_left() {
     let listening = rig.listen();
     rig.ear
         .until(|kept| {
-            let none = |one: &Standing| matches!(one, Standing::Broken { why } if why.contains("no more sessions"));
+            let none = |one: &ConnectionStatus| matches!(one, ConnectionStatus::Broken { why } if why.contains("no more sessions"));
             kept.standings.iter().any(none).then_some(())
         })
         .await;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Rig, said};
 use crate::channel::{Channel, SendError};
-use crate::words::{Heard, Inbound, MediaKind};
+use crate::words::{Inbound, InboundEvent, MediaKind};
 
 /// What is heard of one event.
 async fn hear(name: &str, event: impl FnOnce(&Rig) -> Value) -> (Rig, Inbound) {
@@ -307,7 +307,7 @@ async fn a_reaction_is_heard_with_its_message_and_what_is_taken_back_too() {
     );
     let heard = rig.ear.heard(3).await;
     let reactions: Vec<_> = heard.iter().map(|one| one.what.clone()).collect();
-    let reaction = |emoji: &str, removed| Heard::Reaction {
+    let reaction = |emoji: &str, removed| InboundEvent::Reaction {
         emoji: emoji.to_owned(),
         removed,
     };
@@ -351,7 +351,7 @@ async fn a_pressed_button_is_answered_once_it_is_kept_and_whispered_to_afterward
         (heard.place.chat.as_str(), heard.place.thread.as_deref()),
         (CHANNEL, Some(THREAD))
     );
-    assert!(matches!(&heard.what, Heard::Button { data, .. } if data == "allow:1"));
+    assert!(matches!(&heard.what, InboundEvent::Button { data, .. } if data == "allow:1"));
     rig.near.pressed(&heard, "").await.unwrap();
     assert!(rig.far.whispers().is_empty());
     rig.near
@@ -365,7 +365,7 @@ async fn a_pressed_button_is_answered_once_it_is_kept_and_whispered_to_afterward
         (&json!(64), &json!([]))
     );
     let mut late = heard;
-    late.what = Heard::Button {
+    late.what = InboundEvent::Button {
         data: String::new(),
         callback: Some("1/expired".to_owned()),
     };

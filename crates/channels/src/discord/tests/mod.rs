@@ -13,33 +13,33 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::{Account, Discord};
-use crate::channel::{Channel, ChannelError, Ear, Standing};
-use crate::words::{Heard, Inbound, Message};
+use super::{Discord, DiscordAccount};
+use crate::channel::{Channel, ChannelError, ConnectionStatus, EventSink};
+use crate::words::{Inbound, InboundEvent, InboundMessage};
 
 /// Keeps what is heard, unless it is told not to.
 #[derive(Default)]
 struct Keeper {
-    inner: Mutex<Kept>,
+    inner: Mutex<RecordedEvents>,
     changed: watch::Sender<u64>,
 }
 
 #[derive(Default)]
-struct Kept {
+struct RecordedEvents {
     heard: Vec<Inbound>,
     notes: HashMap<String, String>,
-    standings: Vec<Standing>,
+    standings: Vec<ConnectionStatus>,
     /// How often it could not keep anything, and how often it still will not.
     failed: usize,
     failing: usize,
 }
 
 impl Keeper {
-    fn inner(&self) -> MutexGuard<'_, Kept> {
+    fn inner(&self) -> MutexGuard<'_, RecordedEvents> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn until<T>(&self, fits: impl Fn(&Kept) -> Option<T>) -> T {
+    async fn until<T>(&self, fits: impl Fn(&RecordedEvents) -> Option<T>) -> T {
         let mut changed = self.changed.subscribe();
         loop {
             let found = fits(&self.inner());
@@ -62,7 +62,7 @@ impl Keeper {
 }
 
 #[async_trait]
-impl Ear for Keeper {
+impl EventSink for Keeper {
     async fn hear(&self, events: Vec<Inbound>) -> Result<(), ChannelError> {
         let mut inner = self.inner();
         let fails = inner.failing > 0;
@@ -90,7 +90,7 @@ impl Ear for Keeper {
         Ok(())
     }
 
-    fn stands(&self, standing: Standing) {
+    fn stands(&self, standing: ConnectionStatus) {
         self.inner().standings.push(standing);
         self.change();
     }
@@ -148,7 +148,7 @@ fn near(far: &far::Discord, token: &str) -> Arc<Discord> {
     let egress = Arc::new(Egress::new(policy, Arc::new(SystemLookup)));
     let clock: Arc<dyn Clock> = Arc::new(ManualClock::at(Timestamp(1_793_000_000_000)));
     let ids = Ids::new(Arc::clone(&clock), Arc::new(OsEntropy));
-    let account = Account {
+    let account = DiscordAccount {
         name: "default".to_owned(),
         token: Secret::new(token),
         api: far.api(),
@@ -162,9 +162,9 @@ fn place(chat: &str) -> Place {
 }
 
 /// What somebody said.
-fn said(inbound: &Inbound) -> &Message {
+fn said(inbound: &Inbound) -> &InboundMessage {
     match &inbound.what {
-        Heard::Message(message) => message,
+        InboundEvent::Message(message) => message,
         other => panic!("not a message: {other:?}"),
     }
 }

@@ -8,14 +8,14 @@ use manyhands_platforms::discord::{ADA, BOT, CHANNEL, DIRECT, Discord as Far, TH
 use serde_json::json;
 
 use super::{Rig, near, place};
-use crate::channel::{Channel, Delivered, Hook, SendError};
+use crate::channel::{Channel, SendError, SendReceipt, WebhookRequest};
 use crate::short::units;
-use crate::words::{Button, FileKind, Outgoing, Say};
+use crate::words::{Button, FileKind, OutgoingContent, OutgoingMessage};
 
 const MESSAGES: &str = "/channels/{channel_id}/messages";
 
 impl Rig {
-    async fn send(&self, key: &str, message: &Outgoing) -> Result<Delivered, SendError> {
+    async fn send(&self, key: &str, message: &OutgoingMessage) -> Result<SendReceipt, SendError> {
         self.near.send(key, message, None).await
     }
 }
@@ -38,7 +38,8 @@ async fn we_know_who_we_are() {
 #[tokio::test]
 async fn a_text_is_said_as_discord_shows_it_and_calls_nobody() {
     let rig = Rig::new().await;
-    let mut message = Outgoing::text(place(CHANNEL), "__Hi__ @everyone <@1>\n\n|a|\n|-|\n|1|");
+    let mut message =
+        OutgoingMessage::text(place(CHANNEL), "__Hi__ @everyone <@1>\n\n|a|\n|-|\n|1|");
     message.reply_to = Some("70".to_owned());
     let sent = rig.send("k1", &message).await.unwrap();
     let posted = &rig.far.posted()[0];
@@ -56,7 +57,7 @@ async fn a_text_is_said_as_discord_shows_it_and_calls_nobody() {
         thread: Some(THREAD.to_owned()),
         ..place(CHANNEL)
     };
-    rig.send("k2", &Outgoing::text(thread, "in a thread"))
+    rig.send("k2", &OutgoingMessage::text(thread, "in a thread"))
         .await
         .unwrap();
     assert_eq!(rig.far.posted()[1]["channel_id"], THREAD);
@@ -80,12 +81,15 @@ async fn hostile_markdown_arrives_as_text() {
     .enumerate()
     {
         let sent = rig
-            .send(&at.to_string(), &Outgoing::text(place(CHANNEL), *text))
+            .send(
+                &at.to_string(),
+                &OutgoingMessage::text(place(CHANNEL), *text),
+            )
             .await;
         assert!(sent.is_ok(), "{text:?}: {sent:?}");
     }
     let blank = rig
-        .send("blank", &Outgoing::text(place(CHANNEL), " \n "))
+        .send("blank", &OutgoingMessage::text(place(CHANNEL), " \n "))
         .await;
     assert!(matches!(blank, Err(SendError::Never(_))));
 }
@@ -104,9 +108,12 @@ async fn a_long_text_goes_in_pieces_that_fit() {
     let pieces = rig.near.pieces(&text);
     assert!(pieces.len() > 4);
     for (at, piece) in pieces.iter().enumerate() {
-        rig.send(&format!("p{at}"), &Outgoing::text(place(CHANNEL), piece))
-            .await
-            .unwrap();
+        rig.send(
+            &format!("p{at}"),
+            &OutgoingMessage::text(place(CHANNEL), piece),
+        )
+        .await
+        .unwrap();
     }
     let posted = rig.far.posted();
     assert_eq!(posted.len(), pieces.len());
@@ -116,7 +123,7 @@ async fn a_long_text_goes_in_pieces_that_fit() {
         assert_eq!(content.matches("```").count() % 2, 0, "{content}");
     }
     let whole = rig
-        .send("whole", &Outgoing::text(place(CHANNEL), text))
+        .send("whole", &OutgoingMessage::text(place(CHANNEL), text))
         .await;
     assert!(
         matches!(&whole, Err(SendError::Never(why)) if why.contains("too long")),
@@ -127,7 +134,7 @@ async fn a_long_text_goes_in_pieces_that_fit() {
 #[tokio::test]
 async fn the_same_key_arrives_once_even_where_the_answer_was_lost() {
     let rig = Rig::new().await;
-    let message = Outgoing::text(place(CHANNEL), "once");
+    let message = OutgoingMessage::text(place(CHANNEL), "once");
     rig.far.fail("/messages", Fault::DoneAndDropped);
     let lost = rig.send("key", &message).await;
     assert!(matches!(lost, Err(SendError::Later { .. })), "{lost:?}");
@@ -146,7 +153,7 @@ async fn buttons_stand_below_and_go_when_the_text_is_changed() {
         data: data.to_owned(),
         refuses,
     };
-    let mut message = Outgoing::text(place(CHANNEL), "May I?");
+    let mut message = OutgoingMessage::text(place(CHANNEL), "May I?");
     let rows = vec![
         vec![
             button("Yes", "y", false),
@@ -156,7 +163,7 @@ async fn buttons_stand_below_and_go_when_the_text_is_changed() {
             .map(|at| button("More", &at.to_string(), false))
             .collect(),
     ];
-    if let Say::Text { buttons, .. } = &mut message.say {
+    if let OutgoingContent::Text { buttons, .. } = &mut message.say {
         *buttons = rows;
     }
     let sent = rig.send("k", &message).await.unwrap();
@@ -173,8 +180,8 @@ async fn buttons_stand_below_and_go_when_the_text_is_changed() {
         json!({ "type": 2, "style": 1, "label": "Yes", "custom_id": "y" })
     );
     assert_eq!(components[0]["components"][1]["style"], 4);
-    let change = Outgoing {
-        say: Say::Text {
+    let change = OutgoingMessage {
+        say: OutgoingContent::Text {
             text: "I **may**".to_owned(),
             buttons: Vec::new(),
             edits: sent.message.clone(),
@@ -188,8 +195,8 @@ async fn buttons_stand_below_and_go_when_the_text_is_changed() {
         (&json!("I **may**"), &json!([]))
     );
     assert_eq!(rig.far.posted().len(), 1);
-    let gone = Outgoing {
-        say: Say::Text {
+    let gone = OutgoingMessage {
+        say: OutgoingContent::Text {
             text: "x".to_owned(),
             buttons: Vec::new(),
             edits: Some("5".to_owned()),
@@ -206,7 +213,7 @@ async fn buttons_stand_below_and_go_when_the_text_is_changed() {
 #[tokio::test]
 async fn a_file_is_sent_with_its_caption() {
     let rig = Rig::new().await;
-    let say = |name: &str| Say::File {
+    let say = |name: &str| OutgoingContent::File {
         form: FileKind::Photo,
         name: name.to_owned(),
         mime: "image/png".to_owned(),
@@ -214,9 +221,9 @@ async fn a_file_is_sent_with_its_caption() {
         artifact: "a".to_owned(),
         link: None,
     };
-    let message = Outgoing {
+    let message = OutgoingMessage {
         say: say("cat.png"),
-        ..Outgoing::text(place(CHANNEL), "")
+        ..OutgoingMessage::text(place(CHANNEL), "")
     };
     rig.near
         .send("k", &message, Some(Bytes::from("png")))
@@ -234,7 +241,7 @@ async fn a_file_is_sent_with_its_caption() {
         (&file["filename"], &file["size"], &file["content_type"]),
         (&json!("cat.png"), &json!(3), &json!("image/png"))
     );
-    let large = Outgoing {
+    let large = OutgoingMessage {
         say: say("large.png"),
         ..message.clone()
     };
@@ -254,13 +261,13 @@ async fn a_file_is_sent_with_its_caption() {
 #[tokio::test]
 async fn reactions_and_typing_arrive() {
     let rig = Rig::new().await;
-    let react = |emoji: &str| Outgoing {
-        say: Say::React {
+    let react = |emoji: &str| OutgoingMessage {
+        say: OutgoingContent::React {
             message: "70".to_owned(),
             emoji: emoji.to_owned(),
             big: false,
         },
-        ..Outgoing::text(place(CHANNEL), "")
+        ..OutgoingMessage::text(place(CHANNEL), "")
     };
     for emoji in ["👍", "❤️", "party:5"] {
         rig.send(emoji, &react(emoji)).await.unwrap();
@@ -288,9 +295,12 @@ async fn reactions_and_typing_arrive() {
 async fn somebody_is_reached_in_their_direct_chat() {
     let rig = Rig::new().await;
     for key in ["a", "b"] {
-        rig.send(key, &Outgoing::text(place(&format!("user:{ADA}")), "hi"))
-            .await
-            .unwrap();
+        rig.send(
+            key,
+            &OutgoingMessage::text(place(&format!("user:{ADA}")), "hi"),
+        )
+        .await
+        .unwrap();
     }
     assert!(
         rig.far
@@ -300,7 +310,9 @@ async fn somebody_is_reached_in_their_direct_chat() {
     );
     assert_eq!(rig.far.journal().at("/users/@me/channels").len(), 1);
     for chat in ["../../users", "", "C0SLACK", "user:x"] {
-        let sent = rig.send("n", &Outgoing::text(place(chat), "hi")).await;
+        let sent = rig
+            .send("n", &OutgoingMessage::text(place(chat), "hi"))
+            .await;
         assert!(matches!(sent, Err(SendError::Never(_))), "{chat}");
     }
 }
@@ -308,7 +320,7 @@ async fn somebody_is_reached_in_their_direct_chat() {
 #[tokio::test]
 async fn every_failure_says_whether_it_can_be_tried_again() {
     let rig = Rig::new().await;
-    let message = Outgoing::text(place(CHANNEL), "hi");
+    let message = OutgoingMessage::text(place(CHANNEL), "hi");
     let kind = |error: &SendError| match error {
         SendError::Later { .. } => "later",
         SendError::Never(_) => "never",
@@ -366,7 +378,7 @@ async fn every_failure_says_whether_it_can_be_tried_again() {
 #[tokio::test]
 async fn what_is_too_fast_waits_as_long_as_discord_says() {
     let rig = Rig::new().await;
-    let message = Outgoing::text(place(CHANNEL), "hi");
+    let message = OutgoingMessage::text(place(CHANNEL), "hi");
     rig.far.fail("/messages", Far::too_fast(64.5, false));
     let late = rig.send("a", &message).await.unwrap_err();
     assert!(
@@ -379,11 +391,11 @@ async fn what_is_too_fast_waits_as_long_as_discord_says() {
         matches!(still, SendError::Later { after: Some(after), .. } if after > Duration::from_secs(60))
     );
     assert_eq!(rig.far.journal().at(MESSAGES).len(), 1);
-    rig.send("b", &Outgoing::text(place(THREAD), "hi"))
+    rig.send("b", &OutgoingMessage::text(place(THREAD), "hi"))
         .await
         .unwrap();
     rig.far.fail("/messages", Far::too_fast(30.0, true));
-    rig.send("c", &Outgoing::text(place(DIRECT), "hi"))
+    rig.send("c", &OutgoingMessage::text(place(DIRECT), "hi"))
         .await
         .unwrap_err();
     let count = rig.far.journal().all().len();
@@ -399,9 +411,12 @@ async fn headers_say_how_many_may_be_sent_before_discord_has_to() {
     let rig = Rig::new().await;
     rig.far.limit_rates(2, 300);
     for key in 0..7 {
-        rig.send(&key.to_string(), &Outgoing::text(place(CHANNEL), "hi"))
-            .await
-            .unwrap();
+        rig.send(
+            &key.to_string(),
+            &OutgoingMessage::text(place(CHANNEL), "hi"),
+        )
+        .await
+        .unwrap();
     }
     let sent = rig.far.journal().at(MESSAGES);
     assert_eq!(sent.len(), 7);
@@ -412,7 +427,7 @@ async fn headers_say_how_many_may_be_sent_before_discord_has_to() {
 async fn webhooks_are_not_discords() {
     let rig = Rig::new().await;
     let headers = HeaderMap::new();
-    let hook = Hook {
+    let hook = WebhookRequest {
         method: "POST",
         query: "",
         headers: &headers,

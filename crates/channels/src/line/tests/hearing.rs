@@ -25,7 +25,7 @@ async fn a_text_is_heard_with_its_place_key_and_ticket() {
     );
     let ticket = heard.ticket.as_deref().unwrap();
     assert!(ticket.starts_with(event.reply_token()), "{ticket}");
-    let Heard::Message(message) = &heard.what else {
+    let InboundEvent::Message(message) = &heard.what else {
         panic!()
     };
     assert_eq!(message.text, "Hello, world");
@@ -100,7 +100,7 @@ async fn our_name_stays_within_a_sentence_and_goes_from_its_ends() {
 #[tokio::test]
 async fn a_quoted_message_of_ours_calls_us_and_one_of_others_does_not() {
     let near = Near::new().await;
-    let say = crate::words::Outgoing::text(group(), "shall I?");
+    let say = crate::words::OutgoingMessage::text(group(), "shall I?");
     let ours = near
         .line
         .send("k1", &say, None)
@@ -168,7 +168,7 @@ async fn every_kind_of_message_is_heard() {
         .body(&[said])
         .replace("\"type\":\"text\"", "\"type\":\"hologram\"");
     let heard = near.told(&body).unwrap();
-    let Heard::Message(message) = &heard[0].what else {
+    let InboundEvent::Message(message) = &heard[0].what else {
         panic!()
     };
     assert_eq!(message.text, "[hologram]");
@@ -180,7 +180,7 @@ async fn a_pressed_button_brings_what_it_carries() {
     let all = near
         .hear(&[near.fake.postback(GROUP, ADA, "ok:17")])
         .unwrap();
-    let expect = Heard::Button {
+    let expect = InboundEvent::Button {
         data: "ok:17".to_owned(),
         callback: None,
     };

@@ -9,12 +9,12 @@ use serde_json::json;
 use super::*;
 use crate::channel::SendError;
 use crate::line::send::{Ticket, retry_key};
-use crate::words::{Button, FileKind, Media, MediaKind, Outgoing, Say};
+use crate::words::{Button, FileKind, Media, MediaKind, OutgoingContent, OutgoingMessage};
 
-fn with_ticket(text: &str, token: &str) -> Outgoing {
-    Outgoing {
+fn with_ticket(text: &str, token: &str) -> OutgoingMessage {
+    OutgoingMessage {
         ticket: Some(token.to_owned()),
-        ..Outgoing::text(dm(), text)
+        ..OutgoingMessage::text(dm(), text)
     }
 }
 
@@ -27,20 +27,20 @@ fn buttons(count: usize) -> Vec<Vec<Button>> {
     vec![(0..count).map(button).collect()]
 }
 
-fn asking(text: &str, buttons: Vec<Vec<Button>>) -> Outgoing {
-    Outgoing {
-        say: Say::Text {
+fn asking(text: &str, buttons: Vec<Vec<Button>>) -> OutgoingMessage {
+    OutgoingMessage {
+        say: OutgoingContent::Text {
             text: text.to_owned(),
             buttons,
             edits: None,
         },
-        ..Outgoing::text(dm(), "")
+        ..OutgoingMessage::text(dm(), "")
     }
 }
 
-fn file(form: FileKind, mime: &str, link: Option<&str>) -> Outgoing {
-    Outgoing {
-        say: Say::File {
+fn file(form: FileKind, mime: &str, link: Option<&str>) -> OutgoingMessage {
+    OutgoingMessage {
+        say: OutgoingContent::File {
             form,
             name: "report.pdf".to_owned(),
             mime: mime.to_owned(),
@@ -48,7 +48,7 @@ fn file(form: FileKind, mime: &str, link: Option<&str>) -> Outgoing {
             artifact: "a1".to_owned(),
             link: link.map(str::to_owned),
         },
-        ..Outgoing::text(dm(), "")
+        ..OutgoingMessage::text(dm(), "")
     }
 }
 
@@ -80,13 +80,13 @@ async fn an_answer_is_a_reply_while_its_token_is_good_and_a_push_after_that() {
     ];
     assert_eq!(paths(&near), expect);
     assert!(!near.line.repeatable(&say));
-    assert!(near.line.repeatable(&Outgoing::text(dm(), "x")));
+    assert!(near.line.repeatable(&OutgoingMessage::text(dm(), "x")));
 }
 
 #[tokio::test]
 async fn a_push_with_the_same_key_arrives_once() {
     let near = Near::new().await;
-    let say = Outgoing::text(group(), "once");
+    let say = OutgoingMessage::text(group(), "once");
     let first = near.line.send("k1", &say, None).await.unwrap();
     let again = near.line.send("k1", &say, None).await.unwrap();
     assert_eq!(first, again);
@@ -103,7 +103,7 @@ async fn a_push_with_the_same_key_arrives_once() {
 async fn a_push_whose_answer_was_lost_is_tried_again_and_arrives_once() {
     let near = Near::new().await;
     near.fake.fail("/push", Fault::DoneAndDropped);
-    let say = Outgoing::text(dm(), "once");
+    let say = OutgoingMessage::text(dm(), "once");
     let error = near.line.send("k1", &say, None).await.unwrap_err();
     assert!(matches!(error, SendError::Later { .. }), "{error:?}");
     assert!(
@@ -178,7 +178,7 @@ fn a_ticket_is_read_as_it_was_written() {
 #[tokio::test]
 async fn refusals_mean_what_they_mean() {
     let near = Near::new().await;
-    let say = Outgoing::text(dm(), "x");
+    let say = OutgoingMessage::text(dm(), "x");
     let fail = async |fault| {
         near.fake.fail("/push", fault);
         near.line.send("k", &say, None).await.unwrap_err()
@@ -210,7 +210,7 @@ async fn refusals_mean_what_they_mean() {
         SendError::Never("LINE says (400): Failed to send messages".to_owned())
     );
     near.line
-        .send("k", &Outgoing::text(group(), "x"), None)
+        .send("k", &OutgoingMessage::text(group(), "x"), None)
         .await
         .unwrap();
 }
@@ -220,7 +220,7 @@ async fn a_wrong_token_is_the_accounts_trouble_and_is_not_told() {
     let near = Near::with(|account| account.token = Secret::new("canary")).await;
     let error = near
         .line
-        .send("k", &Outgoing::text(dm(), "x"), None)
+        .send("k", &OutgoingMessage::text(dm(), "x"), None)
         .await
         .unwrap_err();
     assert!(matches!(error, SendError::Account(_)), "{error:?}");
@@ -285,7 +285,7 @@ async fn pieces_fit_in_lines_own_unit_and_all_arrive() {
     let pieces = near.line.pieces(&text);
     assert!(pieces.len() > 3);
     for (index, piece) in pieces.iter().enumerate() {
-        let say = Outgoing::text(dm(), piece);
+        let say = OutgoingMessage::text(dm(), piece);
         near.line
             .send(&format!("k{index}"), &say, None)
             .await
@@ -298,12 +298,12 @@ async fn pieces_fit_in_lines_own_unit_and_all_arrive() {
         .collect();
     assert_eq!(whole.matches('😀').count(), 2_000);
     assert_eq!(whole.matches("code line").count(), 900);
-    let long = Outgoing::text(dm(), "x".repeat(5_001));
+    let long = OutgoingMessage::text(dm(), "x".repeat(5_001));
     let error = near.line.send("k", &long, None).await.unwrap_err();
     assert!(matches!(error, SendError::Never(_)), "{error:?}");
     let blank = near
         .line
-        .send("k", &Outgoing::text(dm(), " \n"), None)
+        .send("k", &OutgoingMessage::text(dm(), " \n"), None)
         .await;
     assert!(matches!(blank, Err(SendError::Never(_))), "{blank:?}");
 }
@@ -325,12 +325,16 @@ async fn hostile_markdown_still_arrives_as_text() {
     {
         let sent = near
             .line
-            .send(&format!("k{index}"), &Outgoing::text(dm(), *text), None)
+            .send(
+                &format!("k{index}"),
+                &OutgoingMessage::text(dm(), *text),
+                None,
+            )
             .await;
         match sent {
             Ok(_) => {}
             // Marks with nothing between them say nothing.
-            Err(SendError::Never(why)) => assert_eq!(why, "there is nothing to say", "{text}"),
+            Err(SendError::Never(why)) => assert_eq!(why, "the message is empty", "{text}"),
             Err(other) => panic!("{text}: {other:?}"),
         }
     }
@@ -406,19 +410,19 @@ async fn pictures_go_as_their_address_and_other_files_as_a_link() {
 #[tokio::test]
 async fn what_line_cannot_do_is_refused_before_it_is_asked() {
     let near = Near::new().await;
-    let mut edit = Outgoing::text(dm(), "x");
-    edit.say = Say::Text {
+    let mut edit = OutgoingMessage::text(dm(), "x");
+    edit.say = OutgoingContent::Text {
         text: "x".to_owned(),
         buttons: Vec::new(),
         edits: Some("1".to_owned()),
     };
-    let react = Outgoing {
-        say: Say::React {
+    let react = OutgoingMessage {
+        say: OutgoingContent::React {
             message: "1".to_owned(),
             emoji: "👍".to_owned(),
             big: false,
         },
-        ..Outgoing::text(dm(), "")
+        ..OutgoingMessage::text(dm(), "")
     };
     for say in [edit, react] {
         let error = near.line.send("k", &say, None).await.unwrap_err();

@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::*;
-use crate::channel::{Channel, ChannelError, Standing};
+use crate::channel::{Channel, ChannelError, ConnectionStatus};
 use crate::near::Watcher;
 
 #[tokio::test]
@@ -104,8 +104,16 @@ async fn a_wrong_token_ends_it_and_an_outage_does_not() {
     let near = Near::new().await;
     near.fake.fail("/info", Fault::answer(503, "down"));
     let ear = Watcher::default();
-    let seen = listening(&near, &ear, ear.until(|one| *one == Standing::Connected)).await;
-    assert!(matches!(seen[1], Standing::Broken { .. }), "{seen:?}");
+    let seen = listening(
+        &near,
+        &ear,
+        ear.until(|one| *one == ConnectionStatus::Connected),
+    )
+    .await;
+    assert!(
+        matches!(seen[1], ConnectionStatus::Broken { .. }),
+        "{seen:?}"
+    );
 }
 
 #[tokio::test]
@@ -113,13 +121,17 @@ async fn the_webhook_is_set_where_it_is_ours_to_set() {
     let ours = "https://gateway.example/hooks/line/main";
     let near = Near::with(|account| account.webhook = Some(ours.parse().unwrap())).await;
     let ear = Watcher::default();
-    listening(&near, &ear, ear.until(|one| *one == Standing::Connected)).await;
+    listening(
+        &near,
+        &ear,
+        ear.until(|one| *one == ConnectionStatus::Connected),
+    )
+    .await;
     assert_eq!(near.fake.webhook(), Some((ours.to_owned(), true)));
     // One that LINE does not use is told to its owner.
     near.fake.set_webhook("https://elsewhere.example/", false);
     let ear = Watcher::default();
-    let broken =
-        |one: &Standing| matches!(one, Standing::Broken { why } if why.contains("Use webhook"));
+    let broken = |one: &ConnectionStatus| matches!(one, ConnectionStatus::Broken { why } if why.contains("Use webhook"));
     listening(&near, &ear, ear.until(broken)).await;
     assert_eq!(near.fake.webhook(), Some((ours.to_owned(), false)));
 }

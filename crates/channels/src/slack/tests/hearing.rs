@@ -20,7 +20,12 @@ impl Listening {
         listening.workspace.sockets(1, 1).await;
         listening
             .ear
-            .until(|pages| pages.stood.contains(&Standing::Connected).then_some(()))
+            .until(|pages| {
+                pages
+                    .stood
+                    .contains(&ConnectionStatus::Connected)
+                    .then_some(())
+            })
             .await;
         listening
     }
@@ -97,7 +102,7 @@ async fn buttons_and_commands_are_heard_and_other_things_only_acknowledged() {
     }
     let heard = one.ear.heard();
     assert_eq!(heard.len(), 2);
-    assert!(matches!(&heard[0].what, Heard::Button { data, .. } if data == "yes"));
+    assert!(matches!(&heard[0].what, InboundEvent::Button { data, .. } if data == "yes"));
     assert_eq!(message(&heard[1]).text, "/ask x");
     one.end().await;
 }
@@ -120,7 +125,7 @@ async fn a_new_socket_is_open_before_the_old_one_goes() {
     let stood = one.ear.stood();
     assert_eq!(
         stood,
-        [Standing::Connecting, Standing::Connected],
+        [ConnectionStatus::Connecting, ConnectionStatus::Connected],
         "it heard all the time"
     );
     one.end().await;
@@ -138,8 +143,11 @@ async fn a_socket_that_breaks_is_opened_again() {
     one.workspace.acked(&between).await;
     assert_eq!(one.ear.heard().len(), 2);
     let stood = one.ear.stood();
-    assert!(matches!(stood[2], Standing::Broken { .. }), "{stood:?}");
-    assert_eq!(stood.last(), Some(&Standing::Connected));
+    assert!(
+        matches!(stood[2], ConnectionStatus::Broken { .. }),
+        "{stood:?}"
+    );
+    assert_eq!(stood.last(), Some(&ConnectionStatus::Connected));
     one.end().await;
 }
 
@@ -165,7 +173,7 @@ async fn credentials_that_are_not_good_end_it_for_good() {
         (fake::BOT_TOKEN, fake::BOT_TOKEN),
     ] {
         let workspace = Workspace::start().await;
-        let mode = Mode::Socket {
+        let mode = EventDelivery::Socket {
             app_token: Secret::new(app),
         };
         let slack = slack_at(workspace.api(), bot, mode);
@@ -191,7 +199,10 @@ async fn trouble_on_the_way_in_is_tried_again() {
     let heard = listening.say("hi");
     listening.workspace.acked(&heard).await;
     let stood = listening.ear.stood();
-    assert!(matches!(stood[1], Standing::Broken { .. }), "{stood:?}");
+    assert!(
+        matches!(stood[1], ConnectionStatus::Broken { .. }),
+        "{stood:?}"
+    );
     listening.end().await;
 }
 
@@ -225,7 +236,7 @@ async fn a_socket_on_which_nobody_answers_is_left() {
     let why = one
         .ear
         .until(|pages| match pages.stood.last() {
-            Some(Standing::Broken { why }) => Some(why.clone()),
+            Some(ConnectionStatus::Broken { why }) => Some(why.clone()),
             _ => None,
         })
         .await;

@@ -16,7 +16,7 @@ fn ask(
     (kind, body): (&str, &[u8]),
     signed: i64,
     change: impl FnOnce(&mut HeaderMap),
-) -> Result<Hooked, HookRefusal> {
+) -> Result<WebhookOutcome, WebhookRefusal> {
     let mut headers = HeaderMap::new();
     headers.insert("content-type", HeaderValue::from_str(kind).unwrap());
     for (name, value) in workspace.signed(body, signed) {
@@ -24,7 +24,7 @@ fn ask(
         headers.insert(HeaderName::from_static(name), value);
     }
     change(&mut headers);
-    slack.hook(&Hook {
+    slack.hook(&WebhookRequest {
         method: "POST",
         query: "",
         headers: &headers,
@@ -114,7 +114,7 @@ async fn a_published_signature_is_good() {
         headers.insert(name, HeaderValue::from_static(value));
     }
     let ask = |body: &str| {
-        slack.hook(&Hook {
+        slack.hook(&WebhookRequest {
             method: "POST",
             query: "",
             headers: &headers,
@@ -151,14 +151,14 @@ async fn an_account_without_webhooks_takes_none() {
     let (workspace, slack) = start(socket_mode()).await;
     let refused = ask(&workspace, &slack, (JSON, b"{}"), NOW, |_| {});
     assert_eq!(refused.unwrap_err().status, StatusCode::NOT_FOUND);
-    let empty = Mode::Events {
+    let empty = EventDelivery::Events {
         signing_secret: Secret::new(""),
     };
     let unset = slack_at(workspace.api(), fake::BOT_TOKEN, empty);
     let refused = ask(&workspace, &unset, (JSON, b"{}"), NOW, |_| {});
     assert_eq!(refused.unwrap_err().status, StatusCode::UNAUTHORIZED);
     let (_, slack) = start(events_mode()).await;
-    let refused = slack.hook(&Hook {
+    let refused = slack.hook(&WebhookRequest {
         method: "GET",
         query: "",
         headers: &HeaderMap::new(),
@@ -219,7 +219,7 @@ async fn buttons_and_commands_come_as_forms() {
     let payload = workspace.press("D0ADA", "U0ADA", "1699999999.000001", "no:17");
     let body = form(&[("payload", &payload.to_string())]);
     let hooked = ask(&workspace, &slack, (FORM, body.as_bytes()), NOW, |_| {}).unwrap();
-    assert!(matches!(&hooked.events[0].what, Heard::Button { data, .. } if data == "no:17"));
+    assert!(matches!(&hooked.events[0].what, InboundEvent::Button { data, .. } if data == "no:17"));
     assert_eq!(hooked.body, "");
     let body = form(&[
         ("command", "/ask"),
@@ -248,8 +248,13 @@ async fn names_that_hooks_lack_are_looked_up_beside_them() {
         let (slack, ear, stop) = (Arc::clone(&slack), ear.clone(), stop.clone());
         async move { slack.listen(&ear, &stop).await }
     });
-    ear.until(|pages| pages.stood.contains(&Standing::Connected).then_some(()))
-        .await;
+    ear.until(|pages| {
+        pages
+            .stood
+            .contains(&ConnectionStatus::Connected)
+            .then_some(())
+    })
+    .await;
     let body = workspace
         .message("C0GENERAL", "U0ADA", "hi", json!({}))
         .to_string();

@@ -253,7 +253,7 @@ async fn reactions_are_heard_by_their_event_id() {
         assert_eq!(inbound.place.message.as_deref(), Some("1699999999.000001"));
         assert_eq!(inbound.place.kind, PeerKind::Dm);
         let emoji = "party_parrot".to_owned();
-        assert_eq!(inbound.what, Heard::Reaction { emoji, removed });
+        assert_eq!(inbound.what, InboundEvent::Reaction { emoji, removed });
     }
 }
 
@@ -272,7 +272,7 @@ async fn a_pressed_button_tells_what_it_carries() {
         let data = "yes:17".to_owned();
         assert_eq!(
             inbound.what,
-            Heard::Button {
+            InboundEvent::Button {
                 data,
                 callback: None
             }

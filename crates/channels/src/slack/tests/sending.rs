@@ -7,19 +7,19 @@ use manyhands_platforms::slack::Failure;
 use serde_json::json;
 
 use super::*;
-use crate::words::{Button, FileKind, MediaKind, Say};
+use crate::words::{Button, FileKind, MediaKind, OutgoingContent};
 
-fn edit(place: Place, ts: &str, text: &str) -> Outgoing {
-    let mut message = Outgoing::text(place, text);
-    if let Say::Text { edits, .. } = &mut message.say {
+fn edit(place: Place, ts: &str, text: &str) -> OutgoingMessage {
+    let mut message = OutgoingMessage::text(place, text);
+    if let OutgoingContent::Text { edits, .. } = &mut message.say {
         *edits = Some(ts.to_owned());
     }
     message
 }
 
-fn with_buttons(place: Place, text: &str, buttons: Vec<Vec<Button>>) -> Outgoing {
-    let mut message = Outgoing::text(place, text);
-    if let Say::Text { buttons: own, .. } = &mut message.say {
+fn with_buttons(place: Place, text: &str, buttons: Vec<Vec<Button>>) -> OutgoingMessage {
+    let mut message = OutgoingMessage::text(place, text);
+    if let OutgoingContent::Text { buttons: own, .. } = &mut message.say {
         *own = buttons;
     }
     message
@@ -33,20 +33,20 @@ fn button(label: &str, data: &str, refuses: bool) -> Button {
     }
 }
 
-fn react(place: Place, ts: &str, emoji: &str) -> Outgoing {
-    Outgoing {
-        say: Say::React {
+fn react(place: Place, ts: &str, emoji: &str) -> OutgoingMessage {
+    OutgoingMessage {
+        say: OutgoingContent::React {
             message: ts.to_owned(),
             emoji: emoji.to_owned(),
             big: false,
         },
-        ..Outgoing::text(place, "")
+        ..OutgoingMessage::text(place, "")
     }
 }
 
-fn file(place: Place, caption: Option<&str>) -> Outgoing {
-    Outgoing {
-        say: Say::File {
+fn file(place: Place, caption: Option<&str>) -> OutgoingMessage {
+    OutgoingMessage {
+        say: OutgoingContent::File {
             form: FileKind::Document,
             name: "../notes.txt".to_owned(),
             mime: "text/plain".to_owned(),
@@ -54,7 +54,7 @@ fn file(place: Place, caption: Option<&str>) -> Outgoing {
             artifact: "a".to_owned(),
             link: None,
         },
-        ..Outgoing::text(place, "")
+        ..OutgoingMessage::text(place, "")
     }
 }
 
@@ -73,18 +73,18 @@ async fn we_are_who_the_token_says() {
 async fn a_text_arrives_in_slacks_marks_and_where_it_belongs() {
     let (workspace, slack) = start(socket_mode()).await;
     let text = "**hi** <!channel> & [words](https://x.test)";
-    let first = Outgoing::text(channel("C0GENERAL"), text);
+    let first = OutgoingMessage::text(channel("C0GENERAL"), text);
     let sent = slack.send("k1", &first, None).await;
     let ts = sent.unwrap().message.unwrap();
-    let mut in_thread = Outgoing::text(channel("C0GENERAL"), "there");
+    let mut in_thread = OutgoingMessage::text(channel("C0GENERAL"), "there");
     in_thread.to.thread = Some(ts.clone());
     in_thread.reply_to = Some("1.5".to_owned());
     slack.send("k2", &in_thread, None).await.unwrap();
-    let mut answer = Outgoing::text(channel("C0GENERAL"), "answer");
+    let mut answer = OutgoingMessage::text(channel("C0GENERAL"), "answer");
     answer.reply_to = Some(ts.clone());
     slack.send("k3", &answer, None).await.unwrap();
     slack
-        .send("k4", &Outgoing::text(channel("U0ADA"), "psst"), None)
+        .send("k4", &OutgoingMessage::text(channel("U0ADA"), "psst"), None)
         .await
         .unwrap();
     let posted = workspace.posted();
@@ -103,7 +103,11 @@ async fn a_text_arrives_in_slacks_marks_and_where_it_belongs() {
         "a person is reached in their direct chat"
     );
     slack
-        .send("k5", &Outgoing::text(channel("U0ADA"), "again"), None)
+        .send(
+            "k5",
+            &OutgoingMessage::text(channel("U0ADA"), "again"),
+            None,
+        )
         .await
         .unwrap();
     assert_eq!(workspace.journal().at("/conversations.open").len(), 1);
@@ -156,7 +160,7 @@ async fn a_long_text_with_buttons_is_cut_into_sections() {
     slack.send("k", &asked, None).await.unwrap();
     assert!(workspace.posted()[0].blocks.len() > 2);
     let nothing = slack
-        .send("k", &Outgoing::text(channel("D0ADA"), " \n"), None)
+        .send("k", &OutgoingMessage::text(channel("D0ADA"), " \n"), None)
         .await;
     assert!(matches!(nothing, Err(SendError::Never(_))));
     assert_eq!(workspace.posted().len(), 1);
@@ -173,7 +177,7 @@ async fn pieces_fit_once_they_are_rendered() {
         assert!(units(&render::mrkdwn(piece)) <= TEXT);
         let place = channel("D0ADA");
         let sent = slack
-            .send("k", &Outgoing::text(place.clone(), piece), None)
+            .send("k", &OutgoingMessage::text(place.clone(), piece), None)
             .await;
         let first = sent.unwrap().message.unwrap();
         let first = ts.get_or_insert(first);
@@ -190,7 +194,7 @@ async fn pieces_fit_once_they_are_rendered() {
 async fn failures_say_what_became_of_a_message() {
     let (workspace, slack) = start(socket_mode()).await;
     let send = async || {
-        let text = Outgoing::text(channel("C0GENERAL"), "hi");
+        let text = OutgoingMessage::text(channel("C0GENERAL"), "hi");
         slack.send("k", &text, None).await
     };
     let post = "chat.postMessage";
@@ -230,17 +234,17 @@ async fn failures_say_what_became_of_a_message() {
         }
     }
     workspace.poison("C0OTHER", "not_in_channel");
-    let poisoned = Outgoing::text(channel("C0OTHER"), "hi");
+    let poisoned = OutgoingMessage::text(channel("C0OTHER"), "hi");
     let refused = slack.send("k", &poisoned, None).await;
     assert!(matches!(refused, Err(SendError::Unreachable(why)) if why.contains("invite")));
     assert!(send().await.is_ok(), "the others are reached");
-    let nowhere = Outgoing::text(channel("C0NOWHERE"), "hi");
+    let nowhere = OutgoingMessage::text(channel("C0NOWHERE"), "hi");
     let refused = slack.send("k", &nowhere, None).await;
     assert!(
         matches!(refused, Err(SendError::Unreachable(why)) if why.contains("channel_not_found"))
     );
     let wrong = slack_at(workspace.api(), "xoxb-wrong", socket_mode());
-    let text = Outgoing::text(channel("C0GENERAL"), "hi");
+    let text = OutgoingMessage::text(channel("C0GENERAL"), "hi");
     let refused = wrong.send("k", &text, None).await;
     assert!(matches!(refused, Err(SendError::Account(why)) if !why.contains("wrong")));
     let away = slack_at(
@@ -260,7 +264,7 @@ async fn a_message_that_nobody_answers_for_may_have_arrived() {
     let (workspace, slack) = start(socket_mode()).await;
     workspace.fail("chat.postMessage", Failure::Hang);
     let sending = tokio::spawn(async move {
-        let text = Outgoing::text(channel("C0GENERAL"), "hi");
+        let text = OutgoingMessage::text(channel("C0GENERAL"), "hi");
         slack.send("k", &text, None).await
     });
     workspace.journal().until(|all| !all.is_empty()).await;
@@ -272,7 +276,7 @@ async fn a_message_that_nobody_answers_for_may_have_arrived() {
 #[tokio::test]
 async fn what_harms_nobody_twice_is_tried_again() {
     let (workspace, slack) = start(socket_mode()).await;
-    let first = Outgoing::text(channel("D0ADA"), "hi");
+    let first = OutgoingMessage::text(channel("D0ADA"), "hi");
     let sent = slack.send("k", &first, None).await;
     let ts = sent.unwrap().message.unwrap();
     workspace.fail("chat.update", Failure::DoneThenReset);
@@ -458,7 +462,7 @@ async fn who_writes_too_fast_is_told_when_to_go_on() {
     let (workspace, slack) = start(socket_mode()).await;
     workspace.limit_rates();
     let send = async |chat: &str| {
-        let text = Outgoing::text(channel(chat), "hi");
+        let text = OutgoingMessage::text(channel(chat), "hi");
         slack.send("k", &text, None).await
     };
     assert!(send("C0GENERAL").await.is_ok());

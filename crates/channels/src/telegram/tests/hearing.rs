@@ -64,8 +64,7 @@ async fn what_could_not_be_kept_is_not_acknowledged_and_comes_again() {
     let heard = listening.keeper.until(1).await;
     assert_eq!(said(&heard[0]).text, "precious");
     assert_eq!(listening.keeper.asked.load(Ordering::SeqCst), 4);
-    let broken =
-        |one: &Standing| matches!(one, Standing::Broken { why } if why.contains("disk is full"));
+    let broken = |one: &ConnectionStatus| matches!(one, ConnectionStatus::Broken { why } if why.contains("disk is full"));
     listening.keeper.stands(broken).await;
     // No poll confirmed it before it was kept.
     let polls = fake.journal().at("/getUpdates");
@@ -120,8 +119,7 @@ async fn a_webhook_that_was_set_is_removed_without_losing_what_waits() {
     // Set again behind our back: it is said, and removed again.
     fake.take_over("https://other.example/hook");
     fake.deliver(private(json!({"text": "more"})));
-    let broken =
-        |one: &Standing| matches!(one, Standing::Broken { why } if why.contains("webhook is set"));
+    let broken = |one: &ConnectionStatus| matches!(one, ConnectionStatus::Broken { why } if why.contains("webhook is set"));
     listening.keeper.stands(broken).await;
     listening.keeper.until(2).await;
     assert_eq!(fake.webhook(), None);
@@ -132,10 +130,12 @@ async fn a_webhook_that_was_set_is_removed_without_losing_what_waits() {
 async fn another_program_with_the_same_token_is_told_about() {
     let fake = Fake::start().await;
     let first = Listening::start(polling(&fake), Arc::default());
-    first.keeper.stands(|one| *one == Standing::Connected).await;
+    first
+        .keeper
+        .stands(|one| *one == ConnectionStatus::Connected)
+        .await;
     let second = Listening::start(polling(&fake), Arc::default());
-    let broken =
-        |one: &Standing| matches!(one, Standing::Broken { why } if why.contains("another program"));
+    let broken = |one: &ConnectionStatus| matches!(one, ConnectionStatus::Broken { why } if why.contains("another program"));
     first.keeper.stands(broken).await;
     second.end().await.unwrap();
     fake.deliver(private(json!({"text": "to whoever is left"})));
@@ -168,14 +168,14 @@ async fn a_broken_connection_is_made_again() {
     let listening = Listening::start(polling(&fake), Arc::default());
     listening.keeper.until(1).await;
     let stood = listening.keeper.stood.borrow().clone();
-    assert_eq!(stood[0], Standing::Connecting);
+    assert_eq!(stood[0], ConnectionStatus::Connecting);
     let broken = stood
         .iter()
-        .filter(|one| matches!(one, Standing::Broken { .. }));
+        .filter(|one| matches!(one, ConnectionStatus::Broken { .. }));
     assert_eq!(broken.count(), 5, "{stood:?}");
     listening
         .keeper
-        .stands(|one| *one == Standing::Connected)
+        .stands(|one| *one == ConnectionStatus::Connected)
         .await;
     listening.end().await.unwrap();
 }
@@ -185,7 +185,7 @@ async fn a_wrong_token_ends_the_listening_and_is_never_shown() {
     let fake = Fake::start().await;
     let wrong = "77:AAH-wrong_token-0123456789";
     for token in [wrong, "no token at all"] {
-        let channel = channel_with(&fake.url, token, Mode::Poll);
+        let channel = channel_with(&fake.url, token, UpdateDelivery::Poll);
         let listening = Listening::start(channel, Arc::default());
         let ended = listening.task.await.unwrap();
         let Err(ChannelError::Refused(why)) = ended else {
@@ -202,7 +202,7 @@ async fn a_stop_ends_a_poll_that_waits() {
     let listening = Listening::start(polling(&fake), Arc::default());
     listening
         .keeper
-        .stands(|one| *one == Standing::Connected)
+        .stands(|one| *one == ConnectionStatus::Connected)
         .await;
     listening.end().await.unwrap();
 }

@@ -1,7 +1,7 @@
 use manyhands_guard::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
 use super::*;
-use crate::channel::{Hook, HookRefusal, Hooked};
+use crate::channel::{WebhookOutcome, WebhookRefusal, WebhookRequest};
 
 const URL: &str = "https://me.example/hooks/telegram/main";
 const HEADER: &str = "x-telegram-bot-api-secret-token";
@@ -10,12 +10,16 @@ async fn ready(fake: &Fake) -> Listening {
     let listening = Listening::start(hooked(fake, URL), Arc::default());
     listening
         .keeper
-        .stands(|one| *one == Standing::Connected)
+        .stands(|one| *one == ConnectionStatus::Connected)
         .await;
     listening
 }
 
-fn post(channel: &Telegram, secret: Option<&str>, body: &[u8]) -> Result<Hooked, HookRefusal> {
+fn post(
+    channel: &Telegram,
+    secret: Option<&str>,
+    body: &[u8],
+) -> Result<WebhookOutcome, WebhookRefusal> {
     asked(channel, "POST", secret, body)
 }
 
@@ -24,13 +28,13 @@ fn asked(
     method: &str,
     secret: Option<&str>,
     body: &[u8],
-) -> Result<Hooked, HookRefusal> {
+) -> Result<WebhookOutcome, WebhookRefusal> {
     let mut headers = HeaderMap::new();
     if let Some(secret) = secret {
         let value = HeaderValue::from_str(secret).unwrap();
         headers.insert(HeaderName::from_static(HEADER), value);
     }
-    channel.hook(&Hook {
+    channel.hook(&WebhookRequest {
         method,
         query: "",
         headers: &headers,
@@ -140,8 +144,7 @@ async fn a_webhook_that_somebody_took_or_that_fails_is_told_about() {
     let fake = Fake::start().await;
     let listening = ready(&fake).await;
     fake.take_over("https://other.example/");
-    let taken =
-        |one: &Standing| matches!(one, Standing::Broken { why } if why.contains("another webhook"));
+    let taken = |one: &ConnectionStatus| matches!(one, ConnectionStatus::Broken { why } if why.contains("another webhook"));
     listening.keeper.stands(taken).await;
     let sets = |all: &[manyhands_platforms::Recorded]| {
         all.iter().filter(|one| one.path == "/setWebhook").count() > 1
@@ -149,8 +152,7 @@ async fn a_webhook_that_somebody_took_or_that_fails_is_told_about() {
     fake.journal().until(sets).await;
     assert_eq!(fake.webhook().unwrap()["url"], URL);
     fake.fail_webhook("SSL error");
-    let fails =
-        |one: &Standing| matches!(one, Standing::Broken { why } if why.contains("SSL error"));
+    let fails = |one: &ConnectionStatus| matches!(one, ConnectionStatus::Broken { why } if why.contains("SSL error"));
     listening.keeper.stands(fails).await;
     listening.end().await.unwrap();
 }
@@ -160,11 +162,11 @@ async fn a_webhook_that_telegram_does_not_take_is_told_about() {
     let fake = Fake::start().await;
     let channel = hooked(&fake, "http://me.example/plain");
     let listening = Listening::start(channel, Arc::default());
-    let broken = |one: &Standing| matches!(one, Standing::Broken { why } if why.contains("HTTPS"));
+    let broken = |one: &ConnectionStatus| matches!(one, ConnectionStatus::Broken { why } if why.contains("HTTPS"));
     listening.keeper.stands(broken).await;
     listening.end().await.unwrap();
     let mut channel = hooked(&fake, URL);
-    channel.account.mode = Mode::Webhook {
+    channel.account.mode = UpdateDelivery::Webhook {
         url: Url::parse(URL).unwrap(),
         secret: Secret::new("not allowed!"),
     };

@@ -1,12 +1,12 @@
-use super::super::entities::Us;
-use super::super::read::Reader;
+use super::super::entities::BotRef;
+use super::super::read::UpdateReader;
 use super::*;
 use crate::words::{Location, Media, MediaKind, Quoted};
 
 fn read(update: Value) -> Vec<Inbound> {
-    let reader = Reader {
+    let reader = UpdateReader {
         account: "main",
-        us: Us {
+        us: BotRef {
             id: Fake::BOT,
             handle: Some(Fake::HANDLE),
         },
@@ -16,7 +16,7 @@ fn read(update: Value) -> Vec<Inbound> {
     reader.item(&update).unwrap().events
 }
 
-fn message(update: Value) -> Message {
+fn message(update: Value) -> InboundMessage {
     let events = read(update);
     said(&events[0]).clone()
 }
@@ -257,7 +257,7 @@ fn a_pressed_button_tells_what_it_carries() {
         "id": "q1", "from": ada(), "message": message, "chat_instance": "1", "data": "approve:7",
     }});
     let event = &read(press)[0];
-    let expect = Heard::Button {
+    let expect = InboundEvent::Button {
         data: "approve:7".to_owned(),
         callback: Some("q1".to_owned()),
     };
@@ -284,11 +284,11 @@ fn reactions_are_told_one_by_one() {
         json!([emoji("a"), emoji("b")]),
         json!([emoji("b"), emoji("c"), {"type": "custom_emoji", "custom_emoji_id": "7"}]),
     );
-    let told: Vec<(String, Heard)> = events
+    let told: Vec<(String, InboundEvent)> = events
         .into_iter()
         .map(|event| (event.event, event.what))
         .collect();
-    let reaction = |emoji: &str, removed| Heard::Reaction {
+    let reaction = |emoji: &str, removed| InboundEvent::Reaction {
         emoji: emoji.to_owned(),
         removed,
     };

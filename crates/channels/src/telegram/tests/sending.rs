@@ -2,9 +2,9 @@ use bytes::Bytes;
 use manyhands_platforms::{Fault, Recorded};
 
 use super::*;
-use crate::channel::{Delivered, SendError};
+use crate::channel::{SendError, SendReceipt};
 use crate::telegram::REACTIONS;
-use crate::words::{Button, FileKind, Media, MediaKind, Outgoing, Say};
+use crate::words::{Button, FileKind, Media, MediaKind, OutgoingContent, OutgoingMessage};
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\nand so on";
 
@@ -15,21 +15,21 @@ async fn start() -> (Fake, Telegram) {
     (fake, channel)
 }
 
-fn text(words: &str) -> Outgoing {
-    Outgoing::text(chat(42, PeerKind::Dm), words)
+fn text(words: &str) -> OutgoingMessage {
+    OutgoingMessage::text(chat(42, PeerKind::Dm), words)
 }
 
-fn edit(words: &str, of: &str) -> Outgoing {
+fn edit(words: &str, of: &str) -> OutgoingMessage {
     let mut message = text(words);
-    if let Say::Text { edits, .. } = &mut message.say {
+    if let OutgoingContent::Text { edits, .. } = &mut message.say {
         *edits = Some(of.to_owned());
     }
     message
 }
 
-fn file(form: FileKind, name: &str, caption: Option<&str>) -> Outgoing {
+fn file(form: FileKind, name: &str, caption: Option<&str>) -> OutgoingMessage {
     let mut message = text("");
-    message.say = Say::File {
+    message.say = OutgoingContent::File {
         form,
         name: name.to_owned(),
         mime: "application/octet-stream".to_owned(),
@@ -40,9 +40,9 @@ fn file(form: FileKind, name: &str, caption: Option<&str>) -> Outgoing {
     message
 }
 
-fn react(message: &str, emoji: &str) -> Outgoing {
+fn react(message: &str, emoji: &str) -> OutgoingMessage {
     let mut outgoing = text("");
-    outgoing.say = Say::React {
+    outgoing.say = OutgoingContent::React {
         message: message.to_owned(),
         emoji: emoji.to_owned(),
         big: true,
@@ -50,11 +50,11 @@ fn react(message: &str, emoji: &str) -> Outgoing {
     outgoing
 }
 
-async fn send(channel: &Telegram, message: &Outgoing) -> Result<Delivered, SendError> {
+async fn send(channel: &Telegram, message: &OutgoingMessage) -> Result<SendReceipt, SendError> {
     channel.send("key", message, None).await
 }
 
-async fn message_of(channel: &Telegram, message: &Outgoing) -> String {
+async fn message_of(channel: &Telegram, message: &OutgoingMessage) -> String {
     send(channel, message).await.unwrap().message.unwrap()
 }
 
@@ -107,7 +107,7 @@ async fn an_answer_goes_to_its_topic_and_names_what_it_answers() {
     fake.deliver(grouped(topic));
     let mut place = chat(-100, PeerKind::Thread);
     place.thread = Some("3".to_owned());
-    let mut message = Outgoing::text(place.clone(), "here");
+    let mut message = OutgoingMessage::text(place.clone(), "here");
     message.reply_to = Some("9".to_owned());
     send(&channel, &message).await.unwrap();
     let written = &fake.written()[0];
@@ -135,7 +135,7 @@ async fn buttons_come_back_when_they_are_pressed() {
     };
     let with_buttons = |rows: Vec<Vec<Button>>| {
         let mut message = text("Allow?");
-        if let Say::Text { buttons, .. } = &mut message.say {
+        if let OutgoingContent::Text { buttons, .. } = &mut message.say {
             *buttons = rows;
         }
         message
@@ -234,7 +234,7 @@ async fn files_arrive_as_what_they_are() {
     channel.send("k", &photo, bytes(PNG)).await.unwrap();
     assert_eq!(fake.written()[3]["caption"], "see <this>");
     let refused =
-        |refused: Result<Delivered, SendError>| matches!(refused, Err(SendError::Never(_)));
+        |refused: Result<SendReceipt, SendError>| matches!(refused, Err(SendError::Never(_)));
     assert!(refused(channel.send("k", &photo, None).await));
     assert!(refused(channel.send("k", &photo, bytes(b"")).await));
     assert!(refused(
@@ -350,7 +350,7 @@ async fn a_refusal_means_what_it_says() {
 
 #[tokio::test]
 async fn nothing_was_sent_where_nobody_listens() {
-    let channel = channel_with("http://127.0.0.1:9", Fake::TOKEN, Mode::Poll);
+    let channel = channel_with("http://127.0.0.1:9", Fake::TOKEN, UpdateDelivery::Poll);
     let error = send(&channel, &text("x")).await.unwrap_err();
     assert!(matches!(&error, SendError::Later { .. }), "{error:?}");
     assert!(!format!("{error:?}").contains("AAH-fake"), "{error:?}");
@@ -361,9 +361,17 @@ async fn a_chat_that_refuses_harms_only_itself() {
     let (fake, channel) = start().await;
     fake.chat(43, "private");
     fake.block(43);
-    let blocked = send(&channel, &Outgoing::text(chat(43, PeerKind::Dm), "x")).await;
+    let blocked = send(
+        &channel,
+        &OutgoingMessage::text(chat(43, PeerKind::Dm), "x"),
+    )
+    .await;
     assert!(matches!(blocked, Err(SendError::Unreachable(why)) if why.contains("blocked")));
-    let unknown = send(&channel, &Outgoing::text(chat(44, PeerKind::Dm), "x")).await;
+    let unknown = send(
+        &channel,
+        &OutgoingMessage::text(chat(44, PeerKind::Dm), "x"),
+    )
+    .await;
     assert!(matches!(unknown, Err(SendError::Unreachable(why)) if why.contains("chat not found")));
     assert!(send(&channel, &text("x")).await.is_ok());
 }
@@ -387,10 +395,12 @@ async fn a_group_that_became_another_is_followed() {
     fake.chat(-7, "group");
     fake.move_chat(-7, -1_007);
     let place = chat(-7, PeerKind::Group);
-    send(&channel, &Outgoing::text(place.clone(), "one"))
+    send(&channel, &OutgoingMessage::text(place.clone(), "one"))
         .await
         .unwrap();
-    send(&channel, &Outgoing::text(place, "two")).await.unwrap();
+    send(&channel, &OutgoingMessage::text(place, "two"))
+        .await
+        .unwrap();
     let chats: Vec<Value> = fake
         .written()
         .iter()

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::channel::Hook;
+use crate::channel::WebhookRequest;
 use crate::words::{Location, Media, MediaKind, Quoted};
 
 #[tokio::test]
@@ -24,7 +24,7 @@ async fn a_text_is_heard_with_its_place_key_and_name() {
     assert_eq!(heard.place.sender.as_deref(), Some(ADA));
     assert_eq!(heard.place.sender_name.as_deref(), Some("Sheena Nelson"));
     assert_eq!(heard.place.message.as_deref(), message["id"].as_str());
-    let Heard::Message(message) = &heard.what else {
+    let InboundEvent::Message(message) = &heard.what else {
         panic!()
     };
     assert_eq!(message.text, "Does it **come** in ~~another~~ _colour_?");
@@ -103,7 +103,7 @@ async fn every_kind_of_message_is_heard() {
             "title": "Message type unknown", "message": "Message type unknown",
             "error_data": {"details": "Message type is currently not supported."}}]}),
     );
-    assert_eq!(odd.text, "[something that WhatsApp does not pass on]");
+    assert_eq!(odd.text, "[unsupported WhatsApp message]");
     assert_eq!(
         near.said(
             "order",
@@ -142,7 +142,7 @@ async fn a_group_is_shared_and_its_members_call_us_by_our_number() {
         (PeerKind::Group, GROUP)
     );
     assert_eq!(heard.place.sender.as_deref(), Some(ADA));
-    let Heard::Message(message) = heard.what else {
+    let InboundEvent::Message(message) = heard.what else {
         panic!()
     };
     assert_eq!((message.mentioned, &*message.text), (true, "look"));
@@ -163,7 +163,7 @@ async fn pressed_buttons_bring_what_they_carry() {
         ("button", template),
     ] {
         let heard = near.heard(kind, &what);
-        let expect = Heard::Button {
+        let expect = InboundEvent::Button {
             data: "ok:1".to_owned(),
             callback: Some(heard.event.clone()),
         };
@@ -180,7 +180,7 @@ async fn reactions_name_the_message_and_can_be_taken_back() {
         &json!({"reaction": {"message_id": "wamid.ours", "emoji": "👍"}}),
     );
     assert_eq!(heard.place.message.as_deref(), Some("wamid.ours"));
-    let expect = Heard::Reaction {
+    let expect = InboundEvent::Reaction {
         emoji: "👍".to_owned(),
         removed: false,
     };
@@ -189,7 +189,10 @@ async fn reactions_name_the_message_and_can_be_taken_back() {
         "reaction",
         &json!({"reaction": {"message_id": "wamid.ours"}}),
     );
-    assert!(matches!(heard.what, Heard::Reaction { removed: true, .. }));
+    assert!(matches!(
+        heard.what,
+        InboundEvent::Reaction { removed: true, .. }
+    ));
 }
 
 #[tokio::test]
@@ -211,7 +214,7 @@ async fn only_what_failed_is_news_whatever_came_before_it() {
         (&*all[0].event, &*all[0].place.chat),
         ("wamid.b:failed", ADA)
     );
-    let Heard::Failed { message, why } = &all[0].what else {
+    let InboundEvent::Failed { message, why } = &all[0].what else {
         panic!()
     };
     assert_eq!(message, "wamid.b");
@@ -315,7 +318,7 @@ async fn the_challenge_is_repeated_to_whoever_knows_the_word() {
     let near = Near::new().await;
     let headers = near::headers(&[]);
     let ask = |query: &str| {
-        let hook = Hook {
+        let hook = WebhookRequest {
             method: "GET",
             query,
             headers: &headers,
@@ -345,7 +348,7 @@ async fn the_challenge_is_repeated_to_whoever_knows_the_word() {
         assert_eq!(ask(query).unwrap_err().status.as_u16(), status, "{query}");
     }
     let near = Near::with(|account| account.verify = Secret::new("")).await;
-    let hook = Hook {
+    let hook = WebhookRequest {
         method: "GET",
         query: "hub.mode=subscribe&hub.challenge=1&hub.verify_token=",
         headers: &headers,
@@ -374,7 +377,7 @@ async fn whoever_keeps_their_number_to_themselves_is_heard_and_answered() {
         (scoped, Some("sheena"))
     );
     assert_eq!(heard.place.sender_name.as_deref(), Some("Sheena Nelson"));
-    let say = crate::words::Outgoing::text(heard.place.chat_only(), "hello");
+    let say = crate::words::OutgoingMessage::text(heard.place.chat_only(), "hello");
     near.whatsapp.send("k", &say, None).await.unwrap();
     let arrived = near.fake.arrived();
     assert_eq!(

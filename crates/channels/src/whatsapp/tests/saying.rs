@@ -8,29 +8,29 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::*;
-use crate::channel::{ChannelError, SendError, Standing};
+use crate::channel::{ChannelError, ConnectionStatus, SendError};
 use crate::near::Watcher;
-use crate::words::{Button, FileKind, Media, MediaKind, Outgoing, Say};
+use crate::words::{Button, FileKind, Media, MediaKind, OutgoingContent, OutgoingMessage};
 
-fn asking(text: &str, labels: &[&str]) -> Outgoing {
+fn asking(text: &str, labels: &[&str]) -> OutgoingMessage {
     let button = |(index, label): (usize, &&str)| Button {
         label: (*label).to_owned(),
         data: format!("choose:{index}"),
         refuses: false,
     };
-    Outgoing {
-        say: Say::Text {
+    OutgoingMessage {
+        say: OutgoingContent::Text {
             text: text.to_owned(),
             buttons: vec![labels.iter().enumerate().map(button).collect()],
             edits: None,
         },
-        ..Outgoing::text(dm(), "")
+        ..OutgoingMessage::text(dm(), "")
     }
 }
 
-fn file(form: FileKind, mime: &str, link: Option<&str>) -> Outgoing {
-    Outgoing {
-        say: Say::File {
+fn file(form: FileKind, mime: &str, link: Option<&str>) -> OutgoingMessage {
+    OutgoingMessage {
+        say: OutgoingContent::File {
             form,
             name: "a \"b\".bin".to_owned(),
             mime: mime.to_owned(),
@@ -38,12 +38,12 @@ fn file(form: FileKind, mime: &str, link: Option<&str>) -> Outgoing {
             artifact: "a1".to_owned(),
             link: link.map(str::to_owned),
         },
-        ..Outgoing::text(dm(), "")
+        ..OutgoingMessage::text(dm(), "")
     }
 }
 
 impl Near {
-    async fn send(&self, say: &Outgoing) -> Result<Option<String>, SendError> {
+    async fn send(&self, say: &OutgoingMessage) -> Result<Option<String>, SendError> {
         let sent = self.whatsapp.send("k", say, None).await?;
         Ok(sent.message)
     }
@@ -52,7 +52,7 @@ impl Near {
 #[tokio::test]
 async fn a_text_arrives_in_whatsapps_own_markup_as_an_answer() {
     let near = Near::new().await;
-    let mut say = Outgoing::text(dm(), "**yes**, `ls`");
+    let mut say = OutgoingMessage::text(dm(), "**yes**, `ls`");
     say.reply_to = Some("wamid.theirs".to_owned());
     let id = near.send(&say).await.unwrap().unwrap();
     assert!(id.starts_with("wamid."));
@@ -79,7 +79,9 @@ async fn pieces_fit_and_all_arrive() {
         "code line\n".repeat(900)
     );
     for piece in near.whatsapp.pieces(&text) {
-        near.send(&Outgoing::text(dm(), piece)).await.unwrap();
+        near.send(&OutgoingMessage::text(dm(), piece))
+            .await
+            .unwrap();
     }
     let arrived = near.fake.arrived();
     let whole: String = arrived
@@ -89,7 +91,10 @@ async fn pieces_fit_and_all_arrive() {
     assert_eq!(whole.matches('😀').count(), 1_500);
     assert_eq!(whole.matches("code line").count(), 900);
     for wrong in ["x".repeat(4_097), " ".to_owned()] {
-        let error = near.send(&Outgoing::text(dm(), wrong)).await.unwrap_err();
+        let error = near
+            .send(&OutgoingMessage::text(dm(), wrong))
+            .await
+            .unwrap_err();
         assert!(matches!(error, SendError::Never(_)), "{error:?}");
     }
     assert_eq!(near.fake.arrived().len(), arrived.len());
@@ -138,7 +143,7 @@ async fn few_buttons_stand_below_a_text_and_more_make_a_list() {
     let many = near.send(&asking("Which?", &["x"; 11])).await;
     assert!(matches!(many, Err(SendError::Never(_))), "{many:?}");
     let mut heavy = asking("a", &["x"]);
-    if let Say::Text { buttons, .. } = &mut heavy.say {
+    if let OutgoingContent::Text { buttons, .. } = &mut heavy.say {
         buttons[0][0].data = "x".repeat(257);
     }
     assert!(matches!(near.send(&heavy).await, Err(SendError::Never(_))));
@@ -163,9 +168,9 @@ async fn half_of_something_is_unknown_and_never_sent_again_by_itself() {
 #[tokio::test]
 async fn reactions_arrive_and_what_cannot_be_done_is_refused_unasked() {
     let near = Near::new().await;
-    let mut say = Outgoing::text(dm(), "");
+    let mut say = OutgoingMessage::text(dm(), "");
     say.reply_to = Some("wamid.theirs".to_owned());
-    say.say = Say::React {
+    say.say = OutgoingContent::React {
         message: "wamid.theirs".to_owned(),
         emoji: "👍".to_owned(),
         big: false,
@@ -176,7 +181,7 @@ async fn reactions_arrive_and_what_cannot_be_done_is_refused_unasked() {
         arrived[0]["reaction"],
         json!({"message_id": "wamid.theirs", "emoji": "👍"})
     );
-    say.say = Say::Text {
+    say.say = OutgoingContent::Text {
         text: "x".to_owned(),
         buttons: Vec::new(),
         edits: Some("wamid.ours".to_owned()),
@@ -258,10 +263,16 @@ async fn a_lost_upload_is_harmless_and_a_lost_message_is_unknown() {
     assert!(matches!(error, SendError::Unknown(_)), "{error:?}");
     assert_eq!(near.fake.arrived().len(), 1);
     near.fake.fail("/messages", Fault::answer(200, "<html>"));
-    let error = near.send(&Outgoing::text(dm(), "x")).await.unwrap_err();
+    let error = near
+        .send(&OutgoingMessage::text(dm(), "x"))
+        .await
+        .unwrap_err();
     assert!(matches!(error, SendError::Unknown(_)), "{error:?}");
     near.fake.fail("/messages", Fault::answer(502, "<html>"));
-    let error = near.send(&Outgoing::text(dm(), "x")).await.unwrap_err();
+    let error = near
+        .send(&OutgoingMessage::text(dm(), "x"))
+        .await
+        .unwrap_err();
     assert!(matches!(error, SendError::Unknown(_)), "{error:?}");
     assert!(!near.whatsapp.repeatable(&say));
 }
@@ -271,7 +282,7 @@ async fn whoever_has_not_written_for_a_day_is_not_written_to_and_that_is_said() 
     let near = Near::new().await;
     near.fake.fall_silent(ADA);
     let error = near
-        .send(&Outgoing::text(dm(), "hello?"))
+        .send(&OutgoingMessage::text(dm(), "hello?"))
         .await
         .unwrap_err();
     let SendError::Unreachable(why) = error else {
@@ -282,13 +293,15 @@ async fn whoever_has_not_written_for_a_day_is_not_written_to_and_that_is_said() 
         "{why}"
     );
     near.said("text", &json!({"text": {"body": "here"}}));
-    near.send(&Outgoing::text(dm(), "hello")).await.unwrap();
+    near.send(&OutgoingMessage::text(dm(), "hello"))
+        .await
+        .unwrap();
 }
 
 #[tokio::test]
 async fn refusals_mean_what_they_mean() {
     let near = Near::new().await;
-    let say = Outgoing::text(dm(), "x");
+    let say = OutgoingMessage::text(dm(), "x");
     let fail = async |status: u16, code: i64| {
         near.fake.fail(
             "/messages",
@@ -356,7 +369,10 @@ async fn refusals_mean_what_they_mean() {
 #[tokio::test]
 async fn a_wrong_token_is_the_accounts_trouble_and_is_not_told() {
     let near = Near::with(|account| account.token = Secret::new("canary")).await;
-    let error = near.send(&Outgoing::text(dm(), "x")).await.unwrap_err();
+    let error = near
+        .send(&OutgoingMessage::text(dm(), "x"))
+        .await
+        .unwrap_err();
     assert!(matches!(error, SendError::Account(_)), "{error:?}");
     assert!(!error.to_string().contains("canary"));
     let listened = near
@@ -380,13 +396,16 @@ async fn it_stands_once_its_number_is_known_and_until_it_is_stopped() {
     near.fake.fail(Fake::PHONE, Fault::Drop);
     let (ear, stop) = (Watcher::default(), CancellationToken::new());
     let watch = async {
-        let seen = ear.until(|one| *one == Standing::Connected).await;
+        let seen = ear.until(|one| *one == ConnectionStatus::Connected).await;
         stop.cancel();
         seen
     };
     let (listened, seen) = tokio::join!(near.whatsapp.listen(&ear, &stop), watch);
     assert_eq!(listened, Ok(()));
-    assert!(matches!(seen[1], Standing::Broken { .. }), "{seen:?}");
+    assert!(
+        matches!(seen[1], ConnectionStatus::Broken { .. }),
+        "{seen:?}"
+    );
 }
 
 #[tokio::test]

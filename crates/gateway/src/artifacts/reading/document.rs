@@ -7,7 +7,7 @@ use bytes::{Bytes, BytesMut};
 use futures_util::TryStreamExt as _;
 use futures_util::stream::BoxStream;
 use manyhands_core::{ErrorCode, ToolError};
-use manyhands_hands::documents::{self, Document, DocumentError, Kind, Limits};
+use manyhands_hands::documents::{self, DocumentError, DocumentKind, DocumentLimits, DocumentText};
 use manyhands_store::StoreError;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -24,7 +24,7 @@ const KEPT: usize = 16 * 1024 * 1024;
 /// Text of a document.
 #[derive(Debug, Clone)]
 pub(crate) struct Extracted {
-    pub(crate) kind: Kind,
+    pub(crate) kind: DocumentKind,
     pub(crate) text: Bytes,
 }
 
@@ -74,8 +74,10 @@ impl Documents {
         let stop = cancel.clone().drop_guard();
         let done = tokio::task::spawn_blocking(move || {
             let read = match html {
-                true => Ok(documents::read_html(&all, Limits::default())),
-                false => documents::read(&all, Limits::default(), &|| cancel.is_cancelled()),
+                true => Ok(documents::read_html(&all, DocumentLimits::default())),
+                false => {
+                    documents::read(&all, DocumentLimits::default(), &|| cancel.is_cancelled())
+                }
             };
             drop(place);
             read
@@ -86,7 +88,7 @@ impl Documents {
             Err(DocumentError::Damaged("it could not be read".to_owned()))
         });
         stop.disarm();
-        let Document { kind, text } = done.map_err(|error| refusal(&error))?;
+        let DocumentText { kind, text } = done.map_err(|error| refusal(&error))?;
         let extracted = Extracted {
             kind,
             text: Bytes::from(text),
@@ -139,14 +141,17 @@ mod tests {
             .read("a", true, page("one"), &cancel)
             .await
             .unwrap();
-        assert_eq!((first.kind, &first.text[..]), (Kind::Html, &b"one"[..]));
+        assert_eq!(
+            (first.kind, &first.text[..]),
+            (DocumentKind::Html, &b"one"[..])
+        );
         let again = documents
             .read("a", true, page("another"), &cancel)
             .await
             .unwrap();
         assert_eq!(again.text, first.text, "by its hash");
         let huge = Extracted {
-            kind: Kind::Pdf,
+            kind: DocumentKind::Pdf,
             text: Bytes::from(vec![b'x'; KEPT]),
         };
         documents.keep("b".to_owned(), &huge);

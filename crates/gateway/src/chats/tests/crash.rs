@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use manyhands_channels::Hook;
+use manyhands_channels::WebhookRequest;
 use manyhands_config::Settings;
 use manyhands_core::{Clock, Secret, SystemClock, Timestamp};
 use manyhands_guard::HeaderMap;
@@ -303,7 +303,7 @@ async fn call(line: &Line, chats: &Chats, event: Event, acknowledged: &Mutex<BTr
             None => tokio::time::sleep(Duration::from_millis(1)).await,
         }
     };
-    let hooked = channel.hook(&Hook {
+    let hooked = channel.hook(&WebhookRequest {
         method: "POST",
         query: "",
         headers: &headers,

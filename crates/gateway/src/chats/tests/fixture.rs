@@ -13,7 +13,7 @@ use async_trait::async_trait;
 use manyhands_agent::{
     AgentSettings, House, LocalTime, MindParts, Minds, Origin, SkillNote, Think, TurnLimits,
 };
-use manyhands_channels::{Heard, Inbound, Message as Said};
+use manyhands_channels::{Inbound, InboundEvent, InboundMessage as Said};
 use manyhands_config::{ChannelAccount, DmPolicy, Settings};
 use manyhands_core::{
     AgentId, CallRequest, Caller, Catalogue, Clock, Ids, Invoke, OsEntropy, Outcome, Place,
@@ -21,8 +21,8 @@ use manyhands_core::{
 };
 use manyhands_guard::Redactor;
 use manyhands_llm::{
-    Block, Cost, Delta, ErrorKind, Message, ModelError, Reply, ReplyBlock, Request, StopReason,
-    Usage,
+    Block, Cost, Delta, ErrorKind, Message, ModelError, ModelRequest, Reply, ReplyBlock,
+    StopReason, Usage,
 };
 use manyhands_store::{NewInbound, Store};
 use tokio_util::sync::CancellationToken;
@@ -78,7 +78,7 @@ impl Default for Model {
 impl Think for Model {
     async fn reply(
         &self,
-        request: &Request,
+        request: &ModelRequest,
         _: &mut (dyn FnMut(Delta) + Send),
         cancel: &CancellationToken,
     ) -> Result<Reply, ModelError> {
@@ -364,7 +364,7 @@ pub(super) fn direct(sender: &str, event: &str, text: &str) -> Inbound {
         chat_name: None,
         from_bot: false,
         ticket: None,
-        what: Heard::Message(Box::new(Said {
+        what: InboundEvent::Message(Box::new(Said {
             text: text.to_owned(),
             ..Said::default()
         })),

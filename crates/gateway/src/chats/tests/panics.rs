@@ -8,8 +8,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use manyhands_channels::{
-    Abilities, Channel, ChannelError, Delivered, Ear, Hook, HookRefusal, Hooked, Inbound, Me,
-    Media, Outgoing, SendError,
+    BotIdentity, Channel, ChannelCapabilities, ChannelError, EventSink, Inbound, Media,
+    OutgoingMessage, SendError, SendReceipt, WebhookOutcome, WebhookRefusal, WebhookRequest,
 };
 use manyhands_config::ChannelAccount;
 use manyhands_core::Place;
@@ -21,7 +21,7 @@ use super::fixture::{Stage, direct, heard_in_sessions, open_to_all, panics_quiet
 /// A channel that panics over messages with one word, and the first time it listens.
 struct Shaky {
     word: &'static str,
-    abilities: Abilities,
+    abilities: ChannelCapabilities,
     arrived: Mutex<Vec<String>>,
     listened: AtomicUsize,
     listens: AtomicBool,
@@ -31,7 +31,7 @@ impl Shaky {
     fn over(word: &'static str) -> Arc<Self> {
         Arc::new(Self {
             word,
-            abilities: Abilities {
+            abilities: ChannelCapabilities {
                 edits: false,
                 typing: false,
                 reactions: false,
@@ -64,13 +64,17 @@ impl Channel for Shaky {
     fn account(&self) -> &str {
         "default"
     }
-    fn abilities(&self) -> &Abilities {
+    fn abilities(&self) -> &ChannelCapabilities {
         &self.abilities
     }
-    async fn me(&self) -> Result<Me, SendError> {
-        Ok(Me::default())
+    async fn me(&self) -> Result<BotIdentity, SendError> {
+        Ok(BotIdentity::default())
     }
-    async fn listen(&self, _: &dyn Ear, stop: &CancellationToken) -> Result<(), ChannelError> {
+    async fn listen(
+        &self,
+        _: &dyn EventSink,
+        stop: &CancellationToken,
+    ) -> Result<(), ChannelError> {
         let before = self.listened.fetch_add(1, SeqCst);
         if before == 0 {
             panics_quietly();
@@ -79,21 +83,21 @@ impl Channel for Shaky {
         stop.cancelled().await;
         Ok(())
     }
-    fn hook(&self, _: &Hook<'_>) -> Result<Hooked, HookRefusal> {
+    fn hook(&self, _: &WebhookRequest<'_>) -> Result<WebhookOutcome, WebhookRefusal> {
         unreachable!("nothing comes by webhook")
     }
     async fn send(
         &self,
         _: &str,
-        message: &Outgoing,
+        message: &OutgoingMessage,
         _: Option<Bytes>,
-    ) -> Result<Delivered, SendError> {
+    ) -> Result<SendReceipt, SendError> {
         let text = serde_json::to_string(&message.say).unwrap();
         if text.contains(self.word) {
             panics_quietly();
         }
         self.arrived.lock().unwrap().push(text);
-        Ok(Delivered::default())
+        Ok(SendReceipt::default())
     }
     fn pieces(&self, text: &str) -> Vec<String> {
         vec![text.to_owned()]

@@ -14,8 +14,8 @@ use manyhands_core::{
     Outcome, Taint, Timestamp, ToolError,
 };
 use manyhands_llm::{
-    Block, Cost, Delta, ErrorKind, Message, ModelError, Reply, ReplyBlock, Request, StopReason,
-    Usage,
+    Block, Cost, Delta, ErrorKind, Message, ModelError, ModelRequest, Reply, ReplyBlock,
+    StopReason, Usage,
 };
 use manyhands_store::{RunRecord, RunState, Store};
 use manyhands_wire::CronJob;
@@ -37,12 +37,12 @@ pub(super) const DAY: Duration = Duration::from_secs(86_400);
 /// A model that says `did: ` and what it was asked, unless that says `hang`, `fail` or `say: WORDS`.
 #[derive(Default)]
 pub(super) struct Model {
-    pub(super) asked: Mutex<Vec<Request>>,
+    pub(super) asked: Mutex<Vec<ModelRequest>>,
     /// Lets those go on that hang.
     pub(super) go: Notify,
 }
 
-fn last_words(request: &Request) -> String {
+fn last_words(request: &ModelRequest) -> String {
     let said = |message: &Message| match message {
         Message::User { content } => Some(
             content
@@ -63,7 +63,7 @@ fn last_words(request: &Request) -> String {
 impl Think for Model {
     async fn reply(
         &self,
-        request: &Request,
+        request: &ModelRequest,
         _: &mut (dyn FnMut(Delta) + Send),
         cancel: &CancellationToken,
     ) -> Result<Reply, ModelError> {

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use manyhands_core::{CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTool};
-use manyhands_discovery::{Answer, Hit, Kind};
-use manyhands_llm::{Account, Message, Request, SystemPart};
+use manyhands_discovery::{Hit, ItemKind, SearchOutcome};
+use manyhands_llm::{BillingContext, Message, ModelRequest, SystemPart};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -62,21 +62,21 @@ pub enum CapabilityType {
 }
 
 impl CapabilityType {
-    pub(super) fn kind(self) -> Kind {
+    pub(super) fn kind(self) -> ItemKind {
         match self {
-            Self::Tool => Kind::Tool,
-            Self::AgentSkill => Kind::AgentSkill,
-            Self::Connection => Kind::Connection,
-            Self::Resource => Kind::Resource,
+            Self::Tool => ItemKind::Tool,
+            Self::AgentSkill => ItemKind::AgentSkill,
+            Self::Connection => ItemKind::Connection,
+            Self::Resource => ItemKind::Resource,
         }
     }
 
-    fn of(kind: Kind) -> Self {
+    fn of(kind: ItemKind) -> Self {
         match kind {
-            Kind::Tool => Self::Tool,
-            Kind::AgentSkill => Self::AgentSkill,
-            Kind::Connection => Self::Connection,
-            Kind::Resource => Self::Resource,
+            ItemKind::Tool => Self::Tool,
+            ItemKind::AgentSkill => Self::AgentSkill,
+            ItemKind::Connection => Self::Connection,
+            ItemKind::Resource => Self::Resource,
         }
     }
 }
@@ -157,14 +157,14 @@ impl TypedTool for Discover {
             let message = format!("must have at most {MAX_REQUEST} bytes");
             return Err(ToolError::parameter("request", message));
         }
-        let kinds: Option<BTreeSet<Kind>> = params
+        let kinds: Option<BTreeSet<ItemKind>> = params
             .types
             .as_ref()
             .map(|types| types.iter().map(|one| one.kind()).collect());
         let kinds = kinds.filter(|kinds| !kinds.is_empty());
         let only_accounts = kinds
             .as_ref()
-            .is_some_and(|kinds| kinds.iter().all(|kind| *kind == Kind::Connection));
+            .is_some_and(|kinds| kinds.iter().all(|kind| *kind == ItemKind::Connection));
         let reranks = self.settings.current().discovery.rerank.clone();
         let answer = self.finder.find(Wish {
             text: &params.request,
@@ -218,8 +218,8 @@ impl TypedTool for Discover {
 impl Discover {
     async fn output(
         &self,
-        answer: Answer,
-        kinds: Option<&BTreeSet<Kind>>,
+        answer: SearchOutcome,
+        kinds: Option<&BTreeSet<ItemKind>>,
         only_accounts: bool,
         context: &CallContext,
         note: Option<String>,
@@ -233,7 +233,7 @@ impl Discover {
         for hit in &answer.hits {
             let entry = &hit.entry;
             match entry.kind {
-                Kind::Tool => {
+                ItemKind::Tool => {
                     let Some(tool) = catalogue.resolve(&entry.key) else {
                         continue;
                     };
@@ -250,7 +250,7 @@ impl Discover {
                         about,
                     ));
                 }
-                Kind::Connection => {
+                ItemKind::Connection => {
                     let twice = results.iter().any(|one| {
                         one.kind == CapabilityType::Connection && one.server == entry.server
                     });
@@ -263,13 +263,13 @@ impl Discover {
                         ));
                     }
                 }
-                Kind::AgentSkill => results.push(recommended(
+                ItemKind::AgentSkill => results.push(recommended(
                     hit,
                     entry.name.clone(),
                     entry.name.clone(),
                     false,
                 )),
-                Kind::Resource => results.push(recommended(
+                ItemKind::Resource => results.push(recommended(
                     hit,
                     entry.name.clone(),
                     entry.key.clone(),
@@ -278,7 +278,7 @@ impl Discover {
             }
         }
         // The account that a recommended tool would use is of use with it.
-        if kinds.is_none_or(|kinds| kinds.contains(&Kind::Connection)) {
+        if kinds.is_none_or(|kinds| kinds.contains(&ItemKind::Connection)) {
             for (service, confidence) in &services {
                 let there = results
                     .iter()
@@ -324,7 +324,7 @@ impl Discover {
         &self,
         model: &str,
         request: &str,
-        answer: &Answer,
+        answer: &SearchOutcome,
         context: &CallContext,
     ) -> Result<(Vec<usize>, String), String> {
         let system = "You choose capabilities for a task. The user message holds a task and a numbered list of capabilities. Answer with the \
@@ -345,7 +345,7 @@ impl Discover {
             })
             .collect();
         let asked = format!("Task: {request}\n\nCapabilities:\n{}", lines.join("\n"));
-        let request = Request {
+        let request = ModelRequest {
             model: Some(
                 model
                     .parse()
@@ -353,12 +353,12 @@ impl Discover {
             ),
             system: vec![SystemPart::stable(system)],
             messages: vec![Message::user(asked.clone())],
-            account: Account {
+            account: BillingContext {
                 session: context.lineage.last().cloned(),
                 agent: Some(context.agent.to_string()),
-                ..Account::default()
+                ..BillingContext::default()
             },
-            ..Request::default()
+            ..ModelRequest::default()
         };
         let models = self.thinkers.now();
         let reply = models
@@ -416,7 +416,7 @@ pub(super) fn one_line(text: &str) -> String {
     }
 }
 
-fn metadata(answer: &Answer, prompt: Option<String>) -> Value {
+fn metadata(answer: &SearchOutcome, prompt: Option<String>) -> Value {
     let why: Vec<Value> = answer
         .hits
         .iter()

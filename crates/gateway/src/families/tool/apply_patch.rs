@@ -2,7 +2,7 @@
 
 use manyhands_core::{CallContext, Effects, ErrorCode, Outcome, ToolError, ToolSpec, TypedTool};
 use manyhands_guard::RelPath;
-use manyhands_guard::{JailError, Kind};
+use manyhands_guard::{EntryKind, JailError};
 use manyhands_hands::patch::{self, ApplyError, FileReport};
 use manyhands_hands::{LocateError, Root};
 use schemars::JsonSchema;
@@ -83,7 +83,7 @@ impl TypedTool for ApplyPatch {
                 .jail()
                 .metadata(&place)
                 .map_err(|e| jail_failure(&e, &shown))?;
-            let reports = if there.is_some_and(|meta| meta.kind == Kind::Dir) {
+            let reports = if there.is_some_and(|meta| meta.kind == EntryKind::Dir) {
                 patch::apply_to_dir(root.jail(), &place, &parsed)
             } else {
                 patch::apply_to_file(root.jail(), &place, &parsed).map(|report| vec![report])

@@ -1,7 +1,7 @@
 //! `tool::file_list`
 
 use manyhands_core::{CallContext, Effects, Outcome, Timestamp, ToolError, ToolSpec, TypedTool};
-use manyhands_guard::{Entry, Kind};
+use manyhands_guard::{EntryKind, ListedEntry};
 use manyhands_hands::files::{self, Depth, MAX_COUNTED};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -66,11 +66,11 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-impl From<Entry> for Listed {
-    fn from(entry: Entry) -> Self {
+impl From<ListedEntry> for Listed {
+    fn from(entry: ListedEntry) -> Self {
         Self {
             name: entry.name,
-            r#type: if entry.kind == Kind::Dir {
+            r#type: if entry.kind == EntryKind::Dir {
                 Type::Directory
             } else {
                 Type::File

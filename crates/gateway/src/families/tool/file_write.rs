@@ -1,7 +1,7 @@
 //! `tool::file_write`
 
 use manyhands_core::{CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTool};
-use manyhands_hands::files::{self, Mode};
+use manyhands_hands::files::{self, TextWriteMode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -53,8 +53,13 @@ impl TypedTool for FileWrite {
         let limit = self.0.settings().limits.request_bytes;
         blocking(move || {
             let path = root.absolute(&place);
-            let written =
-                files::write_text(root.jail(), &place, &params.content, Mode::Overwrite, limit);
+            let written = files::write_text(
+                root.jail(),
+                &place,
+                &params.content,
+                TextWriteMode::Overwrite,
+                limit,
+            );
             let size = written.map_err(|e| jail_failure(&e, &path))?;
             Outcome::of(&Output {
                 written: true,

@@ -14,8 +14,8 @@ use manyhands_config::{AcpAgent, AcpPermissions};
 use manyhands_core::{
     ApprovalId, CallContext, CallRequest, Progress, Step, Taint, ToolError, Witness,
 };
-use manyhands_guard::{Exit, Limits, Stdin};
-use manyhands_hands::files::{Mode, read_text, write_text};
+use manyhands_guard::{Exit, SandboxLimits, Stdin};
+use manyhands_hands::files::{TextWriteMode, read_text, write_text};
 use manyhands_hands::shell::{Job, Started, Terms, find_program};
 use serde_json::json;
 use tokio::io::{AsyncRead, AsyncReadExt};
@@ -219,7 +219,13 @@ impl Desk for AcpDesk {
         let place = self.file(path)?;
         let write = blocking(move || {
             let jail = place.root.jail();
-            let written = write_text(jail, &place.path, &content, Mode::Overwrite, MAX_FILE);
+            let written = write_text(
+                jail,
+                &place.path,
+                &content,
+                TextWriteMode::Overwrite,
+                MAX_FILE,
+            );
             written.map_err(|e| jail_failure(&e, &place.shown()))
         });
         write.await.map(drop).map_err(|e| e.message)
@@ -281,7 +287,7 @@ impl Desk for AcpDesk {
         let terms = Terms {
             stdin: Stdin::None,
             home: None,
-            sandbox: Some(Limits::default()),
+            sandbox: Some(SandboxLimits::default()),
         };
         let stop = self.cancel.child_token();
         let started = self.host.start(&job, terms, &stop).map_err(|e| e.message)?;

@@ -12,7 +12,7 @@ use manyhands_core::{
     CallContext, CallId, Effects, ErrorCode, Group, Outcome, Progress, ToolError, ToolSpec,
     TypedTool,
 };
-use manyhands_guard::{Limits, Stdin};
+use manyhands_guard::{SandboxLimits, Stdin};
 use manyhands_hands::Root;
 use manyhands_hands::shell::{Job, Started, Terms, find_program};
 use schemars::JsonSchema;
@@ -46,7 +46,7 @@ const ENVIRONMENT: [&str; 9] = [
     "SSL_CERT_DIR",
 ];
 /// What an agent may use up: runtimes of that kind are large.
-const LIMITS: Limits = Limits {
+const LIMITS: SandboxLimits = SandboxLimits {
     cpu_seconds: 3_600,
     memory_bytes: 8 << 30,
     processes: 512,

@@ -1,7 +1,7 @@
 //! `write_file`
 
 use manyhands_core::{CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTool};
-use manyhands_hands::files::{self, Mode};
+use manyhands_hands::files::{self, TextWriteMode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -64,8 +64,8 @@ impl TypedTool for WriteFile {
             let path = place.shown();
             let mode = params.mode.unwrap_or(WriteMode::Overwrite);
             let how = match mode {
-                WriteMode::Overwrite => Mode::Overwrite,
-                WriteMode::Append => Mode::Append,
+                WriteMode::Overwrite => TextWriteMode::Overwrite,
+                WriteMode::Append => TextWriteMode::Append,
             };
             let size =
                 files::write_text(place.root.jail(), &place.path, &params.content, how, limit)

@@ -6,7 +6,7 @@ use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
 use manyhands_config::models::ProviderKind;
 use manyhands_core::{Secret, ToolError};
-use manyhands_llm::{Maker, ModelId, Standing};
+use manyhands_llm::{ModelId, PresetStatus, ProviderPreset};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::Value;
@@ -72,27 +72,29 @@ pub struct MakerList {
 pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<MakerList> {
     let settings = gateway.settings.current();
     let kept = gateway.store.vault().names().await?;
-    let makers = Maker::all(&settings.models).into_iter().map(|maker| {
-        let provider = settings.models.providers.get(&maker.id);
-        let (standing, difference) = match maker.standing(provider) {
-            Standing::Absent => (MakerStanding::Absent, None),
-            Standing::Set => (MakerStanding::Set, None),
-            Standing::Keyless => (MakerStanding::Keyless, None),
-            Standing::Different(how) => (MakerStanding::Different, Some(how)),
-        };
-        MakerView {
-            address: maker.address(),
-            has_key: kept.contains(&maker.id),
-            id: maker.id,
-            title: maker.title,
-            kind: maker.kind,
-            base_url: maker.base_url,
-            needs_key: maker.needs_key,
-            model: maker.model,
-            standing,
-            difference,
-        }
-    });
+    let makers = ProviderPreset::all(&settings.models)
+        .into_iter()
+        .map(|maker| {
+            let provider = settings.models.providers.get(&maker.id);
+            let (standing, difference) = match maker.standing(provider) {
+                PresetStatus::Absent => (MakerStanding::Absent, None),
+                PresetStatus::Set => (MakerStanding::Set, None),
+                PresetStatus::Keyless => (MakerStanding::Keyless, None),
+                PresetStatus::Different(how) => (MakerStanding::Different, Some(how)),
+            };
+            MakerView {
+                address: maker.address(),
+                has_key: kept.contains(&maker.id),
+                id: maker.id,
+                title: maker.title,
+                kind: maker.kind,
+                base_url: maker.base_url,
+                needs_key: maker.needs_key,
+                model: maker.model,
+                standing,
+                difference,
+            }
+        });
     answer(MakerList {
         makers: makers.collect(),
     })

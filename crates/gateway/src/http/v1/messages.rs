@@ -9,8 +9,8 @@ use axum::{Extension, Json};
 use http::HeaderMap;
 use manyhands_core::ToolError;
 use manyhands_llm::{
-    Arguments, Block, ReplyBlock, Request, SystemPart, Thinking, ToolCall, ToolChoice, ToolDef,
-    input_tokens,
+    Arguments, Block, ModelRequest, ReplyBlock, SystemPart, Thinking, ToolCall, ToolChoice,
+    ToolDef, input_tokens,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -261,11 +261,11 @@ pub async fn count(
         description: tool.description,
         input_schema: Arc::new(tool.input_schema),
     });
-    let tokens = input_tokens(&Request {
+    let tokens = input_tokens(&ModelRequest {
         system: prompt.system.into_iter().map(SystemPart::stable).collect(),
         messages: prompt.messages,
         tools: tools.collect(),
-        ..Request::default()
+        ..ModelRequest::default()
     });
     Ok(Json(json!({ "input_tokens": tokens })))
 }

@@ -1,7 +1,7 @@
 //! What a server tells without being asked, as one asker hears it.
 
 use manyhands_core::ToolError;
-use manyhands_upstream::News;
+use manyhands_upstream::ServerNotification;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, watch};
 
@@ -10,7 +10,7 @@ use super::errand::Errand;
 /// What a server tells. That its tools changed is told once the catalogue shows it.
 pub(super) struct Hearing {
     errand: Errand,
-    news: broadcast::Receiver<News>,
+    news: broadcast::Receiver<ServerNotification>,
     catalogue: watch::Receiver<u64>,
     /// What was offered when it was last told of.
     offer: usize,
@@ -33,7 +33,7 @@ impl Hearing {
     }
 
     /// The next of it; nothing once the asker's token or the gateway ends.
-    pub(super) async fn next(&mut self) -> Option<News> {
+    pub(super) async fn next(&mut self) -> Option<ServerNotification> {
         loop {
             let gateway = &self.errand.gateway;
             tokio::select! {
@@ -44,14 +44,14 @@ impl Hearing {
                     changed.ok()?;
                     let now = offered(&self.errand);
                     if std::mem::replace(&mut self.offer, now) != now {
-                        return Some(News::Tools);
+                        return Some(ServerNotification::Tools);
                     }
                 }
                 told = self.news.recv() => match told {
                     // The gateway looks first; its own change is told above.
-                    Ok(News::Tools) => self.look(),
+                    Ok(ServerNotification::Tools) => self.look(),
                     Ok(news) => return Some(news),
-                    Err(RecvError::Lagged(_)) => return Some(News::Resources),
+                    Err(RecvError::Lagged(_)) => return Some(ServerNotification::Resources),
                     Err(RecvError::Closed) => return None,
                 },
             }

@@ -10,7 +10,7 @@ use futures_util::StreamExt;
 use futures_util::stream::{self, unfold};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use manyhands_core::ToolError;
-use manyhands_upstream::News;
+use manyhands_upstream::ServerNotification;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
@@ -238,16 +238,22 @@ pub(super) async fn listen(pass: &Arc<Pass>, errand: Errand, headers: &HeaderMap
                 news = hearing.next() => news?,
             };
             let message = match news {
-                News::Tools => notification("notifications/tools/list_changed", Value::Null),
-                News::Prompts => notification("notifications/prompts/list_changed", Value::Null),
-                News::Resources => {
+                ServerNotification::Tools => {
+                    notification("notifications/tools/list_changed", Value::Null)
+                }
+                ServerNotification::Prompts => {
+                    notification("notifications/prompts/list_changed", Value::Null)
+                }
+                ServerNotification::Resources => {
                     notification("notifications/resources/list_changed", Value::Null)
                 }
-                News::Updated { uri, params } if session.is_following(&uri) => {
+                ServerNotification::Updated { uri, params } if session.is_following(&uri) => {
                     notification("notifications/resources/updated", Value::Object(params))
                 }
-                News::Log(params) => notification("notifications/message", Value::Object(params)),
-                News::Updated { .. } | News::Other { .. } => continue,
+                ServerNotification::Log(params) => {
+                    notification("notifications/message", Value::Object(params))
+                }
+                ServerNotification::Updated { .. } | ServerNotification::Other { .. } => continue,
             };
             return Some((message, (hearing, session)));
         }

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt;
 use futures_util::stream::{self, unfold};
 use http::{HeaderMap, StatusCode};
-use manyhands_upstream::{Hooks, News, decoded, expected};
+use manyhands_upstream::{Hooks, ServerNotification, decoded, expected};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -344,12 +344,16 @@ async fn listen(errand: &Errand, id: &Value, params: &Map<String, Value>) -> Res
     });
     let told = told.filter_map(move |news| {
         let message = match news {
-            News::Tools if tools => Some(("notifications/tools/list_changed", json!({}))),
-            News::Prompts if prompts => Some(("notifications/prompts/list_changed", json!({}))),
-            News::Resources if resources => {
+            ServerNotification::Tools if tools => {
+                Some(("notifications/tools/list_changed", json!({})))
+            }
+            ServerNotification::Prompts if prompts => {
+                Some(("notifications/prompts/list_changed", json!({})))
+            }
+            ServerNotification::Resources if resources => {
                 Some(("notifications/resources/list_changed", json!({})))
             }
-            News::Updated { uri, params } if uris.contains(&uri) => {
+            ServerNotification::Updated { uri, params } if uris.contains(&uri) => {
                 Some(("notifications/resources/updated", Value::Object(params)))
             }
             _ => None,
@@ -390,7 +394,7 @@ impl Follower {
         })
     }
 
-    async fn next(&mut self) -> Option<News> {
+    async fn next(&mut self) -> Option<ServerNotification> {
         self.hearing.next().await
     }
 }

@@ -12,7 +12,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::super::seccomp::FCHMODAT2;
-use super::notice::{Call, Listener};
+use super::notice::{SeccompListener, SuspendedCall};
 
 const FLAGS: i32 = libc::AT_SYMLINK_NOFOLLOW | libc::AT_EMPTY_PATH;
 /// Set-user-ID and set-group-ID.
@@ -20,7 +20,7 @@ const SET_ID: u32 = 0o6000;
 
 /// The requested change.
 #[derive(Debug)]
-enum Change {
+enum MetadataChange {
     Mode(u32),
     Owner(u32, u32),
     Times(Timestamps),
@@ -28,7 +28,7 @@ enum Change {
 
 /// The file to change.
 #[derive(Debug)]
-enum Target {
+enum ChangeTarget {
     /// The file behind a descriptor of the caller.
     Descriptor(i32),
     /// The file at a path, from the folder behind a descriptor.
@@ -40,7 +40,11 @@ enum Target {
 }
 
 /// Applies the change that `call` requests if its target is inside `folders`.
-pub(super) fn change(call: &Call, listener: &Listener, folders: &Folders) -> Result<(), Errno> {
+pub(super) fn change(
+    call: &SuspendedCall,
+    listener: &SeccompListener,
+    folders: &Folders,
+) -> Result<(), Errno> {
     let (target, change) = read(call)?;
     let handle = target.open(call, folders)?;
     // Nothing is read from the caller after this point, so a reused thread id cannot matter.
@@ -54,7 +58,7 @@ pub(super) fn change(call: &Call, listener: &Listener, folders: &Folders) -> Res
 }
 
 /// Decodes a call. The caller's memory is read exactly once.
-fn read(call: &Call) -> Result<(Target, Change), Errno> {
+fn read(call: &SuspendedCall) -> Result<(ChangeTarget, MetadataChange), Errno> {
     let arguments = &call.arguments;
     let number = |argument: usize| arguments[argument] as i32;
     let word = |argument: usize| arguments[argument] as u32;
@@ -64,15 +68,21 @@ fn read(call: &Call) -> Result<(Target, Change), Errno> {
         }
         let path = call.path(arguments[at])?;
         let follow = flags & libc::AT_SYMLINK_NOFOLLOW == 0;
-        Target::of(from, path, follow, flags & libc::AT_EMPTY_PATH != 0)
+        ChangeTarget::of(from, path, follow, flags & libc::AT_EMPTY_PATH != 0)
     };
     let here = libc::AT_FDCWD;
-    let owner = |at: usize| Change::Owner(word(at), word(at + 1));
+    let owner = |at: usize| MetadataChange::Owner(word(at), word(at + 1));
     Ok(match call.number {
-        libc::SYS_fchmod => (Target::Descriptor(number(0)), Change::Mode(word(1))),
-        libc::SYS_fchmodat => (path(number(0), 1, 0)?, Change::Mode(word(2))),
-        FCHMODAT2 => (path(number(0), 1, number(3))?, Change::Mode(word(2))),
-        libc::SYS_fchown => (Target::Descriptor(number(0)), owner(1)),
+        libc::SYS_fchmod => (
+            ChangeTarget::Descriptor(number(0)),
+            MetadataChange::Mode(word(1)),
+        ),
+        libc::SYS_fchmodat => (path(number(0), 1, 0)?, MetadataChange::Mode(word(2))),
+        FCHMODAT2 => (
+            path(number(0), 1, number(3))?,
+            MetadataChange::Mode(word(2)),
+        ),
+        libc::SYS_fchown => (ChangeTarget::Descriptor(number(0)), owner(1)),
         libc::SYS_fchownat => (path(number(0), 1, number(4))?, owner(2)),
         libc::SYS_utimensat => {
             let times = match arguments[2] {
@@ -80,13 +90,13 @@ fn read(call: &Call) -> Result<(Target, Change), Errno> {
                 at => call.numbers(at).map(times)?,
             };
             let target = match arguments[1] {
-                0 => Target::Descriptor(number(0)),
+                0 => ChangeTarget::Descriptor(number(0)),
                 _ => path(number(0), 1, number(3))?,
             };
-            (target, Change::Times(times))
+            (target, MetadataChange::Times(times))
         }
         #[cfg(target_arch = "x86_64")]
-        libc::SYS_chmod => (path(here, 0, 0)?, Change::Mode(word(1))),
+        libc::SYS_chmod => (path(here, 0, 0)?, MetadataChange::Mode(word(1))),
         #[cfg(target_arch = "x86_64")]
         libc::SYS_chown => (path(here, 0, 0)?, owner(1)),
         #[cfg(target_arch = "x86_64")]
@@ -100,14 +110,14 @@ fn read(call: &Call) -> Result<(Target, Change), Errno> {
                     times([accessed, 0, modified, 0])
                 }
             };
-            (path(here, 0, 0)?, Change::Times(times))
+            (path(here, 0, 0)?, MetadataChange::Times(times))
         }
         #[cfg(target_arch = "x86_64")]
         libc::SYS_utimes => (path(here, 0, 0)?, by_the_microsecond(call, 1)?),
         #[cfg(target_arch = "x86_64")]
         libc::SYS_futimesat => {
             let target = match arguments[1] {
-                0 => Target::Descriptor(number(0)),
+                0 => ChangeTarget::Descriptor(number(0)),
                 _ => path(number(0), 1, 0)?,
             };
             (target, by_the_microsecond(call, 2)?)
@@ -130,10 +140,10 @@ fn times(numbers: [i64; 4]) -> Timestamps {
 }
 
 #[cfg(target_arch = "x86_64")]
-fn by_the_microsecond(call: &Call, argument: usize) -> Result<Change, Errno> {
+fn by_the_microsecond(call: &SuspendedCall, argument: usize) -> Result<MetadataChange, Errno> {
     let at = call.arguments[argument];
     if at == 0 {
-        return Ok(Change::Times(now()));
+        return Ok(MetadataChange::Times(now()));
     }
     let numbers: [i64; 4] = call.numbers(at)?;
     if [numbers[1], numbers[3]]
@@ -144,10 +154,10 @@ fn by_the_microsecond(call: &Call, argument: usize) -> Result<Change, Errno> {
     }
     let [accessed, a, modified, m] = numbers;
     let times = times([accessed, a * 1000, modified, m * 1000]);
-    Ok(Change::Times(times))
+    Ok(MetadataChange::Times(times))
 }
 
-impl Target {
+impl ChangeTarget {
     fn of(from: i32, path: Vec<u8>, follow: bool, may_be_empty: bool) -> Result<Self, Errno> {
         if path.is_empty() {
             let here = from == libc::AT_FDCWD;
@@ -174,7 +184,7 @@ impl Target {
     }
 
     /// Opens the target with `O_PATH`, which neither blocks nor touches the file's contents.
-    fn open(&self, call: &Call, folders: &Folders) -> Result<OwnedFd, Errno> {
+    fn open(&self, call: &SuspendedCall, folders: &Folders) -> Result<OwnedFd, Errno> {
         let (from, path, follow) = match self {
             Self::Descriptor(number) => return open_link(call, &format!("fd/{number}")),
             Self::Path { from, path, follow } => {
@@ -203,7 +213,7 @@ fn lookup(base: Option<BorrowedFd<'_>>, path: &Path, flags: OFlags) -> Result<Ow
 }
 
 /// Opens a link in the caller's `/proc` folder: `cwd` or `fd/N`.
-fn open_link(call: &Call, name: &str) -> Result<OwnedFd, Errno> {
+fn open_link(call: &SuspendedCall, name: &str) -> Result<OwnedFd, Errno> {
     let link = format!("/proc/{}/{name}", call.thread);
     let opened = open(link, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
     opened.map_err(|error| match error {
@@ -274,7 +284,7 @@ impl Folders {
     }
 }
 
-impl Change {
+impl MetadataChange {
     /// `is_root` is set for a writable folder itself, as opposed to what it contains.
     fn apply(&self, handle: &OwnedFd, is_root: bool) -> Result<(), Errno> {
         match self {

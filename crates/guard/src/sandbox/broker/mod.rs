@@ -25,7 +25,7 @@ use tokio::task::JoinHandle;
 
 use super::apply::Capabilities;
 use files::Folders;
-use notice::{Answer, Call, Listener};
+use notice::{SeccompListener, SuspendedCall, SyscallReply};
 
 /// More than the deepest call needs, which holds one path.
 const STACK: usize = 128 * 1024;
@@ -70,14 +70,16 @@ impl Broker {
             // Most programs never make such a call; they get no thread.
             let called = listener.readable().await;
             if called.is_ok_and(|ready| !ready.ready().is_read_closed()) {
-                let listener = Listener::new(listener.into_inner());
+                let listener = SeccompListener::new(listener.into_inner());
                 let served = serve(listener, Folders::new(folders), groups);
                 match served {
                     Ok(open) => {
                         std::future::pending::<()>().await;
                         drop(open); // when this task is aborted: the thread ends then
                     }
-                    Err(error) => tracing::warn!(%error, "cannot serve a sandboxed program"),
+                    Err(error) => {
+                        tracing::warn!(event = "sandbox_broker_failed", %error, "cannot start the broker of a sandboxed program")
+                    }
                 }
             }
         })))
@@ -86,7 +88,7 @@ impl Broker {
 
 /// Starts the thread, which ends when the returned stream is dropped.
 fn serve(
-    listener: Listener,
+    listener: SeccompListener,
     folders: Folders,
     groups: Arc<impl GroupPolicy + 'static>,
 ) -> io::Result<UnixStream> {
@@ -111,11 +113,11 @@ fn serve(
 }
 
 fn decide(
-    call: &Call,
-    listener: &Listener,
+    call: &SuspendedCall,
+    listener: &SeccompListener,
     folders: &Folders,
     groups: &impl GroupPolicy,
-) -> Answer {
+) -> SyscallReply {
     let number = |argument: usize| call.arguments[argument] as i32;
     let suspended = || listener.is_valid(call);
     let allowed = match call.number {
@@ -123,14 +125,14 @@ fn decide(
         libc::SYS_setpgid => groups.group(call.thread, number(0), number(1), &suspended),
         _ => {
             return match files::change(call, listener, folders) {
-                Ok(()) => Answer::Done,
-                Err(error) => Answer::Failed(error),
+                Ok(()) => SyscallReply::Done,
+                Err(error) => SyscallReply::Failed(error),
             };
         }
     };
     match allowed {
-        Ok(()) => Answer::Continue,
-        Err(error) => Answer::Failed(error),
+        Ok(()) => SyscallReply::Continue,
+        Err(error) => SyscallReply::Failed(error),
     }
 }
 

@@ -7,14 +7,14 @@ use std::os::unix::net::UnixStream;
 
 use rustix::io::Errno;
 
-/// The longest path the kernel takes, its final NUL included.
+/// The longest path the kernel accepts, including its final NUL.
 const PATH_MAX: usize = 4096;
-/// Memory is there or not by the page; no machine has smaller ones.
+/// Memory is mapped in pages; no supported machine has smaller ones.
 const PAGE: u64 = 4096;
 
 /// A suspended system call.
 #[derive(Debug)]
-pub(super) struct Call {
+pub(super) struct SuspendedCall {
     id: u64,
     /// The thread that made it, whose files and memory are meant.
     pub(super) thread: i32,
@@ -24,7 +24,7 @@ pub(super) struct Call {
 
 /// The reply to a call.
 #[derive(Debug)]
-pub(super) enum Answer {
+pub(super) enum SyscallReply {
     /// Success, without the kernel doing anything.
     Done,
     /// The kernel executes the call itself.
@@ -32,16 +32,16 @@ pub(super) enum Answer {
     Failed(Errno),
 }
 
-pub(super) struct Listener(OwnedFd);
+pub(super) struct SeccompListener(OwnedFd);
 
-impl Listener {
+impl SeccompListener {
     pub(super) fn new(descriptor: OwnedFd) -> Self {
         Self(descriptor)
     }
 
     /// The next call; `None` when no program is left that could make one, or when the other end
     /// of `until` is closed.
-    pub(super) fn next(&self, until: &UnixStream) -> Option<Call> {
+    pub(super) fn next(&self, until: &UnixStream) -> Option<SuspendedCall> {
         loop {
             let watched = |descriptor| libc::pollfd {
                 fd: descriptor,
@@ -59,8 +59,8 @@ impl Listener {
             }
             // SAFETY: all zeroes is what the kernel asks for, and it writes no more than this type.
             let mut notice: libc::seccomp_notif = unsafe { std::mem::zeroed() };
-            // SAFETY: as above. There is a call, and nobody else takes it, so this does not wait; a
-            // caller that was killed meanwhile is an error, and the next one's turn.
+            // SAFETY: as above. A notification is pending and this thread is the only reader, so the call
+            // does not block; a caller killed meanwhile yields an error, and the loop takes the next one.
             let got = unsafe {
                 libc::ioctl(
                     self.0.as_raw_fd(),
@@ -69,7 +69,7 @@ impl Listener {
                 )
             };
             if got == 0 {
-                return Some(Call {
+                return Some(SuspendedCall {
                     id: notice.id,
                     thread: notice.pid.cast_signed(),
                     number: notice.data.nr.into(),
@@ -81,7 +81,7 @@ impl Listener {
 
     /// Whether the caller is still suspended in this call. If so, its thread id has not been reused,
     /// and everything read through that id so far was the caller's own.
-    pub(super) fn is_valid(&self, call: &Call) -> bool {
+    pub(super) fn is_valid(&self, call: &SuspendedCall) -> bool {
         // SAFETY: the kernel reads one number that outlives the call.
         let answer = unsafe {
             libc::ioctl(
@@ -93,11 +93,11 @@ impl Listener {
         answer == 0
     }
 
-    pub(super) fn answer(&self, call: &Call, answer: Answer) {
+    pub(super) fn answer(&self, call: &SuspendedCall, answer: SyscallReply) {
         let (error, flags) = match answer {
-            Answer::Done => (0, 0),
-            Answer::Continue => (0, libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32),
-            Answer::Failed(error) => (-error.raw_os_error(), 0),
+            SyscallReply::Done => (0, 0),
+            SyscallReply::Continue => (0, libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32),
+            SyscallReply::Failed(error) => (-error.raw_os_error(), 0),
         };
         let mut reply = libc::seccomp_notif_resp {
             id: call.id,
@@ -117,14 +117,14 @@ impl Listener {
     }
 }
 
-impl Call {
+impl SuspendedCall {
     /// The path at an address in the caller's memory.
     pub(super) fn path(&self, address: u64) -> Result<Vec<u8>, Errno> {
         let mut path = Vec::new();
         let mut room = [0; PAGE as usize];
         while path.len() < PATH_MAX {
             let at = address.checked_add(path.len() as u64).ok_or(Errno::FAULT)?;
-            // Up to the end of a page: what follows may not be there, and need not.
+            // Only up to the end of a page: the next page may be unmapped, and the path may not need it.
             let whole = (PAGE - at % PAGE) as usize;
             let part = &mut room[..whole.min(PATH_MAX - path.len())];
             self.read(at, part)?;

@@ -1,29 +1,29 @@
-//! What a page shows: text is placed anywhere, so lines and spaces are made from where it is.
+//! Page content. PDF places text anywhere, so lines and spaces are derived from positions.
 
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::file::File;
+use super::file::PdfFile;
 use super::font::Font;
 use super::object::{Dict, Lexer, Object, is_blank};
-use crate::documents::{Stop, Work};
+use crate::documents::{Extraction, StopCause};
 
-/// How deep forms may be drawn within forms; none is drawn within itself.
+/// Maximum nesting of forms; none is drawn within itself.
 const MAX_FORMS: usize = 8;
-/// How many states may be saved.
+/// Maximum saved graphics states.
 const MAX_SAVED: usize = 64;
-/// The most operands that an operator may have.
+/// Maximum operands of an operator.
 const MAX_OPERANDS: usize = 1_000;
-/// A gap of this part of the size of the text is a space.
+/// A gap of this fraction of the text size is a space.
 const SPACE: f64 = 0.2;
-/// A step down or up of this part is another line.
+/// A vertical step of this fraction is a new line.
 const LINE: f64 = 0.4;
 
-/// An affine matrix as PDF writes it.
+/// An affine matrix in PDF's order.
 type Matrix = [f64; 6];
 const SAME: Matrix = [1.0, 0.0, 0.0, 1.0, 0.0, 0.0];
 
-/// First `a`, then `b`.
+/// Applies `a`, then `b`.
 fn times(a: Matrix, b: Matrix) -> Matrix {
     [
         a[0] * b[0] + a[1] * b[2],
@@ -35,9 +35,9 @@ fn times(a: Matrix, b: Matrix) -> Matrix {
     ]
 }
 
-/// What `q` saves.
+/// The state that `q` saves.
 #[derive(Clone)]
-struct State {
+struct GraphicsState {
     matrix: Matrix,
     font: Option<Rc<Font>>,
     size: f64,
@@ -48,31 +48,31 @@ struct State {
     rise: f64,
 }
 
-/// Fonts by what they are called in the resources they come from.
+/// Fonts by object number.
 type Fonts = HashMap<u32, Rc<Font>>;
 
-/// Reads pages one after the other.
+/// Extracts pages one after the other.
 pub(super) struct Pages<'a> {
-    file: &'a File<'a>,
-    /// Fonts that were read, by their numbers.
+    file: &'a PdfFile<'a>,
+    /// Parsed fonts, by object number.
     fonts: Fonts,
 }
 
 impl<'a> Pages<'a> {
-    pub(super) fn new(file: &'a File<'a>) -> Self {
+    pub(super) fn new(file: &'a PdfFile<'a>) -> Self {
         Self {
             file,
             fonts: Fonts::new(),
         }
     }
 
-    /// Adds what a page shows.
+    /// Appends the text of a page.
     pub(super) fn page(
         &mut self,
         page: &Dict,
         resources: &Dict,
-        work: &mut Work<'_>,
-    ) -> Result<(), Stop> {
+        work: &mut Extraction<'_>,
+    ) -> Result<(), StopCause> {
         let contents = match page.get("Contents") {
             Some(Object::List(list)) => list.clone(),
             Some(reference @ Object::Ref(_)) => match self.file.resolve(reference, work)? {
@@ -85,13 +85,14 @@ impl<'a> Pages<'a> {
         for part in contents.iter().take(10_000) {
             if let Some((_, Some(part))) = self.file.stream(part, work)? {
                 bytes.extend_from_slice(&part);
+                // Streams may be split inside the content, but never inside a token.
                 bytes.push(b'\n');
                 if bytes.len() > 64 << 20 {
                     return Err(work.full());
                 }
             }
         }
-        let state = State {
+        let state = GraphicsState {
             matrix: SAME,
             font: None,
             size: 1.0,
@@ -115,9 +116,9 @@ impl<'a> Pages<'a> {
     }
 }
 
-/// Where the last text ended: its place, its direction and its size on the page.
+/// Where the last text ended: position, direction and size.
 #[derive(Clone, Copy)]
-struct End {
+struct TextEnd {
     x: f64,
     y: f64,
     size: f64,
@@ -125,17 +126,22 @@ struct End {
 
 struct Drawing<'p, 'a> {
     pages: &'p mut Pages<'a>,
-    state: State,
-    saved: Vec<State>,
+    state: GraphicsState,
+    saved: Vec<GraphicsState>,
     text: Matrix,
     line: Matrix,
-    last: Option<End>,
-    /// The forms that are being drawn.
+    last: Option<TextEnd>,
+    /// The forms being drawn.
     forms: Vec<Object>,
 }
 
 impl Drawing<'_, '_> {
-    fn run(&mut self, bytes: &[u8], resources: &Dict, work: &mut Work<'_>) -> Result<(), Stop> {
+    fn run(
+        &mut self,
+        bytes: &[u8],
+        resources: &Dict,
+        work: &mut Extraction<'_>,
+    ) -> Result<(), StopCause> {
         let mut lexer = Lexer::new(bytes, 0);
         let mut operands: Vec<Object> = Vec::new();
         loop {
@@ -150,6 +156,7 @@ impl Drawing<'_, '_> {
                 }
                 continue;
             };
+            // Image data may contain anything, including valid operators.
             if word == "ID" {
                 lexer.at = after_picture(bytes, lexer.at);
             } else {
@@ -164,8 +171,8 @@ impl Drawing<'_, '_> {
         word: &str,
         operands: &[Object],
         resources: &Dict,
-        work: &mut Work<'_>,
-    ) -> Result<(), Stop> {
+        work: &mut Extraction<'_>,
+    ) -> Result<(), StopCause> {
         let number = |place: usize| operands.get(place).and_then(Object::number).unwrap_or(0.0);
         let matrix = || {
             [
@@ -179,6 +186,7 @@ impl Drawing<'_, '_> {
         };
         match word {
             "q" if self.saved.len() < MAX_SAVED => self.saved.push(self.state.clone()),
+            // Unbalanced Q is common and harmless.
             "Q" => {
                 if let Some(state) = self.saved.pop() {
                     self.state = state;
@@ -242,8 +250,8 @@ impl Drawing<'_, '_> {
         &mut self,
         name: &str,
         resources: &Dict,
-        work: &mut Work<'_>,
-    ) -> Result<Option<Rc<Font>>, Stop> {
+        work: &mut Extraction<'_>,
+    ) -> Result<Option<Rc<Font>>, StopCause> {
         let file = self.pages.file;
         let fonts = file.dict(resources, "Font", work)?;
         let Some(found) = fonts.get(name) else {
@@ -266,12 +274,12 @@ impl Drawing<'_, '_> {
         Ok(Some(font))
     }
 
-    fn show(&mut self, text: Option<&Object>, work: &mut Work<'_>) -> Result<(), Stop> {
+    fn show(&mut self, text: Option<&Object>, work: &mut Extraction<'_>) -> Result<(), StopCause> {
         let (Some(Object::Text(bytes)), Some(font)) = (text, self.state.font.clone()) else {
             return Ok(());
         };
         work.step(bytes.len() as u64)?;
-        let State {
+        let GraphicsState {
             size,
             spacing,
             word_spacing,
@@ -282,7 +290,7 @@ impl Drawing<'_, '_> {
         let (mut shown, mut along) = (String::new(), 0.0);
         let place = times([size * scale, 0.0, 0.0, size, 0.0, rise], self.text);
         let place = times(place, self.state.matrix);
-        // Size on the page, by how high a character is.
+        // Text size on the page, from the height of a character.
         let high = place[2].hypot(place[3]).max(1e-6);
         let begins = (place[4], place[5]);
         font.each(bytes, |meaning, width, is_space| {
@@ -298,7 +306,7 @@ impl Drawing<'_, '_> {
         if let Some(last) = self.last {
             let size = high.max(last.size);
             let (dx, dy) = (begins.0 - last.x, begins.1 - last.y);
-            // Text that is turned goes on along its own direction, which is neither a step up nor down for it.
+            // Rotated text advances along its own direction, which must not count as a vertical step.
             let direction = (after[4] - begins.0).hypot(after[5] - begins.1).max(1e-6);
             let (ux, uy) = (
                 (after[4] - begins.0) / direction,
@@ -314,7 +322,7 @@ impl Drawing<'_, '_> {
                 work.push(" ")?;
             }
         }
-        self.last = Some(End {
+        self.last = Some(TextEnd {
             x: after[4],
             y: after[5],
             size: high,
@@ -323,16 +331,22 @@ impl Drawing<'_, '_> {
     }
 
     /// Draws a form, which is a page within a page.
-    fn form(&mut self, name: &str, resources: &Dict, work: &mut Work<'_>) -> Result<(), Stop> {
+    fn form(
+        &mut self,
+        name: &str,
+        resources: &Dict,
+        work: &mut Extraction<'_>,
+    ) -> Result<(), StopCause> {
         let file = self.pages.file;
         let forms = file.dict(resources, "XObject", work)?;
         let Some(found) = forms.get(name) else {
             return Ok(());
         };
+        // A form that draws itself would recurse without end.
         if self.forms.len() >= MAX_FORMS || self.forms.contains(found) {
             return Ok(());
         }
-        // Pictures are not unpacked to learn that they are some.
+        // Check the dictionary first: images need not be unpacked to be skipped.
         let Object::Dict(dict) = file.resolve(found, work)? else {
             return Ok(());
         };
@@ -343,6 +357,7 @@ impl Drawing<'_, '_> {
             return Ok(());
         };
         let own = file.dict(&dict, "Resources", work)?;
+        // Old files omit a form's resources and rely on the page's.
         let own = if own.is_empty() { resources } else { &own };
         let before = (
             self.state.clone(),
@@ -365,7 +380,7 @@ impl Drawing<'_, '_> {
     }
 }
 
-/// Text as it is searched for: letters that are drawn as one are several.
+/// Text as a person would search for it: ligatures are expanded.
 fn plain(shown: &str) -> String {
     let mut plain = String::with_capacity(shown.len());
     for c in shown.chars().filter(|c| !c.is_control()) {
@@ -382,12 +397,13 @@ fn plain(shown: &str) -> String {
     plain
 }
 
-/// Where to go on behind a picture that is written among the text.
+/// The offset behind an inline image.
 fn after_picture(bytes: &[u8], from: usize) -> usize {
     let mut at = from;
     while let Some(found) = memchr::memmem::find(&bytes[at..], b"EI") {
         let place = at + found;
         let alone = |byte: Option<&u8>| byte.is_none_or(|byte| is_blank(*byte));
+        // "EI" also occurs inside the image data.
         if alone(bytes.get(place.wrapping_sub(1))) && alone(bytes.get(place + 2)) {
             return place + 2;
         }

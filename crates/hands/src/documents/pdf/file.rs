@@ -1,5 +1,5 @@
-//! A PDF by the numbers of its objects. The table of where they are is not believed: the file is looked through, which
-//! also works where the table is damaged.
+//! A PDF file as numbered objects. The cross-reference table is ignored: the file is scanned, which also
+//! works if the table is damaged.
 
 use std::collections::HashMap;
 
@@ -7,40 +7,40 @@ use memchr::memmem;
 
 use super::filter;
 use super::object::{Dict, Lexer, Object, is_blank};
-use crate::documents::{DocumentError, Stop, Work};
+use crate::documents::{DocumentError, Extraction, StopCause};
 
-/// How many objects are known.
+/// Maximum objects.
 const MAX_OBJECTS: usize = 1 << 20;
-/// What objects that are packed together may come to, since they stay in memory.
+/// Maximum size of object streams, since they stay in memory.
 const MAX_KEPT: usize = 48 << 20;
-/// The largest single stream.
+/// Maximum size of a stream.
 const MAX_STREAM: usize = 32 << 20;
-/// How many references may lead to one another.
+/// Maximum length of a reference chain.
 const MAX_HOPS: usize = 16;
 
-/// Where an object is.
+/// The location of an object.
 #[derive(Debug, Clone, Copy)]
-enum Place {
-    /// At this byte of the file.
+enum ObjectLocation {
+    /// At this offset of the file.
     File(usize),
-    /// At this byte of a stream that holds several.
+    /// At this offset of an object stream.
     Packed(usize, usize),
 }
 
-/// A stream: its dictionary, and its bytes unless they are packed as no text is.
-pub(super) type Stream = (Dict, Option<Vec<u8>>);
+/// A stream: its dictionary, and its bytes unless its filter is not for text.
+pub(super) type PdfStream = (Dict, Option<Vec<u8>>);
 
 /// The objects of a file.
-pub(super) struct File<'a> {
+pub(super) struct PdfFile<'a> {
     bytes: &'a [u8],
-    places: HashMap<u32, Place>,
+    places: HashMap<u32, ObjectLocation>,
     packed: Vec<Vec<u8>>,
-    /// What describes the whole, the last word first.
+    /// The trailers, last one first.
     trailers: Vec<Dict>,
 }
 
-impl<'a> File<'a> {
-    pub(super) fn open(bytes: &'a [u8], work: &mut Work<'_>) -> Result<Self, Stop> {
+impl<'a> PdfFile<'a> {
+    pub(super) fn open(bytes: &'a [u8], work: &mut Extraction<'_>) -> Result<Self, StopCause> {
         let mut file = Self {
             bytes,
             places: HashMap::new(),
@@ -51,6 +51,7 @@ impl<'a> File<'a> {
         while let Some(found) = memmem::find(&bytes[at..], b"obj") {
             let mark = at + found;
             at = mark + 3;
+            // Every candidate costs, or a file full of "obj" would scan for free.
             work.step(8)?;
             let Some(number) = number_before(bytes, mark) else {
                 continue;
@@ -58,11 +59,11 @@ impl<'a> File<'a> {
             if file.places.len() >= MAX_OBJECTS {
                 break;
             }
-            file.places.insert(number, Place::File(at));
-            // What is in a stream may look like objects.
+            file.places.insert(number, ObjectLocation::File(at));
+            // The content of a stream may look like objects, so it is skipped.
             let mut lexer = Lexer::new(bytes, at);
             let object = lexer.next();
-            // Objects that are never closed go on to the end of the file, each of them.
+            // Unterminated objects each extend to the end of the file: charge for the bytes scanned.
             work.step((lexer.at - at) as u64 / 4)?;
             if let Some(Object::Dict(dict)) = object {
                 let kind = dict.get("Type").and_then(Object::name).unwrap_or_default();
@@ -76,7 +77,9 @@ impl<'a> File<'a> {
                 }
             }
         }
+        // After the scan: an incremental update appends its trailer at the end.
         file.find_trailers();
+        // Strings of an encrypted file decode to garbage instead of failing.
         if file.trailers.iter().any(|one| one.contains_key("Encrypt")) {
             return Err(DocumentError::Encrypted.into());
         }
@@ -97,8 +100,8 @@ impl<'a> File<'a> {
         self.trailers.reverse();
     }
 
-    /// Notes the objects that a stream holds.
-    fn unpack_objects(&mut self, number: u32, work: &mut Work<'_>) -> Result<(), Stop> {
+    /// Registers the objects of an object stream.
+    fn unpack_objects(&mut self, number: u32, work: &mut Extraction<'_>) -> Result<(), StopCause> {
         let Some((dict, Some(bytes))) = self.stream(&Object::Ref(number), work)? else {
             return Ok(());
         };
@@ -123,7 +126,8 @@ impl<'a> File<'a> {
         self.packed.push(bytes);
         for (number, at) in found {
             if self.places.len() < MAX_OBJECTS {
-                self.places.insert(number, Place::Packed(place, at));
+                self.places
+                    .insert(number, ObjectLocation::Packed(place, at));
             }
         }
         Ok(())
@@ -131,16 +135,20 @@ impl<'a> File<'a> {
 
     fn lexer(&self, number: u32) -> Option<Lexer<'_>> {
         Some(match *self.places.get(&number)? {
-            Place::File(at) => Lexer::new(self.bytes, at),
-            Place::Packed(stream, at) => {
+            ObjectLocation::File(at) => Lexer::new(self.bytes, at),
+            ObjectLocation::Packed(stream, at) => {
                 let bytes = self.packed.get(stream)?;
                 Lexer::new(bytes, at.min(bytes.len()))
             }
         })
     }
 
-    /// What an object is, wherever it is written.
-    pub(super) fn resolve(&self, object: &Object, work: &mut Work<'_>) -> Result<Object, Stop> {
+    /// The object that a reference leads to.
+    pub(super) fn resolve(
+        &self,
+        object: &Object,
+        work: &mut Extraction<'_>,
+    ) -> Result<Object, StopCause> {
         let mut object = object.clone();
         for _ in 0..MAX_HOPS {
             let Object::Ref(number) = object else {
@@ -157,33 +165,43 @@ impl<'a> File<'a> {
     }
 
     /// An entry of a dictionary.
-    pub(super) fn get(&self, dict: &Dict, key: &str, work: &mut Work<'_>) -> Result<Object, Stop> {
+    pub(super) fn get(
+        &self,
+        dict: &Dict,
+        key: &str,
+        work: &mut Extraction<'_>,
+    ) -> Result<Object, StopCause> {
         match dict.get(key) {
             Some(object) => self.resolve(object, work),
             None => Ok(Object::Null),
         }
     }
 
-    /// An entry that is a dictionary.
-    pub(super) fn dict(&self, dict: &Dict, key: &str, work: &mut Work<'_>) -> Result<Dict, Stop> {
+    /// A dictionary entry that is a dictionary.
+    pub(super) fn dict(
+        &self,
+        dict: &Dict,
+        key: &str,
+        work: &mut Extraction<'_>,
+    ) -> Result<Dict, StopCause> {
         Ok(match self.get(dict, key, work)? {
             Object::Dict(dict) => dict,
             _ => Dict::new(),
         })
     }
 
-    /// A stream, if that is what an object refers to.
+    /// The stream that an object refers to.
     pub(super) fn stream(
         &self,
         object: &Object,
-        work: &mut Work<'_>,
-    ) -> Result<Option<Stream>, Stop> {
+        work: &mut Extraction<'_>,
+    ) -> Result<Option<PdfStream>, StopCause> {
         let mut object = object.clone();
         for _ in 0..MAX_HOPS {
             let Object::Ref(number) = object else {
                 return Ok(None);
             };
-            let Some(Place::File(at)) = self.places.get(&number).copied() else {
+            let Some(ObjectLocation::File(at)) = self.places.get(&number).copied() else {
                 return Ok(None); // streams are never packed together
             };
             let mut lexer = Lexer::new(self.bytes, at);
@@ -196,7 +214,12 @@ impl<'a> File<'a> {
         Ok(None)
     }
 
-    fn unpacked(&self, dict: Dict, after: usize, work: &mut Work<'_>) -> Result<Stream, Stop> {
+    fn unpacked(
+        &self,
+        dict: Dict,
+        after: usize,
+        work: &mut Extraction<'_>,
+    ) -> Result<PdfStream, StopCause> {
         let mut known = dict.clone();
         if let Some(length) = dict.get("Length") {
             let length = self.resolve(length, work)?;
@@ -212,6 +235,7 @@ impl<'a> File<'a> {
             one => vec![one],
         };
         let mut bytes = raw.to_vec();
+        // A chain of filters multiplies: a small stream must not unpack without end.
         for filter in filters.iter().take(8) {
             let most = MAX_STREAM.min(work.room());
             let name = self.resolve(filter, work)?;
@@ -225,8 +249,8 @@ impl<'a> File<'a> {
         Ok((dict, Some(bytes)))
     }
 
-    /// What the whole begins with.
-    pub(super) fn catalog(&self, work: &mut Work<'_>) -> Result<Option<Dict>, Stop> {
+    /// The document catalog.
+    pub(super) fn catalog(&self, work: &mut Extraction<'_>) -> Result<Option<Dict>, StopCause> {
         for trailer in &self.trailers {
             if let Object::Dict(root) = self.get(trailer, "Root", work)?
                 && root.contains_key("Pages")
@@ -238,8 +262,12 @@ impl<'a> File<'a> {
             .map(|all| all.into_iter().next())
     }
 
-    /// Every dictionary of that type, by number.
-    pub(super) fn of_type(&self, kind: &str, work: &mut Work<'_>) -> Result<Vec<Dict>, Stop> {
+    /// All dictionaries of a type, by number.
+    pub(super) fn of_type(
+        &self,
+        kind: &str,
+        work: &mut Extraction<'_>,
+    ) -> Result<Vec<Dict>, StopCause> {
         let mut numbers: Vec<u32> = self.places.keys().copied().collect();
         numbers.sort_unstable();
         let mut found = Vec::new();
@@ -255,7 +283,7 @@ impl<'a> File<'a> {
     }
 }
 
-/// The number in `12 0 obj`, from where `obj` is.
+/// The number in `12 0 obj`, from the offset of `obj`.
 fn number_before(bytes: &[u8], mark: usize) -> Option<u32> {
     let back = |mut at: usize, take: fn(u8) -> bool| {
         while at > 0 && take(bytes[at - 1]) {
@@ -278,8 +306,8 @@ fn number_before(bytes: &[u8], mark: usize) -> Option<u32> {
         .ok()
 }
 
-/// Where the bytes of a stream are, if one begins behind `after`: as long as its dictionary says where that is true, else up to its end
-/// mark.
+/// The range of a stream's bytes behind `after`: of the length in its dictionary if that is correct,
+/// otherwise up to its end marker.
 fn stream_at(bytes: &[u8], after: usize, dict: &Dict) -> Option<(usize, usize)> {
     let mut lexer = Lexer::new(bytes, after);
     lexer.skip_blank();
@@ -298,6 +326,7 @@ fn stream_at(bytes: &[u8], after: usize, dict: &Dict) -> Option<(usize, usize)> 
     if let Some(length) = said.filter(|length| *length <= body.len()) {
         let mut end = Lexer::new(bytes, start + length);
         end.skip_blank();
+        // Many writers get the length wrong; it is trusted only if the end marker follows.
         if bytes[end.at.min(bytes.len())..].starts_with(b"endstream") {
             return Some((start, length));
         }

@@ -1,11 +1,11 @@
-//! How streams of a PDF are packed.
+//! PDF stream filters.
 
 use std::io::Read as _;
 
 use flate2::read::ZlibDecoder;
 
-/// Unpacks `bytes` with the filter of that name into at most `most` bytes. What is damaged gives what there is before
-/// the damage; `None` for pictures and other data without text.
+/// Decodes `bytes` with the named filter into at most `most` bytes. Damaged data yields what precedes
+/// the damage; `None` for images and other data without text.
 pub(super) fn unpack(filter: &str, bytes: &[u8], most: usize) -> Option<Vec<u8>> {
     Some(match filter {
         "FlateDecode" | "Fl" => {
@@ -85,11 +85,11 @@ fn run_length(bytes: &[u8], most: usize) -> Vec<u8> {
     unpacked
 }
 
-/// LZW as TIFF and PDF have it: codes of 9 to 12 bits, the highest bit first, one wider a code early.
+/// LZW as in TIFF and PDF: codes of 9 to 12 bits, most significant bit first, with early change.
 fn lzw(bytes: &[u8], most: usize) -> Vec<u8> {
     const CLEAR: usize = 256;
     const END: usize = 257;
-    // Each entry is a piece of what was unpacked already: where it begins, and how long it is.
+    // Each entry is a range of the output so far: start and length.
     let mut table: Vec<(usize, usize)> = Vec::new();
     let (mut unpacked, mut bits, mut held, mut width) = (Vec::new(), 0_u32, 0_u32, 9_u32);
     let mut last: Option<(usize, usize)> = None;
@@ -116,7 +116,7 @@ fn lzw(bytes: &[u8], most: usize) -> Vec<u8> {
             Some(entry) => {
                 let piece = match (table.get(entry), last) {
                     (Some(piece), _) => *piece,
-                    // The entry that this very code makes: the last piece and its first byte.
+                    // The code that is being defined: the last range plus its first byte.
                     (None, Some((start, length))) if entry == table.len() => (start, length + 1),
                     _ => break,
                 };

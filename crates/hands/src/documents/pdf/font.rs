@@ -1,31 +1,35 @@
-//! What the codes of a font mean, and how wide they are.
+//! The meaning and width of a font's codes.
 
 use std::collections::HashMap;
 
-use super::file::File;
+use super::file::PdfFile;
 use super::glyphs;
 use super::object::{Dict, Lexer, Object};
-use crate::documents::{Stop, Work};
+use crate::documents::{Extraction, StopCause};
 
-/// How many entries a font's table may have.
+/// Maximum entries of a font's table.
 const MAX_ENTRIES: usize = 200_000;
 
-/// A font, as far as its text goes.
+/// The parts of a font that matter for text.
 pub(super) struct Font {
     /// Whether its codes have two bytes.
     wide: bool,
-    /// What its own table says: codes from, to, and what the first of them means.
+    /// Its ToUnicode map: first code, last code, meaning of the first.
     meanings: Vec<(u32, u32, String)>,
-    /// What each code of one byte means without a table.
+    /// The meaning of one-byte codes without a map.
     bytes: Option<Vec<Option<char>>>,
-    /// Codes are UTF-16 themselves.
+    /// Whether codes are UTF-16.
     utf16: bool,
     widths: HashMap<u32, f64>,
     usual_width: f64,
 }
 
 impl Font {
-    pub(super) fn read(file: &File<'_>, dict: &Dict, work: &mut Work<'_>) -> Result<Self, Stop> {
+    pub(super) fn read(
+        file: &PdfFile<'_>,
+        dict: &Dict,
+        work: &mut Extraction<'_>,
+    ) -> Result<Self, StopCause> {
         let kind = file.get(dict, "Subtype", work)?;
         let wide = kind.name() == Some("Type0");
         let encoding = file.get(dict, "Encoding", work)?;
@@ -56,10 +60,10 @@ impl Font {
 
     fn narrow_widths(
         &mut self,
-        file: &File<'_>,
+        file: &PdfFile<'_>,
         dict: &Dict,
-        work: &mut Work<'_>,
-    ) -> Result<(), Stop> {
+        work: &mut Extraction<'_>,
+    ) -> Result<(), StopCause> {
         let first = file.get(dict, "FirstChar", work)?.number().unwrap_or(0.0) as u32;
         if let Object::List(widths) = file.get(dict, "Widths", work)? {
             for (place, width) in (0..256).zip(&widths) {
@@ -73,10 +77,10 @@ impl Font {
 
     fn wide_widths(
         &mut self,
-        file: &File<'_>,
+        file: &PdfFile<'_>,
         dict: &Dict,
-        work: &mut Work<'_>,
-    ) -> Result<(), Stop> {
+        work: &mut Extraction<'_>,
+    ) -> Result<(), StopCause> {
         self.usual_width = 1000.0;
         let Object::List(inner) = file.get(dict, "DescendantFonts", work)? else {
             return Ok(());
@@ -122,8 +126,8 @@ impl Font {
         Ok(())
     }
 
-    /// What a text in this font says, code by code: each with its width in thousandths of its size, and whether it is the code 32,
-    /// which word spacing widens.
+    /// Visits the codes of a text: meaning, width in thousandths of the text size, and whether it is code
+    /// 32, which word spacing widens.
     pub(super) fn each(&self, text: &[u8], mut show: impl FnMut(&str, f64, bool)) {
         let size = if self.wide { 2 } else { 1 };
         for code in text.chunks(size) {
@@ -145,7 +149,7 @@ impl Font {
         if let Some((first, last, text)) = entry
             && code <= *last
         {
-            // Of a range, the last character counts up.
+            // Within a range, the last character counts up.
             let mut chars = text.chars();
             let end = chars.next_back().map(u32::from);
             into.push_str(chars.as_str());
@@ -160,12 +164,12 @@ impl Font {
     }
 }
 
-/// What the codes of a font with one byte mean.
+/// The meaning of a one-byte font's codes.
 fn simple(
-    file: &File<'_>,
+    file: &PdfFile<'_>,
     encoding: &Object,
-    work: &mut Work<'_>,
-) -> Result<Vec<Option<char>>, Stop> {
+    work: &mut Extraction<'_>,
+) -> Result<Vec<Option<char>>, StopCause> {
     let (base, differences) = match encoding {
         Object::Name(name) => (name.clone(), Vec::new()),
         Object::Dict(dict) => {
@@ -196,8 +200,11 @@ fn simple(
     Ok(meanings)
 }
 
-/// Reads a table of meanings, in the order of its codes.
-fn to_unicode(bytes: &[u8], work: &mut Work<'_>) -> Result<Vec<(u32, u32, String)>, Stop> {
+/// Parses a ToUnicode map, sorted by code.
+fn to_unicode(
+    bytes: &[u8],
+    work: &mut Extraction<'_>,
+) -> Result<Vec<(u32, u32, String)>, StopCause> {
     let mut lexer = Lexer::new(bytes, 0);
     let (mut meanings, mut given): (Vec<(u32, u32, String)>, Vec<Object>) = Default::default();
     while let Some(object) = lexer.next() {

@@ -1,14 +1,14 @@
-//! The names of glyphs and the encodings that fonts begin from.
+//! Glyph names and base encodings.
 
 use encoding_rs::{MACINTOSH, WINDOWS_1252};
 
-/// Names in the order of ASCII from the space on.
+/// Names in ASCII order from the space on.
 const ASCII: &str = "space exclam quotedbl numbersign dollar percent ampersand quotesingle parenleft parenright asterisk plus comma \
     hyphen period slash zero one two three four five six seven eight nine colon semicolon less equal greater question at \
     A B C D E F G H I J K L M N O P Q R S T U V W X Y Z bracketleft backslash bracketright asciicircum underscore grave \
     a b c d e f g h i j k l m n o p q r s t u v w x y z braceleft bar braceright asciitilde";
 
-/// Names in the order of Latin-1 from 0xA1 on.
+/// Names in Latin-1 order from 0xA1 on.
 const LATIN: &str = "exclamdown cent sterling currency yen brokenbar section dieresis copyright ordfeminine guillemotleft logicalnot \
     softhyphen registered macron degree plusminus twosuperior threesuperior acute mu paragraph periodcentered cedilla onesuperior \
     ordmasculine guillemotright onequarter onehalf threequarters questiondown Agrave Aacute Acircumflex Atilde Adieresis Aring AE \
@@ -17,7 +17,7 @@ const LATIN: &str = "exclamdown cent sterling currency yen brokenbar section die
     aring ae ccedilla egrave eacute ecircumflex edieresis igrave iacute icircumflex idieresis eth ntilde ograve oacute ocircumflex \
     otilde odieresis divide oslash ugrave uacute ucircumflex udieresis yacute thorn ydieresis";
 
-/// Others that are common.
+/// Other common names.
 const OTHERS: [(&str, char); 62] = [
     ("fi", '\u{fb01}'),
     ("fl", '\u{fb02}'),
@@ -83,7 +83,7 @@ const OTHERS: [(&str, char); 62] = [
     ("lessequal", '≤'),
 ];
 
-/// The upper half of Adobe's standard encoding, as far as it is used.
+/// The used part of the upper half of Adobe's standard encoding.
 const STANDARD: [(usize, &str); 42] = [
     (0x27, "quoteright"),
     (0x60, "quoteleft"),
@@ -129,7 +129,7 @@ const STANDARD: [(usize, &str); 42] = [
     (0xfb, "germandbls"),
 ];
 
-/// What each code of an encoding means.
+/// The characters of an encoding.
 pub(super) fn base(name: &str) -> Vec<Option<char>> {
     let known = match name {
         "WinAnsiEncoding" => Some(WINDOWS_1252),
@@ -155,7 +155,7 @@ pub(super) fn base(name: &str) -> Vec<Option<char>> {
     meanings
 }
 
-/// What a glyph of that name shows.
+/// The character of a named glyph.
 pub(super) fn named(name: &str) -> Option<char> {
     let plain = name.split('.').next().unwrap_or_default();
     let listed = |names: &str, from: u32| {

@@ -10,25 +10,25 @@ mod object;
 use std::collections::HashSet;
 
 use content::Pages;
-use file::File;
+use file::PdfFile;
 use object::{Dict, Object};
 
-use super::{Kind, Stop, Work, damaged};
+use super::{DocumentKind, Extraction, StopCause, damaged};
 
-/// How many pages are read.
+/// Maximum pages.
 const MAX_PAGES: usize = 20_000;
-/// How deep the tree of pages may be.
+/// Maximum depth of the page tree.
 const MAX_DEPTH: usize = 32;
 
-/// Whether a file begins like a PDF; some have a little before it.
+/// Whether a file looks like a PDF; some have data before the header.
 pub(super) fn is_pdf(bytes: &[u8]) -> bool {
     let head = &bytes[..bytes.len().min(1024)];
     memchr::memmem::find(head, b"%PDF-").is_some()
 }
 
-pub(super) fn read(bytes: &[u8], work: &mut Work<'_>) -> Result<(), Stop> {
-    work.kind = Kind::Pdf;
-    let file = File::open(bytes, work)?;
+pub(super) fn read(bytes: &[u8], work: &mut Extraction<'_>) -> Result<(), StopCause> {
+    work.kind = DocumentKind::Pdf;
+    let file = PdfFile::open(bytes, work)?;
     let mut found = Vec::new();
     if let Some(catalog) = file.catalog(work)?
         && let Some(root) = catalog.get("Pages")
@@ -41,7 +41,7 @@ pub(super) fn read(bytes: &[u8], work: &mut Work<'_>) -> Result<(), Stop> {
         tree.walk(root, &Dict::new(), 0, work)?;
     }
     if found.is_empty() {
-        // The tree is damaged: pages in the order of their numbers are better than none.
+        // The page tree is damaged: pages in numerical order are better than none.
         let all = file.of_type("Page", work)?;
         found.extend(
             all.into_iter()
@@ -65,9 +65,9 @@ pub(super) fn read(bytes: &[u8], work: &mut Work<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// The pages below a node of the tree, each with the resources it inherits.
+/// The pages below a node, each with its inherited resources.
 struct Tree<'a> {
-    file: &'a File<'a>,
+    file: &'a PdfFile<'a>,
     seen: HashSet<u32>,
     found: &'a mut Vec<(Dict, Dict)>,
 }
@@ -78,8 +78,8 @@ impl Tree<'_> {
         node: &Object,
         inherited: &Dict,
         depth: usize,
-        work: &mut Work<'_>,
-    ) -> Result<(), Stop> {
+        work: &mut Extraction<'_>,
+    ) -> Result<(), StopCause> {
         if let Object::Ref(number) = node
             && !self.seen.insert(*number)
         {

@@ -1,10 +1,10 @@
-//! The objects that a PDF is made of, and how they are read from bytes.
+//! PDF objects and their parser.
 
 use std::collections::HashMap;
 
-/// How deep arrays and dictionaries may be within each other.
+/// Maximum nesting of arrays and dictionaries.
 const MAX_DEPTH: usize = 32;
-/// How many entries an array or dictionary may have; the rest is passed over.
+/// Maximum entries of an array or dictionary; the rest is skipped.
 const MAX_ENTRIES: usize = 1 << 20;
 
 pub(super) type Dict = HashMap<String, Object>;
@@ -18,9 +18,9 @@ pub(super) enum Object {
     Name(String),
     List(Vec<Object>),
     Dict(Dict),
-    /// Another object, by its number.
+    /// A reference to another object.
     Ref(u32),
-    /// A word that is none of these: an operator, or the mark of something.
+    /// Any other keyword, such as an operator.
     Word(String),
 }
 
@@ -51,7 +51,7 @@ impl Object {
     }
 }
 
-/// Reads objects one after the other.
+/// Parses objects one after the other.
 #[derive(Clone)]
 pub(super) struct Lexer<'a> {
     pub(super) bytes: &'a [u8],
@@ -263,7 +263,7 @@ impl<'a> Lexer<'a> {
         let raw = self.regular();
         let text = std::str::from_utf8(raw).ok()?;
         let plain = text.parse::<f64>().ok().filter(|number| number.is_finite());
-        // Some writers put two signs, or a sign in the middle.
+        // Some writers emit two signs, or a sign in the middle.
         plain.or_else(|| text.trim_start_matches(['-', '+']).parse().ok())
     }
 
@@ -277,7 +277,7 @@ impl<'a> Lexer<'a> {
         };
         let whole = number >= 0.0 && number.fract() == 0.0 && number <= f64::from(u32::MAX);
         if whole {
-            // `12 0 R` is one object; two numbers that are not followed by R are two.
+            // `12 0 R` is one object; two numbers without an R are two.
             let mut ahead = self.clone();
             ahead.skip_blank();
             let digits = ahead.regular();

@@ -14,7 +14,7 @@ fn sha256(bytes: &[u8]) -> String {
 }
 
 impl Fixture {
-    fn incoming(&self, path: &str, size: u64) -> Result<Incoming, LocalError> {
+    fn incoming(&self, path: &str, size: u64) -> Result<IncomingFile, LocalError> {
         self.files.incoming(path, size, Some(KEY))
     }
 

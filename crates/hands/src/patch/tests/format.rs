@@ -3,7 +3,7 @@
 use super::*;
 
 /// The parts of a patch as (change, old name, new name, hunks).
-type Part<'a> = (Change, Option<&'a str>, Option<&'a str>, usize);
+type Part<'a> = (FileChange, Option<&'a str>, Option<&'a str>, usize);
 
 #[track_caller]
 fn reads(text: &str, expect: &[Part<'_>]) {
@@ -73,7 +73,7 @@ fn names_are_read_as_tools_write_them() {
     for (minus, plus, old, new) in rows {
         for newline in ["\n", "\r\n"] {
             let text = format!("{minus}\n{plus}\n{HUNK}").replace('\n', newline);
-            reads(&text, &[(Change::Modify, Some(old), Some(new), 1)]);
+            reads(&text, &[(FileChange::Modify, Some(old), Some(new), 1)]);
         }
     }
 }
@@ -83,50 +83,53 @@ fn creation_and_deletion_are_seen() {
     let new = "@@ -0,0 +1 @@\n+a\n";
     let gone = "@@ -1 +0,0 @@\n-a\n";
     let rows = [
-        (format!("--- /dev/null\n+++ b/f\n{new}"), Change::Create),
-        (format!("--- /dev/null\n+++ f\n{new}"), Change::Create),
+        (format!("--- /dev/null\n+++ b/f\n{new}"), FileChange::Create),
+        (format!("--- /dev/null\n+++ f\n{new}"), FileChange::Create),
         (
             format!("--- /dev/null\t2026-01-01\n+++ b/f\n{new}"),
-            Change::Create,
+            FileChange::Create,
         ),
         (
             format!(
                 "--- x/f\t1970-01-01 00:00:00.000000000 +0000\n+++ f\t2026-11-15 10:00:00 +0000\n{new}"
             ),
-            Change::Create,
+            FileChange::Create,
         ),
         (
             format!(
                 "diff --git a/f b/f\nnew file mode 100644\nindex 0000000..7898192\n--- /dev/null\n+++ b/f\n{new}"
             ),
-            Change::Create,
+            FileChange::Create,
         ),
         (
             "diff --git a/f b/f\nnew file mode 100755\nindex 0000000..e69de29\n".into(),
-            Change::Create,
+            FileChange::Create,
         ),
-        (format!("--- a/f\n+++ /dev/null\n{gone}"), Change::Delete),
+        (
+            format!("--- a/f\n+++ /dev/null\n{gone}"),
+            FileChange::Delete,
+        ),
         (
             format!(
                 "--- f\t2026-11-15 10:00:00 +0000\n+++ y/f\t1970-01-01 01:00:00.000000000 +0100\n{gone}"
             ),
-            Change::Delete,
+            FileChange::Delete,
         ),
         (
             format!(
                 "diff --git a/f b/f\ndeleted file mode 100644\nindex 7898192..0000000\n--- a/f\n+++ /dev/null\n{gone}"
             ),
-            Change::Delete,
+            FileChange::Delete,
         ),
         (
             "diff --git a/f b/f\ndeleted file mode 100644\nindex e69de29..0000000\n".into(),
-            Change::Delete,
+            FileChange::Delete,
         ),
     ];
     for (text, change) in rows {
         let hunks = usize::from(text.contains("@@"));
         let expect = match change {
-            Change::Create => (change, None, Some("f"), hunks),
+            FileChange::Create => (change, None, Some("f"), hunks),
             _ => (change, Some("f"), None, hunks),
         };
         reads(&text, &[expect]);
@@ -138,39 +141,39 @@ fn git_headers_are_understood() {
     let rows = [
         (
             "diff --git a/x b/y\nsimilarity index 100%\nrename from x\nrename to y\n",
-            (Change::Rename, Some("x"), Some("y"), 0),
+            (FileChange::Rename, Some("x"), Some("y"), 0),
         ),
         (
             "diff --git a/x b/y\nsimilarity index 90%\nrename from x\nrename to y\nindex 1..2 100644\n--- a/x\n+++ b/y\n@@ -1 +1 @@\n-a\n+b\n",
-            (Change::Rename, Some("x"), Some("y"), 1),
+            (FileChange::Rename, Some("x"), Some("y"), 1),
         ),
         (
             "diff --git a/x b/y\nsimilarity index 100%\ncopy from x\ncopy to \"y\\tz\"\n",
-            (Change::Copy, Some("x"), Some("y\tz"), 0),
+            (FileChange::Copy, Some("x"), Some("y\tz"), 0),
         ),
         (
             "diff --git a/a b/b\nold mode 100644\nnew mode 100755\n",
-            (Change::Modify, None, None, 0),
+            (FileChange::Modify, None, None, 0),
         ),
         (
             "diff --git a/my f b/my f\nold mode 100644\nnew mode 100755\n",
-            (Change::Modify, Some("my f"), Some("my f"), 0),
+            (FileChange::Modify, Some("my f"), Some("my f"), 0),
         ),
         (
             "diff --git \"a/t\\303\\251\" \"b/t\\303\\251\"\nold mode 100644\nnew mode 100755\n",
-            (Change::Modify, Some("té"), Some("té"), 0),
+            (FileChange::Modify, Some("té"), Some("té"), 0),
         ),
         (
             "diff --git x x\nold mode 100644\nnew mode 100755\n",
-            (Change::Modify, Some("x"), Some("x"), 0),
+            (FileChange::Modify, Some("x"), Some("x"), 0),
         ),
         (
             "diff --git b/x b/x\nnew file mode 100644\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+a\n",
-            (Change::Create, None, Some("b/x"), 1),
+            (FileChange::Create, None, Some("b/x"), 1),
         ),
         (
             "diff --git i/x w/x\nnew file mode 100644\n--- /dev/null\n+++ w/x\n@@ -0,0 +1 @@\n+a\n",
-            (Change::Create, None, Some("x"), 1),
+            (FileChange::Create, None, Some("x"), 1),
         ),
     ];
     for (text, expect) in rows {
@@ -182,13 +185,13 @@ fn git_headers_are_understood() {
 #[test]
 fn several_files_are_told_apart() {
     let part = |name: &str| format!("--- a/{name}\n+++ b/{name}\n{HUNK}");
-    let modify = |name: &'static str, hunks| (Change::Modify, Some(name), Some(name), hunks);
+    let modify = |name: &'static str, hunks| (FileChange::Modify, Some(name), Some(name), hunks);
     reads(&(part("x") + &part("y")), &[modify("x", 1), modify("y", 1)]);
     // The count is too large, and the next header looks like a removed and an added line.
     let miscounted = part("x").replace("-1 +1", "-1,9 +1,9") + &part("y");
     reads(&miscounted, &[modify("x", 1), modify("y", 1)]);
     let moved = "diff --git a/o b/p\nsimilarity index 100%\nrename from o\nrename to p\n";
-    let rename = (Change::Rename, Some("o"), Some("p"), 0);
+    let rename = (FileChange::Rename, Some("o"), Some("p"), 0);
     reads(&(moved.to_owned() + &part("y")), &[rename, modify("y", 1)]);
     let log = format!(
         "commit 1234\nAuthor: me\n\n    subject\n\ndiff --git a/x b/x\nindex 1..2 100644\n{}\
@@ -259,7 +262,7 @@ fn a_line_without_prefix_is_not_the_quiet_end_of_a_hunk() {
     refuses(&hunk, "line 5: begins with none of space, - and +");
     reads(
         &hunk.replace("\nb\n", "\n b\n"),
-        &[(Change::Modify, Some("f"), Some("f"), 1)],
+        &[(FileChange::Modify, Some("f"), Some("f"), 1)],
     );
 }
 
@@ -355,7 +358,7 @@ fn limits_hold() {
         "x".repeat(MAX_PATCH_BYTES - header.len() - 1)
     );
     assert_eq!(most.len(), MAX_PATCH_BYTES);
-    reads(&most, &[(Change::Modify, None, None, 1)]);
+    reads(&most, &[(FileChange::Modify, None, None, 1)]);
     refuses(&format!("{most}\n"), "over the limit of 4194304");
 
     let files = |count: usize| named(HUNK).repeat(count);
@@ -365,7 +368,7 @@ fn limits_hold() {
     let hunks = |count: usize| HUNK.repeat(count);
     reads(
         &hunks(MAX_HUNKS),
-        &[(Change::Modify, None, None, MAX_HUNKS)],
+        &[(FileChange::Modify, None, None, MAX_HUNKS)],
     );
     refuses(&hunks(MAX_HUNKS + 1), "more than 10000 hunks");
 }

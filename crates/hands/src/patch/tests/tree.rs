@@ -381,7 +381,7 @@ fn one_named_file_is_patched_whatever_the_patch_calls_it() {
     let expect = FileReport {
         path: path("src/v"),
         from: None,
-        action: Action::Modified,
+        action: FileAction::Modified,
         hunks: vec![HunkReport {
             at_line: 1,
             offset: 0,
@@ -391,9 +391,12 @@ fn one_named_file_is_patched_whatever_the_patch_calls_it() {
     apply_to_file(&jail, &path("src/v"), &patch("@@ -1 +1 @@\n-A\n+B\n")).unwrap();
     assert_eq!(fs::read(dir.path().join("src/v")).unwrap(), b"B\n");
     let made = apply_to_file(&jail, &path("n"), &patch(CREATE_N)).unwrap();
-    assert_eq!((made.action, made.path.as_str()), (Action::Created, "n"));
+    assert_eq!(
+        (made.action, made.path.as_str()),
+        (FileAction::Created, "n")
+    );
     let gone = apply_to_file(&jail, &path("n"), &patch(&DELETE_B.replace("-b", "-n"))).unwrap();
-    assert_eq!(gone.action, Action::Deleted);
+    assert_eq!(gone.action, FileAction::Deleted);
     assert_eq!(
         contents(dir.path()),
         BTreeMap::from([("src/v".into(), "B\n".into())])

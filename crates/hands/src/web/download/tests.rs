@@ -2,7 +2,7 @@ use std::fs;
 
 use tempfile::TempDir;
 
-use super::super::fake::{Server, answer, guarded, ok, open, redirect};
+use super::super::fake::{FakeServer, answer, guarded, ok, open, redirect};
 use super::*;
 
 fn jail() -> (TempDir, Jail) {
@@ -24,7 +24,7 @@ fn names(dir: &TempDir) -> Vec<String> {
     names
 }
 
-fn get(server: &Server) -> FetchRequest {
+fn get(server: &FakeServer) -> FetchRequest {
     let mut asked = FetchRequest::get(server.url("/file"));
     asked.max_bytes = DOWNLOAD_LIMIT;
     asked
@@ -33,14 +33,14 @@ fn get(server: &Server) -> FetchRequest {
 #[tokio::test]
 async fn a_body_is_saved_with_its_digest() {
     let body: Vec<u8> = (0..3_000_000_u32).map(|n| n.to_le_bytes()[0]).collect();
-    let server = Server::answering(ok("application/zip", &body)).await;
+    let server = FakeServer::answering(ok("application/zip", &body)).await;
     let (dir, jail) = jail();
     let to = path("a/b/file.zip");
     let saved = download(&open(), get(&server), None, &jail, &to)
         .await
         .unwrap();
     assert_eq!(fs::read(dir.path().join("a/b/file.zip")).unwrap(), body);
-    let digest = hex(&Sha256::digest(&body));
+    let digest = hex::encode(Sha256::digest(&body));
     assert_eq!(
         saved,
         Downloaded {
@@ -52,7 +52,7 @@ async fn a_body_is_saved_with_its_digest() {
             url: server.url("/file"),
         }
     );
-    let other = Server::answering(ok("text/plain", "")).await;
+    let other = FakeServer::answering(ok("text/plain", "")).await;
     let saved = download(&open(), get(&other), None, &jail, &to)
         .await
         .unwrap();
@@ -101,7 +101,7 @@ async fn a_download_that_fails_changes_nothing() {
             "not on the public internet",
         ),
     ] {
-        let server = Server::answering(reply).await;
+        let server = FakeServer::answering(reply).await;
         let (dir, jail) = jail();
         fs::write(dir.path().join("f"), "old").unwrap();
         let mut asked = get(&server);
@@ -113,7 +113,7 @@ async fn a_download_that_fails_changes_nothing() {
         assert_eq!(fs::read(dir.path().join("f")).unwrap(), b"old", "{name}");
         assert_eq!(names(&dir), ["f"], "{name}");
     }
-    let server = Server::answering(chunked).await;
+    let server = FakeServer::answering(chunked).await;
     let (_dir, jail) = jail();
     let mut asked = get(&server);
     asked.max_bytes = 1000;
@@ -125,7 +125,7 @@ async fn a_download_that_fails_changes_nothing() {
 
 #[tokio::test]
 async fn a_target_that_cannot_be_written_is_seen_before_anything_is_sent() {
-    let server = Server::answering(ok("text/plain", "x")).await;
+    let server = FakeServer::answering(ok("text/plain", "x")).await;
     let (dir, jail) = jail();
     let outside = tempfile::tempdir().unwrap();
     fs::create_dir(dir.path().join("d")).unwrap();

@@ -8,11 +8,11 @@ use manyhands_guard::Method;
 use serde_json::json;
 
 use super::super::auth::AuthProfileSettings;
-use super::super::fake::{Server, answer, guarded, ok, open, redirect};
+use super::super::fake::{FakeServer, answer, guarded, ok, open, redirect};
 use super::super::request::{FetchBody, FetchMethod};
 use super::*;
 
-fn get(server: &Server) -> FetchRequest {
+fn get(server: &FakeServer) -> FetchRequest {
     FetchRequest::get(server.url("/page?x=1"))
 }
 
@@ -23,7 +23,7 @@ async fn fetched(asked: FetchRequest) -> FetchResult {
 #[tokio::test]
 async fn a_page_comes_back_readable_and_raw_when_asked() {
     let html = "<title>T</title><script>x</script><p>Hello <b>you</b></p><a href='/n'>next</a>";
-    let server = Server::answering(answer(
+    let server = FakeServer::answering(answer(
         404,
         "content-type: text/html; charset=utf-8\r\netag: \"v1\"\r\nset-cookie: id=canary\r\n",
         html,
@@ -62,14 +62,14 @@ async fn text_passes_through_unchanged() {
         ("image/svg+xml", "<svg/>"),
         ("application/javascript", "x()"),
     ] {
-        let server = Server::answering(ok(content_type, body)).await;
+        let server = FakeServer::answering(ok(content_type, body)).await;
         let found = fetched(get(&server)).await;
         assert_eq!(
             (found.content.as_str(), found.kind),
             (body, ContentKind::Text)
         );
     }
-    let server = Server::answering(ok("text/plain; charset=iso-8859-1", b"caf\xe9")).await;
+    let server = FakeServer::answering(ok("text/plain; charset=iso-8859-1", b"caf\xe9")).await;
     assert_eq!(fetched(get(&server)).await.content, "café");
 }
 
@@ -81,21 +81,21 @@ async fn what_has_no_type_is_judged_by_its_look() {
         (b" <!DOCTYPE html><p>x", ContentKind::Page),
         (b"\x89PNG\r\n\x1a\n\0\0", ContentKind::Binary),
     ] {
-        let server = Server::answering(answer(200, "", body)).await;
+        let server = FakeServer::answering(answer(200, "", body)).await;
         assert_eq!(fetched(get(&server)).await.kind, kind, "{body:?}");
     }
 }
 
 #[tokio::test]
 async fn binary_content_is_described_and_not_read() {
-    let server = Server::answering(ok("image/png", [0; 5000])).await;
+    let server = FakeServer::answering(ok("image/png", [0; 5000])).await;
     let mut asked = get(&server);
     asked.max_bytes = 10;
     let found = fetched(asked).await;
     assert_eq!(found.content, "binary content, 5000 bytes, image/png");
     assert_eq!((found.full_size, found.truncated), (Some(5000), false));
     let endless = b"HTTP/1.1 200 X\r\ncontent-type: application/zip\r\n\r\nabcdefgh";
-    let server = Server::answering(*endless).await;
+    let server = FakeServer::answering(*endless).await;
     assert_eq!(
         fetched(get(&server)).await.content,
         "binary content, 8 bytes, application/zip"
@@ -113,7 +113,7 @@ async fn binary_content_is_described_and_not_read() {
 #[tokio::test]
 async fn what_is_too_long_is_cut_visibly_and_on_a_character() {
     let body = "aéééé";
-    let server = Server::answering(ok("text/plain; charset=utf-8", body)).await;
+    let server = FakeServer::answering(ok("text/plain; charset=utf-8", body)).await;
     for (max_bytes, max_content, expect, truncated) in [
         (9, 9, "aéééé", false),
         (4, 9, "aé", true),
@@ -137,7 +137,7 @@ async fn a_compressed_body_is_bounded_after_decompression() {
     gzip.write_all(&vec![b'x'; 50_000_000]).unwrap();
     let packed = gzip.finish().unwrap();
     let headers = "content-type: text/plain\r\ncontent-encoding: gzip\r\n";
-    let server = Server::answering(answer(200, headers, packed)).await;
+    let server = FakeServer::answering(answer(200, headers, packed)).await;
     let mut asked = get(&server);
     asked.max_bytes = 1000;
     let found = fetched(asked).await;
@@ -148,7 +148,7 @@ async fn a_compressed_body_is_bounded_after_decompression() {
 
 #[tokio::test]
 async fn the_method_body_and_headers_arrive_as_asked() {
-    let server = Server::answering(ok("application/json", "{}")).await;
+    let server = FakeServer::answering(ok("application/json", "{}")).await;
     for method in [
         FetchMethod::Post,
         FetchMethod::Put,
@@ -172,7 +172,7 @@ async fn the_method_body_and_headers_arrive_as_asked() {
 
 #[tokio::test]
 async fn a_refused_header_keeps_the_request_at_home() {
-    let server = Server::answering(ok("text/plain", "reached")).await;
+    let server = FakeServer::answering(ok("text/plain", "reached")).await;
     for name in ["Authorization", "Cookie", "Host", "X-Api-Key"] {
         let mut asked = get(&server);
         asked.headers.insert(name.into(), "v".into());
@@ -185,7 +185,7 @@ async fn a_refused_header_keeps_the_request_at_home() {
 
 #[tokio::test]
 async fn private_addresses_are_out_of_reach_unless_allowed() {
-    let canary = Server::answering(ok("text/plain", "canary")).await;
+    let canary = FakeServer::answering(ok("text/plain", "canary")).await;
     let port = canary.port();
     for url in [
         format!("http://127.0.0.1:{port}/"),
@@ -214,8 +214,8 @@ async fn private_addresses_are_out_of_reach_unless_allowed() {
 
 #[tokio::test]
 async fn a_get_follows_redirects_and_says_where_it_ended() {
-    let target = Server::answering(ok("text/plain", "there")).await;
-    let server = Server::answering(redirect(302, &target.url("/end"))).await;
+    let target = FakeServer::answering(ok("text/plain", "there")).await;
+    let server = FakeServer::answering(redirect(302, &target.url("/end"))).await;
     let found = fetched(get(&server)).await;
     assert_eq!(
         (found.url, found.content.as_str()),
@@ -234,8 +234,8 @@ async fn a_get_follows_redirects_and_says_where_it_ended() {
 #[tokio::test]
 async fn what_is_sent_to_one_place_is_not_led_to_another() {
     for status in [301, 302, 303, 307, 308] {
-        let other = Server::answering(ok("text/plain", "x")).await;
-        let server = Server::answering(redirect(status, &other.url("/"))).await;
+        let other = FakeServer::answering(ok("text/plain", "x")).await;
+        let server = FakeServer::answering(redirect(status, &other.url("/"))).await;
         let mut asked = get(&server);
         asked.method = FetchMethod::Post;
         asked.body = Some(FetchBody::Text("canary".into()));
@@ -248,7 +248,7 @@ async fn what_is_sent_to_one_place_is_not_led_to_another() {
 
 #[tokio::test]
 async fn a_silent_server_is_given_up() {
-    let server = Server::answering("HTTP/1.1 200 X\r\ncontent-length: 9\r\n\r\n").await;
+    let server = FakeServer::answering("HTTP/1.1 200 X\r\ncontent-length: 9\r\n\r\n").await;
     let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut asked = FetchRequest::get(format!("http://{}/", silent.local_addr().unwrap()));
     asked.timeout = Duration::from_millis(50);
@@ -264,7 +264,7 @@ async fn a_silent_server_is_given_up() {
     );
 }
 
-fn profile(server: &Server, prefix: &str) -> AuthProfile {
+fn profile(server: &FakeServer, prefix: &str) -> AuthProfile {
     AuthProfile::new(AuthProfileSettings {
         id: "fake".into(),
         scheme: "http".into(),
@@ -281,9 +281,9 @@ fn profile(server: &Server, prefix: &str) -> AuthProfile {
 
 #[tokio::test]
 async fn a_secret_reaches_its_place_and_never_another_origin() {
-    let other = Server::answering(ok("text/plain", "other")).await;
+    let other = FakeServer::answering(ok("text/plain", "other")).await;
     let elsewhere = other.url("/api");
-    let server = Server::start(move |heard| match heard.target.as_str() {
+    let server = FakeServer::start(move |heard| match heard.target.as_str() {
         "/api/away" => redirect(302, &elsewhere),
         "/api/along" => redirect(307, "/api/end"),
         _ => ok("text/plain", "end"),
@@ -315,7 +315,7 @@ async fn a_secret_reaches_its_place_and_never_another_origin() {
 /// On its own host too, a redirect could lead the secret beyond the paths it is meant for.
 #[tokio::test]
 async fn a_secret_for_some_paths_follows_no_redirect() {
-    let server = Server::start(|heard| match heard.target.as_str() {
+    let server = FakeServer::start(|heard| match heard.target.as_str() {
         "/api/open" => redirect(302, "/others/collect"),
         _ => ok("text/plain", "end"),
     })

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn read(html: &str) -> Page {
+fn read(html: &str) -> ReadablePage {
     let url = Url::parse("https://example.com/dir/page.html").unwrap();
     read_page(html, &url, 100_000)
 }
@@ -281,7 +281,7 @@ proptest! {
     fn no_bytes_are_too_strange(bytes in proptest::collection::vec(any::<u8>(), 0..2000), label in "[a-z0-9-]{0,12}") {
         let url = Url::parse("https://example.com/").unwrap();
         for content_type in [None, Some(format!("text/html; charset={label}"))] {
-            let end = super::super::charset::End::Cut;
+            let end = super::super::charset::Completeness::Cut;
             let text = super::super::charset::decode(&bytes, content_type.as_deref(), &url, end);
             read_page(&text, &url, 1000);
         }

@@ -1,4 +1,4 @@
-//! Brave: an index of its own, with a key.
+//! Brave: its own index, with a key.
 
 use async_trait::async_trait;
 use manyhands_core::Secret;
@@ -6,20 +6,19 @@ use manyhands_guard::Request;
 use serde::Deserialize;
 use url::Url;
 
-use super::way::{Item, Way, accept_json, sensitive};
+use super::way::{RawResult, SearchClient, accept_json, sensitive};
 use super::{Hit, ProviderName, SearchError, SearchProvider};
 
 pub(super) const API: &str = "https://api.search.brave.com/";
 
-/// Brave's search.
+/// Brave search.
 pub struct Brave {
-    way: Way,
+    way: SearchClient,
     base: Url,
     key: Secret,
 }
 
-/// `web` is left out when nothing was found, so `type` is what tells an answer from
-/// something else.
+/// `web` is omitted if nothing was found, so `type` distinguishes an answer from something else.
 #[derive(Deserialize)]
 struct Results {
     r#type: String,
@@ -29,12 +28,12 @@ struct Results {
 
 #[derive(Deserialize)]
 struct Web {
-    results: Vec<Item>,
+    results: Vec<RawResult>,
 }
 
 impl Brave {
     /// Brave at `base`, with the owner's `key`.
-    pub fn new(way: Way, base: &str, key: Secret) -> Result<Self, SearchError> {
+    pub fn new(way: SearchClient, base: &str, key: Secret) -> Result<Self, SearchError> {
         let base = way.base(base)?;
         Ok(Self { way, base, key })
     }
@@ -64,7 +63,7 @@ impl SearchProvider for Brave {
             key,
         )?;
         let found: Results = match self.way.ask_json(request, &[401, 403]).await {
-            // A wrong key is a bad parameter to Brave.
+            // Brave reports a wrong key as an invalid parameter.
             Err(SearchError::Status {
                 provider,
                 status: 422,
@@ -79,7 +78,7 @@ impl SearchProvider for Brave {
             found => found?,
         };
         if found.r#type != "search" {
-            return Err(self.way.layout("it is not an answer to a search"));
+            return Err(self.way.layout("it is not a search response"));
         }
         let results = found.web.map_or_else(Vec::new, |web| web.results);
         self.way.hits(results, max)

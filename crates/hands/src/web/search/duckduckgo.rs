@@ -1,19 +1,18 @@
-//! DuckDuckGo: its page for browsers without scripts. No key, and the first to put up a
-//! wall.
+//! DuckDuckGo: its page for browsers without scripts. No key, and the first to block robots.
 
 use async_trait::async_trait;
 use dom_query::{Document, NodeRef};
 use manyhands_guard::{HeaderName, HeaderValue, Method, Request};
 use url::{Url, form_urlencoded};
 
-use super::super::charset::{End, decode};
+use super::super::charset::{Completeness, decode};
 use super::super::html;
-use super::way::{Item, Way, excerpt};
+use super::way::{RawResult, SearchClient, excerpt};
 use super::{Hit, ProviderName, SearchError, SearchProvider};
 
 pub(super) const PAGE: &str = "https://html.duckduckgo.com/html/";
 
-/// Where a robot is told to prove that it is none.
+/// Elements of the page that asks to prove that one is not a robot.
 const WALL: &str = "[class*=\"anomaly-modal\"], form#challenge-form, form[action*=\"anomaly.js\"], \
     .g-recaptcha, .h-captcha, #captcha, [class*=\"cf-challenge\"]";
 const RESULT: &str = ".result:not(.result--ad):not(.result--no-result)";
@@ -21,13 +20,13 @@ const NOTHING: &str = ".no-results, .result--no-result";
 
 /// DuckDuckGo's page.
 pub struct DuckDuckGo {
-    way: Way,
+    way: SearchClient,
     page: Url,
 }
 
 impl DuckDuckGo {
     /// The page at `page`.
-    pub fn new(way: Way, page: &str) -> Result<Self, SearchError> {
+    pub fn new(way: SearchClient, page: &str) -> Result<Self, SearchError> {
         let page = way.base(page)?;
         Ok(Self { way, page })
     }
@@ -39,7 +38,7 @@ impl SearchProvider for DuckDuckGo {
         self.way.provider
     }
 
-    /// Asks as the form on the page does.
+    /// Sends the same request as the form on the page.
     async fn search(&self, query: &str, max: usize) -> Result<Vec<Hit>, SearchError> {
         let mut request = Request::new(Method::POST, self.page.as_str());
         let form = form_urlencoded::Serializer::new(String::new())
@@ -58,6 +57,7 @@ impl SearchProvider for DuckDuckGo {
         }
         let answer = self.way.ask(request).await?;
         let status = answer.status.as_u16();
+        // DuckDuckGo blocks with a success status.
         if matches!(status, 202 | 401 | 403 | 418) {
             let reason = format!("it answered {status} instead of results");
             return Err(self.way.blocked(reason));
@@ -71,7 +71,7 @@ impl SearchProvider for DuckDuckGo {
         }
         let (way, page) = (self.way.clone(), self.page.clone());
         let read = tokio::task::spawn_blocking(move || {
-            let text = decode(&answer.body, None, &page, End::Whole);
+            let text = decode(&answer.body, None, &page, Completeness::Whole);
             read(&way, &html::parse(&text).document, &page, max)
         });
         let read = read.await;
@@ -79,16 +79,22 @@ impl SearchProvider for DuckDuckGo {
     }
 }
 
-fn read(way: &Way, document: &Document, page: &Url, max: usize) -> Result<Vec<Hit>, SearchError> {
+fn read(
+    way: &SearchClient,
+    document: &Document,
+    page: &Url,
+    max: usize,
+) -> Result<Vec<Hit>, SearchError> {
     let results = document.select(RESULT);
-    let items: Vec<Item> = results
+    let items: Vec<RawResult> = results
         .nodes()
         .iter()
         .filter_map(|result| item(result, page))
         .collect();
     if items.is_empty() {
+        // Only without results: a page about captchas contains these words too.
         if document.select(WALL).exists() {
-            return Err(way.blocked("it asks to prove that no robot is searching"));
+            return Err(way.blocked("it asks to prove that the client is not a robot"));
         }
         if !results.exists() && document.select(NOTHING).exists() {
             return Ok(Vec::new());
@@ -96,13 +102,14 @@ fn read(way: &Way, document: &Document, page: &Url, max: usize) -> Result<Vec<Hi
         return Err(way.layout("neither results nor the words that there are none"));
     }
     let hits = way.hits(items, max)?;
+    // A changed page layout usually shows as missing snippets first.
     if hits.len() > 1 && hits.iter().all(|hit| hit.content.is_empty()) {
         return Err(way.layout("its results have no snippets"));
     }
     Ok(hits)
 }
 
-fn item(result: &NodeRef<'_>, page: &Url) -> Option<Item> {
+fn item(result: &NodeRef<'_>, page: &Url) -> Option<RawResult> {
     let inside = |selector: &str| {
         let result = dom_query::Selection::from(*result);
         let found = result.select(selector);
@@ -110,19 +117,19 @@ fn item(result: &NodeRef<'_>, page: &Url) -> Option<Item> {
     };
     let link = inside("a.result__a[href]")?;
     let url = target(&link.attr("href")?, page)?;
-    Some(Item {
+    Some(RawResult {
         title: Some(escaped(&link)),
         url: Some(url.into()),
         content: inside(".result__snippet").map(|snippet| escaped(&snippet)),
     })
 }
 
-/// The text of `node`, as HTML again, since that is what an item holds.
+/// The text of `node`, escaped, since items contain HTML.
 fn escaped(node: &NodeRef<'_>) -> String {
     html::line(node).replace('&', "&amp;").replace('<', "&lt;")
 }
 
-/// Where a result leads: its link goes through a counter that names the target.
+/// The target of a result, whose link goes through a redirector.
 fn target(href: &str, page: &Url) -> Option<Url> {
     let url = page.join(href).ok()?;
     match url.path() {

@@ -1,8 +1,7 @@
-//! Searching the web, through whichever provider the owner configured.
+//! Web search, through the configured providers.
 //!
-//! A list that is empty means that nothing was found. A provider that keeps robots out,
-//! or that answers in a shape we do not know, is an error: an agent that takes a wall for
-//! an empty world draws wrong conclusions from it.
+//! An empty list means that nothing was found. A provider that blocks robots, or that responds in an
+//! unknown format, is an error: an agent that takes a block for an empty result draws wrong conclusions.
 
 mod brave;
 mod duckduckgo;
@@ -23,44 +22,44 @@ pub use brave::Brave;
 pub use duckduckgo::DuckDuckGo;
 pub use searxng::SearXng;
 pub use tavily::Tavily;
-pub use way::Way;
+pub use way::SearchClient;
 
-/// The most results anyone gets.
+/// Maximum results.
 pub const MAX_RESULTS: usize = 20;
-/// How long a search may take where nobody says.
+/// Default timeout of a search.
 pub const SEARCH_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// One result.
+/// A search result.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Hit {
     /// Its title.
     pub title: String,
-    /// Where it is.
+    /// Its URL.
     pub url: String,
-    /// What it says about the question.
+    /// Its snippet.
     pub content: String,
 }
 
-/// Results, and who found them.
+/// Results and their provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
-    /// The provider that answered.
+pub struct SearchResults {
+    /// The provider.
     pub provider: ProviderName,
-    /// What it found; empty when it found nothing.
+    /// The results; empty if nothing was found.
     pub hits: Vec<Hit>,
 }
 
-/// Someone who can search the web.
+/// A search provider.
 #[async_trait]
 pub trait SearchProvider: Send + Sync {
-    /// Who it is.
+    /// Its name.
     fn name(&self) -> ProviderName;
 
     /// At most `max` results for `query`, best first.
     async fn search(&self, query: &str, max: usize) -> Result<Vec<Hit>, SearchError>;
 }
 
-/// The providers there are, in the order they are preferred.
+/// The providers, in order of preference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ProviderName {
     /// `tavily`
@@ -87,7 +86,7 @@ impl ProviderName {
         }
     }
 
-    /// The setting without which it cannot be used.
+    /// The setting it requires.
     pub fn setting(self) -> &'static str {
         match self {
             Self::Tavily => "tools.web_search.tavily_api_key",
@@ -114,58 +113,58 @@ impl std::str::FromStr for ProviderName {
     }
 }
 
-/// Why a search gave no list.
+/// Why a search failed.
 #[derive(Debug, thiserror::Error)]
 pub enum SearchError {
-    /// There is nothing to search for.
+    /// The query is empty.
     #[error("must not be empty")]
     EmptyQuery,
-    /// Nobody of that name.
+    /// Unknown provider.
     #[error("{0} is not a search provider; use tavily, brave, searxng or duckduckgo")]
     UnknownProvider(String),
-    /// It lacks its setting.
+    /// It is not configured.
     #[error("{provider} is not configured\nto use it, set `{}`, or leave the provider out", .provider.setting())]
     NotConfigured {
         /// The provider.
         provider: ProviderName,
     },
-    /// Its address in the settings is wrong.
+    /// Its configured URL is invalid.
     #[error("`{}` is not the address of a web server: {problem}", .provider.setting())]
     Address {
         /// The provider.
         provider: ProviderName,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
-    /// It did not accept the key.
+    /// It rejected the key.
     #[error("{provider} refused the key ({status}): {excerpt}\ncheck `{}`", .provider.setting())]
     Key {
         /// The provider.
         provider: ProviderName,
-        /// The status of its answer.
+        /// The response status.
         status: u16,
-        /// How its answer begins.
+        /// The beginning of the response.
         excerpt: String,
     },
-    /// Too many searches, or the plan is used up.
+    /// Too many searches, or the plan is exhausted.
     #[error("{provider} allows no more searches for now{}", .retry_after.map_or(String::new(), |wait| format!("; try again in {} seconds", wait.as_secs())))]
     RateLimited {
         /// The provider.
         provider: ProviderName,
-        /// When to try again, where it says so.
+        /// The delay before a retry, if given.
         retry_after: Option<Duration>,
     },
-    /// It takes us for a robot and shows a wall instead of results.
+    /// It blocks us as a robot.
     #[error(
         "{provider} blocked the search: {reason}\nconfigure tavily, brave or searxng under tools.web_search, or try again later"
     )]
     Blocked {
         /// The provider.
         provider: ProviderName,
-        /// How that was seen.
+        /// How that was recognised.
         reason: String,
     },
-    /// It answers in a shape we do not know.
+    /// It responded in an unknown format.
     #[error(
         "{provider} answered in a form that is not understood: {reason}\nuse another provider, and report this"
     )]
@@ -175,32 +174,32 @@ pub enum SearchError {
         /// What was missing.
         reason: String,
     },
-    /// It answered with an error.
+    /// It responded with an error.
     #[error("{provider} answered {status}: {excerpt}")]
     Status {
         /// The provider.
         provider: ProviderName,
         /// The status.
         status: u16,
-        /// How its answer begins.
+        /// The beginning of the response.
         excerpt: String,
     },
-    /// Every engine that is configured failed.
+    /// Every configured engine failed.
     #[error("no search engine answered: {}", .0.iter().map(first_line).collect::<Vec<_>>().join("; "))]
     All(Vec<SearchError>),
-    /// It was not reached.
+    /// It could not be reached.
     #[error("{provider}: {error}")]
     Egress {
         /// The provider.
         provider: ProviderName,
-        /// Why.
+        /// The error.
         #[source]
         error: EgressError,
     },
 }
 
 impl SearchError {
-    /// Whether another engine may answer what this one did not.
+    /// Whether another engine may succeed.
     fn is_engines(&self) -> bool {
         !matches!(
             self,
@@ -209,38 +208,38 @@ impl SearchError {
     }
 }
 
-/// What went wrong, without what to do about it.
+/// The error message, without its advice.
 fn first_line(error: &SearchError) -> String {
     let text = error.to_string();
     text.lines().next().unwrap_or_default().to_owned()
 }
 
-/// What the owner configured.
+/// The configuration.
 #[derive(Debug, Clone, Default)]
 pub struct SearchSettings {
     /// The key for Tavily.
     pub tavily_api_key: Option<Secret>,
     /// The key for Brave.
     pub brave_api_key: Option<Secret>,
-    /// The address of the owner's SearXNG. On a private network, egress must allow it.
+    /// The URL of the owner's SearXNG. On a private network, egress must allow it.
     pub searxng_url: Option<String>,
-    /// How long one search may take; 20 seconds where nobody says.
+    /// Timeout of one search; default 20 seconds.
     pub timeout: Option<Duration>,
 }
 
-/// The providers that are configured, best first.
+/// The configured providers, best first.
 pub struct Searchers {
     providers: Vec<Box<dyn SearchProvider>>,
-    /// How many are tried one after another where none is named: those that the owner configured. A question
-    /// goes to no engine that they did not choose.
+    /// Number of providers tried in turn if none is named: those that the owner configured. Queries go to no
+    /// engine that the owner did not choose.
     tried: usize,
 }
 
 impl Searchers {
-    /// Sets up what `settings` configure. DuckDuckGo needs no setting.
+    /// Creates the providers of `settings`. DuckDuckGo needs no setting.
     pub fn configured(settings: SearchSettings, egress: Arc<Egress>) -> Result<Self, SearchError> {
         let timeout = settings.timeout.unwrap_or(SEARCH_TIMEOUT);
-        let way = |provider| Way {
+        let way = |provider| SearchClient {
             provider,
             egress: Arc::clone(&egress),
             timeout,
@@ -258,19 +257,20 @@ impl Searchers {
             let way = way(ProviderName::SearXng);
             providers.push(Box::new(SearXng::new(way, &url)?));
         }
+        // DuckDuckGo is tried on its own initiative only if nothing else is configured.
         let tried = providers.len().max(1);
         let way = way(ProviderName::DuckDuckGo);
         providers.push(Box::new(DuckDuckGo::new(way, duckduckgo::PAGE)?));
         Ok(Self { providers, tried })
     }
 
-    /// These providers, in this order of preference.
+    /// These providers, in order of preference.
     pub fn of(providers: Vec<Box<dyn SearchProvider>>) -> Self {
         let tried = providers.len();
         Self { providers, tried }
     }
 
-    /// The provider named `wanted`, or the best there is.
+    /// The provider named `wanted`, or the best one.
     pub fn choose(&self, wanted: Option<&str>) -> Result<&dyn SearchProvider, SearchError> {
         let wanted = wanted.map(str::parse::<ProviderName>).transpose()?;
         let mut providers = self.providers.iter().map(Box::as_ref);
@@ -282,14 +282,14 @@ impl Searchers {
         }
     }
 
-    /// At most `max` results (never more than [`MAX_RESULTS`]) from the provider named `wanted`, or from
-    /// the first of those configured that answers.
+    /// At most `max` results (never more than [`MAX_RESULTS`]) from the provider named `wanted`, or from the
+    /// first configured one that succeeds.
     pub async fn search(
         &self,
         query: &str,
         max: usize,
         wanted: Option<&str>,
-    ) -> Result<Found, SearchError> {
+    ) -> Result<SearchResults, SearchError> {
         let query = query.trim();
         if query.is_empty() {
             return Err(SearchError::EmptyQuery);
@@ -308,15 +308,17 @@ impl Searchers {
         for provider in all {
             match provider.search(query, max).await {
                 Ok(mut hits) => {
+                    // Providers return more than requested.
                     hits.truncate(max);
                     let provider = provider.name();
-                    return Ok(Found { provider, hits });
+                    return Ok(SearchResults { provider, hits });
                 }
                 Err(error) if error.is_engines() => failures.push(error),
                 Err(error) => return Err(error),
             }
         }
         match failures.len() {
+            // A single failure keeps its advice.
             1 => Err(failures.remove(0)),
             _ => Err(SearchError::All(failures)),
         }

@@ -1,4 +1,4 @@
-//! SearXNG: the owner's own server, which asks others.
+//! SearXNG: the owner's own metasearch server.
 
 use async_trait::async_trait;
 use manyhands_guard::Request;
@@ -6,25 +6,25 @@ use serde::Deserialize;
 use serde_json::Value;
 use url::Url;
 
-use super::way::{Item, Way, accept_json};
+use super::way::{RawResult, SearchClient, accept_json};
 use super::{Hit, ProviderName, SearchError, SearchProvider};
 
 /// A SearXNG server.
 pub struct SearXng {
-    way: Way,
+    way: SearchClient,
     base: Url,
 }
 
 #[derive(Deserialize)]
 struct Results {
-    results: Vec<Item>,
+    results: Vec<RawResult>,
     #[serde(default)]
     unresponsive_engines: Vec<Value>,
 }
 
 impl SearXng {
     /// The server at `base`.
-    pub fn new(way: Way, base: &str) -> Result<Self, SearchError> {
+    pub fn new(way: SearchClient, base: &str) -> Result<Self, SearchError> {
         let base = way.base(base)?;
         Ok(Self { way, base })
     }
@@ -45,7 +45,7 @@ impl SearchProvider for SearXng {
         let mut request = Request::get(url);
         accept_json(&mut request.headers);
         let found: Results = match self.way.ask_json(request, &[403]).await {
-            // There is no key: this is how it refuses a format that is switched off.
+            // There is no key: this is how it refuses a disabled format.
             Err(SearchError::Key { .. }) => {
                 return Err(self.way.blocked(
                     "it answered 403; add json to search.formats in its settings.yml, and let its limiter pass this machine",
@@ -53,6 +53,7 @@ impl SearchProvider for SearXng {
             }
             found => found?,
         };
+        // Otherwise blocked engines would look like an empty result.
         if found.results.is_empty() && !found.unresponsive_engines.is_empty() {
             let engines: Vec<String> = found.unresponsive_engines.iter().map(engine).collect();
             let reason = format!("none of its engines gave results; {}", engines.join(", "));

@@ -1,4 +1,4 @@
-//! Tavily: a search made for agents, with a key.
+//! Tavily: a search API for agents, with a key.
 
 use async_trait::async_trait;
 use manyhands_core::Secret;
@@ -7,26 +7,26 @@ use serde::Deserialize;
 use serde_json::json;
 use url::Url;
 
-use super::way::{Item, Way, sensitive};
+use super::way::{RawResult, SearchClient, sensitive};
 use super::{Hit, ProviderName, SearchError, SearchProvider};
 
 pub(super) const API: &str = "https://api.tavily.com/";
 
-/// Tavily's search.
+/// Tavily search.
 pub struct Tavily {
-    way: Way,
+    way: SearchClient,
     base: Url,
     key: Secret,
 }
 
 #[derive(Deserialize)]
 struct Results {
-    results: Vec<Item>,
+    results: Vec<RawResult>,
 }
 
 impl Tavily {
     /// Tavily at `base`, with the owner's `key`.
-    pub fn new(way: Way, base: &str, key: Secret) -> Result<Self, SearchError> {
+    pub fn new(way: SearchClient, base: &str, key: Secret) -> Result<Self, SearchError> {
         let base = way.base(base)?;
         Ok(Self { way, base, key })
     }
@@ -50,7 +50,7 @@ impl SearchProvider for Tavily {
         request.body = Some(body.to_string().into());
         match self.way.ask_json::<Results>(request, &[401, 403]).await {
             Ok(found) => self.way.hits(found.results, max),
-            // The plan, or what was paid for, is used up.
+            // The plan or the credit is exhausted.
             Err(SearchError::Status {
                 status: 432 | 433, ..
             }) => Err(SearchError::RateLimited {

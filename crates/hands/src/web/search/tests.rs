@@ -1,10 +1,10 @@
 use serde_json::{Value, json};
 
-use super::super::fake::{Heard, Server, answer, form, guarded, ok, open, redirect};
+use super::super::fake::{FakeServer, ReceivedRequest, answer, form, guarded, ok, open, redirect};
 use super::*;
 
-fn way(provider: ProviderName, egress: Arc<Egress>) -> Way {
-    Way {
+fn way(provider: ProviderName, egress: Arc<Egress>) -> SearchClient {
+    SearchClient {
         provider,
         egress,
         timeout: Duration::from_secs(10),
@@ -12,7 +12,7 @@ fn way(provider: ProviderName, egress: Arc<Egress>) -> Way {
 }
 
 /// Each provider at `server`, with the key `right`.
-fn at(name: ProviderName, server: &Server, egress: Arc<Egress>) -> Searchers {
+fn at(name: ProviderName, server: &FakeServer, egress: Arc<Egress>) -> Searchers {
     let way = way(name, egress);
     let key = Secret::new("right");
     let base = server.url("");
@@ -25,7 +25,7 @@ fn at(name: ProviderName, server: &Server, egress: Arc<Egress>) -> Searchers {
     Searchers::of(vec![provider])
 }
 
-async fn search(name: ProviderName, server: &Server) -> Result<Vec<Hit>, SearchError> {
+async fn search(name: ProviderName, server: &FakeServer) -> Result<Vec<Hit>, SearchError> {
     let found = at(name, server, open())
         .search("rust & c++", 3, None)
         .await?;
@@ -34,7 +34,7 @@ async fn search(name: ProviderName, server: &Server) -> Result<Vec<Hit>, SearchE
 }
 
 async fn told(name: ProviderName, reply: Vec<u8>) -> Result<Vec<Hit>, SearchError> {
-    search(name, &Server::answering(reply).await).await
+    search(name, &FakeServer::answering(reply).await).await
 }
 
 fn hit(n: usize) -> Hit {
@@ -50,7 +50,7 @@ fn refuse(why: &str) -> Vec<u8> {
 }
 
 /// Strict as the platform: whatever its documentation does not allow is a 400.
-fn tavily(heard: &Heard) -> Vec<u8> {
+fn tavily(heard: &ReceivedRequest) -> Vec<u8> {
     if (heard.method.as_str(), heard.target.as_str()) != ("POST", "/search") {
         return refuse("endpoint");
     }
@@ -80,7 +80,7 @@ fn tavily(heard: &Heard) -> Vec<u8> {
     ok("application/json", body.to_string())
 }
 
-fn brave(heard: &Heard) -> Vec<u8> {
+fn brave(heard: &ReceivedRequest) -> Vec<u8> {
     let query = heard.query();
     if heard.method != "GET" || !heard.target.starts_with("/res/v1/web/search?") {
         return refuse("endpoint");
@@ -108,7 +108,7 @@ fn brave(heard: &Heard) -> Vec<u8> {
     ok("application/json", body.to_string())
 }
 
-fn searxng(heard: &Heard) -> Vec<u8> {
+fn searxng(heard: &ReceivedRequest) -> Vec<u8> {
     let query = heard.query();
     if heard.method != "GET" || !heard.target.starts_with("/sx/search?") {
         return refuse("endpoint");
@@ -138,7 +138,7 @@ fn ddg_result(n: usize) -> String {
         <a class=result__snippet href='//duckduckgo.com/l/?uddg=x'>About <b>&lt;{n}&gt;</b></a></div></div>")
 }
 
-fn duckduckgo(heard: &Heard) -> Vec<u8> {
+fn duckduckgo(heard: &ReceivedRequest) -> Vec<u8> {
     if (heard.method.as_str(), heard.target.as_str()) != ("POST", "/html/") {
         return refuse("endpoint");
     }
@@ -156,7 +156,7 @@ fn duckduckgo(heard: &Heard) -> Vec<u8> {
     )
 }
 
-fn fake(name: ProviderName) -> fn(&Heard) -> Vec<u8> {
+fn fake(name: ProviderName) -> fn(&ReceivedRequest) -> Vec<u8> {
     match name {
         ProviderName::Tavily => tavily,
         ProviderName::Brave => brave,
@@ -168,7 +168,7 @@ fn fake(name: ProviderName) -> fn(&Heard) -> Vec<u8> {
 #[tokio::test]
 async fn every_provider_gives_titles_addresses_and_snippets() {
     for name in ProviderName::ALL {
-        let server = Server::start(fake(name)).await;
+        let server = FakeServer::start(fake(name)).await;
         let hits = search(name, &server).await.unwrap();
         assert_eq!(hits, [hit(1), hit(2), hit(3)], "{name}");
     }
@@ -177,7 +177,7 @@ async fn every_provider_gives_titles_addresses_and_snippets() {
 #[tokio::test]
 async fn nobody_gets_more_than_twenty() {
     for name in ProviderName::ALL {
-        let server = Server::start(fake(name)).await;
+        let server = FakeServer::start(fake(name)).await;
         let searchers = at(name, &server, open());
         let found = searchers.search("rust & c++", 1000, None).await.unwrap();
         assert_eq!(found.hits.len(), MAX_RESULTS, "{name}");
@@ -298,7 +298,7 @@ async fn a_changed_layout_is_not_an_empty_list() {
 #[tokio::test]
 async fn a_refused_key_names_its_setting_and_not_itself() {
     for name in [ProviderName::Tavily, ProviderName::Brave] {
-        let server = Server::start(fake(name)).await;
+        let server = FakeServer::start(fake(name)).await;
         let way = way(name, open());
         let key = Secret::new("wrong-canary");
         let provider: Box<dyn SearchProvider> = match name {
@@ -351,7 +351,7 @@ async fn a_rate_limit_says_when_to_come_back() {
 #[tokio::test]
 async fn a_private_server_is_out_of_reach_unless_allowed() {
     for name in ProviderName::ALL {
-        let server = Server::start(fake(name)).await;
+        let server = FakeServer::start(fake(name)).await;
         let refused = at(name, &server, guarded())
             .search("rust & c++", 3, None)
             .await;
@@ -425,7 +425,7 @@ async fn a_provider_that_is_not_there_is_an_error_that_helps() {
 }
 
 /// One provider at each server, in the order they are preferred.
-fn several(servers: &[(ProviderName, &Server)]) -> Searchers {
+fn several(servers: &[(ProviderName, &FakeServer)]) -> Searchers {
     let each = servers
         .iter()
         .flat_map(|(name, server)| at(*name, server, open()).providers);
@@ -435,9 +435,9 @@ fn several(servers: &[(ProviderName, &Server)]) -> Searchers {
 #[tokio::test]
 async fn the_next_engine_answers_where_the_first_fails() {
     use ProviderName::{DuckDuckGo, SearXng, Tavily};
-    let wall = Server::answering(ok("text/html", "<html>are you a robot?</html>")).await;
-    let broken = Server::answering(answer(500, "", "broken inside")).await;
-    let good = Server::start(searxng).await;
+    let wall = FakeServer::answering(ok("text/html", "<html>are you a robot?</html>")).await;
+    let broken = FakeServer::answering(answer(500, "", "broken inside")).await;
+    let good = FakeServer::start(searxng).await;
     let both = several(&[(Tavily, &broken), (DuckDuckGo, &wall), (SearXng, &good)]);
     let found = both.search("rust & c++", 1, None).await.unwrap();
     assert_eq!((found.provider, found.hits), (SearXng, vec![hit(1)]));
@@ -460,7 +460,7 @@ async fn the_next_engine_answers_where_the_first_fails() {
 
 #[tokio::test]
 async fn a_question_goes_to_no_engine_that_the_owner_did_not_choose() {
-    let broken = Server::answering(answer(500, "", "broken inside")).await;
+    let broken = FakeServer::answering(answer(500, "", "broken inside")).await;
     let settings = SearchSettings {
         searxng_url: Some(broken.url("/sx")),
         ..SearchSettings::default()

@@ -1,4 +1,4 @@
-//! What all providers share: how they are asked, and how their answers are read.
+//! Common parts of all providers: requests and responses.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,25 +20,25 @@ const MAX_TITLE: usize = 300;
 const MAX_CONTENT: usize = 4_000;
 const MAX_EXCERPT: usize = 200;
 
-/// How one provider is reached.
+/// A client for one provider.
 #[derive(Clone)]
-pub struct Way {
-    /// Whose way it is.
+pub struct SearchClient {
+    /// The provider.
     pub provider: ProviderName,
-    /// The way out.
+    /// The outbound HTTP client.
     pub egress: Arc<Egress>,
-    /// How long one search may take.
+    /// Timeout of one search.
     pub timeout: Duration,
 }
 
-/// An answer, whatever its status.
-pub(super) struct Answer {
+/// A response of any status.
+pub(super) struct SearchResponse {
     pub(super) status: StatusCode,
     pub(super) body: Bytes,
 }
 
-impl Way {
-    /// The address of a provider, with `/` at its end, so that paths can be joined to it.
+impl SearchClient {
+    /// A provider's base URL, with a trailing `/`, so that paths can be joined to it.
     pub(super) fn base(&self, address: &str) -> Result<Url, SearchError> {
         let wrong = |problem: String| SearchError::Address {
             provider: self.provider,
@@ -48,6 +48,7 @@ impl Way {
         if !matches!(url.scheme(), "http" | "https") {
             return Err(wrong("it must start with https:// or http://".to_owned()));
         }
+        // Pasted from a browser, it may contain someone's search.
         url.set_query(None);
         url.set_fragment(None);
         if !url.path().ends_with('/') {
@@ -57,13 +58,14 @@ impl Way {
         Ok(url)
     }
 
-    /// Sends `request`, and sorts out the answers that are the same everywhere. No
-    /// redirect is followed: an API that sends us elsewhere is not the one we know.
-    pub(super) async fn ask(&self, mut request: Request) -> Result<Answer, SearchError> {
+    /// Sends `request`, and handles the responses common to all providers. Redirects are not followed: an
+    /// API that redirects is not the one we know.
+    pub(super) async fn ask(&self, mut request: Request) -> Result<SearchResponse, SearchError> {
         let provider = self.provider;
         request.limits = FetchLimits {
             total_timeout: Some(self.timeout),
             max_bytes: Some(MAX_BODY),
+            // The request carries a key or the user's query.
             max_redirects: Some(0),
         };
         let failed = |error| match error {
@@ -80,10 +82,10 @@ impl Way {
             });
         }
         let body = answer.bytes().await.map_err(failed)?;
-        Ok(Answer { status, body })
+        Ok(SearchResponse { status, body })
     }
 
-    /// Reads a JSON answer; `refused` are the statuses that mean a bad key.
+    /// Parses a JSON response; `refused` are the statuses that mean a bad key.
     pub(super) async fn ask_json<T: DeserializeOwned>(
         &self,
         request: Request,
@@ -100,6 +102,7 @@ impl Way {
                 excerpt,
             });
         }
+        // Before the status: blocks come with any status, including 200.
         if looks_like_html(&answer.body) {
             return Err(self.blocked(format!("it answered {status} with a web page")));
         }
@@ -127,11 +130,10 @@ impl Way {
         }
     }
 
-    /// The usable among `items`. Some results without an address are their business;
-    /// results of which none has one are a shape we do not know.
-    pub(super) fn hits(&self, items: Vec<Item>, max: usize) -> Result<Vec<Hit>, SearchError> {
+    /// The usable results. A few without a URL are acceptable; if none has one, the format is unknown.
+    pub(super) fn hits(&self, items: Vec<RawResult>, max: usize) -> Result<Vec<Hit>, SearchError> {
         let given = items.len();
-        let hits: Vec<Hit> = items.into_iter().filter_map(Item::into_hit).collect();
+        let hits: Vec<Hit> = items.into_iter().filter_map(RawResult::into_hit).collect();
         if given > 0 && hits.is_empty() {
             return Err(self.layout("its results have no addresses"));
         }
@@ -139,9 +141,9 @@ impl Way {
     }
 }
 
-/// A result as the JSON providers write it.
+/// A result in the JSON providers' format.
 #[derive(Debug, Deserialize)]
-pub(super) struct Item {
+pub(super) struct RawResult {
     #[serde(default)]
     pub(super) title: Option<String>,
     #[serde(default)]
@@ -150,7 +152,7 @@ pub(super) struct Item {
     pub(super) content: Option<String>,
 }
 
-impl Item {
+impl RawResult {
     fn into_hit(self) -> Option<Hit> {
         let url = Url::parse(self.url?.trim()).ok()?;
         if !matches!(url.scheme(), "http" | "https") {
@@ -173,14 +175,15 @@ impl Item {
     }
 }
 
-/// When a provider says to come back: in seconds, as a date beside its own clock's, or in
-/// the windows of Brave's rate limit, of which the first is the shortest.
+/// The requested delay: in seconds, as a date relative to the server's own clock, or in the windows of
+/// Brave's rate limit, of which the first is the shortest.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     if let Some(text) = text_of(headers, "retry-after") {
         if let Ok(seconds) = text.parse() {
             return Some(Duration::from_secs(seconds));
         }
         let then = httpdate::parse_http_date(&text).ok()?;
+        // Relative to the server's clock: ours may be wrong.
         let now = httpdate::parse_http_date(&text_of(headers, "date")?).ok()?;
         return Some(then.duration_since(now).unwrap_or_default());
     }
@@ -189,7 +192,7 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     Some(Duration::from_secs(first))
 }
 
-/// A key in a header, which stays with this origin.
+/// A key in a header, which is sent to this origin only.
 pub(super) fn sensitive(
     provider: ProviderName,
     headers: &mut HeaderMap,

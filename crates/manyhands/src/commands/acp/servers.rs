@@ -14,7 +14,7 @@ use manyhands_acp::McpProgram;
 use manyhands_core::{ErrorCode, NodeId, OsEntropy, ToolError};
 use manyhands_gateway::{SERVER_VARIABLES, find_program};
 use manyhands_upstream::{
-    Ground as Below, Hooks, Server, Speak as _, Timeouts, Transport, Upstream, UpstreamError,
+    Hooks, Server, Speak as _, Timeouts, Transport, Upstream, UpstreamDeps as Below, UpstreamError,
 };
 use manyhands_wire::{
     ADDITION_CANCEL, ADDITION_SESSION, Client, ClientMode, ConnectParams, Event, EventKind,

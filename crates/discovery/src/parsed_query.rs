@@ -1,59 +1,59 @@
-//! A request, taken apart and looked up: its words, its steps, and what they are related to.
+//! A query, split into words and steps and looked up in the index.
 
 use std::collections::HashMap;
 
 use crate::lexicon::Related;
-use crate::shelf::cut;
+use crate::segment::cut;
 use crate::snapshot::Snapshot;
 use crate::stem::stem;
 use crate::steps::steps;
 use crate::words::{is_number, weight, words};
 
-/// The most of a request that is read, in bytes and in words.
+/// Maximum query length, in bytes and in words.
 const LONGEST_REQUEST: usize = 8 << 10;
 const MOST_WORDS: usize = 256;
 
-/// The most different words that are compared with those of entries.
+/// Maximum distinct words compared with those of entries.
 const MOST_DIFFERENT: usize = 48;
 
-/// A request of at most so many words of matter may misspell them or leave them unfinished.
+/// Queries with at most this many distinct words may contain typos or unfinished words.
 const SHORT: usize = 6;
 
-/// One word of a request.
+/// A word of a query.
 pub struct Word {
-    /// As it was written, in lower case.
+    /// As written, in lower case.
     pub surface: String,
-    /// How much it says.
+    /// Its weight: 0 for a stop word, 1 for a content word.
     pub weight: f32,
-    /// How rare it is among the entries.
-    pub rarity: f32,
-    /// How often it was said; twice at most.
+    /// Its inverse document frequency.
+    pub idf: f32,
+    /// Boost for repetition.
     pub times: f32,
-    /// The term it is.
+    /// Its term in the index.
     pub term: Option<u32>,
-    /// Terms it may mean as well.
+    /// Other terms it may mean.
     pub related: Vec<Related>,
 }
 
-/// A request that can be ranked by.
-pub struct Asked {
-    /// Its different words.
+/// A query, ready for ranking.
+pub struct ParsedQuery {
+    /// Its distinct words.
     pub words: Vec<Word>,
-    /// The steps as they were said; empty when it is one.
+    /// Its steps as written; empty if there is only one.
     pub steps: Vec<String>,
-    /// The words of the whole, and then those of each step.
+    /// Word indices of the whole query, followed by those of each step.
     pub parts: Vec<Vec<usize>>,
-    /// How long it is, in words.
+    /// Its length in words.
     pub length: usize,
 }
 
-impl Asked {
-    /// Takes a request apart and looks its words up.
+impl ParsedQuery {
+    /// Parses a query and looks its words up.
     pub fn new(text: &str, snapshot: &Snapshot) -> Self {
         let text = cut(text, LONGEST_REQUEST);
         let said = words(text, MOST_WORDS);
         let length = said.len();
-        // Where all words are stop words, they are all there is: "find", "get".
+        // If all words are stop words ("find", "get"), they are all there is to match.
         let all_stop = said.iter().all(|word| weight(word, &stem(word)) == 0.0);
         let mut at: HashMap<String, usize> = HashMap::new();
         let mut different: Vec<Word> = Vec::new();
@@ -71,6 +71,7 @@ impl Asked {
                 continue;
             }
             if let Some(&index) = at.get(&stem) {
+                // Sublinear: a repeated word matters more, but not twice as much.
                 different[index].times = std::f32::consts::SQRT_2;
                 continue;
             }
@@ -84,7 +85,7 @@ impl Asked {
                 .collect();
             at.insert(stem, different.len());
             different.push(Word {
-                rarity: term.map_or(snapshot.rarest(), |term| snapshot.rarity(term)),
+                idf: term.map_or(snapshot.max_idf(), |term| snapshot.idf(term)),
                 surface: word,
                 weight,
                 times: 1.0,
@@ -92,6 +93,7 @@ impl Asked {
                 related,
             });
         }
+        // Guessing scans the whole lexicon, and in a long query the other words suffice.
         if different.len() <= SHORT {
             let occurs = |term| !snapshot.postings(term).is_empty();
             for word in &mut different {
@@ -101,6 +103,7 @@ impl Asked {
             }
         }
         drop(lexicon);
+        // Bounds the comparison, which is quadratic in words.
         let kept = heaviest(&different);
         let steps = steps(text);
         let mut parts = vec![kept.clone()];
@@ -123,10 +126,10 @@ impl Asked {
     }
 }
 
-/// The words that say most, in the order they were said.
+/// The indices of the words with the highest weight, in query order.
 fn heaviest(words: &[Word]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..words.len()).collect();
-    let says = |index: usize| words[index].weight * words[index].rarity;
+    let says = |index: usize| words[index].weight * words[index].idf;
     order.sort_by(|a, b| says(*b).total_cmp(&says(*a)));
     order.truncate(MOST_DIFFERENT);
     order.sort_unstable();

@@ -1,33 +1,33 @@
-//! The entries of one owner, taken apart once.
+//! The parsed entries of one owner.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, RwLock};
 
-use crate::entry::Entry;
+use crate::entry::IndexEntry;
 use crate::lexicon::Lexicon;
 use crate::stem::stem;
 use crate::thesaurus;
-use crate::vectors::{Small, WIDTH, WordVectors};
+use crate::vectors::{QuantisedVector, WIDTH, WordVectors};
 use crate::words::{is_number, parts, weight, words};
 
-/// A field: how much a word in it counts, how much its length matters, and its usual length.
-struct Field {
+/// BM25F parameters of a field: weight, length normalisation, typical length, maximum words.
+struct FieldParams {
     weight: f32,
     length_matters: f32,
     usual: f32,
     most: usize,
 }
 
-const NAME: Field = field(3.0, 0.3, 2.5, 32);
-const SERVER: Field = field(2.0, 0.3, 2.0, 16);
-const TITLE: Field = field(1.5, 0.3, 3.0, 32);
-const TAGS: Field = field(1.0, 0.5, 4.0, 32);
-const DESCRIPTION: Field = field(1.0, 0.5, 14.0, 256);
-const PARAMETER_NAMES: Field = field(0.5, 0.7, 4.0, 64);
-const PARAMETER_TEXT: Field = field(0.3, 0.7, 25.0, 256);
+const NAME: FieldParams = field(3.0, 0.3, 2.5, 32);
+const SERVER: FieldParams = field(2.0, 0.3, 2.0, 16);
+const TITLE: FieldParams = field(1.5, 0.3, 3.0, 32);
+const TAGS: FieldParams = field(1.0, 0.5, 4.0, 32);
+const DESCRIPTION: FieldParams = field(1.0, 0.5, 14.0, 256);
+const PARAMETER_NAMES: FieldParams = field(0.5, 0.7, 4.0, 64);
+const PARAMETER_TEXT: FieldParams = field(0.3, 0.7, 25.0, 256);
 
-const fn field(weight: f32, length_matters: f32, usual: f32, most: usize) -> Field {
-    Field {
+const fn field(weight: f32, length_matters: f32, usual: f32, most: usize) -> FieldParams {
+    FieldParams {
         weight,
         length_matters,
         usual,
@@ -35,15 +35,15 @@ const fn field(weight: f32, length_matters: f32, usual: f32, most: usize) -> Fie
     }
 }
 
-/// The most of a text that is read, in bytes.
+/// Maximum text length in bytes.
 const LONGEST_TEXT: usize = 8 << 10;
 
-/// The most parameters that are read.
+/// Maximum parameters per entry.
 const MOST_PARAMETERS: usize = 64;
 
-/// One entry, taken apart.
+/// A parsed entry.
 pub struct Doc {
-    /// Each term with its weight by field and length.
+    /// Each term with its weighted frequency.
     pub frequencies: Box<[(u32, f32)]>,
     /// The word forms of name, server and title, then those of the description, each once.
     pub forms: Box<[u32]>,
@@ -51,35 +51,36 @@ pub struct Doc {
     pub named: usize,
 }
 
-/// The vectors of a shelf's entries, one row after the other.
+/// The vectors of a segment's entries, row by row.
 pub struct Rows {
-    /// The numbers.
+    /// The quantised values.
     pub bytes: Vec<i8>,
-    /// What a number of each row stands for.
+    /// The scale of each row.
     pub scales: Vec<f32>,
 }
 
 /// The entries of one owner.
-pub struct Shelf {
+pub struct Segment {
     /// The entries.
-    pub entries: Vec<Arc<Entry>>,
-    /// The same, taken apart.
+    pub entries: Vec<Arc<IndexEntry>>,
+    /// The parsed entries.
     pub docs: Vec<Doc>,
     rows: Mutex<Option<Arc<Rows>>>,
 }
 
-/// The words of an entry by field, before they are numbered.
+/// The words of an entry by field.
 struct Read {
-    fields: Vec<(&'static Field, Vec<String>)>,
+    fields: Vec<(&'static FieldParams, Vec<String>)>,
 }
 
-impl Shelf {
-    /// Takes entries apart; the lexicon is held only while their words are numbered.
-    pub fn new(entries: Vec<Arc<Entry>>, lexicon: &RwLock<Lexicon>) -> Self {
+impl Segment {
+    /// Parses entries; the lexicon is locked only while words are interned.
+    pub fn new(entries: Vec<Arc<IndexEntry>>, lexicon: &RwLock<Lexicon>) -> Self {
         let read: Vec<Vec<Stemmed>> = entries
             .iter()
             .map(|entry| stemmed(&Read::of(entry)))
             .collect();
+        // All entries are parsed before the lock: searches read the lexicon.
         let mut lexicon = lexicon.write().unwrap_or_else(|held| held.into_inner());
         let docs = read.iter().map(|words| doc(words, &mut lexicon)).collect();
         drop(lexicon);
@@ -90,8 +91,12 @@ impl Shelf {
         }
     }
 
-    /// The vectors of its entries, made on first need.
-    pub fn rows(&self, model: &WordVectors, known: &mut HashMap<String, Small>) -> Arc<Rows> {
+    /// The vectors of its entries, computed on first use.
+    pub fn rows(
+        &self,
+        model: &WordVectors,
+        known: &mut HashMap<String, QuantisedVector>,
+    ) -> Arc<Rows> {
         let mut rows = self.rows.lock().unwrap_or_else(|held| held.into_inner());
         if let Some(rows) = &*rows {
             return Arc::clone(rows);
@@ -103,7 +108,7 @@ impl Shelf {
         for entry in &self.entries {
             let mut sum = [0.0; WIDTH];
             for (field, words) in &Read::of(entry).fields {
-                // What parameters are called says little about what a tool is for.
+                // Parameter names say little about what a tool is for.
                 if field.weight < DESCRIPTION.weight {
                     continue;
                 }
@@ -116,7 +121,7 @@ impl Shelf {
                         continue;
                     }
                     if !known.contains_key(word) {
-                        known.insert(word.clone(), Small::of(&model.word(word)));
+                        known.insert(word.clone(), QuantisedVector::of(&model.word(word)));
                     }
                     let small = &known[word];
                     let unit = weight * small.scale * small.length;
@@ -125,8 +130,8 @@ impl Shelf {
                     }
                 }
             }
-            let small = Small::of(&sum);
-            // Each fits a byte.
+            let small = QuantisedVector::of(&sum);
+            // Quantised values fit into a byte.
             made.bytes
                 .extend(small.bytes.iter().map(|number| *number as i8));
             made.scales.push(small.scale);
@@ -136,19 +141,19 @@ impl Shelf {
         made
     }
 
-    /// Forgets the vectors.
+    /// Drops the vectors.
     pub fn forget_rows(&self) {
         *self.rows.lock().unwrap_or_else(|held| held.into_inner()) = None;
     }
 }
 
-/// The beginning of a text, cut on a character.
+/// The beginning of a text, cut at a character boundary.
 pub fn cut(text: &str, most: usize) -> &str {
     &text[..text.floor_char_boundary(most)]
 }
 
 impl Read {
-    fn of(entry: &Entry) -> Self {
+    fn of(entry: &IndexEntry) -> Self {
         let description = words(cut(&entry.description, LONGEST_TEXT), DESCRIPTION.most);
         let own: HashSet<&str> = description
             .iter()
@@ -156,6 +161,7 @@ impl Read {
             .map(String::as_str)
             .collect();
         let known = |word: &str| own.contains(word) || thesaurus::knows(word);
+        // `keywordexplorer` is indexed as itself and as `keyword explorer`.
         let whole = |text: &str, most: usize| {
             let mut out = Vec::new();
             for word in words(cut(text, 512), most) {
@@ -172,6 +178,7 @@ impl Read {
         let name = whole(without_server(&entry.name, &entry.server), NAME.most);
         let server = whole(&entry.server, SERVER.most);
         let mut title = whole(&entry.title, TITLE.most);
+        // A repeated title would count the same words twice.
         if title == name {
             title.clear();
         }
@@ -204,7 +211,7 @@ impl Read {
     }
 }
 
-/// The name without the server's in front: `gmail_search` of `gmail` is `search`.
+/// The name without the server's prefix: `gmail_search` of `gmail` becomes `search`.
 fn without_server<'a>(name: &'a str, server: &str) -> &'a str {
     let own = name
         .strip_prefix(server)
@@ -216,17 +223,17 @@ fn without_server<'a>(name: &'a str, server: &str) -> &'a str {
     }
 }
 
-/// A word with its stem, what it says, and where it stands.
+/// A word with its stem, weight and field.
 struct Stemmed {
     stem: String,
     surface: String,
     weight: f32,
     frequency: f32,
-    place: Place,
+    place: FieldKind,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Place {
+enum FieldKind {
     Name,
     Text,
     Parameter,
@@ -238,9 +245,9 @@ fn stemmed(read: &Read) -> Vec<Stemmed> {
         let length = words.len() as f32 / field.usual;
         let frequency = field.weight / (1.0 - field.length_matters + field.length_matters * length);
         let place = match () {
-            _ if field.weight > DESCRIPTION.weight => Place::Name,
-            _ if field.weight == DESCRIPTION.weight => Place::Text,
-            _ => Place::Parameter,
+            _ if field.weight > DESCRIPTION.weight => FieldKind::Name,
+            _ if field.weight == DESCRIPTION.weight => FieldKind::Text,
+            _ => FieldKind::Parameter,
         };
         for word in words {
             let stem = stem(word);
@@ -263,10 +270,10 @@ fn doc(words: &[Stemmed], lexicon: &mut Lexicon) -> Doc {
     let mut forms: Vec<u32> = Vec::new();
     let mut known: HashSet<u32> = HashSet::new();
     let mut named = 0;
-    // A name of stop words only, such as `find`, must be found all the same.
+    // A name that consists of stop words, such as `find`, must still be found.
     let only_stops = words
         .iter()
-        .all(|word| word.place == Place::Parameter || word.weight == 0.0);
+        .all(|word| word.place == FieldKind::Parameter || word.weight == 0.0);
     for word in words {
         let Some((term, form)) = lexicon.intern(&word.stem, &word.surface, word.weight) else {
             continue;
@@ -279,10 +286,10 @@ fn doc(words: &[Stemmed], lexicon: &mut Lexicon) -> Doc {
             }
         }
         let says = word.weight > 0.0 || only_stops;
-        if word.place != Place::Parameter && says && known.insert(form) {
+        if word.place != FieldKind::Parameter && says && known.insert(form) {
             forms.push(form);
         }
-        if word.place == Place::Name {
+        if word.place == FieldKind::Name {
             named = forms.len();
         }
     }

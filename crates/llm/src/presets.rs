@@ -1,7 +1,7 @@
-//! Who can be asked for models by name alone: how each speaks, and where.
+//! Provider presets: providers that can be added by name alone, with their API format and URL.
 //!
-//! A key is sent to the address that stands here, or that the owner wrote into the file; nobody who
-//! asks from afar can name another.
+//! A key is sent only to the URL listed here or written into the settings file by the owner; remote
+//! callers cannot name another.
 
 use url::Url;
 
@@ -9,43 +9,43 @@ use crate::model::{InvalidModel, ModelId};
 use crate::settings::{ModelSettings, ProviderKind, ProviderSettings, ProviderTimeouts};
 use crate::wire;
 
-/// The longest name of a model.
+/// Maximum length of a model name.
 const MAX_MODEL: usize = 200;
-/// The longest name of a maker.
+/// Maximum length of a preset name.
 const MAX_NAME: usize = 64;
 
-/// Somebody whose models can be added by name.
+/// A provider that can be added by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Maker {
-    /// Its name: of the provider in the settings, and of its key in the vault.
+pub struct ProviderPreset {
+    /// Its id: the provider's name in the settings, and its key's name in the vault.
     pub id: String,
-    /// Its name for people.
+    /// Its display name.
     pub title: String,
-    /// How it speaks.
+    /// Its API format.
     pub kind: ProviderKind,
-    /// Where it is, unless it is the maker of that kind itself.
+    /// Its URL, unless it is the default of its format.
     pub base_url: Option<String>,
-    /// Whether it wants a key.
+    /// Whether it requires a key.
     pub needs_key: bool,
-    /// The model to begin with, where there is a usual one.
+    /// The suggested model, if there is one.
     pub model: Option<String>,
 }
 
-/// How a maker stands in the settings.
+/// State of a preset in the settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
-    /// The settings do not name it.
+pub enum PresetStatus {
+    /// Not configured.
     Absent,
-    /// The settings name it, and say the same of it.
+    /// Configured as the preset says.
     Set,
-    /// The same, but no key is named there.
+    /// Configured, but without a key.
     Keyless,
-    /// Another provider has its name, and this is how it differs.
+    /// Another provider has its name; this is the difference.
     Different(String),
 }
 
-/// One of the makers that everybody knows.
-struct Known {
+/// A built-in preset.
+struct BuiltInPreset {
     id: &'static str,
     title: &'static str,
     kind: ProviderKind,
@@ -60,8 +60,8 @@ const fn far(
     kind: ProviderKind,
     base_url: Option<&'static str>,
     model: Option<&'static str>,
-) -> Known {
-    Known {
+) -> BuiltInPreset {
+    BuiltInPreset {
         id,
         title,
         kind,
@@ -71,14 +71,14 @@ const fn far(
     }
 }
 
-/// A server of this machine, at the port where it listens unless told otherwise.
+/// A server on this machine, at its default port.
 const fn here(
     id: &'static str,
     title: &'static str,
     base_url: &'static str,
     model: Option<&'static str>,
-) -> Known {
-    Known {
+) -> BuiltInPreset {
+    BuiltInPreset {
         id,
         title,
         kind: ProviderKind::Openai,
@@ -88,8 +88,8 @@ const fn here(
     }
 }
 
-/// The makers that everybody knows, in the order in which they are offered.
-const KNOWN: &[Known] = &[
+/// The built-in presets, in display order.
+const KNOWN: &[BuiltInPreset] = &[
     far(
         "anthropic",
         "Anthropic",
@@ -172,8 +172,8 @@ const KNOWN: &[Known] = &[
     ),
 ];
 
-impl From<&Known> for Maker {
-    fn from(known: &Known) -> Self {
+impl From<&BuiltInPreset> for ProviderPreset {
+    fn from(known: &BuiltInPreset) -> Self {
         Self {
             id: known.id.to_owned(),
             title: known.title.to_owned(),
@@ -185,9 +185,9 @@ impl From<&Known> for Maker {
     }
 }
 
-impl Maker {
-    /// Everybody who can be added: those that are known, and the owner's own, which go before a known
-    /// one of the same name. What is wrong with the owner's is among [`crate::Models::problems`].
+impl ProviderPreset {
+    /// All presets: the built-in ones and the owner's, which override a built-in one of the same name.
+    /// Problems of the owner's presets are among [`crate::Models::problems`].
     pub fn all(settings: &ModelSettings) -> Vec<Self> {
         let own = settings.makers.keys();
         let mut own: Vec<Self> = own.filter_map(|id| Self::own(settings, id).ok()).collect();
@@ -200,27 +200,27 @@ impl Maker {
         all
     }
 
-    /// The one of that name.
+    /// The preset named `id`.
     pub fn named(settings: &ModelSettings, id: &str) -> Option<Self> {
         Self::all(settings).into_iter().find(|maker| maker.id == id)
     }
 
-    /// What is wrong with the owner's own.
+    /// Problems of the owner's presets.
     pub(crate) fn problems(settings: &ModelSettings) -> Vec<String> {
         let own = settings.makers.keys();
         own.filter_map(|id| Self::own(settings, id).err()).collect()
     }
 
-    /// One that the owner wrote into the file.
+    /// A preset from the settings file.
     fn own(settings: &ModelSettings, id: &str) -> Result<Self, String> {
         let wrong = |why: &str| Err(format!("models.makers.{id}: {why}"));
         let plain = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'-');
         if !(1..=MAX_NAME).contains(&id.len()) || !id.bytes().all(plain) {
-            return wrong("a maker is named by 1-64 of A-Z, a-z, 0-9, _ and -");
+            return wrong("a preset name has 1-64 characters of A-Z, a-z, 0-9, _ and -");
         }
         let said = &settings.makers[id];
         if said.kind == ProviderKind::Scripted {
-            return wrong("a script is no maker of models");
+            return wrong("a preset cannot be of kind scripted");
         }
         Ok(Self {
             id: id.to_owned(),
@@ -232,17 +232,17 @@ impl Maker {
         })
     }
 
-    /// Where its models are asked, and its key is sent.
+    /// The URL of its API, to which its key is sent.
     pub fn address(&self) -> String {
         address(self.kind, self.base_url.as_deref())
     }
 
-    /// How the settings name its key.
+    /// The reference to its key in the settings.
     pub fn key(&self) -> Option<String> {
         self.needs_key.then(|| format!("vault:{}", self.id))
     }
 
-    /// What stands in the settings for it.
+    /// The provider settings it stands for.
     pub fn provider(&self) -> ProviderSettings {
         ProviderSettings {
             kind: self.kind,
@@ -254,13 +254,13 @@ impl Maker {
         }
     }
 
-    /// The model that is meant by `said`, or the one to begin with.
+    /// The model named by `said`, or the suggested one.
     pub fn model(&self, said: Option<&str>) -> Result<Option<ModelId>, InvalidModel> {
         let Some(said) = said.map(str::trim).or(self.model.as_deref()) else {
             return Ok(None);
         };
-        // Some write the maker before the model, as everywhere else. Where the maker's own names have
-        // slashes in them nobody can tell, so they are taken as they are.
+        // Some users prefix the provider, as everywhere else. If the provider's own model names contain
+        // slashes, a prefix cannot be told from a name, so the text is used as is.
         let slashes = self.model.as_ref().is_some_and(|usual| usual.contains('/'));
         let own = format!("{}/", self.id);
         let model = match said.strip_prefix(&own) {
@@ -273,26 +273,26 @@ impl Maker {
         format!("{own}{model}").parse().map(Some)
     }
 
-    /// How the settings have it.
-    pub fn standing(&self, provider: Option<&ProviderSettings>) -> Standing {
+    /// Compares the preset with the configured provider.
+    pub fn standing(&self, provider: Option<&ProviderSettings>) -> PresetStatus {
         let Some(provider) = provider else {
-            return Standing::Absent;
+            return PresetStatus::Absent;
         };
         let there = address(provider.kind, provider.base_url.as_deref());
         if provider.kind != self.kind {
-            return Standing::Different("it speaks another way (kind)".to_owned());
+            return PresetStatus::Different("it uses another API format (kind)".to_owned());
         }
         if !same(&there, &self.address()) {
-            return Standing::Different(format!("it is at {there}, not at {}", self.address()));
+            return PresetStatus::Different(format!("it is at {there}, not at {}", self.address()));
         }
         match (&provider.api_key, self.key()) {
-            (None, None) => Standing::Set,
-            (None, Some(_)) if provider.headers.is_empty() => Standing::Keyless,
+            (None, None) => PresetStatus::Set,
+            (None, Some(_)) if provider.headers.is_empty() => PresetStatus::Keyless,
             (None, Some(_)) => {
-                Standing::Different("it names headers of its own in the place of a key".to_owned())
+                PresetStatus::Different("it uses custom headers instead of a key".to_owned())
             }
-            (Some(named), Some(key)) if *named == key => Standing::Set,
-            (Some(named), _) => Standing::Different(format!("its key is {named}")),
+            (Some(named), Some(key)) if *named == key => PresetStatus::Set,
+            (Some(named), _) => PresetStatus::Different(format!("its key is {named}")),
         }
     }
 }
@@ -302,7 +302,7 @@ fn address(kind: ProviderKind, base_url: Option<&str>) -> String {
     base_url.unwrap_or_else(home).to_owned()
 }
 
-/// Whether two spellings are one address.
+/// Whether two URLs are equivalent.
 fn same(one: &str, other: &str) -> bool {
     let plain = |text: &str| match text.parse::<Url>() {
         Ok(url) => url.as_str().trim_end_matches('/').to_owned(),
@@ -320,21 +320,21 @@ mod tests {
         serde_json::from_value(value).unwrap()
     }
 
-    fn known(id: &str) -> Maker {
-        Maker::named(&ModelSettings::default(), id).unwrap()
+    fn known(id: &str) -> ProviderPreset {
+        ProviderPreset::named(&ModelSettings::default(), id).unwrap()
     }
 
     #[test]
     fn keys_go_to_makers_over_tls_and_servers_of_this_machine_want_none() {
-        for maker in Maker::all(&ModelSettings::default()) {
+        for maker in ProviderPreset::all(&ModelSettings::default()) {
             let url: Url = maker.address().parse().unwrap();
             match maker.needs_key {
                 true => assert_eq!(url.scheme(), "https", "{}", maker.id),
                 false => assert_eq!(url.host_str(), Some("127.0.0.1"), "{}", maker.id),
             }
             let provider = maker.provider();
-            assert_eq!(maker.standing(Some(&provider)), Standing::Set);
-            assert_eq!(maker.standing(None), Standing::Absent);
+            assert_eq!(maker.standing(Some(&provider)), PresetStatus::Set);
+            assert_eq!(maker.standing(None), PresetStatus::Absent);
             let model = maker.model(Some("m")).unwrap().unwrap();
             assert_eq!((&model.provider, &*model.model), (&maker.id, "m"));
         }
@@ -348,16 +348,16 @@ mod tests {
             "a.b": { "kind": "openai" },
             "played": { "kind": "scripted" },
         }}));
-        let all = Maker::all(&settings);
+        let all = ProviderPreset::all(&settings);
         assert_eq!(all.len(), KNOWN.len() + 1);
-        let ollama = Maker::named(&settings, "ollama").unwrap();
+        let ollama = ProviderPreset::named(&settings, "ollama").unwrap();
         assert_eq!(ollama.address(), "http://10.0.0.5:11434/v1");
         assert_eq!(ollama.model(None).unwrap(), None);
-        let ours = Maker::named(&settings, "ours").unwrap();
+        let ours = ProviderPreset::named(&settings, "ours").unwrap();
         assert_eq!(ours.title, "ours");
         assert_eq!(ours.model(None).unwrap().unwrap().to_string(), "ours/big");
-        assert_eq!(Maker::problems(&settings).len(), 2);
-        assert!(Maker::named(&settings, "played").is_none());
+        assert_eq!(ProviderPreset::problems(&settings).len(), 2);
+        assert!(ProviderPreset::named(&settings, "played").is_none());
     }
 
     #[test]
@@ -374,9 +374,9 @@ mod tests {
             json!({ "base_url": "https://api.anthropic.com/" }),
             json!({ "timeouts": { "total_seconds": 5 } }),
         ] {
-            assert_eq!(with(same.clone()), Standing::Set, "{same}");
+            assert_eq!(with(same.clone()), PresetStatus::Set, "{same}");
         }
-        assert_eq!(with(json!({ "api_key": null })), Standing::Keyless);
+        assert_eq!(with(json!({ "api_key": null })), PresetStatus::Keyless);
         for (other, why) in [
             (json!({ "kind": "openai" }), "kind"),
             (
@@ -393,7 +393,7 @@ mod tests {
                 "headers",
             ),
         ] {
-            let Standing::Different(how) = with(other.clone()) else {
+            let PresetStatus::Different(how) = with(other.clone()) else {
                 panic!("{other}");
             };
             assert!(how.contains(why), "{how}");
