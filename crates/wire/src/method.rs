@@ -455,6 +455,7 @@ pub trait Params: Serialize + DeserializeOwned + JsonSchema {
                 _ => Code::BadRequest,
             };
             let method = Self::METHOD;
+            // serde's message names the field, which is what the client's author needs.
             ErrorShape::new(code, format!("{method}: invalid parameters: {e}"))
         })
     }

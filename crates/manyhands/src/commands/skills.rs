@@ -62,6 +62,7 @@ async fn switch(remote: &Remote, name: &str, agent: &str, on: bool) -> Result<()
 
 /// State of a skill.
 fn state(skill: &Value) -> &'static str {
+    // Disabled comes first: then it does not matter what the nodes can do.
     match (skill["enabled"] == false, skill["eligible"] == true) {
         (true, _) => "disabled",
         (false, true) => "ready",

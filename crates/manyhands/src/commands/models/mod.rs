@@ -19,6 +19,7 @@ const MAX_LISTED: usize = 30;
 /// Runs a `models` command.
 pub async fn run(models: Models, ctx: &CliContext) -> Done {
     if let Some(ModelsCommand::Add { provider, .. }) = &models.command {
+        // Before the gateway is contacted: the token must not be sent to a provider.
         add::check_address(provider, ctx)?;
     }
     let remote = ctx.remote()?;
@@ -159,6 +160,7 @@ async fn test(remote: &Remote, model: Option<String>, json: bool) -> Done {
         });
     }
     match envelope.error {
+        // The gateway cannot know how its owner would like to add one.
         Some(error) if error.contains("no model is set") => {
             Err(Failure(format!("{error}\n{ADVICE}")))
         }
