@@ -586,7 +586,7 @@ mod tests {
         assert_eq!(error.code, 400);
         assert_eq!(
             error.message,
-            "workspace.read: the parameters do not fit: missing field `path`"
+            "workspace.read: invalid parameters: missing field `path`"
         );
         let error = ConnectParams::read(Some(json!({ "minProtocol": 1 }))).unwrap_err();
         assert_eq!(error.code, 103);

@@ -115,12 +115,12 @@ mod tests {
             "eligible": false, "eligibleHosts": [], "reasons": ["no connected machine can do: shell.exec"],
             "requirements": { "capabilities": ["shell.exec"] }, "text": "# Deploy\n",
         });
-        let expect = "deploy (waits for a machine)\n  about     ships\n  where     skills/deploy/SKILL.md\n  \
-            needs     shell.exec\n  why not   no connected machine can do: shell.exec\n\n# Deploy";
+        let expect = "deploy (unavailable)\n  about     ships\n  location  skills/deploy/SKILL.md\n  \
+            requires  shell.exec\n  problem   no connected machine can do: shell.exec\n\n# Deploy";
         assert_eq!(about(&skill), expect);
         assert_eq!(
             state(&json!({ "enabled": false, "eligible": false })),
-            "off"
+            "disabled"
         );
         assert_eq!(state(&json!({ "eligible": true })), "ready");
     }
