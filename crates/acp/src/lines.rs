@@ -276,13 +276,13 @@ mod tests {
         for (said, why) in [
             (
                 &b"{\"id\":1}\n{\"id\":11111111}"[..],
-                "a line has more than 10 bytes",
+                "a line is longer than 10 bytes",
             ),
             (
                 b"{\"id\":1}\nx\nx\nx\n",
-                "more than 2 lines were no message",
+                "more than 2 lines were not messages",
             ),
-            (&[b'\n'; 41], "more than 40 bytes were said"),
+            (&[b'\n'; 41], "more than 40 bytes were sent"),
         ] {
             let mut listener = listener(said, bounds);
             let error = loop {

@@ -400,7 +400,7 @@ async fn a_line_without_end_ends_the_conversation() {
     assert_eq!(
         ended,
         Err(AcpError::Ended(
-            "a line has more than 100000 bytes".to_owned()
+            "a line is longer than 100000 bytes".to_owned()
         ))
     );
 }
@@ -425,7 +425,7 @@ async fn a_flood_of_updates_ends_the_conversation() {
     assert_eq!(
         ended,
         Err(AcpError::Ended(
-            "more than 1000000 bytes were said".to_owned()
+            "more than 1000000 bytes were sent".to_owned()
         ))
     );
 }
@@ -444,7 +444,7 @@ async fn garbage_without_end_ends_the_conversation() {
         },
     )
     .await;
-    let expect = AcpError::Ended("more than 1000 lines were no message".to_owned());
+    let expect = AcpError::Ended("more than 1000 lines were not messages".to_owned());
     assert_eq!(ended, Err(expect));
 }
 

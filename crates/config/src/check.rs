@@ -341,7 +341,7 @@ decision = "maybe"
 tools = []
 "#,
             &[
-                "3: `allowed_origins.1` must hold origins, scheme and host without a path, as in `https://desk.example`",
+                "3: `allowed_origins.1` must be origins, scheme and host without a path, as in `https://desk.example`",
                 "8: `policy.rules.1.decision` is missing",
                 "9: unknown key `policy.rules.1.tool`; did you mean `tools`?",
                 "10: `policy.rules.1.effects.1` must be one of `reads`, `writes`, `runs`, `sends`, `leaves`",

@@ -61,7 +61,7 @@ pub enum PathError {
         nearest: Option<String>,
     },
     /// No such list entry.
-    #[error("`{path}` does not exist: `{list}` has {len} entries, counted from 0")]
+    #[error("`{path}` does not exist: `{list}` has {}, counted from 0", entries(.len))]
     OutOfRange {
         /// The path as given.
         path: String,
@@ -70,6 +70,13 @@ pub enum PathError {
         /// Number of entries.
         len: usize,
     },
+}
+
+fn entries(len: &usize) -> String {
+    match len {
+        1 => "1 entry".to_owned(),
+        _ => format!("{len} entries"),
+    }
 }
 
 fn suggestion(nearest: Option<&str>) -> String {

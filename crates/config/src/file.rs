@@ -325,22 +325,22 @@ mod tests {
         check_refused(
             OWNERS,
             set("limits.request_byte", json!(1)),
-            "there is no setting `limits.request_byte`; did you mean `limits.request_bytes`?",
+            "unknown setting `limits.request_byte`; did you mean `limits.request_bytes`?",
         );
         check_refused(
             OWNERS,
             set("listen", Value::Null),
-            "`listen` cannot be null; unset it to go back to the default",
+            "`listen` cannot be null; unset it to use the default",
         );
         check_refused(
             OWNERS,
             set("policy.rules.1.decision", json!("ask")),
-            "`policy.rules.1.decision` does not exist; the next new entry of the list goes right after its last",
+            "`policy.rules.1.decision` does not exist; a new entry must directly follow the last one of the list",
         );
         check_refused(
             OWNERS,
             set("listen.port", json!(1)),
-            "there is no setting `listen.port`; see docs/config.md for all of them",
+            "unknown setting `listen.port`; see docs/config.md for all of them",
         );
         let broken = "listn = 1\nlisten = \"a:1\"\n";
         check_refused(
@@ -456,7 +456,7 @@ mod tests {
         check_refused(
             OWNERS,
             several(change("models.defalt", json!("a/m"))),
-            "there is no setting `models.defalt`; did you mean `models.default`?",
+            "unknown setting `models.defalt`; did you mean `models.default`?",
         );
         let home = home(Some(OWNERS));
         let refused = home.file.amend(|_| Err::<Vec<Edit>, _>("not today"));

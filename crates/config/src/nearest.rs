@@ -5,6 +5,7 @@ use crate::shape::{Kind, Shape, root};
 
 /// Returns the candidate most similar to `word`, if it is similar enough.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // People mix up case and separators more often than letters.
     let plain = |text: &str| text.to_lowercase().replace('-', "_");
     let wanted = plain(word);
     // One typo per three characters: more would suggest unrelated keys for short words.

@@ -34,6 +34,7 @@ impl Default for Node {
             id: None,
             workspace: None,
             jail: None,
+            // The node runs in the gateway's process, next to its keys.
             sandbox: NodeSandbox::Workspace,
         }
     }

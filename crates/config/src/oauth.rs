@@ -53,6 +53,7 @@ pub enum TokenAlgorithm {
 
 impl TokenAlgorithm {
     fn all() -> Vec<Self> {
+        // Asymmetric ones only: a shared secret would let every client sign tokens.
         vec![Self::Rs256, Self::Es256, Self::EdDsa]
     }
 }

@@ -172,35 +172,32 @@ mod tests {
     fn a_path_to_nothing_names_the_nearest() {
         check_refused(
             "limits.request_byte",
-            "there is no setting `limits.request_byte`; did you mean `limits.request_bytes`?",
+            "unknown setting `limits.request_byte`; did you mean `limits.request_bytes`?",
         );
-        check_refused(
-            "lmits",
-            "there is no setting `lmits`; did you mean `limits`?",
-        );
+        check_refused("lmits", "unknown setting `lmits`; did you mean `limits`?");
         check_refused(
             "concurrent_calls",
-            "there is no setting `concurrent_calls`; did you mean `limits.concurrent_calls`?",
+            "unknown setting `concurrent_calls`; did you mean `limits.concurrent_calls`?",
         );
         check_refused(
             "policy.rules.0.when.\"a.c\"",
-            "there is no setting `policy.rules.0.when.\"a.c\"`; did you mean `policy.rules.0.when.\"a.b\"`?",
+            "unknown setting `policy.rules.0.when.\"a.c\"`; did you mean `policy.rules.0.when.\"a.b\"`?",
         );
         check_refused(
             "zzz.dmScope",
-            "there is no setting `zzz.dmScope`; see docs/config.md for all of them",
+            "unknown setting `zzz.dmScope`; see docs/config.md for all of them",
         );
         check_refused(
             "listen.port",
-            "there is no setting `listen.port`; see docs/config.md for all of them",
+            "unknown setting `listen.port`; see docs/config.md for all of them",
         );
         check_refused(
             "policy.rules.first",
-            "there is no setting `policy.rules.first`; see docs/config.md for all of them",
+            "unknown setting `policy.rules.first`; see docs/config.md for all of them",
         );
         check_refused(
             "policy.rules.1",
-            "`policy.rules` has 1 entries, so `policy.rules.1` does not exist; count from 0",
+            "`policy.rules.1` does not exist: `policy.rules` has 1 entry, counted from 0",
         );
     }
 

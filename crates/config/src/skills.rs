@@ -18,6 +18,7 @@ impl Skills {
     /// Returns a skill's overrides: by the path of its file, else its folder, else its name.
     pub fn entry(&self, path: &str, folder: &str, name: &str) -> Option<&SkillEntry> {
         let mut keys = [path, folder, name].into_iter();
+        // The most specific one wins: several skills may have the same name.
         keys.find_map(|key| self.entries.get(key))
     }
 }

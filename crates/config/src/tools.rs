@@ -129,6 +129,7 @@ impl Default for ReadFile {
         Self {
             enabled: true,
             max_bytes: 256 * KIB,
+            // Named in the tool's specification: the file often holds credentials.
             deny_paths: vec!["config.yaml".to_owned()],
             roots: Vec::new(),
         }
@@ -223,6 +224,7 @@ pub struct PowerShell {
 impl Default for PowerShell {
     fn default() -> Self {
         Self {
+            // Elsewhere `pwsh` is rarely installed, and bash is what models expect.
             enabled: cfg!(windows),
             timeout: 30,
             max_output_bytes: 256 * KIB,

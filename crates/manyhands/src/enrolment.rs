@@ -155,7 +155,7 @@ mod tests {
         create_private(&kept.file(&id), b"{\"token\":\"mh_hush\"}").unwrap();
         let refused = kept.read(&id).unwrap_err().0;
         assert!(
-            refused.contains("does not hold an enrolment") && !refused.contains("hush"),
+            refused.contains("is not a valid enrolment") && !refused.contains("hush"),
             "{refused}"
         );
     }

@@ -299,7 +299,7 @@ mod tests {
             "{wrong}"
         );
         let wrong = desk.share(Some("here"), Some("jail"), None).unwrap_err();
-        assert!(wrong.contains("does not hold the workspace"), "{wrong}");
+        assert!(wrong.contains("does not contain the workspace"), "{wrong}");
         assert!(desk.share(Some("jail/inner"), Some("jail"), None).is_ok());
     }
 

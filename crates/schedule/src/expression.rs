@@ -298,22 +298,22 @@ mod tests {
         refused("* * * *", "4 fields");
         refused("0 * * * * *", "6 fields");
         refused("", "0 fields");
-        refused("@reboot", "not known");
+        refused("@reboot", "unknown macro");
         refused("60 * * * *", "minute: \"60\"");
         refused("* 24 * * *", "hour");
         refused("* * 0 * *", "day of month");
         refused("* * * 13 *", "month");
         refused("* * * * 8", "day of week");
-        refused("*/0 * * * *", "step of 0");
-        refused("*/90 * * * *", "not 1 to 59");
-        refused("10-5 * * * *", "backwards");
+        refused("*/0 * * * *", "step must not be 0");
+        refused("*/90 * * * *", "not between 1 and 59");
+        refused("10-5 * * * *", "reversed");
         refused("1,,2 * * * *", "minute");
         refused("+1 * * * *", "minute");
         refused("* * * * mo", "day of week");
         refused("? * * * *", "minute");
         refused(&"1,".repeat(200), "longer");
-        refused("0 0 30 2 *", "never comes");
-        refused("0 0 31 4,6,9,11 *", "never comes");
+        refused("0 0 30 2 *", "never matches");
+        refused("0 0 31 4,6,9,11 *", "never matches");
         assert!("0 0 29 2 *".parse::<Expression>().is_ok());
         assert!("0 0 30 2 1".parse::<Expression>().is_ok(), "on Mondays");
     }

@@ -407,31 +407,31 @@ fn each_kind_is_read_from_its_fields() {
 fn what_is_wrong_with_a_schedule_is_named() {
     for (json, why) in [
         (r#"{}"#, "kind: must be at, every or cron"),
-        (r#"{"kind":"at"}"#, "at: say when with one of"),
+        (r#"{"kind":"at"}"#, "at: set exactly one of"),
         (
             r#"{"kind":"at","at":"today 9am"}"#,
-            "at: 2026-11-15T08:00:00Z is over",
+            "at: 2026-11-15T08:00:00Z is in the past",
         ),
         (
             r#"{"kind":"at","at":"in 2 hours","in":"2h"}"#,
-            "at: say when with one of",
+            "at: set exactly one of",
         ),
         (
             r#"{"kind":"at","in":"soon"}"#,
-            "in: \"soon\" is not a while",
+            "in: \"soon\" is not a duration",
         ),
         (
             r#"{"kind":"at","everyMinutes":3}"#,
             "everyMinutes: is only valid with kind every",
         ),
-        (r#"{"kind":"every"}"#, "everyMinutes: say the interval"),
+        (r#"{"kind":"every"}"#, "everyMinutes: set exactly one"),
         (
             r#"{"kind":"every","everyMinutes":1,"everyHours":1}"#,
-            "everyMinutes: say the interval with one",
+            "everyMinutes: set exactly one",
         ),
         (
             r#"{"kind":"every","everyMinutes":0}"#,
-            "everyMinutes: the interval is from one second",
+            "everyMinutes: the interval must be between one second",
         ),
         (
             r#"{"kind":"every","everyDays":1e300}"#,
@@ -441,14 +441,14 @@ fn what_is_wrong_with_a_schedule_is_named() {
             r#"{"kind":"every","everyDays":1,"anchor":"someday"}"#,
             "anchor: \"someday\"",
         ),
-        (r#"{"kind":"cron"}"#, "expr: say when"),
+        (r#"{"kind":"cron"}"#, "expr: is required"),
         (
             r#"{"kind":"cron","expr":"0 9 * *"}"#,
-            "expr: it has 4 fields",
+            "expr: expected 5 fields",
         ),
         (
             r#"{"kind":"cron","expr":"@daily","tz":"Mars/Base"}"#,
-            "tz: \"Mars/Base\" is no time zone",
+            "tz: unknown time zone \"Mars/Base\"",
         ),
         (r#"{"kind":"never"}"#, "unknown variant"),
         (r#"{"kind":"at","when":"now"}"#, "unknown field"),

@@ -4,6 +4,7 @@
 pub const HEADER: usize = 4;
 
 /// Maximum number of bytes per frame.
+// Small enough that a call does not wait long behind one frame, large enough for full throughput.
 pub const CHUNK: usize = 256 * 1024;
 
 /// A binary frame, borrowed from its message.

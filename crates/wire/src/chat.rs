@@ -171,6 +171,7 @@ pub struct ChatEventPayload {
 
 impl ChatEventPayload {
     /// Creates an event with only a state.
+    // One constructor for all states: the other fields are optional on the wire.
     pub fn new(run_id: Option<String>, session_key: impl Into<String>, state: ChatState) -> Self {
         Self {
             run_id,

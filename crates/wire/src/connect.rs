@@ -32,6 +32,7 @@ pub const ADDITION_SANDBOXED: &str = "node.sandboxed";
 pub const ADDITION_SESSION: &str = "node.session";
 
 /// Timeout for sending `connect`.
+// Long enough for a slow TLS handshake, short enough that idle sockets cannot use up the limit.
 pub const CONNECT_WITHIN: Duration = Duration::from_secs(15);
 
 /// Maximum number of concurrent requests per client socket.

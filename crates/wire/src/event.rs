@@ -267,6 +267,7 @@ pub trait Payload: Serialize + DeserializeOwned + JsonSchema {
 
     /// Encodes the text frame.
     fn encode(&self) -> String {
+        // Cannot fail: payloads have no maps with other keys.
         let payload = serde_json::to_value(self).expect("a payload is plain data with text keys");
         Frame::Evt(Event {
             event: Self::EVENT.name().to_owned(),

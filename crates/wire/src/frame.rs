@@ -97,6 +97,7 @@ impl Frame {
     /// Decodes a text message; the error can be sent back.
     pub fn decode(text: &str) -> Result<Self, ErrorShape> {
         serde_json::from_str(text).map_err(|e| {
+            // The text itself is not quoted: it may contain a token.
             let message = format!("not a frame: {e}; send a JSON object with type req, res or evt");
             ErrorShape::new(Code::BadRequest, message)
         })

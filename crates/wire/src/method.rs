@@ -455,6 +455,7 @@ pub trait Params: Serialize + DeserializeOwned + JsonSchema {
                 _ => Code::BadRequest,
             };
             let method = Self::METHOD;
+            // serde's message names the field, which is what the client's author needs.
             ErrorShape::new(code, format!("{method}: invalid parameters: {e}"))
         })
     }
@@ -585,7 +586,7 @@ mod tests {
         assert_eq!(error.code, 400);
         assert_eq!(
             error.message,
-            "workspace.read: the parameters do not fit: missing field `path`"
+            "workspace.read: invalid parameters: missing field `path`"
         );
         let error = ConnectParams::read(Some(json!({ "minProtocol": 1 }))).unwrap_err();
         assert_eq!(error.code, 103);

@@ -1,19 +1,19 @@
 // Made from docs/protocol.json by `npm run types`; not to be changed by hand.
 
 /**
- * What kind of file.
+ * Kind of attachment.
  */
 export type BridgeMediaKind = ("image" | "audio" | "video" | "document")
 /**
- * What kind of chat.
+ * Kind of chat.
  */
 export type BridgePeerKind = ("dm" | "group" | "channel" | "thread")
 /**
- * A part of a message.
+ * A block of a message.
  */
 export type ChatBlock = ({
 /**
- * The words.
+ * The text.
  */
 text: string
 type: "text"
@@ -35,41 +35,41 @@ name: string
 type: "toolCall"
 } | {
 /**
- * What kind of picture.
+ * MIME type.
  */
 mimeType: string
 /**
- * `SEQ/INDEX`: `GET /api/sessions/{key}/pictures/{seq}/{index}` gives its bytes; an addition.
+ * `SEQ/INDEX`: its bytes are at `GET /api/sessions/{key}/pictures/{seq}/{index}`; an addition.
  */
 ref?: (string | null)
 type: "image"
 })
 /**
- * Who said something.
+ * Author of a message.
  */
 export type ChatRole = ("user" | "assistant" | "toolResult")
 /**
- * What a `chat` event is.
+ * Kind of `chat` event.
  */
 export type ChatState = ("partial" | "delta" | "paused" | "final" | "error")
 /**
- * Whether a tool began, printed something or ended.
+ * State of a tool call.
  */
 export type ChatToolState = ("started" | "output" | "done")
 /**
- * What happened to a program.
+ * Kind of process event.
  */
 export type ExecEvent = ("started" | "finished" | "failed" | "timed_out")
 /**
- * What became of a message.
+ * Result of sending a message.
  */
 export type ChatSendResult = ({
 /**
- * What was asked for this one message.
+ * Directives for this message.
  */
 directives?: (Directives | null)
 /**
- * Whether another message is before it.
+ * Whether it is queued behind another message.
  */
 queued: boolean
 /**
@@ -79,35 +79,35 @@ runId: string
 status: "started"
 } | {
 /**
- * Which one, without its slash.
+ * The command, without its slash.
  */
 command: string
 /**
- * Why it was not done.
+ * Why it failed.
  */
 error?: (string | null)
 /**
- * What came of it, in words.
+ * The response.
  */
 response: string
 status: "command"
 } | {
 /**
- * What was understood.
+ * The directives that were recognised.
  */
 directives: Directives
 /**
- * What to do instead, in words.
+ * What to do instead.
  */
 response: string
 status: "directive-only"
 } | {
 /**
- * The question, where it is known.
+ * The approval request, if known.
  */
 approvalId?: (string | null)
 /**
- * What is waited for, in words.
+ * What the run is waiting for.
  */
 response: string
 /**
@@ -117,7 +117,7 @@ runId: string
 status: "paused"
 })
 /**
- * One setting or all of them, secrets masked.
+ * One setting or all of them, with secrets masked.
  */
 export type ConfigGetResult = ({
 /**
@@ -139,24 +139,24 @@ config: {
 }
 })
 /**
- * As what a client connects.
+ * Role of a client.
  */
 export type ClientMode = ("client" | "node" | "channel")
 /**
- * The word that opens a greeting.
+ * Type tag of a hello.
  */
 export type HelloKind = "hello-ok"
 /**
- * How it is decided that a session begins anew.
+ * When a session is cleared automatically.
  */
 export type ResetModeShape = ("manual" | "daily" | "idle")
 /**
- * What was said, in a preview.
+ * Contents of a message in a preview.
  */
 export type PreviewContent = (string | ChatBlock[])
 
 /**
- * Made from crates/wire; run `UPDATE_DOCS=1 cargo test -p manyhands-wire` after a change.
+ * Generated from crates/wire; run `UPDATE_DOCS=1 cargo test -p manyhands-wire` after a change.
  */
 export interface Protocol {
 error: ErrorShape
@@ -191,84 +191,84 @@ chat: ChatEventPayload
 }
 methods: {
 /**
- * Somebody said something on a bridge's service; it is on disk when this is answered. Only for sockets in mode `channel`, each for the service and account it connected for.
+ * Reports an incoming message on a bridge's service; it is persisted before the response. Only for sockets in mode `channel`, each for the service and account it connected for.
  */
 "channel.inbound": {
 params: ChannelInboundParams
 result: ChannelInboundResult
 }
 /**
- * Gives an account its credentials, which go into the vault; for the owner.
+ * Stores an account's credentials in the vault and logs it in; for the owner.
  */
 "channel.login": {
 params: ChannelLoginParams
 result: ChannelResult
 }
 /**
- * Forgets an account and its credentials; for the owner.
+ * Removes an account and its credentials; for the owner.
  */
 "channel.logout": {
 params: ChannelLogoutParams
 result: ChannelResult
 }
 /**
- * What became of a `channel.outbound`, from a bridge that announced `channel.sent`. An addition.
+ * Reports the delivery of a `channel.outbound`, from a bridge that announced `channel.sent`. An addition.
  */
 "channel.sent": {
 params: ChannelSentParams
 result: Taken
 }
 /**
- * Starts an account, or begins anew with it; for the owner.
+ * Starts or restarts an account; for the owner.
  */
 "channel.start": {
 params: ChannelStartParams
 result: ChannelResult
 }
 /**
- * How an account stands; for the owner.
+ * Returns the status of an account; for the owner.
  */
 "channel.status": {
 params: ChannelStatusParams
 result: ChannelResult
 }
 /**
- * Stops an account, until it is started again; for the owner.
+ * Stops an account until it is started again; for the owner.
  */
 "channel.stop": {
 params: ChannelStopParams
 result: ChannelResult
 }
 /**
- * The accounts on chat platforms, and how they stand; for the owner.
+ * Lists the chat accounts and their status; for the owner.
  */
 "channels.list": {
 params: ChannelsListParams
 result: ChannelsListResult
 }
 /**
- * Says something to an agent. `chat` and `chat.tool` events follow. The owner talks in every session; a client's token only in its own, and a read-only one in none.
+ * Sends a message to an agent. `chat` and `chat.tool` events follow. The owner may use every session, a client token only its own, and a read-only token none.
  */
 "chat.send": {
 params: ChatSendParams
 result: ChatSendResult
 }
 /**
- * Stops what is running in a session.
+ * Stops the active run of a session.
  */
 "chat.stop": {
 params: ChatStopParams
 result: ChatStopResult
 }
 /**
- * Reads one setting or all of them, secrets masked.
+ * Reads one setting or all of them, with secrets masked.
  */
 "config.get": {
 params: ConfigGetParams
 result: ConfigGetResult
 }
 /**
- * Changes one setting, if the whole configuration stays right.
+ * Changes one setting, if the configuration stays valid.
  */
 "config.set": {
 params: ConfigSetParams
@@ -282,49 +282,49 @@ params: ConnectParams
 result: HelloOk
 }
 /**
- * Makes a job, which runs with the rights of whoever makes it.
+ * Creates a job, which runs with the rights of its creator.
  */
 "cron.add": {
 params: CronAddParams
 result: CronJobResult
 }
 /**
- * The jobs that the caller may see: all for the owner, its own for a client's token.
+ * Lists the jobs visible to the caller: all for the owner, its own for a client token.
  */
 "cron.list": {
 params: CronListParams
 result: CronListResult
 }
 /**
- * What a schedule comes to: in words, and its next instants. Nothing is kept. An addition.
+ * Previews a schedule: in words, and its next run times. Nothing is stored. An addition.
  */
 "cron.preview": {
 params: CronPreviewParams
 result: CronPreviewResult
 }
 /**
- * Removes a job with its runs.
+ * Deletes a job and its runs.
  */
 "cron.remove": {
 params: CronRemoveParams
 result: CronRemoveResult
 }
 /**
- * Runs one job now, or all that are due; answered when they have ended, or after two minutes.
+ * Runs one job now, or all due jobs; responds when they have ended, or after two minutes.
  */
 "cron.run": {
 params: CronRunParams
 result: CronRunResult
 }
 /**
- * What came of jobs, the latest first.
+ * Lists past runs, newest first.
  */
 "cron.runs": {
 params: CronRunsParams
 result: CronRunsResult
 }
 /**
- * How the jobs stand.
+ * Returns the status of the scheduler.
  */
 "cron.status": {
 params: CronStatusParams
@@ -338,210 +338,210 @@ params: CronUpdateParams
 result: CronJobResult
 }
 /**
- * Switches an agent's heartbeat on, until the settings change; for the owner.
+ * Enables an agent's heartbeat until the settings change; for the owner.
  */
 "heartbeat.start": {
 params: HeartbeatStartParams
 result: HeartbeatStartResult
 }
 /**
- * How the heartbeats of agents stand; for the owner.
+ * Lists the heartbeats of agents; for the owner.
  */
 "heartbeat.status": {
 params: HeartbeatStatusParams
 result: HeartbeatStatusResult
 }
 /**
- * Has an agent look now whether there is something to do; 409 while it is looking. For the owner.
+ * Runs an agent's heartbeat now; 409 while it is running. For the owner.
  */
 "heartbeat.trigger": {
 params: HeartbeatTriggerParams
 result: HeartbeatTriggerResult
 }
 /**
- * The end of a node's log.
+ * Returns the last log lines of a node.
  */
 "logs.get": {
 params: LogsGetParams
 result: LogsGetResult
 }
 /**
- * The end of a node's log.
+ * Last log lines of a node.
  */
 "logs.result": {
 params: LogsResultParams
 result: Taken
 }
 /**
- * News of a program that runs in the background; the same `eventId` counts once.
+ * Event of a background process; a repeated `eventId` is ignored.
  */
 "node.exec.event": {
 params: NodeExecEventParams
 result: Taken
 }
 /**
- * Forgets a node and takes its own token back.
+ * Removes a node and revokes its token.
  */
 "node.forget": {
 params: NodeForgetParams
 result: NodeForgetResult
 }
 /**
- * Every node on record.
+ * Lists all registered nodes.
  */
 "nodes.list": {
 params: NodesListParams
 result: NodesListResult
 }
 /**
- * Lets somebody speak, as a guest or as the owner; for the owner.
+ * Approves a pairing request, as a guest or as the owner; for the owner.
  */
 "pair.approve": {
 params: PairApproveParams
 result: PairResult
 }
 /**
- * People who ask to be known, and those who were decided about; for the owner.
+ * Lists pairing requests; for the owner.
  */
 "pair.list": {
 params: PairListParams
 result: PairListResult
 }
 /**
- * Lets somebody not speak; for the owner.
+ * Rejects a pairing request; for the owner.
  */
 "pair.reject": {
 params: PairRejectParams
 result: PairResult
 }
 /**
- * Watches a program no more. An addition.
+ * Ends a watch. An addition.
  */
 "process.unwatch": {
 params: ProcessUnwatchParams
 result: ProcessUnwatchResult
 }
 /**
- * Watches what a program in the background of a node prints: `process.output` tells it until the program or the watch ends. It is one call of the node's `Process` with `log`, allowed, asked about and recorded as such. An addition.
+ * Watches the output of a background process on a node: sent as `process.output` until the process or the watch ends. It counts as one call of the node's `Process` with `log` for policy, approvals and the audit log. An addition.
  */
 "process.watch": {
 params: ProcessWatchParams
 result: ProcessWatchResult
 }
 /**
- * Leaves out all but the last messages from what a model is shown; they are archived.
+ * Removes all but the last messages from the model's context; they are archived.
  */
 "session.compact": {
 params: SessionCompactParams
 result: SessionCompactResult
 }
 /**
- * Deletes a session with all that was said in it, its archives too; what runs in it is stopped. What tools did, the audit, what models used up, files and artifacts stay. An addition.
+ * Deletes a session with its messages and archives; its active run is stopped. Effects of tools, the audit log, usage records, files and artifacts are kept. An addition.
  */
 "session.delete": {
 params: SessionDeleteParams
 result: SessionDeleteResult
 }
 /**
- * One session.
+ * Returns one session.
  */
 "session.get": {
 params: SessionGetParams
 result: SessionGetResult
 }
 /**
- * What was said in a session, page by page from its end, and the ids it had.
+ * Returns messages of a session, by page from its end, and its former ids.
  */
 "session.history": {
 params: SessionHistoryParams
 result: SessionHistoryResult
 }
 /**
- * Changes what is set for a session. What is left out stays, and null puts back what the agent says.
+ * Changes the settings of a session. Omitted fields stay unchanged, and null resets a field to the agent's default.
  */
 "session.patch": {
 params: SessionPatchParams
 result: SessionPatchResult
 }
 /**
- * The end of a session.
+ * Returns the last messages of a session.
  */
 "session.preview": {
 params: SessionPreviewParams
 result: SessionPreviewResult
 }
 /**
- * Begins a session anew; what was said is archived.
+ * Clears a session; its messages are archived.
  */
 "session.reset": {
 params: SessionResetParams
 result: SessionResetResult
 }
 /**
- * Takes back what was said from a user's message on, so that it can be said anew; it is archived. What tools did stays done. 409 while something runs or waits in the session.
+ * Removes a user's message and everything after it, so that it can be sent again; the messages are archived. Effects of tools are not undone. 409 while the session has an active or queued run.
  */
 "session.rewind": {
 params: SessionRewindParams
 result: SessionRewindResult
 }
 /**
- * One session, and what it is doing.
+ * Returns one session and its activity.
  */
 "session.stats": {
 params: SessionStatsParams
 result: SessionStatsResult
 }
 /**
- * The sessions that the caller may see: all for the owner, its own for a client's token.
+ * Lists the sessions visible to the caller: all for the owner, its own for a client token.
  */
 "sessions.list": {
 params: SessionsListParams
 result: SessionsListResult
 }
 /**
- * The skills of an agent, and whether they can be used now; for whoever may read files of workspaces.
+ * Lists the skills of an agent and whether they are available; for callers that may read workspace files.
  */
 "skills.status": {
 params: SkillsStatusParams
 result: SkillsStatusResult
 }
 /**
- * The same, looked at anew. Nothing is remembered between two looks, so that both say the same.
+ * The same, refreshed. Nothing is cached, so both return the same.
  */
 "skills.update": {
 params: SkillsUpdateParams
 result: SkillsStatusResult
 }
 /**
- * Calls a tool; answered when it is done.
+ * Calls a tool; responds when it is done.
  */
 "tool.invoke": {
 params: ToolInvokeParams
 result: ToolInvokeResult
 }
 /**
- * Calls a tool in the name of a session's agent; answered at once. What comes of it is told by `chat.tool` events of the session, to everybody who may see it.
+ * Calls a tool on behalf of a session's agent; responds at once. The result is sent as `chat.tool` events of the session, to all clients that may see it.
  */
 "tool.request": {
 params: ToolRequestParams
 result: ToolRequestResult
 }
 /**
- * What came of a call; only the node that was asked may answer.
+ * Result of a call; only the node that was called may send it.
  */
 "tool.result": {
 params: ToolResultParams
 result: Taken
 }
 /**
- * The tools that the caller may call.
+ * Lists the tools the caller may use.
  */
 "tools.list": {
 params: ToolsListParams
 result: ToolsListResult
 }
 /**
- * Whether a node takes the file it was offered.
+ * Whether a node accepts the offered file.
  */
 "transfer.accept": {
 params: TransferAcceptParams
@@ -555,42 +555,42 @@ params: TransferCompleteParams
 result: Taken
 }
 /**
- * The file is in its place, or not.
+ * The file was stored, or not.
  */
 "transfer.done": {
 params: TransferDoneParams
 result: Taken
 }
 /**
- * What the file is that a node was asked for.
+ * Metadata of the requested file.
  */
 "transfer.meta": {
 params: TransferMetaParams
 result: Taken
 }
 /**
- * Deletes a file of an agent's workspace.
+ * Deletes a file in an agent's workspace.
  */
 "workspace.delete": {
 params: WorkspaceDeleteParams
 result: WorkspaceDeleteResult
 }
 /**
- * Lists a folder of an agent's workspace.
+ * Lists a folder in an agent's workspace.
  */
 "workspace.list": {
 params: WorkspaceListParams
 result: WorkspaceListResult
 }
 /**
- * Reads a file of an agent's workspace.
+ * Reads a file in an agent's workspace.
  */
 "workspace.read": {
 params: WorkspaceReadParams
 result: WorkspaceReadResult
 }
 /**
- * Writes a file of an agent's workspace.
+ * Writes a file in an agent's workspace.
  */
 "workspace.write": {
 params: WorkspaceWriteParams
@@ -599,39 +599,39 @@ result: WorkspaceWriteResult
 }
 }
 /**
- * An error as it travels. The code is a number that may be one we do not know.
+ * An error on the wire. The code may be one that this version does not know.
  */
 export interface ErrorShape {
 /**
- * One of the codes.
+ * The error code.
  */
 code: number
 /**
- * More for programs.
+ * Details for programs.
  */
 details?: {
 [k: string]: unknown
 }
 /**
- * What was wrong and what would be right.
+ * What is wrong and what would be right.
  */
 message: string
 /**
- * Whether the same request may work later.
+ * Whether a retry may succeed.
  */
 retryable?: (boolean | null)
 }
 /**
- * Questions to the owner changed.
+ * Approval requests changed.
  */
 export interface ApprovalsChangedEvent {
 /**
- * How many wait for an answer.
+ * Number of pending requests.
  */
 pending: number
 }
 /**
- * Something that the bridge is to send.
+ * A message that the bridge should send.
  */
 export interface ChannelOutboundEvent {
 /**
@@ -643,11 +643,11 @@ accountId: string
  */
 channel: string
 /**
- * Names it for `channel.sent`; whoever gets the same twice sends it once. An addition.
+ * Id for `channel.sent`; a repeated id must be sent only once. An addition.
  */
 id?: string
 /**
- * What is to be sent.
+ * The message.
  */
 message: BridgeOutgoing
 /**
@@ -655,12 +655,12 @@ message: BridgeOutgoing
  */
 peer: BridgePeer
 /**
- * The conversation; empty when it belongs to none.
+ * The session; empty if there is none.
  */
 sessionKey: string
 }
 /**
- * What is to be sent.
+ * An outgoing message.
  */
 export interface BridgeOutgoing {
 /**
@@ -668,20 +668,20 @@ export interface BridgeOutgoing {
  */
 media?: (BridgeMedia | null)
 /**
- * Where the file is for a while, when there is one.
+ * Temporary URL of the file, if there is one.
  */
 mediaUrl?: (string | null)
 /**
- * The message that it answers.
+ * Id of the message it replies to.
  */
 replyToId?: (string | null)
 /**
- * The text, in Markdown; below a file when there is one.
+ * The text in Markdown; the caption if there is a file.
  */
 text: string
 }
 /**
- * A file of a message: its bytes, or an address at which the gateway gets them.
+ * An attachment: its bytes, or a URL from which the gateway downloads them.
  */
 export interface BridgeMedia {
 /**
@@ -693,7 +693,7 @@ data?: (string | null)
  */
 filename?: (string | null)
 /**
- * Its type, such as `image/png`.
+ * MIME type, such as `image/png`.
  */
 mimeType: string
 /**
@@ -701,7 +701,7 @@ mimeType: string
  */
 size?: (number | null)
 /**
- * What is spoken in it, where the service tells.
+ * Transcription of speech, if the service provides it.
  */
 transcription?: (string | null)
 /**
@@ -709,7 +709,7 @@ transcription?: (string | null)
  */
 type: BridgeMediaKind
 /**
- * Where it is.
+ * Its URL.
  */
 url?: (string | null)
 }
@@ -726,16 +726,16 @@ handle?: (string | null)
  */
 id: string
 /**
- * What kind of chat.
+ * Kind of chat.
  */
 kind: BridgePeerKind
 /**
- * What it is called.
+ * Its name.
  */
 name?: (string | null)
 }
 /**
- * The agent writes, or does no longer.
+ * The agent started or stopped typing.
  */
 export interface ChannelTypingEvent {
 /**
@@ -751,26 +751,26 @@ channel: string
  */
 peer: BridgePeer
 /**
- * The conversation; empty when it is not known.
+ * The session; empty if it is unknown.
  */
 sessionKey: string
 /**
- * Whether it writes.
+ * Whether it is typing.
  */
 typing: boolean
 }
 /**
- * Accounts, people or messages of chats changed.
+ * Chat accounts, pairing requests or messages changed.
  */
 export interface ChannelsChangedEvent {
 
 }
 /**
- * What an agent says while it works, and its answer.
+ * Progress and result of a run.
  */
 export interface ChatEventPayload {
 /**
- * For `paused`: the question that waits for the owner; an addition.
+ * For `paused`: the approval request; an addition.
  */
 approvalId?: (string | null)
 /**
@@ -780,46 +780,44 @@ arguments?: {
 [k: string]: unknown
 }
 /**
- * For `paused`: the model's id of the call that is asked about, when it is one of this session;
- * an addition.
+ * For `paused`: the model's id of the call that needs approval, if it belongs to this session; an addition.
  */
 callId?: (string | null)
 /**
- * For `error`: the code that a refused request would have; an addition.
+ * For `error`: the code a failed request would have; an addition.
  */
 code?: (string | null)
 /**
- * For `error`: why there is no answer.
+ * For `error`: the reason.
  */
 error?: (string | null)
 /**
- * For `error`: what sort of failure, a stable word such as `provider_rate_limited`; an
- * addition.
+ * For `error`: stable name of the failure, such as `provider_rate_limited`; an addition.
  */
 failure?: (string | null)
 /**
- * For `partial` and `final`: what the agent said, whole.
+ * For `partial` and `final`: the complete message.
  */
 message?: (ChatMessage | null)
 /**
- * For `delta`: how much of the reply's text came before `text`, in units of UTF-16; an addition.
+ * For `delta`: length of the reply's text before `text`, in UTF-16 units; an addition.
  */
 offset?: (number | null)
 /**
- * Which reply of a model this belongs to: a number that grows with every reply of the gateway,
- * also when one begins anew. For `delta`, `partial` and `final`; an addition.
+ * The model reply this belongs to: a number that increases with every reply, including restarted ones. For `delta`,
+ * `partial` and `final`; an addition.
  */
 reply?: (number | null)
 /**
- * For `delta`: the deltas since the last `partial` are void, and this is why; an addition.
+ * For `delta`: deltas since the last `partial` are void, for this reason; an addition.
  */
 restart?: (string | null)
 /**
- * For `error`: how long to wait before asking again, where it is known; an addition.
+ * For `error`: delay before a retry, if known; an addition.
  */
 retryAfterMs?: (number | null)
 /**
- * The run it belongs to; null when it belongs to none.
+ * The run; null if it belongs to none.
  */
 runId?: (string | null)
 /**
@@ -827,27 +825,27 @@ runId?: (string | null)
  */
 sessionKey: string
 /**
- * What this is. After `final` and `error` nothing more comes of a run.
+ * Kind of event. `final` and `error` are the last events of a run.
  */
 state: ChatState
 /**
- * For `final`: why the model said no more, `end` or `length`; an addition.
+ * For `final`: why the model stopped, `end` or `length`; an addition.
  */
 stopReason?: (string | null)
 /**
- * For `error`: whether somebody stopped the run; an addition.
+ * For `error`: whether the run was stopped by a user; an addition.
  */
 stopped?: (boolean | null)
 /**
- * For `delta`: the next words. For `partial`, `final` and `paused`: the whole text.
+ * For `delta`: the next chunk of text. For `partial`, `final` and `paused`: the complete text.
  */
 text?: (string | null)
 /**
- * For `delta`: the next words of what the model thinks; an addition.
+ * For `delta`: the next chunk of reasoning; an addition.
  */
 thinking?: (string | null)
 /**
- * For `delta`: how much was thought before `thinking`, in units of UTF-16; an addition.
+ * For `delta`: length of the reasoning before `thinking`, in UTF-16 units; an addition.
  */
 thinkingOffset?: (number | null)
 /**
@@ -855,7 +853,7 @@ thinkingOffset?: (number | null)
  */
 tool?: (string | null)
 /**
- * For `final`: what the run used up; an addition.
+ * For `final`: usage of the run; an addition.
  */
 usage?: (ChatUsage | null)
 }
@@ -864,89 +862,88 @@ usage?: (ChatUsage | null)
  */
 export interface ChatMessage {
 /**
- * For a tool's result: the call as the audit knows it, where it is known; an addition.
+ * For a tool result: id of the call in the audit log, if known; an addition.
  */
 auditCall?: (string | null)
 /**
- * What was said.
+ * Its contents.
  */
 content: ChatBlock[]
 /**
- * For a tool's result: how long the call took, in milliseconds, where it is known; an addition.
+ * For a tool result: duration of the call in milliseconds, if known; an addition.
  */
 durationMs?: (number | null)
 /**
- * For a tool's result: whether it failed.
+ * For a tool result: whether it failed.
  */
 isError?: (boolean | null)
 /**
- * Who said it.
+ * Who sent it.
  */
 role: ChatRole
 /**
- * Its number in the session; an addition.
+ * Its sequence number in the session; an addition.
  */
 seq?: (number | null)
 /**
- * When, in milliseconds since 1970.
+ * Time in milliseconds since 1970.
  */
 timestamp?: (number | null)
 /**
- * For a tool's result: the call it answers.
+ * For a tool result: id of the call.
  */
 toolCallId?: (string | null)
 /**
- * For a tool's result: the tool.
+ * For a tool result: the tool.
  */
 toolName?: (string | null)
 /**
- * In a history: what the run used up whose last message this is. Absent in all other messages,
- * and where it is not known; an addition.
+ * In a history: usage of the run that ended with this message. Absent in all other messages and if it is
+ * unknown; an addition.
  */
 usage?: (ChatUsage | null)
 }
 /**
- * What a run used up.
+ * Usage of a run.
  */
 export interface ChatUsage {
 /**
- * What it cost, in millionths of a dollar, as far as prices are known.
+ * Cost in millionths of a dollar, as far as prices are known.
  */
 costMicros?: number
 /**
- * How long it took, in milliseconds, where it is known; an addition.
+ * Duration in milliseconds, if known; an addition.
  */
 durationMs?: (number | null)
 /**
- * Tokens that went in.
+ * Input tokens.
  */
 inputTokens?: number
 /**
- * Tokens that came out.
+ * Output tokens.
  */
 outputTokens?: number
 /**
- * Replies of models.
+ * Number of model replies.
  */
 replies?: number
 }
 /**
- * Events of chats were left out, because they came faster than they were read: what is missing
- * is in `session.history`, and the ends of the asker's own runs follow.
+ * Chat events were dropped because the client read too slowly: `session.history` has what is missing, and the final
+ * events of the client's own runs follow.
  */
 export interface ChatGapEvent {
 /**
- * How many, of all chats that this socket hears of.
+ * Number of dropped events, over all sessions this socket receives.
  */
 missed: number
 }
 /**
- * What somebody said became part of the conversation: its run began, or the run that was going on
- * took it in.
+ * A user's message became part of the session: its run started, or the active run included it.
  */
 export interface ChatTakenEvent {
 /**
- * The run that took it in; absent where it began its own.
+ * The run that included it; absent if it started its own.
  */
 into?: (string | null)
 /**
@@ -963,7 +960,7 @@ runId: string
 sessionKey: string
 }
 /**
- * A tool that an agent called began, printed something or ended.
+ * A tool call started, printed output or ended.
  */
 export interface ChatToolEvent {
 /**
@@ -973,7 +970,7 @@ args?: {
 [k: string]: unknown
 }
 /**
- * The call as the audit knows it, where it is known.
+ * Id of the call in the audit log, if known.
  */
 auditCall?: (string | null)
 /**
@@ -981,15 +978,15 @@ auditCall?: (string | null)
  */
 callId: string
 /**
- * For `done`: how long it took, in milliseconds.
+ * For `done`: duration in milliseconds.
  */
 durationMs?: (number | null)
 /**
- * For `output`: how much it printed before, in units of UTF-16; an addition.
+ * For `output`: length of the output before, in UTF-16 units; an addition.
  */
 offset?: (number | null)
 /**
- * For `done`: whether it worked.
+ * For `done`: whether it succeeded.
  */
 ok?: (boolean | null)
 /**
@@ -1001,15 +998,15 @@ runId: string
  */
 sessionKey: string
 /**
- * For `done`: the beginning of what it gave.
+ * For `done`: beginning of the result.
  */
 shown?: (string | null)
 /**
- * Whether it began, printed something or ended.
+ * Kind of event.
  */
 state: ChatToolState
 /**
- * For `output`: what it printed since, at most 4 KiB. Some may be left out; the result is whole.
+ * For `output`: new output, at most 4 KiB. Some may be omitted; the result is complete.
  */
 text?: (string | null)
 /**
@@ -1018,30 +1015,30 @@ text?: (string | null)
 tool: string
 }
 /**
- * Jobs changed, or ran.
+ * Jobs or runs changed.
  */
 export interface CronChangedEvent {
 
 }
 /**
- * Asks a node for the end of its log; it answers with `logs.result`.
+ * Asks a node for its last log lines; answered by `logs.result`.
  */
 export interface LogsGetEvent {
 /**
- * The question; the answer carries it.
+ * Id of the request; the response has the same.
  */
 callId: string
 /**
- * How many lines.
+ * Number of lines.
  */
 lines: number
 }
 /**
- * Tells whoever started a program in the background how it goes.
+ * Reports an event of a background process to the client that started it.
  */
 export interface NodeExecNotice {
 /**
- * On whose behalf it was started, where that is known.
+ * The agent on whose behalf it was started, if known.
  */
 agentId?: (string | null)
 /**
@@ -1053,11 +1050,11 @@ callId?: (string | null)
  */
 endedAt?: (number | null)
 /**
- * What happened.
+ * Kind of event.
  */
 event: ExecEvent
 /**
- * This piece of news; the same id is the same news.
+ * Id of the event; a repeated id is the same event.
  */
 eventId: string
 /**
@@ -1065,15 +1062,15 @@ eventId: string
  */
 exitCode?: (number | null)
 /**
- * Where it runs.
+ * The node.
  */
 nodeId: string
 /**
- * The end of what it printed.
+ * End of its output.
  */
 outputTail?: (string | null)
 /**
- * The program's session, as `Bash` answered it.
+ * The process's session id, from the result of `Bash`.
  */
 sessionId: string
 /**
@@ -1086,35 +1083,34 @@ signal?: (string | null)
 startedAt?: (number | null)
 }
 /**
- * Nodes came, went or changed.
+ * Nodes changed.
  */
 export interface NodesChangedEvent {
 
 }
 /**
- * The next piece of what a program prints: at most 16,000 characters. From a node to the gateway,
- * and from there, without secrets, to whoever opened the watch. An addition: `process.watch`.
+ * The next output of a process, at most 16,000 characters. From a node to the gateway, and from there, with secrets
+ * redacted, to the client that opened the watch. An addition: `process.watch`.
  */
 export interface ProcessOutputEvent {
 /**
- * Which character of all that was printed it begins with. What lies between this and the
- * `next` of the piece before was left out.
+ * Position of its first character. Output between the `next` of the previous event and this was skipped.
  */
 at: number
 /**
- * Whether the watch is over.
+ * Whether the watch has ended.
  */
 ended?: (boolean | null)
 /**
- * Why it is over although the program may run on.
+ * Why it ended although the process may still be running.
  */
 error?: (string | null)
 /**
- * Where the next piece begins.
+ * Position of the next output.
  */
 next: number
 /**
- * The piece.
+ * The output.
  */
 text: string
 /**
@@ -1123,7 +1119,7 @@ text: string
 watchId: string
 }
 /**
- * Tells a node that nobody watches any more. An addition: `process.watch`.
+ * Ends a watch on a node. An addition: `process.watch`.
  */
 export interface ProcessUnwatchEvent {
 /**
@@ -1132,20 +1128,20 @@ export interface ProcessUnwatchEvent {
 watchId: string
 }
 /**
- * Asks a node for the next piece of what a program in its background prints; it answers with one
- * `process.output` as soon as there is something to tell. An addition: `process.watch`.
+ * Asks a node for the next output of a background process; answered by one `process.output` as soon as there is
+ * some. An addition: `process.watch`.
  */
 export interface ProcessWatchEvent {
 /**
- * Which character of all it printed to begin with; left out, what it printed lately comes first.
+ * Position to start at, in characters; default: the recent output first.
  */
 from?: (number | null)
 /**
- * The program's session, as `Bash` answered it.
+ * The process's session id, from the result of `Bash`.
  */
 sessionId: string
 /**
- * The watch; the answer carries it.
+ * The watch; the response has the same id.
  */
 watchId: string
 }
@@ -1154,12 +1150,12 @@ watchId: string
  */
 export interface SessionDeletedEvent {
 /**
- * The key it had.
+ * Its former key.
  */
 sessionKey: string
 }
 /**
- * Tells a node that nobody waits for a call any more. An addition: `tool.cancel`.
+ * Cancels a call on a node. An addition: `tool.cancel`.
  */
 export interface ToolCancelEvent {
 /**
@@ -1178,25 +1174,25 @@ args: {
 [k: string]: unknown
 }
 /**
- * The call; a node runs each once.
+ * The call; a node runs each id once.
  */
 callId: string
 /**
- * Whether the result may hold all of a long output, as `fullOutput`; an addition: `tool.fullOutput`.
+ * Whether the result may contain the complete output as `fullOutput`; an addition: `tool.fullOutput`.
  */
 fullOutput?: (boolean | null)
 /**
- * Whether somebody watches, and is to be told by `tool.output` what it prints; an addition.
+ * Whether to send output as `tool.output`; an addition.
  */
 output?: (boolean | null)
 /**
- * The tool, without the node's name before it.
+ * The tool, without the node's prefix.
  */
 tool: string
 }
 /**
- * What a call printed since the last of these, from the node that runs it: at most 4 KiB of text,
- * about ten times a second, 256 KiB in all. Some may be left out. An addition: `tool.output`.
+ * New output of a call, from its node: at most 4 KiB, about ten times a second, 256 KiB in total. Some may be
+ * omitted. An addition: `tool.output`.
  */
 export interface ToolOutputEvent {
 /**
@@ -1204,24 +1200,24 @@ export interface ToolOutputEvent {
  */
 callId: string
 /**
- * The next piece.
+ * The next chunk.
  */
 text: string
 }
 /**
- * How far a call is.
+ * Progress of a call.
  */
 export interface ToolProgressEvent {
 /**
- * How much is done.
+ * Completed amount.
  */
 done: number
 /**
- * What is being done.
+ * The current step.
  */
 message?: (string | null)
 /**
- * What the call printed since, at most 4 KiB; the other fields are those of the last step then.
+ * New output of the call, at most 4 KiB; the other fields are then those of the last step.
  */
 output?: (string | null)
 /**
@@ -1229,23 +1225,23 @@ output?: (string | null)
  */
 requestId: string
 /**
- * Of how much, where that is known.
+ * Total amount, if known.
  */
 total?: (number | null)
 }
 /**
- * Tools came or went.
+ * Tools were added or removed.
  */
 export interface ToolsChangedEvent {
 
 }
 /**
- * How much of a transfer has been taken: from the receiving node to the gateway, from the
- * gateway to the sending node. An addition.
+ * Acknowledges received bytes: from the receiving node to the gateway, and from the gateway to the sending node. An
+ * addition.
  */
 export interface TransferAckEvent {
 /**
- * Bytes of the file that were taken, counted from its beginning.
+ * Number of bytes received, from the beginning of the file.
  */
 bytes: number
 /**
@@ -1254,11 +1250,11 @@ bytes: number
 transferId: number
 }
 /**
- * Tells a node that a transfer is off. An addition.
+ * Cancels a transfer on a node. An addition.
  */
 export interface TransferCancelEvent {
 /**
- * Whether the part that has come is kept, to be taken up again.
+ * Whether the partial file is kept, to be resumed later.
  */
 keep?: boolean
 /**
@@ -1267,11 +1263,11 @@ keep?: boolean
 transferId: number
 }
 /**
- * Tells the receiving node that everything has come.
+ * Tells the receiving node that everything was sent.
  */
 export interface TransferEndEvent {
 /**
- * The SHA-256 that the whole file must have, 64 hex digits; an addition.
+ * Expected SHA-256 of the complete file, 64 hex digits; an addition.
  */
 sha256?: (string | null)
 /**
@@ -1280,20 +1276,20 @@ sha256?: (string | null)
 transferId: number
 }
 /**
- * Offers a node a file; it answers with `transfer.accept`.
+ * Offers a file to a node; answered by `transfer.accept`.
  */
 export interface TransferReceiveEvent {
 /**
- * What kind of file it is.
+ * MIME type.
  */
 mime?: (string | null)
 /**
- * Where it goes.
+ * The destination.
  */
 path: string
 /**
- * Names the file in its present state and where it goes; a part that was kept under the
- * same name is taken up again. 64 hex digits; an addition.
+ * Identifies the file's version and destination; a partial file stored under the same key is resumed. 64 hex digits; an
+ * addition.
  */
 resume?: (string | null)
 /**
@@ -1306,7 +1302,7 @@ size: number
 transferId: number
 }
 /**
- * Asks a node for a file; it answers with `transfer.meta`.
+ * Asks a node for a file; answered by `transfer.meta`.
  */
 export interface TransferSendEvent {
 /**
@@ -1319,11 +1315,11 @@ path: string
 transferId: number
 }
 /**
- * Tells the sending node to begin.
+ * Tells the sending node to start.
  */
 export interface TransferStartEvent {
 /**
- * Where to begin, when not at the beginning; an addition.
+ * Position to start at, if not the beginning; an addition.
  */
 offset?: (number | null)
 /**
@@ -1332,23 +1328,23 @@ offset?: (number | null)
 transferId: number
 }
 /**
- * Somebody said something on the bridge's service.
+ * An incoming message on the bridge's service.
  */
 export interface ChannelInboundParams {
 /**
- * The account, as the bridge connected.
+ * The account, as in `connect`.
  */
 accountId: string
 /**
- * The service, as the bridge connected.
+ * The service, as in `connect`.
  */
 channel: string
 /**
- * Whom the message mentions.
+ * Ids mentioned in the message.
  */
 mentionedIds?: (string[] | null)
 /**
- * What was said.
+ * The message.
  */
 message: BridgeMessage
 /**
@@ -1356,36 +1352,36 @@ message: BridgeMessage
  */
 peer: BridgePeer
 /**
- * Who said it; in a direct chat the peer when not said.
+ * The sender; in a direct chat it defaults to the peer.
  */
 sender?: (BridgeSender | null)
 /**
- * Whether the bot was called.
+ * Whether the bot was mentioned.
  */
 wasMentioned?: (boolean | null)
 }
 /**
- * What was said.
+ * An incoming message.
  */
 export interface BridgeMessage {
 /**
- * The service's id of it: told twice, it counts once.
+ * The service's id of the message; duplicates are ignored.
  */
 id: string
 /**
- * A place on the map.
+ * A shared location.
  */
 location?: (BridgeLocation | null)
 /**
- * Files, pictures and recordings.
+ * Attachments.
  */
 media?: (BridgeMedia[] | null)
 /**
- * The message that it answers.
+ * Id of the message it replies to.
  */
 replyToId?: (string | null)
 /**
- * The text of that message.
+ * Text of the message it replies to.
  */
 replyToText?: (string | null)
 /**
@@ -1393,67 +1389,67 @@ replyToText?: (string | null)
  */
 text: string
 /**
- * When, in milliseconds since 1970; now when not said.
+ * Time in milliseconds since 1970; default: now.
  */
 timestamp?: (number | null)
 }
 /**
- * A place on the map.
+ * A location.
  */
 export interface BridgeLocation {
 /**
- * Degrees north.
+ * Latitude in degrees.
  */
 lat: number
 /**
- * Degrees east.
+ * Longitude in degrees.
  */
 lon: number
 /**
- * What it is called.
+ * Its name.
  */
 name?: (string | null)
 }
 /**
- * Somebody who writes.
+ * The sender of a message.
  */
 export interface BridgeSender {
 /**
- * Their handle.
+ * The sender's handle.
  */
 handle?: (string | null)
 /**
- * Their id.
+ * The sender's id.
  */
 id: string
 /**
- * What they are called.
+ * The sender's name.
  */
 name?: (string | null)
 }
 /**
- * The message is on disk.
+ * The message was persisted.
  */
 export interface ChannelInboundResult {
 /**
- * The conversation in which it belongs.
+ * The session it belongs to.
  */
 sessionKey: string
 /**
- * `queued`: it is kept, and worked on in its turn.
+ * `queued`: it was persisted and will be processed.
  */
 status: string
 }
 /**
- * The credentials of an account.
+ * Credentials of an account.
  */
 export interface ChannelLoginParams {
 /**
- * The account; `default` when not said.
+ * The account; default: `default`.
  */
 accountId?: (string | null)
 /**
- * Slack: the app's token.
+ * Slack: the app token.
  */
 appToken?: (string | null)
 /**
@@ -1461,7 +1457,7 @@ appToken?: (string | null)
  */
 channel: string
 /**
- * How events come: `poll`, `socket` or `webhook`.
+ * Delivery mode: `poll`, `socket` or `webhook`.
  */
 mode?: (string | null)
 /**
@@ -1469,7 +1465,7 @@ mode?: (string | null)
  */
 number?: (string | null)
 /**
- * The secret by which webhooks are known to be the platform's.
+ * Secret that authenticates webhooks.
  */
 secret?: (string | null)
 /**
@@ -1477,16 +1473,16 @@ secret?: (string | null)
  */
 token?: (string | null)
 /**
- * WhatsApp: what was typed in where the webhook was set up.
+ * WhatsApp: the verify token entered where the webhook was set up.
  */
 verifyToken?: (string | null)
 }
 /**
- * What was done with an account, and how it stands.
+ * Result of an action, and the account's status.
  */
 export interface ChannelResult {
 /**
- * The account, unless it is gone.
+ * The account, unless it was removed.
  */
 channel?: (ChannelEntry | null)
 /**
@@ -1495,7 +1491,7 @@ channel?: (ChannelEntry | null)
 ok: boolean
 }
 /**
- * One account, and how it stands.
+ * One account and its status.
  */
 export interface ChannelEntry {
 /**
@@ -1507,19 +1503,19 @@ accountId: string
  */
 channel: string
 /**
- * Since when it is connected, in milliseconds since 1970.
+ * Time since which it is connected, in milliseconds since 1970.
  */
 connectedAt?: (number | null)
 /**
- * What is wrong, if something is.
+ * The problem, if any.
  */
 detail?: (string | null)
 /**
- * When something was last heard, in milliseconds since 1970.
+ * Time of the last incoming message, in milliseconds since 1970.
  */
 lastMessageAt?: (number | null)
 /**
- * What the account is called on the platform.
+ * Its name on the platform.
  */
 name?: (string | null)
 /**
@@ -1528,11 +1524,11 @@ name?: (string | null)
 state: string
 }
 /**
- * Which account is forgotten.
+ * Selects the account to log out.
  */
 export interface ChannelLogoutParams {
 /**
- * The account; `default` when not said.
+ * The account; default: `default`.
  */
 accountId?: (string | null)
 /**
@@ -1541,7 +1537,7 @@ accountId?: (string | null)
 channel: string
 }
 /**
- * What became of something that the bridge was given; only with the addition `channel.sent`.
+ * Delivery report of a message; requires the addition `channel.sent`.
  */
 export interface ChannelSentParams {
 /**
@@ -1553,20 +1549,20 @@ error?: (string | null)
  */
 id: string
 /**
- * The service's id of the message, when it was sent.
+ * The service's id of the message, if it was sent.
  */
 messageId?: (string | null)
 /**
- * For an error: whether it is worth trying again.
+ * For an error: whether a retry may succeed.
  */
 retryable?: (boolean | null)
 }
 /**
- * It was taken.
+ * Acknowledgement.
  */
 export interface Taken {
 /**
- * Nobody waited for it any more.
+ * Whether nobody was waiting for it any more.
  */
 dropped?: (boolean | null)
 /**
@@ -1575,11 +1571,11 @@ dropped?: (boolean | null)
 ok: boolean
 }
 /**
- * Which account is started.
+ * Selects the account to start.
  */
 export interface ChannelStartParams {
 /**
- * The account; `default` when not said.
+ * The account; default: `default`.
  */
 accountId?: (string | null)
 /**
@@ -1588,11 +1584,11 @@ accountId?: (string | null)
 channel: string
 }
 /**
- * Which account.
+ * Selects an account.
  */
 export interface ChannelStatusParams {
 /**
- * The account; `default` when not said.
+ * The account; default: `default`.
  */
 accountId?: (string | null)
 /**
@@ -1601,11 +1597,11 @@ accountId?: (string | null)
 channel: string
 }
 /**
- * Which account is stopped.
+ * Selects the account to stop.
  */
 export interface ChannelStopParams {
 /**
- * The account; `default` when not said.
+ * The account; default: `default`.
  */
 accountId?: (string | null)
 /**
@@ -1614,7 +1610,7 @@ accountId?: (string | null)
 channel: string
 }
 /**
- * Nothing is asked.
+ * No parameters.
  */
 export interface ChannelsListParams {
 
@@ -1624,11 +1620,11 @@ export interface ChannelsListParams {
  */
 export interface ChannelsListResult {
 /**
- * Each account.
+ * The accounts.
  */
 channels: ChannelEntry[]
 /**
- * How many there are.
+ * Number of accounts.
  */
 count: number
 }
@@ -1637,46 +1633,46 @@ count: number
  */
 export interface ChatSendParams {
 /**
- * What is said. `/help` lists what is a command.
+ * The text. `/help` lists the slash commands.
  */
 message: string
 /**
- * The asker's own id of the run: sent twice, it counts once.
+ * The client's id of the run; a repeated id is ignored.
  */
 runId?: (string | null)
 /**
- * The session; a plain name such as `main`, or `agent:NAME:REST`.
+ * The session: a plain name such as `main`, or `agent:NAME:REST`.
  */
 sessionKey: string
 }
 /**
- * What counts for one message only: `/t:LEVEL` and `/m:PROVIDER/MODEL` at its beginning.
+ * Directives for one message: `/t:LEVEL` and `/m:PROVIDER/MODEL` at its beginning.
  */
 export interface Directives {
 /**
- * Which model answers.
+ * The model.
  */
 model?: (ModelName | null)
 /**
- * How hard to think.
+ * Reasoning level.
  */
 thinkLevel?: (string | null)
 }
 /**
- * A model, and who serves it.
+ * A model and its provider.
  */
 export interface ModelName {
 /**
- * The model, as its provider names it.
+ * The provider's model id.
  */
 id: string
 /**
- * Who serves it, as the settings name it.
+ * The provider's name in the settings.
  */
 provider: string
 }
 /**
- * In which session to stop what is running.
+ * Stops the run of a session.
  */
 export interface ChatStopParams {
 /**
@@ -1685,7 +1681,7 @@ export interface ChatStopParams {
 sessionKey: string
 }
 /**
- * Whether something was stopped.
+ * Whether a run was stopped.
  */
 export interface ChatStopResult {
 /**
@@ -1693,12 +1689,12 @@ export interface ChatStopResult {
  */
 ok: boolean
 /**
- * Whether something was running.
+ * Whether a run was active.
  */
 stopped: boolean
 }
 /**
- * Which setting; all of them when left out.
+ * Selects a setting; default: all.
  */
 export interface ConfigGetParams {
 /**
@@ -1707,7 +1703,7 @@ export interface ConfigGetParams {
 path?: (string | null)
 }
 /**
- * Which setting becomes what.
+ * A change of a setting.
  */
 export interface ConfigSetParams {
 /**
@@ -1726,7 +1722,7 @@ value: {
  */
 export interface ConfigSetResult {
 /**
- * Keys that only a restart brings into force.
+ * Keys that take effect only after a restart.
  */
 needsRestart?: string[]
 /**
@@ -1739,31 +1735,31 @@ ok: boolean
 path: string
 }
 /**
- * Says who connects, with what, and which versions it speaks.
+ * Identifies the client and the versions it supports.
  */
 export interface ConnectParams {
 /**
- * Additions to the protocol that the client knows; see `features.additions`.
+ * Additions the client supports; see `features.additions`.
  */
 additions?: string[]
 /**
- * How it proves that.
+ * Its credentials.
  */
 auth?: (Auth | null)
 /**
- * Who connects.
+ * The client.
  */
 client: Client
 /**
- * The highest protocol version the client speaks.
+ * Highest supported protocol version.
  */
 maxProtocol: number
 /**
- * The lowest protocol version the client speaks.
+ * Lowest supported protocol version.
  */
 minProtocol: number
 /**
- * For a node: what it and its tools can do.
+ * For a node: its capabilities.
  */
 nodeRuntime?: (NodeRuntime | null)
 /**
@@ -1772,7 +1768,7 @@ nodeRuntime?: (NodeRuntime | null)
 tools?: (ToolDefinition[] | null)
 }
 /**
- * How a client proves who it is. Prints without the token.
+ * Credentials. The token is not printed by `Debug`.
  */
 export interface Auth {
 /**
@@ -1781,15 +1777,15 @@ export interface Auth {
 token?: (string | null)
 }
 /**
- * Who connects.
+ * The client.
  */
 export interface Client {
 /**
- * For a channel: which account of it.
+ * For a channel: the account.
  */
 accountId?: (string | null)
 /**
- * For a channel: which service.
+ * For a channel: the service.
  */
 channel?: (string | null)
 /**
@@ -1797,16 +1793,16 @@ channel?: (string | null)
  */
 id: string
 /**
- * As what it connects.
+ * Its role.
  */
 mode: ClientMode
 /**
- * The system it runs on.
+ * Its operating system.
  */
 platform: string
 /**
- * For a node: the one session whose agent has its tools. What it offers are then tools of an MCP server, whose
- * results it gives back as they are. An addition, `node.session`.
+ * For a node: the only session whose agent may use its tools. They are then tools of an MCP server, whose results are
+ * passed through unchanged. An addition: `node.session`.
  */
 sessionKey?: (string | null)
 /**
@@ -1815,24 +1811,23 @@ sessionKey?: (string | null)
 version: string
 }
 /**
- * What a node and its tools can do. The capabilities are `filesystem.list`,
- * `filesystem.read`, `filesystem.write`, `filesystem.edit`, `text.search` and
- * `shell.exec`.
+ * Capabilities of a node and its tools: `filesystem.list`, `filesystem.read`, `filesystem.write`, `filesystem.edit`,
+ * `text.search` and `shell.exec`.
  */
 export interface NodeRuntime {
 /**
- * What the machine can do.
+ * Capabilities of the machine.
  */
 hostCapabilities: string[]
 /**
- * What each tool needs of that.
+ * Capabilities each tool needs.
  */
 toolCapabilities: {
 [k: string]: string[]
 }
 }
 /**
- * A tool as lists show it and nodes offer it.
+ * A tool definition.
  */
 export interface ToolDefinition {
 /**
@@ -1851,49 +1846,49 @@ inputSchema: {
 name: string
 }
 /**
- * The answer to a `connect` that was accepted.
+ * Response to an accepted `connect`.
  */
 export interface HelloOk {
 /**
- * What may be asked, and what may be told.
+ * Available methods and events.
  */
 features: Features
 /**
- * For a node: the name it has here, which is another than its own after a renaming.
+ * For a node: its name on the gateway, which differs from its own after a rename.
  */
 nodeId?: (string | null)
 /**
- * The protocol version from here on.
+ * The negotiated protocol version.
  */
 protocol: number
 /**
- * Who answers.
+ * The gateway.
  */
 server: Server
 /**
- * Says that this is the greeting.
+ * Marks this response.
  */
 type: HelloKind
 }
 /**
- * What may be asked, and what may be told.
+ * Available methods and events.
  */
 export interface Features {
 /**
- * The additions to the protocol that the gateway knows: `tool.cancel`, `transfer.checked`, `tool.output`, `process.watch`.
+ * Additions the gateway supports: `tool.cancel`, `transfer.checked`, `tool.output`, `process.watch`.
  */
 additions?: string[]
 /**
- * The events it may be sent.
+ * Events this client may receive.
  */
 events: string[]
 /**
- * The methods this client may call.
+ * Methods this client may call.
  */
 methods: string[]
 }
 /**
- * Who answers.
+ * The gateway.
  */
 export interface Server {
 /**
@@ -1906,7 +1901,7 @@ connectionId: string
 version: string
 }
 /**
- * A job to be made.
+ * A job to create.
  */
 export interface CronAddParams {
 /**
@@ -1914,13 +1909,13 @@ export interface CronAddParams {
  */
 name: string
 /**
- * When it is due, as `job.schedule` of `gsv__Cron`.
+ * Its schedule, as `job.schedule` of `gsv__Cron`.
  */
 schedule: {
 [k: string]: unknown
 }
 /**
- * What it does, as `job.spec` of `gsv__Cron`.
+ * Its task, as `job.spec` of `gsv__Cron`.
  */
 spec: {
 [k: string]: unknown
@@ -1928,7 +1923,7 @@ spec: {
 [k: string]: unknown
 }
 /**
- * A job as it is now.
+ * The job after the change.
  */
 export interface CronJobResult {
 /**
@@ -1949,19 +1944,19 @@ export interface CronJob {
  */
 agentId: string
 /**
- * When it was made.
+ * Creation time.
  */
 createdAtMs: number
 /**
- * Whether it goes after a successful one-shot run.
+ * Whether it is deleted after a successful one-time run.
  */
 deleteAfterRun: boolean
 /**
- * What it is for.
+ * Its description.
  */
 description?: (string | null)
 /**
- * Whether it is active.
+ * Whether it is enabled.
  */
 enabled: boolean
 /**
@@ -1969,15 +1964,15 @@ enabled: boolean
  */
 id: string
 /**
- * Who made it, with whose rights it runs.
+ * Its creator, with whose rights it runs.
  */
 madeBy?: string
 /**
- * What becomes of missed runs: skip, once or all.
+ * Policy for missed runs: skip, once or all.
  */
 missed?: string
 /**
- * How many hours old a missed run may be to be made up for.
+ * Maximum age, in hours, of a missed run that is caught up on.
  */
 missedWindowHours?: number
 /**
@@ -1985,89 +1980,89 @@ missedWindowHours?: number
  */
 name: string
 /**
- * What becomes of overlapping runs: skip or wait.
+ * Policy for overlapping runs: skip or wait.
  */
 overlap?: string
 /**
- * When it is due: `{kind: "at", atMs}`, `{kind: "every", everyMs, anchorMs}` or `{kind: "cron", expr, tz?}`.
+ * Its schedule: `{kind: "at", atMs}`, `{kind: "every", everyMs, anchorMs}` or `{kind: "cron", expr, tz?}`.
  */
 schedule: {
 [k: string]: unknown
 }
 /**
- * The same in words.
+ * The schedule in words.
  */
 scheduleText?: string
 /**
- * What it does.
+ * Its task.
  */
 spec: {
 [k: string]: unknown
 }
 /**
- * How it stands.
+ * Its state.
  */
 state: CronJobState
 /**
- * The untrusted text that was read before it was added or changed, until the owner trusts it.
+ * The untrusted text that was read before it was created or changed, until the owner trusts it.
  */
 taintedBy?: (string | null)
 /**
- * When it was last changed.
+ * Time of the last change.
  */
 updatedAtMs: number
 }
 /**
- * How a job stands.
+ * State of a job.
  */
 export interface CronJobState {
 /**
- * How many runs in a row failed.
+ * Number of consecutive failures.
  */
 consecutiveFailures?: number
 /**
- * How long it took.
+ * Duration of the last run.
  */
 lastDurationMs?: (number | null)
 /**
- * What went wrong.
+ * Error of the last run.
  */
 lastError?: (string | null)
 /**
- * When it last ran.
+ * Start of the last run.
  */
 lastRunAtMs?: (number | null)
 /**
- * How that ended: ok, error or skipped.
+ * Status of the last run: ok, error or skipped.
  */
 lastStatus?: (string | null)
 /**
- * When it is due next.
+ * Next due time.
  */
 nextRunAtMs?: (number | null)
 /**
- * Since when it runs.
+ * Start of the current run.
  */
 runningAtMs?: (number | null)
 }
 /**
- * Which jobs.
+ * Selects jobs.
  */
 export interface CronListParams {
 /**
- * Those of one agent.
+ * The agent; default: all.
  */
 agentId?: (string | null)
 /**
- * Also those that are switched off.
+ * Include disabled jobs.
  */
 includeDisabled?: (boolean | null)
 /**
- * How many at most.
+ * Maximum number of results.
  */
 limit?: (number | null)
 /**
- * How many to leave out first.
+ * Number of results to skip.
  */
 offset?: (number | null)
 }
@@ -2076,55 +2071,55 @@ offset?: (number | null)
  */
 export interface CronListResult {
 /**
- * How many there are in all.
+ * Total number of jobs.
  */
 count: number
 /**
- * The jobs, the oldest first.
+ * The jobs, oldest first.
  */
 jobs: CronJob[]
 }
 /**
- * A schedule to be looked at, before a job is made of it.
+ * A schedule to preview.
  */
 export interface CronPreviewParams {
 /**
- * How many instants, 1 to 20; 5 when not said.
+ * Number of run times, 1 to 20; default: 5.
  */
 count?: (number | null)
 /**
- * When a job would be due, as `job.schedule` of `gsv__Cron`.
+ * The schedule, as `job.schedule` of `gsv__Cron`.
  */
 schedule: {
 [k: string]: unknown
 }
 /**
- * By whose clocks it is read and told where it names none, such as `Europe/Berlin`; by those of
- * the settings when not said, as `cron.add` does.
+ * Time zone if the schedule has none, such as `Europe/Berlin`; default: that of the settings, as in
+ * `cron.add`.
  */
 tz?: (string | null)
 }
 /**
- * What a schedule comes to.
+ * Preview of a schedule.
  */
 export interface CronPreviewResult {
 /**
- * The same schedule with nothing left open: given to `cron.add`, it comes to these instants.
+ * The schedule with all defaults filled in: `cron.add` with it gives the same run times.
  */
 schedule: {
 [k: string]: unknown
 }
 /**
- * The schedule in plain words.
+ * The schedule in words.
  */
 text: string
 /**
- * Its next instants in milliseconds since 1970, the earliest first; fewer when it ends.
+ * Next run times in milliseconds since 1970, earliest first; fewer if it ends.
  */
 times: number[]
 }
 /**
- * Which job goes.
+ * Selects the job to delete.
  */
 export interface CronRemoveParams {
 /**
@@ -2133,7 +2128,7 @@ export interface CronRemoveParams {
 id: string
 }
 /**
- * Whether it went.
+ * Whether it was deleted.
  */
 export interface CronRemoveResult {
 /**
@@ -2141,25 +2136,25 @@ export interface CronRemoveResult {
  */
 ok: boolean
 /**
- * Whether there was such a job.
+ * Whether the job existed.
  */
 removed: boolean
 }
 /**
- * Which jobs run.
+ * Selects the jobs to run.
  */
 export interface CronRunParams {
 /**
- * The job; all that are due when not said.
+ * The job; default: all due jobs.
  */
 id?: (string | null)
 /**
- * `due` or `force`; `force` with an id unless said.
+ * `due` or `force`; default with an id: `force`.
  */
 mode?: (string | null)
 }
 /**
- * What came of them.
+ * Results of the runs.
  */
 export interface CronRunResult {
 /**
@@ -2167,24 +2162,24 @@ export interface CronRunResult {
  */
 ok: boolean
 /**
- * How many runs were begun.
+ * Number of started runs.
  */
 ran: number
 /**
- * What came of each.
+ * Result of each job.
  */
 results: CronRan[]
 }
 /**
- * How a run went that somebody asked for.
+ * Result of one job.
  */
 export interface CronRan {
 /**
- * How long it took.
+ * Duration.
  */
 durationMs: number
 /**
- * What went wrong.
+ * The error.
  */
 error?: (string | null)
 /**
@@ -2192,36 +2187,36 @@ error?: (string | null)
  */
 jobId: string
 /**
- * When the job is due next.
+ * Next due time of the job.
  */
 nextRunAtMs?: (number | null)
 /**
- * Its run, when one was begun.
+ * Its run, if one was started.
  */
 runId?: (string | null)
 /**
- * ok, error or skipped; running while it still goes on.
+ * ok, error or skipped; running if it has not ended yet.
  */
 status: string
 /**
- * What came of it.
+ * Summary of the result.
  */
 summary?: (string | null)
 }
 /**
- * Whose runs.
+ * Selects runs.
  */
 export interface CronRunsParams {
 /**
- * Those of one job.
+ * The job; default: all.
  */
 jobId?: (string | null)
 /**
- * How many at most.
+ * Maximum number of results.
  */
 limit?: (number | null)
 /**
- * How many to leave out first.
+ * Number of results to skip.
  */
 offset?: (number | null)
 }
@@ -2230,32 +2225,32 @@ offset?: (number | null)
  */
 export interface CronRunsResult {
 /**
- * How many there are in all.
+ * Total number of runs.
  */
 count: number
 /**
- * The runs, the latest first.
+ * The runs, newest first.
  */
 runs: CronRun[]
 }
 /**
- * One run of a job, or what became of it instead.
+ * One run of a job, or a skipped one.
  */
 export interface CronRun {
 /**
- * How many instants it stands for, where several in a row were skipped.
+ * Number of scheduled times it stands for, if several in a row were skipped.
  */
 count?: number
 /**
- * How long it took.
+ * Duration.
  */
 durationMs: number
 /**
- * What went wrong, or why it was skipped.
+ * The error, or why it was skipped.
  */
 error?: (string | null)
 /**
- * Whether somebody asked for it.
+ * Whether it was run on demand.
  */
 forced?: boolean
 /**
@@ -2267,70 +2262,70 @@ id: string
  */
 jobId: string
 /**
- * When the job was due next, as it was then.
+ * Next due time of the job at that time.
  */
 nextRunAtMs?: (number | null)
 /**
- * The instant it is for.
+ * The scheduled time.
  */
 scheduledAtMs?: number
 /**
- * ok, error or skipped; running while it goes on.
+ * ok, error or skipped; running while it is active.
  */
 status: string
 /**
- * What came of it.
+ * Summary of the result.
  */
 summary?: (string | null)
 /**
- * When it ended, or began if it goes on.
+ * End time, or start time while it is running.
  */
 ts: number
 }
 /**
- * Whose jobs.
+ * Selects jobs.
  */
 export interface CronStatusParams {
 /**
- * The agent; all of them when not said.
+ * The agent; default: all.
  */
 agentId?: (string | null)
 }
 /**
- * How the jobs stand.
+ * Status of the scheduler.
  */
 export interface CronStatusResult {
 /**
- * How many jobs there are.
+ * Number of jobs.
  */
 count: number
 /**
- * How many are due now.
+ * Number of due jobs.
  */
 dueCount: number
 /**
- * Whether jobs run when they are due.
+ * Whether due jobs run.
  */
 enabled: boolean
 /**
- * How many run at once.
+ * Maximum number of concurrent runs.
  */
 maxConcurrentRuns: number
 /**
- * How many jobs there may be.
+ * Maximum number of jobs.
  */
 maxJobs: number
 /**
- * When the next is due, in milliseconds since 1970.
+ * Next due time, in milliseconds since 1970.
  */
 nextRunAtMs?: (number | null)
 /**
- * How many run.
+ * Number of running jobs.
  */
 runningCount: number
 }
 /**
- * What is to be changed of a job.
+ * A change of a job.
  */
 export interface CronUpdateParams {
 /**
@@ -2338,27 +2333,27 @@ export interface CronUpdateParams {
  */
 id: string
 /**
- * The fields of `job` that change, as `patch` of `gsv__Cron`.
+ * The changed fields, as `patch` of `gsv__Cron`.
  */
 patch: {
 [k: string]: unknown
 }
 }
 /**
- * Whose heartbeat is switched on.
+ * Selects the heartbeat to enable.
  */
 export interface HeartbeatStartParams {
 /**
- * The agent; `main` when not said.
+ * The agent; default: `main`.
  */
 agentId?: (string | null)
 }
 /**
- * A heartbeat that is on.
+ * The enabled heartbeat.
  */
 export interface HeartbeatStartResult {
 /**
- * How it stands.
+ * Its state.
  */
 heartbeat: HeartbeatState
 /**
@@ -2367,15 +2362,15 @@ heartbeat: HeartbeatState
 ok: boolean
 }
 /**
- * How the heartbeat of an agent stands.
+ * State of an agent's heartbeat.
  */
 export interface HeartbeatState {
 /**
- * From when on, by the user's clock.
+ * Start of the active hours, in the user's time zone.
  */
 activeFrom: string
 /**
- * Until when.
+ * End of the active hours.
  */
 activeUntil: string
 /**
@@ -2383,63 +2378,63 @@ activeUntil: string
  */
 agentId: string
 /**
- * How many looks in a row failed.
+ * Number of consecutive failures.
  */
 consecutiveFailures: number
 /**
- * Whether it looks by itself.
+ * Whether it is enabled.
  */
 enabled: boolean
 /**
- * Minutes between two looks.
+ * Interval in minutes.
  */
 everyMinutes: number
 /**
- * The last look.
+ * The last run.
  */
 last?: (CronRun | null)
 /**
- * When it looks next.
+ * Next run time.
  */
 nextRunAtMs?: (number | null)
 /**
- * Since when it is looking.
+ * Start of the current run.
  */
 runningAtMs?: (number | null)
 /**
- * Where it speaks up: last, none or a channel.
+ * Where reports are sent: last, none or a channel.
  */
 target: string
 }
 /**
- * Whose heartbeat.
+ * Selects heartbeats.
  */
 export interface HeartbeatStatusParams {
 /**
- * The agent; all of them when not said.
+ * The agent; default: all.
  */
 agentId?: (string | null)
 }
 /**
- * How heartbeats stand.
+ * Heartbeats.
  */
 export interface HeartbeatStatusResult {
 /**
- * One for each agent.
+ * One per agent.
  */
 agents: HeartbeatState[]
 }
 /**
- * Who looks now.
+ * Selects the heartbeat to run.
  */
 export interface HeartbeatTriggerParams {
 /**
- * The agent; `main` when not said.
+ * The agent; default: `main`.
  */
 agentId?: (string | null)
 }
 /**
- * What came of the look.
+ * Result of the run.
  */
 export interface HeartbeatTriggerResult {
 /**
@@ -2447,29 +2442,29 @@ export interface HeartbeatTriggerResult {
  */
 ok: boolean
 /**
- * The look.
+ * The run.
  */
 run: CronRun
 }
 /**
- * Which node's log, and how much of it.
+ * Selects log lines of a node.
  */
 export interface LogsGetParams {
 /**
- * How many lines; 100 when left out, 5000 at most.
+ * Number of lines; default 100, at most 5000.
  */
 lines?: (number | null)
 /**
- * The node; the only one that is connected when left out.
+ * The node; default: the only connected one.
  */
 nodeId?: (string | null)
 }
 /**
- * The end of a node's log.
+ * Log lines of a node.
  */
 export interface LogsGetResult {
 /**
- * How many these are.
+ * Number of returned lines.
  */
 count: number
 /**
@@ -2481,20 +2476,20 @@ lines: string[]
  */
 nodeId: string
 /**
- * Whether there were more.
+ * Whether there are more.
  */
 truncated: boolean
 }
 /**
- * The end of a node's log.
+ * Log lines of a node.
  */
 export interface LogsResultParams {
 /**
- * The question.
+ * Id of the request.
  */
 callId: string
 /**
- * Why there are none.
+ * The error.
  */
 error?: (string | null)
 /**
@@ -2502,12 +2497,12 @@ error?: (string | null)
  */
 lines?: (string[] | null)
 /**
- * Whether there were more.
+ * Whether there are more.
  */
 truncated?: (boolean | null)
 }
 /**
- * News of a program that a node runs in the background. Told until it is taken.
+ * Event of a background process on a node. Resent until it is acknowledged.
  */
 export interface NodeExecEventParams {
 /**
@@ -2519,11 +2514,11 @@ callId?: (string | null)
  */
 endedAt?: (number | null)
 /**
- * What happened.
+ * Kind of event.
  */
 event: ExecEvent
 /**
- * This piece of news; the same id is the same news.
+ * Id of the event; a repeated id is the same event.
  */
 eventId: string
 /**
@@ -2531,11 +2526,11 @@ eventId: string
  */
 exitCode?: (number | null)
 /**
- * The end of what it printed.
+ * End of its output.
  */
 outputTail?: (string | null)
 /**
- * The program's session, as `Bash` answered it.
+ * The process's session id, from the result of `Bash`.
  */
 sessionId: string
 /**
@@ -2548,11 +2543,11 @@ signal?: (string | null)
 startedAt?: (number | null)
 }
 /**
- * Which node to forget.
+ * Selects the node to remove.
  */
 export interface NodeForgetParams {
 /**
- * Also when it is connected: its connection is closed.
+ * Remove it even if it is connected, closing its connection.
  */
 force?: (boolean | null)
 /**
@@ -2561,7 +2556,7 @@ force?: (boolean | null)
 nodeId: string
 }
 /**
- * The node is forgotten, and its own token taken back.
+ * The node was removed and its token revoked.
  */
 export interface NodeForgetResult {
 /**
@@ -2577,7 +2572,7 @@ nodeId: string
  */
 ok: boolean
 /**
- * Whether it was on record.
+ * Whether it was registered.
  */
 removed: boolean
 }
@@ -2588,11 +2583,11 @@ export interface NodesListParams {
 
 }
 /**
- * Every node on record.
+ * All registered nodes.
  */
 export interface NodesListResult {
 /**
- * How many these are.
+ * Number of nodes.
  */
 count: number
 /**
@@ -2601,35 +2596,35 @@ count: number
 nodes: NodeEntry[]
 }
 /**
- * A node on record.
+ * A registered node.
  */
 export interface NodeEntry {
 /**
- * Its system, as it said itself.
+ * Its operating system, as it reported.
  */
 clientPlatform: string
 /**
- * Its version, as it said itself.
+ * Its version, as it reported.
  */
 clientVersion: string
 /**
- * When it was first seen, as RFC 3339.
+ * First connection (RFC 3339).
  */
 firstSeenAt: string
 /**
- * The names it had before.
+ * Former names.
  */
 formerIds?: string[]
 /**
- * What the machine can do.
+ * Capabilities of the machine.
  */
 hostCapabilities: string[]
 /**
- * When it last connected or went, as RFC 3339.
+ * Last connect or disconnect (RFC 3339).
  */
 lastSeenAt: string
 /**
- * Tools it sent that are not offered, while it is connected.
+ * Tools it sent that are not available, while it is connected.
  */
 leftOut?: LeftOutTool[]
 /**
@@ -2637,29 +2632,29 @@ leftOut?: LeftOutTool[]
  */
 nodeId: string
 /**
- * Whether it is connected now.
+ * Whether it is connected.
  */
 online: boolean
 /**
- * Its tools, without its name before them.
+ * Its tools, without prefix.
  */
 tools: string[]
 }
 /**
- * A tool that is not offered.
+ * A tool that is not available.
  */
 export interface LeftOutTool {
 /**
- * Why it is not offered.
+ * The reason.
  */
 reason: string
 /**
- * Its name, as its node or server calls it.
+ * Its name on the node or server.
  */
 tool: string
 }
 /**
- * Who may speak from now on.
+ * Approves a pairing request.
  */
 export interface PairApproveParams {
 /**
@@ -2667,16 +2662,16 @@ export interface PairApproveParams {
  */
 channel: string
 /**
- * Whether it is the owner.
+ * Whether this is the owner.
  */
 owner?: (boolean | null)
 /**
- * Their id, or the code they were given.
+ * The sender's id or pairing code.
  */
 senderId: string
 }
 /**
- * What was decided.
+ * The decision.
  */
 export interface PairResult {
 /**
@@ -2688,27 +2683,27 @@ channel: string
  */
 ok: boolean
 /**
- * Who.
+ * The sender's id.
  */
 senderId: string
 }
 /**
- * Nothing is asked.
+ * No parameters.
  */
 export interface PairListParams {
 
 }
 /**
- * People.
+ * Pairing requests.
  */
 export interface PairListResult {
 /**
- * Those who ask to be known, and those who were decided about.
+ * Open and decided requests.
  */
 pairs: PairEntry[]
 }
 /**
- * Somebody.
+ * A pairing request.
  */
 export interface PairEntry {
 /**
@@ -2716,27 +2711,27 @@ export interface PairEntry {
  */
 channel: string
 /**
- * The code they were given.
+ * The pairing code.
  */
 code?: (string | null)
 /**
- * The beginning of what they said.
+ * Beginning of the sender's message.
  */
 message?: (string | null)
 /**
- * Whether it is the owner.
+ * Whether this is the owner.
  */
 owner: boolean
 /**
- * When they asked, in milliseconds since 1970.
+ * Time of the request, in milliseconds since 1970.
  */
 requestedAt: number
 /**
- * Who, as the platform names them.
+ * The sender's id on the platform.
  */
 senderId: string
 /**
- * What they are called.
+ * The sender's name.
  */
 senderName?: (string | null)
 /**
@@ -2745,7 +2740,7 @@ senderName?: (string | null)
 state: string
 }
 /**
- * Who may not speak from now on.
+ * Rejects a pairing request.
  */
 export interface PairRejectParams {
 /**
@@ -2753,12 +2748,12 @@ export interface PairRejectParams {
  */
 channel: string
 /**
- * Their id, or the code they were given.
+ * The sender's id or pairing code.
  */
 senderId: string
 }
 /**
- * Which watch to end.
+ * Selects the watch to end.
  */
 export interface ProcessUnwatchParams {
 /**
@@ -2767,20 +2762,20 @@ export interface ProcessUnwatchParams {
 watchId: string
 }
 /**
- * The watch is over.
+ * The watch has ended.
  */
 export interface ProcessUnwatchResult {
 /**
- * Whether there was one.
+ * Whether it existed.
  */
 ok: boolean
 }
 /**
- * Which program to watch.
+ * Selects a process to watch.
  */
 export interface ProcessWatchParams {
 /**
- * Which character of all it printed to begin with; left out, what it printed lately comes first.
+ * Position to start at, in characters; default: the recent output first.
  */
 from?: (number | null)
 /**
@@ -2788,27 +2783,27 @@ from?: (number | null)
  */
 nodeId: string
 /**
- * Its session, as the node's `Process` lists it.
+ * Its session id, as listed by the node's `Process`.
  */
 sessionId: string
 }
 /**
- * The watch is open.
+ * The watch was opened.
  */
 export interface ProcessWatchResult {
 /**
- * The watch, as `process.output` names it. None when the node cannot be watched: ask its
- * `Process` for the `log` from time to time then.
+ * Id of the watch, used in `process.output`. Absent if the node does not support watches: poll the `log` of its
+ * `Process` instead.
  */
 watchId?: (string | null)
 }
 /**
- * Which session, and how much of it stays.
+ * Selects a session to compact.
  */
 export interface SessionCompactParams {
 /**
- * How many messages a model is still shown; 20 when left out. A call stays with its result,
- * so a few more may stay.
+ * Number of messages to keep in the model's context; default: 20. A call is kept with its result, so a few more
+ * may stay.
  */
 keepMessages?: (number | null)
 /**
@@ -2817,15 +2812,15 @@ keepMessages?: (number | null)
 sessionKey: string
 }
 /**
- * The session was made shorter.
+ * The session was compacted.
  */
 export interface SessionCompactResult {
 /**
- * Where the others are; absent when nothing was left out.
+ * The archive; absent if nothing was removed.
  */
 archivedTo?: (string | null)
 /**
- * How many still are.
+ * Number of kept messages.
  */
 keptMessages: number
 /**
@@ -2833,12 +2828,12 @@ keptMessages: number
  */
 ok: boolean
 /**
- * How many messages are no longer shown.
+ * Number of removed messages.
  */
 trimmedMessages: number
 }
 /**
- * Which session goes.
+ * Selects the session to delete.
  */
 export interface SessionDeleteParams {
 /**
@@ -2847,15 +2842,15 @@ export interface SessionDeleteParams {
 sessionKey: string
 }
 /**
- * A session is gone, with all that was said in it.
+ * The session was deleted with its messages.
  */
 export interface SessionDeleteResult {
 /**
- * How many archives were removed.
+ * Number of deleted archives.
  */
 deletedArchives: number
 /**
- * How many messages were deleted, also of before it was last begun anew.
+ * Number of deleted messages, including those from before it was last cleared.
  */
 deletedMessages: number
 /**
@@ -2863,16 +2858,16 @@ deletedMessages: number
  */
 ok: boolean
 /**
- * The key it had.
+ * Its former key.
  */
 sessionKey: string
 /**
- * How many open questions to the owner were withdrawn.
+ * Number of cancelled approval requests.
  */
 withdrawnApprovals: number
 }
 /**
- * Which session.
+ * Selects a session.
  */
 export interface SessionGetParams {
 /**
@@ -2885,35 +2880,35 @@ sessionKey: string
  */
 export interface SessionGetResult {
 /**
- * What it cost since the last reset, in millionths of a dollar; an addition.
+ * Cost since it was last cleared, in millionths of a dollar; an addition.
  */
 costMicros?: (number | null)
 /**
- * When it was made.
+ * Creation time.
  */
 createdAt: number
 /**
- * What the user calls it.
+ * Its label.
  */
 label?: (string | null)
 /**
- * When it was last reset.
+ * When it was last cleared.
  */
 lastResetAt?: (number | null)
 /**
- * How many messages a model is still shown.
+ * Number of messages in the model's context.
  */
 messageCount: number
 /**
- * The ids it had before, oldest first.
+ * Former ids, oldest first.
  */
 previousSessionIds: string[]
 /**
- * When it begins anew by itself.
+ * When it is cleared automatically.
  */
 resetPolicy: ResetPolicyShape
 /**
- * Its present id; a reset gives it another.
+ * Its current id; clearing it assigns a new one.
  */
 sessionId: string
 /**
@@ -2921,20 +2916,20 @@ sessionId: string
  */
 sessionKey: string
 /**
- * What is set for it, over what its agent says.
+ * Its settings, overriding its agent's.
  */
 settings: SessionSettingsShape
 /**
- * The tokens since the last reset.
+ * Tokens since it was last cleared.
  */
 tokens: SessionTokens
 /**
- * When it last changed.
+ * Time of the last change.
  */
 updatedAt: number
 }
 /**
- * When a session begins anew by itself.
+ * When a session is cleared automatically.
  */
 export interface ResetPolicyShape {
 /**
@@ -2942,20 +2937,20 @@ export interface ResetPolicyShape {
  */
 atHour?: (number | null)
 /**
- * For `idle`: after so many minutes of silence.
+ * For `idle`: minutes without messages.
  */
 idleMinutes?: (number | null)
 /**
- * How that is decided.
+ * The mode.
  */
 mode: ResetModeShape
 }
 /**
- * What is set for a session.
+ * Settings of a session.
  */
 export interface SessionSettingsShape {
 /**
- * The most tokens of one reply.
+ * Maximum number of tokens per reply.
  */
 maxTokens?: (number | null)
 /**
@@ -2963,41 +2958,41 @@ maxTokens?: (number | null)
  */
 model?: (ModelName | null)
 /**
- * What its model is told besides.
+ * Additional system prompt.
  */
 systemPrompt?: (string | null)
 /**
- * How hard it thinks: `none`, `minimal`, `low`, `medium`, `high` or `xhigh`.
+ * Reasoning level: `none`, `minimal`, `low`, `medium`, `high` or `xhigh`.
  */
 thinkingLevel?: (string | null)
 }
 /**
- * How many tokens.
+ * Numbers of tokens.
  */
 export interface SessionTokens {
 /**
- * That went in.
+ * Input tokens.
  */
 input: number
 /**
- * That came out.
+ * Output tokens.
  */
 output: number
 /**
- * Both.
+ * Total.
  */
 total: number
 }
 /**
- * Which part of which session.
+ * Selects a page of messages.
  */
 export interface SessionHistoryParams {
 /**
- * Only messages before the one with this number; the last ones when left out.
+ * Only messages before this sequence number; default: the last ones.
  */
 before?: (number | null)
 /**
- * How many messages at most; 50 when left out, and at most 500.
+ * Maximum number of messages; default 50, at most 500.
  */
 limit?: (number | null)
 /**
@@ -3006,11 +3001,11 @@ limit?: (number | null)
 sessionKey: string
 }
 /**
- * A part of a session, oldest first, and the ids it had.
+ * Messages of a session, oldest first, and its former ids.
  */
 export interface SessionHistoryResult {
 /**
- * Its present id.
+ * Its current id.
  */
 currentSessionId: string
 /**
@@ -3018,16 +3013,16 @@ currentSessionId: string
  */
 messages: ChatMessage[]
 /**
- * Given as `before`, this leads to what was said earlier; absent at the beginning.
+ * Value of `before` for earlier messages; absent at the beginning.
  */
 nextBefore?: (number | null)
 /**
- * The ids it had before, oldest first.
+ * Former ids, oldest first.
  */
 previousSessionIds: string[]
 /**
- * The run that is going on, as far as it is; only with the last messages, and absent when there
- * is none. What is in it and in `messages` is the same. An addition.
+ * The active run so far; only with the last messages, and absent if there is none. It may repeat what is in
+ * `messages`. An addition.
  */
 running?: (SessionRunning | null)
 /**
@@ -3035,26 +3030,24 @@ running?: (SessionRunning | null)
  */
 sessionKey: string
 /**
- * What was said and waits for its turn, in its order, at most 50; only with the last messages.
- * An addition.
+ * Queued messages in order, at most 50; only with the last messages. An addition.
  */
 waiting?: WaitingInput[]
 }
 /**
- * A run that is going on, as far as it is: events whose `reply` is lower, or whose pieces end before
- * what is here, are in it already.
+ * The active run so far: events with a lower `reply`, or with chunks that end before what is here, are already included.
  */
 export interface SessionRunning {
 /**
- * The question that the run waits for.
+ * The approval request the run is waiting for.
  */
 approvalId?: (string | null)
 /**
- * The calls of the last reply that were begun.
+ * Started calls of the last reply.
  */
 calls?: SessionRunningCall[]
 /**
- * Which reply is being made; 0 before the first.
+ * The current reply; 0 before the first.
  */
 reply: number
 /**
@@ -3062,28 +3055,28 @@ reply: number
  */
 runId: string
 /**
- * What was said of it, or the end of that.
+ * Its text, or the end of it.
  */
 text: string
 /**
- * How much came before `text`, in units of UTF-16.
+ * Length of the text before `text`, in UTF-16 units.
  */
 textFrom: number
 /**
- * What was thought of it, or the end of that.
+ * Its reasoning, or the end of it.
  */
 thinking: string
 /**
- * How much came before `thinking`, in units of UTF-16.
+ * Length of the reasoning before `thinking`, in UTF-16 units.
  */
 thinkingFrom: number
 }
 /**
- * A call of a run that is going on.
+ * A call of the active run.
  */
 export interface SessionRunningCall {
 /**
- * The call as the audit knows it, where it is known.
+ * Id of the call in the audit log, if known.
  */
 auditCall?: (string | null)
 /**
@@ -3091,40 +3084,40 @@ auditCall?: (string | null)
  */
 callId: string
 /**
- * How long it took, in milliseconds.
+ * Duration in milliseconds.
  */
 durationMs?: (number | null)
 /**
- * How long ago it was asked for, or the owner let it run, in milliseconds.
+ * Milliseconds since it was requested or approved.
  */
 elapsedMs: number
 /**
- * Whether it worked; absent while it runs.
+ * Whether it succeeded; absent while it is running.
  */
 ok?: (boolean | null)
 /**
- * What it printed so far, or the end of that.
+ * Its output so far, or the end of it.
  */
 output?: string
 /**
- * How much came before `output`, in units of UTF-16.
+ * Length of the output before `output`, in UTF-16 units.
  */
 outputFrom: number
 /**
- * The beginning of what it gave.
+ * Beginning of the result.
  */
 shown?: (string | null)
 /**
- * Whether the owner is asked about it.
+ * Whether it is waiting for approval.
  */
 waits: boolean
 }
 /**
- * What was said and waits for its turn.
+ * A queued message.
  */
 export interface WaitingInput {
 /**
- * How many pictures came with it.
+ * Number of attached images.
  */
 pictures: number
 /**
@@ -3136,20 +3129,20 @@ runId: string
  */
 text: string
 /**
- * When it came, in milliseconds since 1970.
+ * Time of arrival, in milliseconds since 1970.
  */
 timestamp: number
 }
 /**
- * What changes for a session. What is left out stays, and null puts back what the agent says.
+ * Changes of a session. Omitted fields stay unchanged, and null resets a field to the agent's default.
  */
 export interface SessionPatchParams {
 /**
- * What the user calls it, at most 200 characters.
+ * Its label, at most 200 characters.
  */
 label?: (string | null)
 /**
- * When it begins anew by itself.
+ * When it is cleared automatically.
  */
 resetPolicy?: (ResetPolicyShape | null)
 /**
@@ -3157,16 +3150,16 @@ resetPolicy?: (ResetPolicyShape | null)
  */
 sessionKey: string
 /**
- * What is set for it.
+ * Its settings.
  */
 settings?: (SessionSettingsPatch | null)
 }
 /**
- * What changes in what is set for a session.
+ * Changes of a session's settings.
  */
 export interface SessionSettingsPatch {
 /**
- * The most tokens of one reply.
+ * Maximum number of tokens per reply.
  */
 maxTokens?: (number | null)
 /**
@@ -3174,11 +3167,11 @@ maxTokens?: (number | null)
  */
 model?: (ModelName | null)
 /**
- * What its model is told besides.
+ * Additional system prompt.
  */
 systemPrompt?: (string | null)
 /**
- * How hard it thinks: `none`, `minimal`, `low`, `medium`, `high` or `xhigh`.
+ * Reasoning level: `none`, `minimal`, `low`, `medium`, `high` or `xhigh`.
  */
 thinkingLevel?: (string | null)
 }
@@ -3187,7 +3180,7 @@ thinkingLevel?: (string | null)
  */
 export interface SessionPatchResult {
 /**
- * What the user calls it.
+ * Its label.
  */
 label?: (string | null)
 /**
@@ -3195,7 +3188,7 @@ label?: (string | null)
  */
 ok: boolean
 /**
- * When it begins anew by itself.
+ * When it is cleared automatically.
  */
 resetPolicy: ResetPolicyShape
 /**
@@ -3203,16 +3196,16 @@ resetPolicy: ResetPolicyShape
  */
 sessionKey: string
 /**
- * What is set for it now.
+ * Its settings now.
  */
 settings: SessionSettingsShape
 }
 /**
- * Which session, and how much of it.
+ * Selects the last messages of a session.
  */
 export interface SessionPreviewParams {
 /**
- * How many messages at most; 50 when left out, and at most 500.
+ * Maximum number of messages; default 50, at most 500.
  */
 limit?: (number | null)
 /**
@@ -3221,19 +3214,19 @@ limit?: (number | null)
 sessionKey: string
 }
 /**
- * The end of a session, oldest first.
+ * Last messages of a session, oldest first.
  */
 export interface SessionPreviewResult {
 /**
- * How many messages a model is still shown.
+ * Number of messages in the model's context.
  */
 messageCount: number
 /**
- * The last of them.
+ * The last ones.
  */
 messages: PreviewMessage[]
 /**
- * Its present id.
+ * Its current id.
  */
 sessionId: string
 /**
@@ -3242,45 +3235,45 @@ sessionId: string
 sessionKey: string
 }
 /**
- * One message of a preview. Clients of version 1 read what a user wrote as a string there, and show
- * nothing where they find blocks.
+ * One message of a preview. Clients of version 1 expect a user's message as a string here, and show nothing if they find
+ * blocks.
  */
 export interface PreviewMessage {
 /**
- * A user's message as blocks, where it is more than text; an addition.
+ * A user's message as blocks, if it is more than text; an addition.
  */
 blocks?: (ChatBlock[] | null)
 /**
- * What was said: a string for a user's message, blocks for all others.
+ * Its contents: a string for a user's message, blocks for all others.
  */
 content: PreviewContent
 /**
- * For a tool's result: whether it failed.
+ * For a tool result: whether it failed.
  */
 isError?: (boolean | null)
 /**
- * Who said it.
+ * Who sent it.
  */
 role: ChatRole
 /**
- * Its number in the session; an addition.
+ * Its sequence number in the session; an addition.
  */
 seq?: (number | null)
 /**
- * When, in milliseconds since 1970.
+ * Time in milliseconds since 1970.
  */
 timestamp?: (number | null)
 /**
- * For a tool's result: the call it answers.
+ * For a tool result: id of the call.
  */
 toolCallId?: (string | null)
 /**
- * For a tool's result: the tool.
+ * For a tool result: the tool.
  */
 toolName?: (string | null)
 }
 /**
- * Which session begins anew.
+ * Selects the session to clear.
  */
 export interface SessionResetParams {
 /**
@@ -3289,23 +3282,23 @@ export interface SessionResetParams {
 sessionKey: string
 }
 /**
- * The session was begun anew.
+ * The session was cleared.
  */
 export interface SessionResetResult {
 /**
- * How many messages went into the archive.
+ * Number of archived messages.
  */
 archivedMessages: number
 /**
- * Where that is; absent when nothing was said.
+ * The archive; absent if there were no messages.
  */
 archivedTo?: (string | null)
 /**
- * Files that were removed: none, for they go into the archive.
+ * Number of deleted files: always 0, because they are archived.
  */
 mediaDeleted: number
 /**
- * The id after.
+ * The new id.
  */
 newSessionId: string
 /**
@@ -3313,7 +3306,7 @@ newSessionId: string
  */
 ok: boolean
 /**
- * The id before.
+ * The former id.
  */
 oldSessionId: string
 /**
@@ -3321,16 +3314,16 @@ oldSessionId: string
  */
 sessionKey: string
 /**
- * The tokens that were counted before.
+ * Number of tokens counted before.
  */
 tokensCleared: number
 }
 /**
- * Which session, and what to take back.
+ * Selects a message to rewind to.
  */
 export interface SessionRewindParams {
 /**
- * The number of the user's message from which on everything is taken back.
+ * Sequence number of the user's message that is removed with everything after it.
  */
 seq: number
 /**
@@ -3339,11 +3332,11 @@ seq: number
 sessionKey: string
 }
 /**
- * What was said from a message on is no longer part of the session.
+ * The session was rewound.
  */
 export interface SessionRewindResult {
 /**
- * Where all of it is kept.
+ * The archive.
  */
 archivedTo: string
 /**
@@ -3351,11 +3344,11 @@ archivedTo: string
  */
 ok: boolean
 /**
- * How many messages were taken back.
+ * Number of removed messages.
  */
 removedMessages: number
 /**
- * How many calls of tools were among them; what they did stays done.
+ * Number of tool calls among them; their effects are not undone.
  */
 removedToolCalls: number
 /**
@@ -3363,12 +3356,12 @@ removedToolCalls: number
  */
 sessionKey: string
 /**
- * What the user's message said, to be said anew.
+ * Text of the user's message, to be sent again.
  */
 text: string
 }
 /**
- * Which session.
+ * Selects a session.
  */
 export interface SessionStatsParams {
 /**
@@ -3377,51 +3370,51 @@ export interface SessionStatsParams {
 sessionKey: string
 }
 /**
- * A session, and what it is doing.
+ * A session and its activity.
  */
 export interface SessionStatsResult {
 /**
- * The question it waits for; an addition.
+ * The approval request it is waiting for; an addition.
  */
 approvalId?: (string | null)
 /**
- * What it cost since the last reset, in millionths of a dollar; an addition.
+ * Cost since it was last cleared, in millionths of a dollar; an addition.
  */
 costMicros?: (number | null)
 /**
- * When it was made.
+ * Creation time.
  */
 createdAt: number
 /**
- * Whether it is being worked on.
+ * Whether it has an active run.
  */
 isProcessing: boolean
 /**
- * What the user calls it.
+ * Its label.
  */
 label?: (string | null)
 /**
- * When it was last reset.
+ * When it was last cleared.
  */
 lastResetAt?: (number | null)
 /**
- * How many messages a model is still shown.
+ * Number of messages in the model's context.
  */
 messageCount: number
 /**
- * The ids it had before, oldest first.
+ * Former ids, oldest first.
  */
 previousSessionIds: string[]
 /**
- * How many messages wait or are being worked on.
+ * Number of queued and active messages.
  */
 queueSize: number
 /**
- * When it begins anew by itself.
+ * When it is cleared automatically.
  */
 resetPolicy: ResetPolicyShape
 /**
- * Its present id; a reset gives it another.
+ * Its current id; clearing it assigns a new one.
  */
 sessionId: string
 /**
@@ -3429,41 +3422,41 @@ sessionId: string
  */
 sessionKey: string
 /**
- * What is set for it, over what its agent says.
+ * Its settings, overriding its agent's.
  */
 settings: SessionSettingsShape
 /**
- * The tokens since the last reset.
+ * Tokens since it was last cleared.
  */
 tokens: SessionTokens
 /**
- * When it last changed.
+ * Time of the last change.
  */
 updatedAt: number
 /**
- * Milliseconds since it was made.
+ * Milliseconds since its creation.
  */
 uptime: number
 }
 /**
- * Which part of the list.
+ * Selects a page.
  */
 export interface SessionsListParams {
 /**
- * How many at most; 100 when left out, and at most 1000.
+ * Maximum number of results; default 100, at most 1000.
  */
 limit?: (number | null)
 /**
- * How many to leave out from the start; none when left out.
+ * Number of results to skip; default: 0.
  */
 offset?: (number | null)
 }
 /**
- * Sessions, the latest active first.
+ * Sessions, most recently active first.
  */
 export interface SessionsListResult {
 /**
- * How many there are in all.
+ * Total number of sessions.
  */
 count: number
 /**
@@ -3472,19 +3465,19 @@ count: number
 sessions: SessionEntry[]
 }
 /**
- * A session as lists show it.
+ * A session in a list.
  */
 export interface SessionEntry {
 /**
- * When it was made.
+ * Creation time.
  */
 createdAt: number
 /**
- * What the user calls it.
+ * Its label.
  */
 label?: (string | null)
 /**
- * When somebody last said something in it.
+ * Time of the last message.
  */
 lastActiveAt: number
 /**
@@ -3493,16 +3486,16 @@ lastActiveAt: number
 sessionKey: string
 }
 /**
- * Whose skills.
+ * Selects an agent.
  */
 export interface SkillsStatusParams {
 /**
- * The agent; `main` when not said.
+ * The agent; default: `main`.
  */
 agentId?: (string | null)
 }
 /**
- * The skills of an agent and the machines.
+ * Skills of an agent, and the nodes.
  */
 export interface SkillsStatusResult {
 /**
@@ -3510,24 +3503,24 @@ export interface SkillsStatusResult {
  */
 agentId: string
 /**
- * Every node on record.
+ * All registered nodes.
  */
 nodes: SkillNode[]
 /**
- * When this was looked at, in milliseconds since 1970.
+ * Time of the check, in milliseconds since 1970.
  */
 refreshedAt: number
 /**
- * Every skill, by name.
+ * All skills, by name.
  */
 skills: SkillStatus[]
 }
 /**
- * A machine.
+ * A node.
  */
 export interface SkillNode {
 /**
- * What it can do.
+ * Its capabilities.
  */
 hostCapabilities: string[]
 /**
@@ -3535,36 +3528,36 @@ hostCapabilities: string[]
  */
 nodeId: string
 /**
- * Whether it is connected now.
+ * Whether it is connected.
  */
 online: boolean
 }
 /**
- * Where a skill stands.
+ * Status of a skill.
  */
 export interface SkillStatus {
 /**
- * Whether it is shown whatever the machines can do.
+ * Whether it is shown whatever the nodes can do.
  */
 always: boolean
 /**
- * What it is for.
+ * Its description.
  */
 description: string
 /**
- * Whether an agent is shown it now.
+ * Whether it is shown to the agent now.
  */
 eligible: boolean
 /**
- * The connected nodes that can do all it needs.
+ * Connected nodes with all required capabilities.
  */
 eligibleHosts: string[]
 /**
- * Whether it is switched on.
+ * Whether it is enabled.
  */
 enabled?: (boolean | null)
 /**
- * Where its text is kept.
+ * Path of its file.
  */
 location: string
 /**
@@ -3576,44 +3569,44 @@ name: string
  */
 reasons: string[]
 /**
- * What it needs.
+ * Its requirements.
  */
 requirements: SkillNeedsShape
 }
 /**
- * What a skill needs.
+ * Requirements of a skill.
  */
 export interface SkillNeedsShape {
 /**
- * What one machine must be able to do.
+ * Capabilities that one node must have.
  */
 capabilities: string[]
 }
 /**
- * Whose skills are looked at anew.
+ * Selects an agent whose skills are refreshed.
  */
 export interface SkillsUpdateParams {
 /**
- * The agent; `main` when not said.
+ * The agent; default: `main`.
  */
 agentId?: (string | null)
 }
 /**
- * Which tool, with what.
+ * A tool call.
  */
 export interface ToolInvokeParams {
 /**
- * The agent on whose workspace and behalf; `main` when left out.
+ * Agent on whose behalf, and in whose workspace, it runs; default: `main`.
  */
 agentId?: (string | null)
 /**
- * Its arguments; none is the same as an empty object.
+ * Arguments; omitted means an empty object.
  */
 args?: ({
 [k: string]: unknown
 } | null)
 /**
- * Whether to be told how far it is, by `tool.progress`.
+ * Whether to send progress as `tool.progress`.
  */
 progress?: (boolean | null)
 /**
@@ -3622,27 +3615,27 @@ progress?: (boolean | null)
 tool: string
 }
 /**
- * What the tool gave back, in the shape that the tool itself documents.
+ * The tool's result, as the tool documents it.
  */
 export interface ToolInvokeResult {
 [k: string]: unknown
 }
 /**
- * Which tool to call for a session.
+ * A tool call for a session.
  */
 export interface ToolRequestParams {
 /**
- * Its arguments.
+ * Arguments.
  */
 args?: ({
 [k: string]: unknown
 } | null)
 /**
- * The asker's own id of the call, by which its events are known.
+ * The client's id of the call, used in its events.
  */
 callId: string
 /**
- * The session, in whose agent's name it is called.
+ * The session on behalf of whose agent it is called.
  */
 sessionKey: string
 /**
@@ -3651,7 +3644,7 @@ sessionKey: string
 tool: string
 }
 /**
- * The call is on its way.
+ * The call was started.
  */
 export interface ToolRequestResult {
 /**
@@ -3660,7 +3653,7 @@ export interface ToolRequestResult {
 status: string
 }
 /**
- * What came of a call; exactly one of result and error.
+ * Result of a call; exactly one of result and error.
  */
 export interface ToolResultParams {
 /**
@@ -3672,11 +3665,11 @@ callId: string
  */
 code?: (string | null)
 /**
- * Why it gave nothing.
+ * The error.
  */
 error?: (string | null)
 /**
- * What the tool gave.
+ * The result.
  */
 result?: {
 [k: string]: unknown
@@ -3689,7 +3682,7 @@ export interface ToolsListParams {
 
 }
 /**
- * The tools that the caller may call.
+ * Tools the caller may use.
  */
 export interface ToolsListResult {
 /**
@@ -3698,7 +3691,7 @@ export interface ToolsListResult {
 tools: ToolDefinition[]
 }
 /**
- * Whether a node takes the file it was offered.
+ * Whether a node accepts the offered file.
  */
 export interface TransferAcceptParams {
 /**
@@ -3710,7 +3703,7 @@ code?: (string | null)
  */
 error?: (string | null)
 /**
- * How many bytes of it are there already; an addition.
+ * Number of bytes it already has; an addition.
  */
 offset?: (number | null)
 /**
@@ -3727,11 +3720,11 @@ export interface TransferCompleteParams {
  */
 code?: (string | null)
 /**
- * Why it could not send everything; an addition.
+ * Why not everything was sent; an addition.
  */
 error?: (string | null)
 /**
- * The SHA-256 of the whole file, 64 hex digits; an addition.
+ * SHA-256 of the complete file, 64 hex digits; an addition.
  */
 sha256?: (string | null)
 /**
@@ -3740,7 +3733,7 @@ sha256?: (string | null)
 transferId: number
 }
 /**
- * The file is in its place, or not.
+ * The file was stored, or not.
  */
 export interface TransferDoneParams {
 /**
@@ -3752,7 +3745,7 @@ bytesWritten?: (number | null)
  */
 code?: (string | null)
 /**
- * Why it is not there.
+ * Why it was not stored.
  */
 error?: (string | null)
 /**
@@ -3761,7 +3754,7 @@ error?: (string | null)
 transferId: number
 }
 /**
- * What the file is that a node was asked for.
+ * Metadata of the requested file.
  */
 export interface TransferMetaParams {
 /**
@@ -3773,7 +3766,7 @@ code?: (string | null)
  */
 error?: (string | null)
 /**
- * What kind of file it is, where that is known.
+ * MIME type, if known.
  */
 mime?: (string | null)
 /**
@@ -3785,16 +3778,16 @@ size?: (number | null)
  */
 transferId: number
 /**
- * Changes when the file does; an addition.
+ * Version, which changes with the file; an addition.
  */
 version?: (string | null)
 }
 /**
- * Which file of which workspace.
+ * Selects a workspace file.
  */
 export interface WorkspaceDeleteParams {
 /**
- * Whose workspace; `main` when left out.
+ * The agent; default: `main`.
  */
 agentId?: (string | null)
 /**
@@ -3816,28 +3809,28 @@ deleted: boolean
 path: string
 }
 /**
- * Which folder of which workspace.
+ * Selects a workspace folder.
  */
 export interface WorkspaceListParams {
 /**
- * Whose workspace; `main` when left out.
+ * The agent; default: `main`.
  */
 agentId?: (string | null)
 /**
- * The folder; the root when left out.
+ * The folder; default: the root.
  */
 path?: (string | null)
 }
 /**
- * What is in a folder.
+ * Contents of a folder.
  */
 export interface WorkspaceListResult {
 /**
- * The folders in it.
+ * Its folders.
  */
 directories: string[]
 /**
- * The files in it.
+ * Its files.
  */
 files: string[]
 /**
@@ -3846,11 +3839,11 @@ files: string[]
 path: string
 }
 /**
- * Which file of which workspace.
+ * Selects a workspace file.
  */
 export interface WorkspaceReadParams {
 /**
- * Whose workspace; `main` when left out.
+ * The agent; default: `main`.
  */
 agentId?: (string | null)
 /**
@@ -3859,7 +3852,7 @@ agentId?: (string | null)
 path: string
 }
 /**
- * A file and what is in it.
+ * A file and its contents.
  */
 export interface WorkspaceReadResult {
 /**
@@ -3867,7 +3860,7 @@ export interface WorkspaceReadResult {
  */
 content: string
 /**
- * When it was last written, as RFC 3339.
+ * Time of the last write (RFC 3339).
  */
 lastModified?: (string | null)
 /**
@@ -3879,29 +3872,29 @@ path: string
  */
 size: number
 /**
- * Changes when its text does; an addition.
+ * Version, which changes with the contents; an addition.
  */
 version?: (string | null)
 }
 /**
- * Which file of which workspace gets which text.
+ * A file to write.
  */
 export interface WorkspaceWriteParams {
 /**
- * Whose workspace; `main` when left out.
+ * The agent; default: `main`.
  */
 agentId?: (string | null)
 /**
- * Its whole new text.
+ * Its complete contents.
  */
 content: string
 /**
- * Writes only if the file still is of this version, and with an empty one only if there is
- * no such file; else it is a conflict and nothing is written. An addition.
+ * Write only if the file still has this version, or with an empty one only if it does not exist; otherwise it is a conflict
+ * and nothing is written. An addition.
  */
 ifVersion?: (string | null)
 /**
- * The file; folders on the way are made.
+ * The file; parent folders are created.
  */
 path: string
 }
@@ -3918,7 +3911,7 @@ path: string
  */
 size: number
 /**
- * The version that was written; an addition.
+ * The new version; an addition.
  */
 version?: (string | null)
 /**

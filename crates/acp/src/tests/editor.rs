@@ -431,7 +431,7 @@ async fn a_session_is_opened_with_an_absolute_folder_and_servers_that_can_be_sta
         ),
         (
             json!({ "cwd": "/work", "mcpServers": [program("a", "x"), program("a", "y")] }),
-            "mcpServers[1].name: is there twice",
+            "mcpServers[1].name: is not unique",
         ),
         (
             json!({ "cwd": "/work", "mcpServers": [odd] }),

@@ -43,6 +43,7 @@ fn mask_url(url: &str) -> String {
     // Browsers treat a backslash like a slash, so it ends the authority as well.
     let end = rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len());
     let (authority, rest) = rest.split_at(end);
+    // The last `@` separates the host: a password may contain others.
     let (login, host) = match authority.rsplit_once('@') {
         Some((login, host)) if is_placeholder(login) => (format!("{login}@"), host),
         Some((_, host)) => (format!("{MASK}@"), host),

@@ -255,6 +255,7 @@ pub struct Usage {
 
 /// Parses a reasoning level.
 fn levels() -> impl TypedValueParser<Value = String> {
+    // Listed by hand: clap shows them in the help and in completions.
     PossibleValuesParser::new(["none", "minimal", "low", "medium", "high", "xhigh"])
         .map(|word: String| word)
 }

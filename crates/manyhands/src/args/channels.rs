@@ -82,6 +82,7 @@ impl Mode {
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {
+    // Only the first `=` separates, as in a shell.
     let parts = text.split_once('=');
     let (name, variable) = parts.ok_or("expected NAME=VARIABLE")?;
     Ok((name.to_owned(), variable.to_owned()))

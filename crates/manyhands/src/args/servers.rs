@@ -213,6 +213,7 @@ fn credential(text: &str) -> Result<(String, Option<String>), String> {
         return Ok((text.to_owned(), None));
     };
     let legal = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    // A secret rarely looks like the name of a variable; what does not is taken for a value.
     let is_name = !variable.is_empty()
         && !variable.starts_with(|c: char| c.is_ascii_digit())
         && variable.chars().all(legal);

@@ -31,6 +31,7 @@ pub async fn run(approvals: Approvals, ctx: &CliContext) -> Done {
                     text(&one["state"]),
                     text(&one["caller"])
                 ));
+                // The complete arguments: what is shown is exactly what will run.
                 output::print_line(format!("    {} {}", text(&one["tool"]), one["arguments"]));
                 output::print_line(format!(
                     "    rule: {}; expires {}",
@@ -42,6 +43,7 @@ pub async fn run(approvals: Approvals, ctx: &CliContext) -> Done {
                         "    requested after reading untrusted text: {source}"
                     ));
                 }
+                // An answered request can no longer add a rule.
                 if one["state"] == "pending" && one["proposedRule"].is_object() {
                     output::print_line(format!(
                         "    --always adds the rule {}",

@@ -59,6 +59,7 @@ pub async fn run(heartbeat: Heartbeat, ctx: &CliContext) -> Done {
             };
             let looked: HeartbeatTriggerResult = ask(ctx, &asked).await?;
             output::print_line(words(&looked.run));
+            // Skipped is not a failure: there was nothing to do.
             if looked.run.status == "error" {
                 return Ok(ExitCode::FAILURE);
             }

@@ -14,6 +14,7 @@ pub async fn run(ctx: &CliContext) -> Done {
     let made = remote
         .expect_post("/api/session/link", &Value::Null)
         .await?;
+    // The URL this command has just used is one that works from here.
     let base = remote.url().trim_end_matches('/').to_owned();
     output::print_line(format!("{base}{}", text(&made["path"])));
     Ok(ExitCode::SUCCESS)

@@ -24,6 +24,7 @@ pub async fn login(
     let wanted = json!({ "name": account, "connection": connection });
     let begun = remote.expect_post(&path, &wanted).await?;
     output::print_note("Open this URL in a browser and log in:");
+    // On one line, so that it can be selected and opened as a whole.
     output::print_line(output::one_line(&text(&begun["url"])));
     loop {
         let told = remote.get(&path).await?;

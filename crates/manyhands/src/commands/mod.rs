@@ -85,6 +85,7 @@ pub async fn run(command: Command, ctx: &CliContext) -> Done {
         Command::Doctor => doctor::run(ctx).await,
         Command::Keeper | Command::ScriptWorker => Ok(ExitCode::SUCCESS), // handled in `main`, before a context exists
         Command::Completions { shell } => {
+            // Generated into memory: clap would panic if the pipe is closed.
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Args::command(), "manyhands", &mut script);
             crate::output::bytes(&script)?;

@@ -160,7 +160,7 @@ mod tests {
             Some("  manyhands node --url https://hands.example --code AB-CD")
         );
         assert!(
-            words.starts_with("With this code one machine can become laptop, once, until 2026-")
+            words.starts_with("This code enrols one machine as laptop and is valid until 2026-")
         );
         assert!(!words.contains("its own machine only"));
         for url in [

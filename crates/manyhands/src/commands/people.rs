@@ -75,6 +75,7 @@ fn told(result: &Value) {
 }
 
 async fn list(remote: &Remote, done: bool, json: bool) -> Result<(), Failure> {
+    // Completed items are only of interest when asked for; the list grows forever.
     let most = if done { 10_000 } else { 0 };
     let listed = remote.get(&format!("/api/todos?done={most}")).await?;
     if json {

@@ -79,6 +79,7 @@ pub async fn run(resource: Resource, ctx: &CliContext) -> Done {
         Resource::Secret(VaultSecret::Set { vault, name, host }) => {
             let mut value = String::new();
             std::io::stdin().read_to_string(&mut value)?;
+            // `echo` adds a line break that is not part of the secret.
             let value = value.trim_end_matches(['\n', '\r']);
             if value.is_empty() {
                 return Err(Failure(format!(

@@ -18,6 +18,7 @@ pub async fn run(secret: Secret, ctx: &CliContext) -> Done {
         Secret::Set { name } => {
             let mut value = String::new();
             std::io::stdin().read_to_string(&mut value)?;
+            // `echo` adds a line break that is not part of the secret.
             let value = value.trim_end_matches(['\n', '\r']);
             if value.is_empty() {
                 return Err(Failure(format!(

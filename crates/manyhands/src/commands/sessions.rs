@@ -309,8 +309,8 @@ mod tests {
             "inputTokens": 12_345, "outputTokens": 67, "costMicros": 1_500, "lastActiveAt": "t",
             "settings": { "model": "p/m" },
         });
-        let expect = "agent:main:work (at work)\n  label        Work\n  model        p/m\n  messages     4\n  \
-            used         12.3k in, 67 out, $0.0015\n  waiting      1 message\n  last active  t";
+        let expect = "agent:main:work (running)\n  label        Work\n  model        p/m\n  messages     4\n  \
+            usage        12.3k in, 67 out, $0.0015\n  queued       1 message\n  last active  t";
         assert_eq!(about(&session), expect);
     }
 
@@ -319,11 +319,11 @@ mod tests {
         let check = |done: Value, expect: &str| assert_eq!(deleted(&done), expect);
         check(
             json!({ "sessionKey": "agent:main:work", "deletedMessages": 1, "deletedArchives": 0, "withdrawnApprovals": 0 }),
-            "agent:main:work is deleted, with 1 message",
+            "deleted agent:main:work with 1 message",
         );
         check(
             json!({ "sessionKey": "agent:main:work", "deletedMessages": 4, "deletedArchives": 2, "withdrawnApprovals": 1 }),
-            "agent:main:work is deleted, with 4 messages and 2 archives; 1 approval was withdrawn",
+            "deleted agent:main:work with 4 messages and 2 archives; 1 approval request cancelled",
         );
     }
 

@@ -62,6 +62,7 @@ async fn switch(remote: &Remote, name: &str, agent: &str, on: bool) -> Result<()
 
 /// State of a skill.
 fn state(skill: &Value) -> &'static str {
+    // Disabled comes first: then it does not matter what the nodes can do.
     match (skill["enabled"] == false, skill["eligible"] == true) {
         (true, _) => "disabled",
         (false, true) => "ready",
@@ -114,12 +115,12 @@ mod tests {
             "eligible": false, "eligibleHosts": [], "reasons": ["no connected machine can do: shell.exec"],
             "requirements": { "capabilities": ["shell.exec"] }, "text": "# Deploy\n",
         });
-        let expect = "deploy (waits for a machine)\n  about     ships\n  where     skills/deploy/SKILL.md\n  \
-            needs     shell.exec\n  why not   no connected machine can do: shell.exec\n\n# Deploy";
+        let expect = "deploy (unavailable)\n  about     ships\n  location  skills/deploy/SKILL.md\n  \
+            requires  shell.exec\n  problem   no connected machine can do: shell.exec\n\n# Deploy";
         assert_eq!(about(&skill), expect);
         assert_eq!(
             state(&json!({ "enabled": false, "eligible": false })),
-            "off"
+            "disabled"
         );
         assert_eq!(state(&json!({ "eligible": true })), "ready");
     }

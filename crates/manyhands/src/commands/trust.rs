@@ -32,6 +32,7 @@ pub async fn run(trust: Trust, ctx: &CliContext) -> Done {
             let wanted = json!({ "kind": kind.word(), "id": id });
             let done = remote.expect_post("/api/trust", &wanted).await?;
             output::print_line(match done["changed"] == true {
+                // It may have been trusted on the page meanwhile; that is not an error.
                 true => format!("{id} is now trusted"),
                 false => format!("{id} was already trusted"),
             });

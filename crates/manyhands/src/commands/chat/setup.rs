@@ -44,6 +44,7 @@ pub async fn look(remote: &Remote) -> Setup {
     match (providers, models["default"].as_str()) {
         (None, _) => Setup::NoProvider,
         (Some(providers), _) if providers.is_empty() => Setup::NoProvider,
+        // A provider without a default still serves sessions that name a model.
         (Some(_), None) => Setup::NoDefault,
         _ => Setup::Fine,
     }

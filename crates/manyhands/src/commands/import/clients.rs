@@ -65,6 +65,7 @@ impl Client {
     pub fn files(self, user_env: &UserEnv, here: &Path) -> Vec<PathBuf> {
         let user = |name: &str| user_env.user.join(name);
         let folder = |variable: &str, other: &str| match user_env.env.get(variable) {
+            // The specification of XDG says that relative paths are to be ignored.
             Some(set) if Path::new(set).is_absolute() => PathBuf::from(set),
             _ => user(other),
         };

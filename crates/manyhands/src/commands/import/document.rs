@@ -27,6 +27,7 @@ impl Format {
 
     /// Parses the text.
     pub fn parse(self, text: &str) -> Result<Value, String> {
+        // Editors on Windows write a byte order mark, which JSON does not allow.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         if text.trim().is_empty() {
             return Ok(Value::Null);

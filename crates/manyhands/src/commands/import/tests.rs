@@ -100,7 +100,7 @@ fn claude_code_with_its_projects() {
             "sentry": { "server": { "type": "http", "url": "https://mcp.sentry.dev/mcp" } },
             "linear": {
                 "server": { "type": "sse", "url": "https://mcp.linear.app/sse" },
-                "notes": ["left out: headersHelper"],
+                "notes": ["ignored: headersHelper"],
             },
             "postgres": {
                 "server": {
@@ -167,7 +167,7 @@ fn cursor() {
                     "env": { "API_KEY": "${mcp/local-mcp/CURSOR_KEY}" },
                 },
                 "secrets": { "mcp/local-mcp/CURSOR_KEY": ["cursor-0123456789", null] },
-                "notes": ["left out: envFile"],
+                "notes": ["ignored: envFile"],
             },
         }),
     );
@@ -189,7 +189,7 @@ fn vs_code_with_inputs_and_comments() {
                     "env": { "PERPLEXITY_API_KEY": "${mcp/perplexity/perplexity-key}" },
                 },
                 "secrets": { "mcp/perplexity/perplexity-key": [null, "Perplexity API Key"] },
-                "notes": ["left out: dev"],
+                "notes": ["ignored: dev"],
             },
             "docs": { "server": { "type": "http", "url": "https://docs.example/mcp" } },
             "here": {
@@ -200,7 +200,7 @@ fn vs_code_with_inputs_and_comments() {
                     "cwd": "/home/me/app",
                     "enabled": false,
                 },
-                "notes": ["${input:perplexity-key} in \"${input:perplexity-key}\" is not filled in there, so it is switched off; move it into env or headers"],
+                "notes": ["cannot resolve ${input:perplexity-key} in \"${input:perplexity-key}\", so the server is disabled; move it into env or headers"],
             },
         }),
     );
@@ -223,7 +223,7 @@ fn windsurf() {
             },
             "old": {
                 "server": { "command": "uvx", "args": ["old-server"], "enabled": false },
-                "notes": ["left out: alwaysAllow"],
+                "notes": ["ignored: alwaysAllow"],
             },
             "stream": { "server": { "type": "http", "url": "https://stream.example/mcp" } },
             "camel": { "server": { "type": "http", "url": "https://camel.example/mcp" } },
@@ -243,7 +243,7 @@ fn zed_with_comments_in_all_three_forms() {
             } },
             "older": {
                 "server": { "command": "/opt/older", "args": ["serve"], "env": { "A": "b" } },
-                "notes": ["left out: settings"],
+                "notes": ["ignored: settings"],
             },
             "remote-mcp": {
                 "server": {
@@ -252,7 +252,7 @@ fn zed_with_comments_in_all_three_forms() {
                 },
                 "secrets": { "mcp/remote-mcp/Authorization": ["0123456789", null] },
             },
-            "mcp-server-context7": "it comes with an extension of Zed",
+            "mcp-server-context7": "it belongs to a Zed extension",
         }),
     );
 }
@@ -274,7 +274,7 @@ fn codex() {
                     "hide": ["write"],
                 },
                 "secrets": { "mcp/context7/CONTEXT7_API_KEY": ["ctx7sk-0123456789", null] },
-                "notes": ["left out: startup_timeout_sec"],
+                "notes": ["ignored: startup_timeout_sec"],
             },
             "figma": {
                 "server": {
@@ -316,7 +316,7 @@ fn opencode() {
                 "enabled": false,
             },
             "secrets": { "mcp/jira/JIRA_TOKEN": [null, null] },
-            "notes": ["oauth.clientId is left out: {env:JIRA_CLIENT} is not set"],
+            "notes": ["ignored oauth.clientId: {env:JIRA_CLIENT} is not set"],
         },
     });
     let path = "/home/me/.config/opencode/opencode.json";
@@ -352,7 +352,7 @@ fn gemini() {
                     "mcp/pythonTools/DB_CONNECTION_STRING": [null, null],
                     "mcp/pythonTools/EXTERNAL_API_KEY": [null, null],
                 },
-                "notes": ["left out: trust"],
+                "notes": ["ignored: trust"],
             },
             "streaming": {
                 "server": {
@@ -375,7 +375,7 @@ fn goose() {
         "/home/me/.config/goose/config.yaml",
         Some(Client::Goose),
         json!({
-            "developer": "it is part of the program (builtin)",
+            "developer": "it is built into the program (builtin)",
             "tavily": {
                 "server": {
                     "type": "stdio",
@@ -433,22 +433,22 @@ fn what_cannot_be_taken_over_is_told() {
         "/tmp/servers.json",
         None,
         json!({
-            "socket": "its type \"ws\" is not known here",
-            "empty": "it has neither a command nor a url",
-            "text": "it is no table",
-            "numbers": "its command is no text and no list of texts",
+            "socket": "unknown type \"ws\"",
+            "empty": "it has neither a command nor a URL",
+            "text": "not an object",
+            "numbers": "command is neither a string nor a list of strings",
             "short": {
                 "server": { "command": "x", "env": { "PASSWORD": "" } },
-                "notes": ["TOKEN is left out: a secret with less than 8 characters cannot be kept"],
+                "notes": ["ignored TOKEN: a secret needs at least 8 characters"],
             },
             "both": {
                 "server": { "command": "x" },
-                "notes": ["its url is left out, since it has a command"],
+                "notes": ["ignored its URL, because it has a command"],
             },
-            "a-b": "it would be called a-b here, as \"a b\" is",
+            "a-b": "it would be named a-b like \"a b\"",
             "flag": {
                 "server": { "command": "x", "args": ["--api-key", "0123456789"] },
-                "notes": ["the argument after --api-key stands in config.toml for all to read"],
+                "notes": ["the argument after --api-key is stored in plain text in config.toml"],
             },
         }),
     );
@@ -460,7 +460,7 @@ fn a_broken_file_says_what_is_wrong_with_it() {
         let told = read(text, Path::new(path), None, &user_env())
             .map(|_| ())
             .unwrap_err();
-        assert!(told.starts_with("it is not "), "{told}");
+        assert!(told.starts_with("invalid "), "{told}");
     }
 }
 

@@ -49,6 +49,7 @@ pub async fn run(remote: &Remote, name: &str, tool: Option<&str>, yes: bool) -> 
 }
 
 async fn confirmed(count: usize) -> bool {
+    // A script has to say `--yes`: silence is not consent.
     if !is_interactive() {
         return false;
     }

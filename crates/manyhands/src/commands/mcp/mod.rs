@@ -190,6 +190,7 @@ async fn remove(name: &ServerName, ctx: &CliContext) -> Done {
         ServerStore::File { .. } | ServerStore::Remote(_) => {
             let remote = ctx.remote()?;
             remote.delete(&path(name.as_str(), "")).await?;
+            // Otherwise `mcp list` right after this would still show it.
             server_store::gone(&remote, name).await?;
             let secrets = remote.get("/api/secrets").await?;
             let of_it = format!("mcp/{name}/");

@@ -272,9 +272,9 @@ mod tests {
         });
         assert_eq!(
             told(&added),
-            "anthropic is set, at https://api.anthropic.com/; its key is in the vault, as anthropic\ndefault    anthropic/a"
+            "added anthropic (https://api.anthropic.com/); API key stored in the vault as anthropic\ndefault    anthropic/a"
         );
-        assert!(choose(&added).contains("it offers a, b\nhint: choose one"));
+        assert!(choose(&added).contains("available models: a, b\nhint: choose one"));
         assert!(mend("anthropic", &added).contains("--model MODEL"));
     }
 

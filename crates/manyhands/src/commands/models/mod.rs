@@ -19,6 +19,7 @@ const MAX_LISTED: usize = 30;
 /// Runs a `models` command.
 pub async fn run(models: Models, ctx: &CliContext) -> Done {
     if let Some(ModelsCommand::Add { provider, .. }) = &models.command {
+        // Before the gateway is contacted: the token must not be sent to a provider.
         add::check_address(provider, ctx)?;
     }
     let remote = ctx.remote()?;
@@ -159,6 +160,7 @@ async fn test(remote: &Remote, model: Option<String>, json: bool) -> Done {
         });
     }
     match envelope.error {
+        // The gateway cannot know how its owner would like to add one.
         Some(error) if error.contains("no model is set") => {
             Err(Failure(format!("{error}\n{ADVICE}")))
         }
@@ -200,7 +202,7 @@ mod tests {
         });
         assert_eq!(
             about(&provider),
-            "ollama (openai)  http://127.0.0.1:11434/v1\n  ollama/qwen3  in use  reads 41.0k  $0.5 in, $2 out per million tokens\n  ollama/llama  reads 32.8k  price unknown"
+            "ollama (openai)  http://127.0.0.1:11434/v1\n  ollama/qwen3  configured  context 41.0k  $0.5 in, $2 out per million tokens\n  ollama/llama  context 32.8k  price unknown"
         );
     }
 
@@ -220,12 +222,12 @@ mod tests {
     fn an_answer_is_told_with_time_and_cost() {
         let mut checked =
             json!({ "model": "p/m", "latencyMs": 12, "costMicros": 30, "scripted": false });
-        assert_eq!(answered(&checked), "ok  p/m answered in 12 ms, $0.0000");
+        assert_eq!(answered(&checked), "ok  p/m replied in 12 ms, $0.0000");
         checked["costMicros"] = Value::Null;
         checked["scripted"] = json!(true);
         assert_eq!(
             answered(&checked),
-            "ok  p/m answered in 12 ms, cost unknown; it replays a file, no model was asked"
+            "ok  p/m replied in 12 ms, cost unknown; it replays a file, no model was called"
         );
     }
 }

@@ -69,6 +69,7 @@ fn known(id: &NodeId, ctx: &CliContext) -> Result<Identity, Failure> {
             (url, token.clone(), TokenSource::Given)
         }
         (None, Some(stored), None) => (stored.url, stored.token, TokenSource::Enrolled),
+        // The same gateway may be written in several ways, such as with `ws://`.
         (None, Some(stored), Some(named)) => match own_gateway::meant(&named, &stored.url) {
             Some(url) => (url, stored.token, TokenSource::Enrolled),
             None => return Err(elsewhere(id, &stored.url, &named)),
@@ -151,6 +152,7 @@ async fn enrol(id: Option<&NodeId>, code: &str, ctx: &CliContext) -> Result<Iden
 fn web(url: &str) -> String {
     let url = url.trim().trim_end_matches('/');
     let (url, socket) = match url.split_once("://") {
+        // Documentation of other clients shows the socket's URL; accept it as well.
         Some(("ws", rest)) => (format!("http://{rest}"), true),
         Some(("wss", rest)) => (format!("https://{rest}"), true),
         _ => (url.to_owned(), false),

@@ -78,6 +78,7 @@ impl<'a> Systemd<'a> {
     }
 
     async fn ctl(&self, args: &[&str]) -> Result<String, Failure> {
+        // Never the system's instance: a node runs with the rights of its user.
         let args: Vec<&str> = std::iter::once(&"--user").chain(args).copied().collect();
         self.session.run("systemctl", &args).await
     }
@@ -137,6 +138,7 @@ impl<'a> Systemd<'a> {
         let us = rustix::process::getuid().as_raw().to_string();
         let asked = ["show-user", &us, "--property=Linger"];
         let linger = self.session.run("loginctl", &asked).await;
+        // Without loginctl nothing is known, and nothing is said.
         if linger.is_ok_and(|said| said.trim() == "Linger=no") {
             output::print_note(
                 "it stops when you log out; to keep it running: loginctl enable-linger",
