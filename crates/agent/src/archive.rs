@@ -42,10 +42,7 @@ pub(crate) async fn keep(
         .blobs
         .put(&Path::from(place.as_str()), bytes.into())
         .await;
-    put.map_err(|error| match StoreError::from(error) {
-        StoreError::Full => ToolError::new(ErrorCode::StorageFull, "the disk is full"),
-        other => ToolError::new(ErrorCode::Unavailable, other.to_string()),
-    })?;
+    put.map_err(StoreError::from)?;
     minds.sessions.memory().archived(&place);
     Ok(place)
 }

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::fence;
 use crate::key::SessionKey;
-use crate::minds::{Inner, Minds, kept};
+use crate::minds::{Inner, Minds};
 use crate::passing::is_passing;
 use crate::sessions::spoken;
 
@@ -111,7 +111,7 @@ impl Minds {
         }
         self.remember().await?;
         let memory = self.inner.sessions.memory();
-        let found = memory.search(question, scope, limit).await.map_err(kept)?;
+        let found = memory.search(question, scope, limit).await?;
         Ok(Recollection {
             found: found.into_iter().map(|one| shown(one, question)).collect(),
             complete: memory.is_whole(),
@@ -129,7 +129,7 @@ impl Minds {
         let taken = self.inner.take_in_unread(&memory, &unread).await;
         taken.map_err(|error| {
             memory.put_back(unread);
-            kept(error)
+            ToolError::from(error)
         })
     }
 
@@ -139,19 +139,19 @@ impl Minds {
         let memory = inner.sessions.memory();
         loop {
             let reading = memory.reading().await;
-            let behind = memory.behind(None, SESSIONS).await.map_err(kept)?;
+            let behind = memory.behind(None, SESSIONS).await?;
             if behind.is_empty() {
                 break;
             }
             for one in &behind {
-                inner.take_in_session(&memory, one).await.map_err(kept)?;
+                inner.take_in_session(&memory, one).await?;
             }
             drop(reading);
             tokio::task::yield_now().await;
         }
-        for key in inner.unread_archives(&memory).await.map_err(kept)? {
+        for key in inner.unread_archives(&memory).await? {
             let _reading = memory.reading().await;
-            inner.take_in_archive(&memory, &key).await.map_err(kept)?;
+            inner.take_in_archive(&memory, &key).await?;
         }
         memory.now_whole();
         Ok(())

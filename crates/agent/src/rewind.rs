@@ -11,7 +11,7 @@ use crate::archive;
 use crate::conversation::{Conversation, Said, calls, kind};
 use crate::fence;
 use crate::key::SessionKey;
-use crate::minds::{Hold, Inner, Minds, kept};
+use crate::minds::{Hold, Inner, Minds};
 
 /// How many entries are looked at together.
 const PAGE: u32 = 200;
@@ -87,13 +87,13 @@ impl Minds {
     ) -> Result<Rewound, ToolError> {
         let inner = &self.inner;
         let said = Conversation::load(&inner.sessions, &session.id, seq).await;
-        let said = said.map_err(kept)?.said;
+        let said = said?.said;
         let archived_to = archive::keep(inner, session, &said).await?;
         self.remember().await?; // while the times of what was said are still there
         let acts = vec![Act::Unmoved(session.next_seq), Act::TakeBack(seq)];
         let (now, id) = (inner.now(), &session.id);
         let committed = inner.sessions.commit(key.as_str(), id, acts, now).await;
-        committed.map_err(kept)?;
+        committed?;
         inner.recent.forget(id);
         let text = said.first().map(|first| words(&first.message));
         Ok(Rewound {
@@ -140,7 +140,7 @@ impl Inner {
             ));
         }
         let there = self.sessions.entries(&session.id, seq, 1).await;
-        let there = there.map_err(kept)?.into_iter().next();
+        let there = there?.into_iter().next();
         match there.filter(|entry| entry.seq == seq) {
             None => wrong(format!(
                 "message {seq} was taken back already: it is in an archive"
@@ -165,7 +165,7 @@ impl Inner {
         let mut found: Option<Entry> = None;
         loop {
             let page = self.sessions.entries_before(&session.id, before, PAGE);
-            let page = page.await.map_err(kept)?;
+            let page = page.await?;
             let Some(first) = page.first().map(|entry| entry.seq) else {
                 break;
             };

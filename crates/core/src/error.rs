@@ -164,6 +164,13 @@ impl ToolError {
         self
     }
 
+    /// Says what was attempted, in front of the message.
+    #[must_use]
+    pub fn context(mut self, attempted: impl fmt::Display) -> Self {
+        self.message = format!("{attempted}: {}", self.message);
+        self
+    }
+
     /// Adds how long to wait.
     #[must_use]
     pub fn retry_after(mut self, wait: Duration) -> Self {

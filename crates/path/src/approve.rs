@@ -152,7 +152,7 @@ impl Approve {
             .approvals
             .granted(session, &call.caller.key(), now)
             .await;
-        let granted = granted.map_err(|e| unavailable(&e))?;
+        let granted = granted.map_err(unstored)?;
         let spec = call.spec()?;
         let question = call.question(spec, call.tool()?.effects_of(&call.arguments));
         Ok(granted.into_iter().any(|record| {
@@ -265,7 +265,7 @@ impl Approve {
             .approvals
             .open_or_find(&new, now)
             .await
-            .map_err(|e| unavailable(&e))
+            .map_err(unstored)
     }
 }
 
@@ -288,7 +288,7 @@ impl Approve {
             .approvals
             .list(&filter, self.desk.clock.now())
             .await;
-        let pending = pending.map_err(|e| unavailable(&e))?;
+        let pending = pending.map_err(unstored)?;
         let known = pending
             .iter()
             .any(|record| record.fingerprint == fingerprint);
@@ -373,11 +373,8 @@ fn required(record: &ApprovalRecord) -> ToolError {
         }))
 }
 
-fn unavailable(error: &StoreError) -> ToolError {
-    ToolError::new(
-        ErrorCode::Unavailable,
-        format!("the approval could not be stored: {error}"),
-    )
+fn unstored(error: StoreError) -> ToolError {
+    ToolError::from(error).context("the approval could not be stored")
 }
 
 #[cfg(test)]

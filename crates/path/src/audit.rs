@@ -83,7 +83,7 @@ impl Layer for Audit {
             Ok(()) => result,
             // Looking goes on when the disk is full; changing does not.
             Err(error) if durability == Durability::OnDisk && call.started && result.is_ok() => {
-                Err(storage_error(&error)
+                Err(unstored(error)
                     .hint("the tool ran and took effect, but its audit record could not be stored"))
             }
             Err(error) => {
@@ -102,7 +102,7 @@ impl Layer for Started {
                 .approvals
                 .consume(approval, call.id, self.clock.now())
                 .await;
-            if !used.map_err(|error| storage_error(&error))? {
+            if !used.map_err(unstored)? {
                 let message = "the owner's approval was used up by another call, or has expired";
                 return Err(ToolError::new(ErrorCode::ApprovalRequired, message)
                     .hint("make the same call again to ask once more"));
@@ -119,7 +119,7 @@ impl Layer for Started {
                 .record(entry, Durability::OnDisk)
                 .await
                 .map_err(|error| {
-                    storage_error(&error).hint("nothing was run: free some space and call again")
+                    unstored(error).hint("nothing was run: free some space and call again")
                 })?;
         }
         if let Some(witness) = &call.witness {
@@ -158,15 +158,8 @@ fn entry(call: &Call, kind: AuditKind, clock: &dyn Clock, redactor: &Redactor) -
     }
 }
 
-fn storage_error(error: &StoreError) -> ToolError {
-    let code = match error {
-        StoreError::Full => ErrorCode::StorageFull,
-        _ => ErrorCode::Internal,
-    };
-    ToolError::new(
-        code,
-        format!("the audit record could not be stored: {error}"),
-    )
+fn unstored(error: StoreError) -> ToolError {
+    ToolError::from(error).context("the audit record could not be stored")
 }
 
 #[cfg(test)]

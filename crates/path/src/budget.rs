@@ -71,8 +71,8 @@ impl Budget {
             0
         } else {
             let counted = self.chain.count_since(&key, day).await;
-            counted.map_err(|e| {
-                ToolError::internal(format!("the day's calls could not be counted: {e}"))
+            counted.map_err(|error| {
+                ToolError::from(error).context("the calls of this day could not be counted")
             })?
         };
         let mut meters = self.meters.lock().expect("no panic while held");

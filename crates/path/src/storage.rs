@@ -37,13 +37,11 @@ impl Layer for Storage {
         if !stores(call.spec()?) {
             return next.run(call).await;
         }
-        let payer = self.rates.payer(call).map_err(|e| refusal(&e))?;
+        let payer = self.rates.payer(call)?;
         if payer.who.is_none() {
             return next.run(call).await;
         }
-        payer
-            .prepay(size(&call.arguments))
-            .map_err(|e| refusal(&e))?;
+        payer.prepay(size(&call.arguments))?;
         charged_to(payer, next.run(call)).await
     }
 }
@@ -71,14 +69,6 @@ fn size(arguments: &Value) -> u64 {
     // Counting cannot fail.
     let _ = serde_json::to_writer(&mut counter, arguments);
     counter.0
-}
-
-fn refusal(error: &StoreError) -> ToolError {
-    let code = match error {
-        StoreError::LowSpace { .. } => ErrorCode::StorageFull,
-        _ => ErrorCode::BudgetExceeded,
-    };
-    ToolError::new(code, error.to_string())
 }
 
 /// How many artifacts, and how large, a caller may keep. 0 in the settings means no limit.
@@ -144,10 +134,10 @@ impl WriteRates {
     /// Charges a caller for bytes that no call stores.
     pub(crate) fn charge_caller(&self, caller: &Caller, bytes: u64) -> Result<(), ToolError> {
         let owner = caller.is_owner();
-        self.disk.admit(owner).map_err(|e| refusal(&e))?;
+        self.disk.admit(owner)?;
         match owner {
             true => Ok(()),
-            false => self.charge(&caller.key(), bytes).map_err(|e| refusal(&e)),
+            false => self.charge(&caller.key(), bytes).map_err(ToolError::from),
         }
     }
 

@@ -3,8 +3,10 @@
 use std::fmt::Display;
 use std::io;
 
-/// What went wrong in the store. The group commit tells one failure to many
-/// callers, so the error can be cloned.
+use manyhands_core::{ErrorCode, ToolError};
+
+/// What went wrong in the store. Cloneable, because one failed group commit is reported to every
+/// caller whose write was in the group.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
     /// No room is left on the disk; nothing was written.
@@ -140,6 +142,38 @@ impl StoreError {
     }
 }
 
+/// The one mapping from storage failures to tool errors: every interface reports the same failure
+/// with the same code.
+impl From<StoreError> for ToolError {
+    fn from(error: StoreError) -> Self {
+        Self::new(code(&error), error.to_string())
+    }
+}
+
+fn code(error: &StoreError) -> ErrorCode {
+    match error {
+        StoreError::Full | StoreError::LowSpace { .. } => ErrorCode::StorageFull,
+        StoreError::Quota { .. } => ErrorCode::BudgetExceeded,
+        StoreError::Limit { .. } => ErrorCode::TooLarge,
+        StoreError::NotFound { .. } => ErrorCode::NotFound,
+        StoreError::Changed { .. } | StoreError::Exists { .. } | StoreError::Settled { .. } => {
+            ErrorCode::Conflict
+        }
+        StoreError::Invalid { .. } | StoreError::Escape { .. } => ErrorCode::InvalidArguments,
+        // Nothing is wrong with the call: chats and agents retry it, as they do while the database is busy.
+        StoreError::Busy
+        | StoreError::Closed
+        | StoreError::Locked { .. }
+        | StoreError::Io { .. }
+        | StoreError::Database(_)
+        | StoreError::Blobs(_) => ErrorCode::Unavailable,
+        // Retrying cannot help: somebody has to repair the home first.
+        StoreError::Corrupt { .. } | StoreError::Schema { .. } | StoreError::Passphrase { .. } => {
+            ErrorCode::Internal
+        }
+    }
+}
+
 /// Whether the disk or the quota is used up.
 pub(crate) fn is_full(error: &io::Error) -> bool {
     matches!(
@@ -171,5 +205,65 @@ mod tests {
         let other = io::Error::from_raw_os_error(13);
         let shown = StoreError::io("writing a.md", &other).to_string();
         assert!(shown.starts_with("writing a.md: "), "{shown}");
+        let over_quota = io::Error::from_raw_os_error(122); // EDQUOT
+        assert_eq!(
+            StoreError::io("writing a.md", &over_quota),
+            StoreError::Full
+        );
+    }
+
+    #[test]
+    fn every_failure_has_one_code() {
+        let what = || "x".to_owned();
+        for (error, code) in [
+            (StoreError::Full, ErrorCode::StorageFull),
+            (
+                StoreError::LowSpace { what: what() },
+                ErrorCode::StorageFull,
+            ),
+            (
+                StoreError::Quota { what: what() },
+                ErrorCode::BudgetExceeded,
+            ),
+            (StoreError::Limit { what: what() }, ErrorCode::TooLarge),
+            (StoreError::NotFound { what: what() }, ErrorCode::NotFound),
+            (StoreError::Changed { what: what() }, ErrorCode::Conflict),
+            (StoreError::Exists { what: what() }, ErrorCode::Conflict),
+            (
+                StoreError::Settled {
+                    what: what(),
+                    state: what(),
+                },
+                ErrorCode::Conflict,
+            ),
+            (
+                StoreError::Invalid { what: what() },
+                ErrorCode::InvalidArguments,
+            ),
+            (
+                StoreError::Escape { what: what() },
+                ErrorCode::InvalidArguments,
+            ),
+            (StoreError::Busy, ErrorCode::Unavailable),
+            (StoreError::Closed, ErrorCode::Unavailable),
+            (StoreError::Locked { by: what() }, ErrorCode::Unavailable),
+            (
+                StoreError::Io {
+                    what: what(),
+                    kind: io::ErrorKind::Other,
+                    detail: what(),
+                },
+                ErrorCode::Unavailable,
+            ),
+            (StoreError::Database(what()), ErrorCode::Unavailable),
+            (StoreError::Blobs(what()), ErrorCode::Unavailable),
+            (StoreError::Corrupt { what: what() }, ErrorCode::Internal),
+            (StoreError::Schema { what: what() }, ErrorCode::Internal),
+            (StoreError::Passphrase { what: what() }, ErrorCode::Internal),
+        ] {
+            let message = error.to_string();
+            let told = ToolError::from(error);
+            assert_eq!((told.code, told.message), (code, message));
+        }
     }
 }

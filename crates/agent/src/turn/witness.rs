@@ -47,8 +47,7 @@ impl CallWitness {
         let now = self.minds.clock.now();
         let kept = self.minds.sessions.commit(key, id, acts, now).await;
         kept.map(drop).map_err(|error| {
-            let message = format!("the step could not be kept, so nothing was run: {error}");
-            ToolError::new(ErrorCode::Unavailable, message)
+            ToolError::from(error).context("failed to persist the step, so nothing was run")
         })
     }
 

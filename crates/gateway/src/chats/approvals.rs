@@ -6,8 +6,8 @@ use manyhands_core::{AgentId, ApprovalId, Place, ToolError};
 use manyhands_store::{InboxState, Promise};
 use serde_json::Value;
 
+use super::Chats;
 use super::say::{Words, row};
-use super::{Chats, unkept};
 
 /// How much of the arguments is shown; the whole is on the page and the command line.
 const SHOWN: usize = 3_000;
@@ -110,9 +110,9 @@ impl Chats {
         let known = self.0.known.load_full();
         let main = SessionKey::main(&AgentId::main());
         let last = self.0.store.sessions().get(main.as_str()).await;
-        let last = last.map_err(|e| unkept(&e))?.and_then(|record| record.peer);
+        let last = last?.and_then(|record| record.peer);
         let last: Option<Place> = last.and_then(|last| serde_json::from_str(&last).ok());
-        let senders = self.0.records.senders().await.map_err(|e| unkept(&e))?;
+        let senders = self.0.records.senders().await?;
         let paired = senders.into_iter().map(|sender| sender.place);
         let is_owners = |place: &Place| {
             let used = self.channel(&place.channel, &place.account).is_some();

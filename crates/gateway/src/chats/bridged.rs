@@ -14,7 +14,7 @@ use url::Url;
 
 use super::access::{Reception, reception};
 use super::bridge::{ELSEWHERE, HERE};
-use super::{Chats, agent_for, unkept};
+use super::{Chats, agent_for};
 
 /// The longest id of anything.
 const MAX_ID: usize = 256;
@@ -220,7 +220,7 @@ impl Chats {
             Err(
                 StoreError::Limit { .. } | StoreError::Quota { .. } | StoreError::LowSpace { .. },
             ) => Ok(String::new()),
-            Err(error) => Err(unkept(&error)),
+            Err(error) => Err(error.into()),
         }
     }
 }

@@ -12,7 +12,7 @@ use manyhands_store::OutboxState;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::mpsc;
 
-use super::{Chats, unkept};
+use super::Chats;
 use crate::cron::{self, Cron};
 use crate::families::People;
 use crate::families::unified::contacts_send;
@@ -83,7 +83,7 @@ impl Chats {
             });
         };
         let known = self.0.records.chat(&channel, &account, to).await;
-        let known = known.map_err(|e| unkept(&e))?;
+        let known = known?;
         let kind = address.kind.or(known.map(|known| known.kind));
         let thread = same
             .filter(|same| same.chat == to && same.account == account)
@@ -153,9 +153,7 @@ impl Chats {
             return Ok(None);
         };
         let record = self.0.store.sessions().get(session).await;
-        let peer = record
-            .map_err(|e| unkept(&e))?
-            .and_then(|record| record.peer);
+        let peer = record?.and_then(|record| record.peer);
         Ok(peer.and_then(|peer| serde_json::from_str(&peer).ok()))
     }
 }
@@ -197,7 +195,7 @@ impl Chats {
     /// named as the platform does. `None` where the platform has no id of it, and it cannot be quoted.
     async fn answered(&self, to: &Place, named: &str) -> Result<Option<String>, ToolError> {
         let row = self.0.records.said_as(&to.lane(), &named_key(named)).await;
-        let Some(row) = row.map_err(|e| unkept(&e))? else {
+        let Some(row) = row? else {
             return match is_platform_id(&to.channel, named) {
                 true => Ok(Some(named.to_owned())),
                 false => {

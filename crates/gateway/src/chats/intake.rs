@@ -12,7 +12,7 @@ use manyhands_store::{InboxRow, InboxState, Promise, StoreError};
 
 use super::access::{Reception, reception};
 use super::say::Words;
-use super::{Chats, agent_for, unkept};
+use super::{Chats, agent_for};
 
 /// How many chats are known ahead of those that are worked on.
 const AHEAD: usize = 512;
@@ -215,10 +215,7 @@ impl Chats {
         }
         let records = &self.0.records;
         let name = inbound.chat_name.as_deref();
-        records
-            .note_chat(place, name)
-            .await
-            .map_err(|e| unkept(&e))?;
+        records.note_chat(place, name).await?;
         // When too many come at once some are not noted: whoever goes on writing is, later.
         let _ = self.0.seen.try_send(inbound.clone());
         let Some(caller) = super::caller_of(&settings, &known, place) else {
@@ -253,7 +250,7 @@ impl Chats {
     async fn bounced(&self, row: &InboxRow, message: &str, why: &str) -> Result<End, ToolError> {
         let (channel, account) = (&row.channel, &row.account);
         let noted = self.0.records.bounced(channel, account, message, why).await;
-        let ours = noted.map_err(|e| unkept(&e))?;
+        let ours = noted?;
         tracing::warn!(
             chat = row.lane,
             message,
@@ -289,7 +286,7 @@ impl Chats {
             created: self.0.clock.now(),
         };
         let kept = self.0.records.promise(&promise).await;
-        kept.map_err(|e| unkept(&e))?;
+        kept?;
         let origin = origin(inbound, caller);
         let listener = minds.listen(Whose::Session(key)); // before it is sent, so that nothing is missed
         let sent = minds

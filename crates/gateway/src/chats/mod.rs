@@ -229,15 +229,6 @@ async fn again<F: Future<Output = ()>>(work: impl Fn() -> F) {
     }
 }
 
-/// What could not be kept.
-pub(crate) fn unkept(error: &StoreError) -> ToolError {
-    let code = match error {
-        StoreError::Full | StoreError::LowSpace { .. } => ErrorCode::StorageFull,
-        _ => ErrorCode::Unavailable,
-    };
-    ToolError::new(code, format!("the chats: {error}"))
-}
-
 impl Chats {
     /// Chats of which nothing is heard yet; see [`start`](Self::start).
     pub(crate) async fn open(parts: ChatsParts<'_>) -> Result<Self, StoreError> {
@@ -608,7 +599,7 @@ impl Chats {
     async fn note(&self, channel: &str, account: &str, stopped: &str) -> Result<(), ToolError> {
         let records = &self.0.records;
         let noted = records.note(channel, account, STOPPED, stopped).await;
-        noted.map_err(|e| unkept(&e))
+        noted.map_err(ToolError::from)
     }
 
     pub(crate) fn must_exist(&self, channel: &str, account: &str) -> Result<(), ToolError> {
@@ -647,7 +638,7 @@ impl Chats {
     }
 
     async fn learn_known(&self) -> Result<(), ToolError> {
-        let senders = self.0.records.senders().await.map_err(|e| unkept(&e))?;
+        let senders = self.0.records.senders().await?;
         self.0.known.store(Arc::new(Known::of(&senders)));
         Ok(())
     }

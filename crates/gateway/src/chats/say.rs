@@ -7,7 +7,7 @@ use manyhands_channels::{Button, FileKind, Outgoing, Say, chunk};
 use manyhands_core::{AgentId, ArtifactId, CallId, ErrorCode, Place, Timestamp, ToolError};
 use manyhands_store::{Bucket, NewArtifact, NewOutbound, OutboxRow, OutboxState, Room};
 
-use super::{Chats, unkept};
+use super::Chats;
 
 /// The longest message where it is not known what a platform takes.
 const SAFE: usize = 1_900;
@@ -109,7 +109,7 @@ impl Chats {
 
     /// Keeps words that are to be said; they are on disk when this returns. The id of the last piece.
     pub(super) async fn put(&self, rows: &[NewOutbound]) -> Result<Option<String>, ToolError> {
-        let ids = self.0.records.say(rows).await.map_err(|e| unkept(&e))?;
+        let ids = self.0.records.say(rows).await?;
         self.outbox_changed();
         Ok(ids.last().cloned())
     }
@@ -160,7 +160,7 @@ impl Chats {
             room: Room::ENDLESS,
         };
         let kept = self.0.shelf.store.put(new, file.bytes).await;
-        let artifact = kept.map_err(|e| unkept(&e))?.id;
+        let artifact = kept?.id;
         let link = self.public_link(artifact);
         let message = Outgoing {
             to: to.chat_only(),
@@ -221,7 +221,7 @@ impl Chats {
         let waiting = tokio::time::sleep(within);
         tokio::pin!(waiting);
         loop {
-            let row = self.0.records.outbound(id).await.map_err(|e| unkept(&e))?;
+            let row = self.0.records.outbound(id).await?;
             let row =
                 row.ok_or_else(|| ToolError::not_found(format!("there is no message {id}")))?;
             if !matches!(row.state, OutboxState::Pending | OutboxState::Sending) {
@@ -247,21 +247,21 @@ impl Chats {
 
     /// Has something tried again that did not arrive.
     pub(crate) async fn resend(&self, id: &str) -> Result<(), ToolError> {
-        let done = self.0.records.resend(id).await.map_err(|e| unkept(&e))?;
+        let done = self.0.records.resend(id).await?;
         self.outbox_changed();
         done.then_some(()).ok_or_else(|| not_lost(id))
     }
 
     /// Lets go of something that did not arrive.
     pub(crate) async fn let_go(&self, id: &str) -> Result<(), ToolError> {
-        let done = self.0.records.let_go(id).await.map_err(|e| unkept(&e))?;
+        let done = self.0.records.let_go(id).await?;
         self.outbox_changed();
         done.then_some(()).ok_or_else(|| not_lost(id))
     }
 
     /// Has an event worked on again that could not be.
     pub(crate) async fn rehear(&self, id: &str) -> Result<(), ToolError> {
-        let done = self.0.records.retry(id).await.map_err(|e| unkept(&e))?;
+        let done = self.0.records.retry(id).await?;
         self.0.heard.notify_one();
         done.then_some(()).ok_or_else(|| {
             ToolError::not_found(format!("there is no failed message {id} in the inbox"))

@@ -146,13 +146,3 @@ impl Inner {
             || self.kin.settings(agent).is_some()
     }
 }
-
-/// An error of the store, for whoever asked.
-fn kept(error: StoreError) -> ToolError {
-    match error {
-        StoreError::NotFound { .. } => ToolError::not_found(error.to_string()),
-        StoreError::Changed { .. } => ToolError::new(ErrorCode::Conflict, error.to_string()),
-        StoreError::Corrupt { .. } => ToolError::internal(error.to_string()),
-        other => ToolError::new(ErrorCode::Unavailable, other.to_string()),
-    }
-}

@@ -204,8 +204,7 @@ impl Kin {
             }
         }
         self.archive(child).await.map_err(|e| {
-            let message = format!("the record of {}: {e}", child.id);
-            ToolError::new(ErrorCode::Unavailable, message)
+            ToolError::from(e).context(format_args!("failed to archive agent {}", child.id))
         })?;
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         known.remove(&child.id);

@@ -94,7 +94,7 @@ impl Gateway {
             return Err(ToolError::parameter("model", message));
         }
         let vault = self.store.vault();
-        let before = vault.get(&maker.id).await.map_err(|e| unkept(&e))?;
+        let before = vault.get(&maker.id).await?;
         let key = match (&wanted.key, maker.needs_key) {
             (Some(_), false) => {
                 let message = format!("{} takes no key", maker.title);
@@ -113,7 +113,7 @@ impl Gateway {
         };
         // The key first: from here on it is cut out of everything that is said.
         if let Some(key) = &wanted.key {
-            vault.set(&maker.id, key).await.map_err(|e| unkept(&e))?;
+            vault.set(&maker.id, key).await?;
         }
         let written = self.write_provider(maker.clone(), model.clone(), wanted.default);
         if let Err(error) = self.learned(written).await {
@@ -128,7 +128,7 @@ impl Gateway {
             None => maker.id.clone(),
         };
         let noted = self.note(caller, "model.add", &about).await;
-        noted.map_err(|e| ToolError::internal(e.to_string()))?;
+        noted?;
         Ok(Added {
             provider: maker.id,
             model,
@@ -141,7 +141,7 @@ impl Gateway {
         &self,
         then: impl Future<Output = Result<(), ToolError>>,
     ) -> Result<(), ToolError> {
-        self.learn_secrets().await.map_err(|e| unkept(&e))?;
+        self.learn_secrets().await?;
         then.await
     }
 
@@ -218,12 +218,12 @@ impl Gateway {
             let elsewhere = mentions(&json!(settings), &key);
             if !elsewhere {
                 let removed = self.store.vault().remove(&name).await;
-                gone = removed.map_err(|e| unkept(&e))?;
-                self.learn_secrets().await.map_err(|e| unkept(&e))?;
+                gone = removed?;
+                self.learn_secrets().await?;
             }
         }
         let noted = self.note(caller, "model.remove", &name).await;
-        noted.map_err(|e| ToolError::internal(e.to_string()))?;
+        noted?;
         Ok(Removed { key: gone })
     }
 
@@ -395,15 +395,6 @@ fn mentions(value: &Value, text: &str) -> bool {
         Value::Object(map) => map.values().any(|one| mentions(one, text)),
         _ => false,
     }
-}
-
-fn unkept(error: &StoreError) -> ToolError {
-    let code = match error {
-        StoreError::Full => ErrorCode::StorageFull,
-        StoreError::Busy | StoreError::Closed => ErrorCode::Unavailable,
-        _ => ErrorCode::Internal,
-    };
-    ToolError::new(code, format!("the vault: {error}"))
 }
 
 fn unwritten(error: &ConfigError) -> ToolError {

@@ -73,11 +73,11 @@ impl Library<'_> {
     ) -> Result<Recollection, ToolError> {
         match scope {
             MemoryScope::Sessions { .. } => {}
-            MemoryScope::Agent { tree, .. } => self.read_files(tree).await.map_err(unread)?,
+            MemoryScope::Agent { tree, .. } => self.read_files(tree).await?,
             MemoryScope::All => {
                 for agent in everybody {
                     let tree = tree_of(&self.settings.current(), agent);
-                    self.read_files(&tree).await.map_err(unread)?;
+                    self.read_files(&tree).await?;
                 }
             }
         }
@@ -142,13 +142,6 @@ async fn files(blobs: &Blobs, home: &str) -> Result<Vec<ObjectMeta>, StoreError>
 
 fn wrong(error: object_store::path::Error) -> StoreError {
     object_store::Error::from(error).into()
-}
-
-fn unread(error: StoreError) -> ToolError {
-    ToolError::new(
-        manyhands_core::ErrorCode::Unavailable,
-        format!("memory: {error}"),
-    )
 }
 
 fn version(file: &ObjectMeta) -> String {

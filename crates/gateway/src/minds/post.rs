@@ -72,7 +72,7 @@ impl Post {
         let taken = self
             .mail
             .send(&message, main.as_str(), MAX_QUEUED, PAIR_A_MINUTE, since);
-        taken.await.map_err(unkept)?.map_err(|full| {
+        taken.await?.map_err(|full| {
             let (what, hint) = match full {
                 Full::Queue => (
                     format!(
@@ -107,7 +107,7 @@ impl Post {
         };
         let key = SessionKey::main(agent);
         loop {
-            let waiting = self.mail.waiting(agent, PAGE).await.map_err(unkept)?;
+            let waiting = self.mail.waiting(agent, PAGE).await?;
             if waiting.is_empty() {
                 return Ok(());
             }
@@ -139,7 +139,7 @@ impl Post {
                 }
                 let read = [message.id];
                 let noted = self.mail.read(&read, self.clock.now()).await;
-                noted.map_err(unkept)?;
+                noted?;
             }
         }
     }
@@ -173,12 +173,4 @@ impl Post {
         all.extend(settings.agents.keys().cloned());
         all
     }
-}
-
-fn unkept(error: StoreError) -> ToolError {
-    let code = match error {
-        StoreError::Full => ErrorCode::StorageFull,
-        _ => ErrorCode::Unavailable,
-    };
-    ToolError::new(code, format!("the messages: {error}"))
 }

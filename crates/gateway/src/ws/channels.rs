@@ -47,7 +47,7 @@ pub(super) async fn answer(
         }
         Method::PairList => {
             let rows = gateway.chats().records().senders().await;
-            let rows = rows.map_err(|e| shape(crate::chats::unkept(&e)))?;
+            let rows = rows.map_err(|e| shape(e.into()))?;
             let pairs = rows.into_iter().map(|row| PairEntry {
                 channel: row.channel,
                 sender_id: row.id,
@@ -166,5 +166,5 @@ async fn note(
     about: &str,
 ) -> Result<(), ErrorShape> {
     let noted = gateway.note(&asker.caller, method.name(), about).await;
-    noted.map_err(|e| shape(ToolError::internal(e.to_string())))
+    noted.map_err(|error| shape(error.into()))
 }

@@ -158,13 +158,17 @@ const SQLITE_LOCKED: i32 = 6;
 const SQLITE_CORRUPT: i32 = 11;
 const SQLITE_FULL: i32 = 13;
 const SQLITE_NOTADB: i32 = 26;
+const SQLITE_IOERR_SHMSIZE: i32 = 4874;
 
 /// The driver's error as one of ours.
 pub(super) fn refusal(error: sqlx::Error) -> StoreError {
     if let sqlx::Error::Database(inner) = &error {
         let extended: i32 = inner.code().and_then(|c| c.parse().ok()).unwrap_or(0);
+        // SQLite reports ENOSPC as FULL where it writes the database and its log, but not where it
+        // enlarges the shared index of the log.
         return match extended & 0xff {
             SQLITE_FULL => StoreError::Full,
+            _ if extended == SQLITE_IOERR_SHMSIZE => StoreError::Full,
             SQLITE_BUSY | SQLITE_LOCKED => StoreError::Busy,
             SQLITE_CORRUPT | SQLITE_NOTADB => StoreError::corrupt(format!(
                 "the database is damaged ({inner}): restore a backup"

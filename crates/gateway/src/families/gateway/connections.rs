@@ -6,8 +6,6 @@ use manyhands_store::ConnectionStatus;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::artifacts::failure;
-
 /// One account of a service.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Connection {
@@ -32,7 +30,7 @@ pub(crate) trait Connections: Send + Sync {
 #[async_trait]
 impl Connections for manyhands_store::Connections {
     async fn of(&self, agent: &AgentId) -> Result<Vec<Connection>, ToolError> {
-        let all = self.list().await.map_err(|e| failure(&e))?.into_iter();
+        let all = self.list().await?.into_iter();
         let may_use =
             all.filter(|one| one.agents.iter().any(|named| named.matches(agent.as_str())));
         Ok(may_use

@@ -5,7 +5,7 @@ use manyhands_core::{CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTo
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::artifacts::{FileType, KeptFile, Reader, Shelf, check_name, failure};
+use crate::artifacts::{FileType, KeptFile, Reader, Shelf, check_name};
 
 /// Create a downloadable file (CSV, JSON, TXT, MD, HTML, JS, TS, PY) stored as an artifact. If chatId is not provided, a new
 /// chat is auto-created as a storage bucket and its ID is returned.
@@ -45,7 +45,7 @@ impl TypedTool for WriteArtifact {
         let kept = self
             .0
             .keep(&params.filename, kind.mime, bucket, &reader, whole);
-        let kept = kept.await.map_err(|e| failure(&e))?;
+        let kept = kept.await?;
         Ok(Outcome::of(&self.0.said(kept))?.clean(true))
     }
 }

@@ -18,7 +18,7 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 
 use super::resources::Resources;
-use crate::artifacts::{KeptFile, Reader, Shelf, check_name, failure, mime_by_name};
+use crate::artifacts::{KeptFile, Reader, Shelf, check_name, mime_by_name};
 use crate::web::Web;
 
 /// The most headers that are sent along.
@@ -113,7 +113,7 @@ impl TypedTool for WriteArtifactFromUrl {
         match (kept, broke.await) {
             (Ok(kept), _) => Outcome::of(&self.shelf.said(kept)),
             (Err(_), Ok(error)) => Err(masked(self.web.lost(&error, &params.source_url))),
-            (Err(error), Err(_)) => Err(failure(&error)),
+            (Err(error), Err(_)) => Err(error.into()),
         }
     }
 }

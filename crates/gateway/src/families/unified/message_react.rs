@@ -270,7 +270,7 @@ impl MessageReact {
         match known {
             Ok(Some(_)) => Ok(place),
             Ok(None) => Err(unknown()),
-            Err(error) => Err(crate::chats::unkept(&error)),
+            Err(error) => Err(error.into()),
         }
     }
 }

@@ -210,7 +210,7 @@ pub(super) async fn chat(
             match known {
                 Ok(Some(_)) => Ok(place),
                 Ok(None) => Err(unknown()),
-                Err(error) => Err(crate::chats::unkept(&error)),
+                Err(error) => Err(error.into()),
             }
         }
     }

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::query;
-use crate::artifacts::{KeptFile, Reader, check_name, failure, mime_by_name};
+use crate::artifacts::{KeptFile, Reader, check_name, mime_by_name};
 use crate::gateway::Gateway;
 use crate::http::asker::{Asker, proved};
 use crate::http::refusal::{Answer, Refusal, answer};
@@ -161,7 +161,7 @@ pub async fn put(
             };
             let body = body.map_err(broken);
             let stored = shelf.keep(&new.name, &mime, bucket, &reader, body).await;
-            let stored = stored.map_err(|e| failure(&e))?;
+            let stored = stored?;
             let outcome = Outcome::value(json!({ "id": stored.id }));
             let _ = file.set(shelf.said(stored)); // the work is done once
             Ok(outcome)
@@ -244,7 +244,7 @@ pub async fn remove(
     let (artifacts, id) = (gateway.store.artifacts().clone(), record.id);
     let work = move |_: CallContext| {
         let work = async move {
-            artifacts.delete(id).await.map_err(|e| failure(&e))?;
+            artifacts.delete(id).await?;
             Ok(Outcome::value(json!({ "removed": id })))
         };
         work.boxed()

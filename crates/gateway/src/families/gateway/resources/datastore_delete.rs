@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::Resources;
-use crate::artifacts::failure;
 
 /// Remove rows of a datastore, by their ids or by a filter as in datastore_query. Use one of the two.
 #[derive(Deserialize, JsonSchema)]
@@ -58,7 +57,7 @@ impl TypedTool for DatastoreDelete {
             }
             _ => return Err(ToolError::parameter("ids", "give either ids or filter")),
         };
-        let deleted = deleted.map_err(|e| failure(&e))?;
+        let deleted = deleted?;
         Outcome::of(&Output { deleted })
     }
 }

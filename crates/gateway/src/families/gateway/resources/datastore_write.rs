@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::Resources;
-use crate::artifacts::failure;
 
 /// A row to write.
 #[derive(Deserialize, JsonSchema)]
@@ -70,7 +69,7 @@ impl TypedTool for DatastoreWrite {
             .await;
         let (ids, created) = written.map_err(|e| match e {
             StoreError::Invalid { what } => ToolError::parameter("rows", what),
-            other => failure(&other),
+            other => other.into(),
         })?;
         let replaced = ids.len() as u64 - created;
         Outcome::of(&Output {

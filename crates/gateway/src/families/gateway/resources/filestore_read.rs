@@ -6,7 +6,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Resources;
-use crate::artifacts::failure;
 use crate::artifacts::reading::{self, Page, Source};
 
 /// Read a file of a filestore, page by page. A file that is not text comes in base64.
@@ -60,7 +59,7 @@ impl TypedTool for FilestoreRead {
             .open(&context.agent, id, CollectionKind::Filestore, Level::Read)
             .await?;
         let opened = self.0.store.open_file(found.id, &params.path).await;
-        let (file, bytes) = opened.map_err(|e| failure(&e))?;
+        let (file, bytes) = opened?;
         let mut source = Source::new(bytes, &self.0.redactor.load());
         let page = Page {
             offset: params.offset.unwrap_or(0),

@@ -9,7 +9,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Resources;
-use crate::artifacts::failure;
 
 /// How content is given.
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
@@ -86,7 +85,7 @@ impl TypedTool for FilestoreWrite {
             .await;
         let (file, created) = put.map_err(|e| match e {
             StoreError::Invalid { what } => ToolError::parameter("path", what),
-            other => failure(&other),
+            other => other.into(),
         })?;
         Outcome::of(&Output {
             path: file.path,

@@ -6,7 +6,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Resources;
-use crate::artifacts::failure;
 
 /// Add a document to a knowledge base, in place of one with the same id. It can be found at once.
 #[derive(Deserialize, JsonSchema)]
@@ -68,7 +67,7 @@ impl TypedTool for KnowledgeAdd {
             .await;
         let (kept, created) = put.map_err(|e| match e {
             StoreError::Invalid { what } => ToolError::parameter("documentId", what),
-            other => failure(&other),
+            other => other.into(),
         })?;
         Outcome::of(&Output {
             document_id: kept.id,

@@ -6,7 +6,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Resources;
-use crate::artifacts::failure;
 
 /// Remove a document of a knowledge base.
 #[derive(Deserialize, JsonSchema)]
@@ -53,7 +52,7 @@ impl TypedTool for KnowledgeRemove {
             .store
             .remove_document(found.id, &params.document_id)
             .await;
-        if !removed.map_err(|e| failure(&e))? {
+        if !removed? {
             let shown: String = params.document_id.chars().take(128).collect();
             return Err(ToolError::not_found(format!(
                 "there is no document {shown:?}"

@@ -6,7 +6,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Resources;
-use crate::artifacts::failure;
 
 /// Make a datastore, filestore, knowledge base or vault. You get admin: you may let other agents use it and remove it.
 #[derive(Deserialize, JsonSchema)]
@@ -56,7 +55,7 @@ impl TypedTool for ResourceCreate {
             .create(params.kind, &params.name, &about, &grants);
         let made = made.await.map_err(|e| match e {
             StoreError::Invalid { what } => ToolError::parameter("name", what),
-            other => failure(&other),
+            other => other.into(),
         })?;
         Outcome::of(&Output {
             collection_id: made.id,

@@ -6,7 +6,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Resources;
-use crate::artifacts::failure;
 
 /// Remove a resource of yours with everything it holds. Needs admin on it. This cannot be undone.
 #[derive(Deserialize, JsonSchema)]
@@ -52,11 +51,7 @@ impl TypedTool for ResourceDelete {
             let message = format!("must be {:?}, the name of the resource", found.name);
             return Err(ToolError::parameter("name", message));
         }
-        self.0
-            .store
-            .remove(found.id)
-            .await
-            .map_err(|e| failure(&e))?;
+        self.0.store.remove(found.id).await?;
         Outcome::of(&Output {
             collection_id: params.collection_id,
             items: found.items,

@@ -6,7 +6,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Resources;
-use crate::artifacts::failure;
 
 /// What an agent may do with a resource.
 #[derive(Clone, Copy, Deserialize, Serialize, JsonSchema)]
@@ -86,7 +85,7 @@ impl TypedTool for ResourceGrant {
             Wanted::Write => store.grant(found.id, &agent, Level::Write).await,
             Wanted::Admin => store.grant(found.id, &agent, Level::Admin).await,
         };
-        done.map_err(|e| failure(&e))?;
+        done?;
         Outcome::of(&Output {
             collection_id: params.collection_id,
             agent: params.agent,
