@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,15 +20,16 @@ use crate::place::Place;
 use crate::spec::ToolSpec;
 use crate::taint::Taint;
 
-/// What a face asks of the path.
+/// A request to call a tool.
 #[derive(Debug, Clone)]
 pub struct CallRequest {
-    /// Which call it will be, where a face has to know before it ends; the path names it otherwise.
+    /// The id of the call, if the interface needs to know it in advance; the path creates one otherwise.
     pub id: Option<CallId>,
     /// The tool's canonical name or alias.
     pub tool: String,
-    /// Its arguments, as they came.
-    pub arguments: Value,
+    /// Its arguments. Shared, because they can be megabytes large; the path moves them into the tool
+    /// when it runs, so a [`CallContext`] has none.
+    pub arguments: Arc<Value>,
     /// Who asks.
     pub caller: Arc<Caller>,
     /// On whose workspace and behalf.
@@ -56,17 +58,23 @@ pub struct CallRequest {
     pub whole: bool,
     /// How many bytes of the result the caller takes, where that is less than the limit.
     pub room: Option<u64>,
+    /// Whether the caller forwards the unchanged result of an MCP server ([`Outcome::raw`]).
+    pub wants_raw: bool,
     /// Which version a file has to have still for it to be written; empty: none may be there yet.
     pub if_version: Option<Arc<str>>,
 }
 
 impl CallRequest {
     /// A call by `caller` for the main agent, without waiting for approvals.
-    pub fn new(tool: impl Into<String>, arguments: Value, caller: Arc<Caller>) -> Self {
+    pub fn new(
+        tool: impl Into<String>,
+        arguments: impl Into<Arc<Value>>,
+        caller: Arc<Caller>,
+    ) -> Self {
         Self {
             id: None,
             tool: tool.into(),
-            arguments,
+            arguments: arguments.into(),
             caller,
             agent: AgentId::main(),
             approval_wait: Duration::ZERO,
@@ -81,40 +89,44 @@ impl CallRequest {
             place: None,
             whole: false,
             room: None,
+            wants_raw: false,
             if_version: None,
         }
     }
 }
 
-/// What a running tool may know of its call. It cannot tell which face asked.
+/// What a running tool can see of its call: the request it came from, and how it runs. It derefs to
+/// the request, so that a tool reads `context.agent` like `context.call`.
 #[derive(Debug, Clone)]
 pub struct CallContext {
-    /// This call.
+    /// The request, without its arguments: the tool has them.
+    pub request: CallRequest,
+    /// The id of this call.
     pub call: CallId,
-    /// Who asks.
-    pub caller: Arc<Caller>,
-    /// On whose workspace and behalf.
-    pub agent: AgentId,
     /// Fires when the call should stop.
     pub cancel: CancellationToken,
-    /// Whether programs that the call starts may use the network; a rule says so.
+    /// Whether a rule lets programs that the call starts use the network.
     pub network: bool,
-    /// Who is told how far it is.
-    pub progress: Progress,
-    /// Whether the request may have been shaped by text from outside.
-    pub taint: Taint,
-    /// The sessions in whose turns this is asked, the first asker's first.
-    pub lineage: Arc<[String]>,
-    /// Which connection to use, by service.
-    pub connections: Arc<BTreeMap<String, String>>,
-    /// Who answers what a far server asks while it works.
-    pub answers: Option<Arc<dyn Answers>>,
-    /// Which tools it may come to by way of this one.
-    pub reach: Reach,
-    /// The chat in which this is asked.
-    pub place: Option<Arc<Place>>,
-    /// Which version a file has to have still for it to be written; empty: none may be there yet.
-    pub if_version: Option<Arc<str>>,
+}
+
+impl CallContext {
+    /// The context of a call that may not use the network.
+    pub fn new(request: CallRequest, call: CallId, cancel: CancellationToken) -> Self {
+        Self {
+            request,
+            call,
+            cancel,
+            network: false,
+        }
+    }
+}
+
+impl Deref for CallContext {
+    type Target = CallRequest;
+
+    fn deref(&self) -> &CallRequest {
+        &self.request
+    }
 }
 
 /// Which tools a call may come to: all, unless whoever makes it is given fewer than they may call.

@@ -50,15 +50,6 @@ pub trait Tool: Send + Sync {
     fn deadline_of(&self, _arguments: &Value) -> Duration {
         self.spec().deadline
     }
-    /// Whether it is only a door to other tools. The path then takes the call that
-    /// [`forward`](Self::forward) says is meant: rules, approvals and the audit see what will run.
-    fn is_door(&self) -> bool {
-        false
-    }
-    /// The call that is meant, for a door; its arguments fit the schema.
-    fn forward(&self, _: &Value, _: &Catalogue) -> Result<Forward, ToolError> {
-        Err(ToolError::internal("this tool is no door to others"))
-    }
     /// Does the work. Only the path calls this.
     async fn call(&self, arguments: Value, context: &CallContext) -> Result<Outcome, ToolError>;
 }
@@ -71,7 +62,16 @@ pub struct Implied {
     pub arguments: Value,
 }
 
-/// The call that is meant by a call of a door.
+/// A name in the catalogue that only forwards calls to other tools. The path replaces the call by the
+/// one it stands for, so that rules, approvals and the audit see what will run.
+pub trait Forwarder: Send + Sync {
+    /// What is known of it without calling it.
+    fn spec(&self) -> &ToolSpec;
+    /// The call that a call with these arguments, which fit the schema, stands for.
+    fn forward(&self, arguments: &Value, catalogue: &Catalogue) -> Result<Forward, ToolError>;
+}
+
+/// The call that a call of a [`Forwarder`] stands for.
 #[derive(Debug, Clone)]
 pub struct Forward {
     /// The tool's canonical name.

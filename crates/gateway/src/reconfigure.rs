@@ -117,7 +117,7 @@ impl Gateway {
         self.store.limit(quotas(&settings));
         self.settings.replace(settings);
         if changes.keys.iter().any(|key| key.starts_with("tools.")) {
-            let built_in = self.families.catalogue(&self.settings, &self.catalogue);
+            let built_in = self.families.catalogue(&self.settings);
             self.catalogue.rcu(|all| all.with_built_in(&built_in));
             self.nodes.note_change();
         }

@@ -30,13 +30,13 @@ use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use crate::authorize::CompiledRule;
-use crate::canonical::{canonical, digest};
+use crate::canonical::{HELD, digest};
 use crate::layer::{Call, CallResult, Layer, Next};
 use crate::proposal::propose;
 use crate::shown::shown;
 
 /// The largest arguments that a question shows, in bytes.
-const MAX_SHOWN: usize = 64 * 1024;
+const MAX_SHOWN: usize = HELD;
 /// How many questions one caller may have open.
 const MAX_PENDING: u32 = 20;
 /// How many calls of one caller may wait for an answer at once.
@@ -150,19 +150,19 @@ impl Approve {
         let granted = self
             .desk
             .approvals
-            .granted(session, &call.caller.key(), now)
+            .granted(session, &call.request.caller.key(), now)
             .await;
         let granted = granted.map_err(unstored)?;
         let spec = call.spec()?;
-        let question = call.question(spec, call.tool()?.effects_of(&call.arguments));
+        let question = call.question(spec);
         Ok(granted.into_iter().any(|record| {
-            let covers_taint = record.tainted_by.is_some() || !call.taint.is_tainted();
+            let covers_taint = record.tainted_by.is_some() || !call.request.taint.is_tainted();
             let rule = record.proposal.map(serde_json::from_value::<Rule>);
             let rule = rule.and_then(Result::ok);
             let fits = rule.is_some_and(|rule| {
                 CompiledRule::new(&rule).is_ok_and(|rule| rule.matches(question))
             });
-            covers_taint && record.agent == call.agent && fits
+            covers_taint && record.agent == call.request.agent && fits
         }))
     }
 
@@ -170,16 +170,16 @@ impl Approve {
     async fn permission(&self, call: &Call) -> Result<ApprovalId, ToolError> {
         // Listening before looking: an answer between the two is not missed.
         let mut decided = self.desk.decided.subscribe();
-        let caller = call.caller.key();
+        let caller = call.request.caller.key();
         let _waiting = Waiting::enter(&self.waiting, &caller);
         let patience = match &_waiting {
-            Some(_) => call.approval_wait,
+            Some(_) => call.request.approval_wait,
             None => Duration::ZERO, // enough of this caller's calls wait already
         };
         let until = Instant::now() + patience;
         let mut record = self.question(call).await?;
         if record.state == ApprovalState::Pending
-            && let Some(witness) = &call.witness
+            && let Some(witness) = &call.request.witness
         {
             witness.waits(record.id).await;
         }
@@ -231,34 +231,35 @@ impl Approve {
             .as_ref()
             .map(|v| v.rule.to_string())
             .unwrap_or_default();
-        let caller = call.caller.key();
-        let arguments = canonical(&call.arguments);
+        let caller = call.request.caller.key();
+        let arguments = call.exact_arguments();
+        self.bound_size(arguments.len)?;
         // The fingerprint is of what will run. All of it is shown, whatever a server's schema says of
         // its arguments; only values from the vault and parameters for credentials of our own tools are masked.
-        let mut shown = shown(Some(spec), &call.arguments).into_owned();
+        let mut shown = shown(Some(spec), &call.request.arguments).into_owned();
         self.redactor.load().value(&mut shown);
         let mut parts = vec![
-            caller.as_str(),
-            call.agent.as_str(),
-            spec.name.as_str(),
-            &arguments,
+            caller.as_bytes(),
+            call.request.agent.as_str().as_bytes(),
+            spec.name.as_str().as_bytes(),
+            arguments.head(), // all of it, as its size was checked
         ];
-        parts.extend(call.session());
+        parts.extend(call.session().map(str::as_bytes));
         let fingerprint = digest(&parts);
-        self.bound(&caller, &fingerprint, arguments.len()).await?;
+        self.bound(&caller, &fingerprint).await?;
         let new = NewApproval {
             id: self.desk.ids.next(),
             fingerprint,
             caller,
-            caller_name: call.caller.label(),
-            agent: call.agent.clone(),
+            caller_name: call.request.caller.label(),
+            agent: call.request.agent.clone(),
             session: call.session().map(str::to_owned),
             tool: spec.name.to_string(),
             arguments: shown,
-            effects: call.tool()?.effects_of(&call.arguments),
+            effects: call.effects,
             rule,
             proposal: serde_json::to_value(propose(call, spec)).ok(),
-            taint: call.taint.clone(),
+            taint: call.request.taint.clone(),
             expires: now.plus(Duration::from_secs(minutes * 60)),
         };
         self.desk
@@ -270,14 +271,19 @@ impl Approve {
 }
 
 impl Approve {
-    /// Keeps one caller from burying the owner in questions.
-    async fn bound(&self, caller: &str, fingerprint: &str, size: usize) -> Result<(), ToolError> {
-        if size > MAX_SHOWN {
-            let message = format!(
-                "the arguments have {size} bytes; more than {MAX_SHOWN} cannot be shown to the owner for approval"
-            );
-            return Err(ToolError::new(ErrorCode::TooLarge, message).hint("make smaller calls"));
+    /// Refuses arguments that are too large to be shown.
+    fn bound_size(&self, size: usize) -> Result<(), ToolError> {
+        if size <= MAX_SHOWN {
+            return Ok(());
         }
+        let message = format!(
+            "the arguments have {size} bytes; more than {MAX_SHOWN} cannot be shown to the owner for approval"
+        );
+        Err(ToolError::new(ErrorCode::TooLarge, message).hint("make smaller calls"))
+    }
+
+    /// Keeps one caller from burying the owner in questions.
+    async fn bound(&self, caller: &str, fingerprint: &str) -> Result<(), ToolError> {
         let filter = ApprovalFilter {
             state: Some(ApprovalState::Pending),
             caller: Some(caller.to_owned()),
@@ -304,7 +310,7 @@ impl Approve {
 
 /// Comes back when whoever made the call no longer waits.
 async fn gives_up(call: &Call) {
-    match &call.witness {
+    match &call.request.witness {
         Some(witness) => witness.gives_up().await,
         None => std::future::pending().await,
     }

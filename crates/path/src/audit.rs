@@ -20,10 +20,9 @@ use manyhands_store::{
     Approvals, Audit as Chain, AuditEntry, AuditKind, AuditStatus, Durability, StoreError,
 };
 
-use crate::canonical::{canonical, digest};
+use crate::canonical::CanonicalText;
 use crate::layer::{Call, CallResult, Layer, Next};
 use crate::refusals::{Recording, Refusals};
-use crate::shown::shown;
 
 /// How much of the arguments the record shows.
 const SUMMARY_BYTES: usize = 512;
@@ -122,7 +121,7 @@ impl Layer for Started {
                     unstored(error).hint("nothing was run: free some space and call again")
                 })?;
         }
-        if let Some(witness) = &call.witness {
+        if let Some(witness) = &call.request.witness {
             witness.starts().await?;
         }
         call.started = true;
@@ -132,30 +131,40 @@ impl Layer for Started {
 
 /// Calls that only look may be recorded a few milliseconds later.
 fn durability(call: &Call) -> Durability {
-    match &call.tool {
-        Some(tool) if tool.spec().effects.changes() => Durability::OnDisk,
+    match call.found() {
+        Some(_) if call.effects.changes() => Durability::OnDisk,
         _ => Durability::Soon,
     }
 }
 
 fn entry(call: &Call, kind: AuditKind, clock: &dyn Clock, redactor: &Redactor) -> AuditEntry {
-    let spec = call.tool.as_ref().map(|tool| tool.spec());
-    let asked: String = call.asked.chars().take(100).collect();
-    let arguments = canonical(&shown(spec, &call.arguments));
-    let shown = redactor.text(&arguments);
+    let spec = call.found().map(|tool| tool.spec());
+    let asked: String = call.request.tool.chars().take(100).collect();
+    let arguments = call.recorded_arguments();
     AuditEntry {
         call: Some(call.id),
-        caller: call.caller.key(),
-        agent: call.agent.to_string(),
+        caller: call.request.caller.key(),
+        agent: call.request.agent.to_string(),
         tool: spec.map_or_else(
             || redactor.text(&asked).into_owned(),
             |spec| spec.name.to_string(),
         ),
-        effects: spec.map(|spec| spec.effects).unwrap_or_default(),
-        arguments_digest: digest(&[&arguments]),
-        summary: shown[..shown.floor_char_boundary(SUMMARY_BYTES)].to_owned(),
+        effects: call.effects,
+        arguments_digest: arguments.digest.clone(),
+        summary: summary(arguments, redactor),
         ..AuditEntry::new(kind, clock.now())
     }
+}
+
+/// The beginning of the arguments, without secrets.
+fn summary(arguments: &CanonicalText, redactor: &Redactor) -> String {
+    let mut shown = match arguments.whole() {
+        Some(text) => redactor.text(text).into_owned(),
+        // What a stream holds back stays out: it may be the first half of a secret.
+        None => String::from_utf8_lossy(&redactor.stream().push(arguments.head())).into_owned(),
+    };
+    shown.truncate(shown.floor_char_boundary(SUMMARY_BYTES));
+    shown
 }
 
 fn unstored(error: StoreError) -> ToolError {
@@ -237,8 +246,7 @@ mod tests {
         ] {
             let request = CallRequest::new(tool, json!({}), fixture.owner.clone());
             let mut call = Call::new(ids.next(), request, CancellationToken::new());
-            call.tool = catalogue.resolve(tool).cloned();
-            assert!(call.tool.is_some());
+            call.resolved(catalogue.resolve(tool).unwrap().tool().unwrap().clone());
             assert_eq!(durability(&call), wait, "{tool}");
         }
         let before = fixture.commits();

@@ -10,6 +10,7 @@
 //! 2. rules: the owner's in order, then the agent's own, which can only be stricter;
 //! 3. defaults: what the owner calls directly runs; other callers by effect; an agent by its approval mode.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -301,9 +302,9 @@ impl CompiledRule {
     fn holds(&self, predicate: &Predicate, regex: Option<&Regex>, value: &Value) -> bool {
         let text = value
             .as_str()
-            .map_or_else(|| value.to_string(), str::to_owned);
-        let contains = |part: &String| text.contains(part);
-        let starts = |start: &String| text.starts_with(start);
+            .map_or_else(|| Cow::Owned(value.to_string()), Cow::Borrowed);
+        let contains = |part: &String| text.contains(part.as_str());
+        let starts = |start: &String| text.starts_with(start.as_str());
         predicate
             .equals
             .as_ref()
@@ -413,7 +414,7 @@ impl Layer for Available {
         let spec = call.spec()?;
         let verdict = self.authorizer.load().authorize(Question {
             arguments: None,
-            ..call.question(spec, spec.effects)
+            ..call.question(spec)
         });
         verdict.refused(spec)?;
         next.run(call).await
@@ -432,11 +433,11 @@ impl Layer for Authorize {
         let tool = call.tool()?.clone();
         let (spec, authorizer) = (tool.spec(), self.authorizer.load());
         let question = Question {
-            replies: tool.replies(&call.arguments, call.place.as_deref()),
-            ..call.question(spec, tool.effects_of(&call.arguments))
+            replies: tool.replies(&call.request.arguments, call.request.place.as_deref()),
+            ..call.question(spec)
         };
         let mut verdict = authorizer.authorize(question).refused(spec)?;
-        for implied in tool.implies(&call.arguments, &self.catalogue.load()) {
+        for implied in tool.implies(&call.request.arguments, &self.catalogue.load()) {
             let spec = implied.tool.spec();
             let arguments = implied.tool.canonical(implied.arguments);
             let other = authorizer.authorize(Question {

@@ -59,7 +59,7 @@ impl Budget {
 
     async fn meter(&self, call: &Call) -> Result<(), ToolError> {
         let limits = self.limits.load_full();
-        let key = call.caller.key();
+        let key = call.request.caller.key();
         let day = self.clock.now().day_start();
         let known = self
             .meters
@@ -120,7 +120,7 @@ impl Meter {
 #[async_trait]
 impl Layer for Budget {
     async fn handle(&self, call: &mut Call, next: Next<'_>) -> CallResult {
-        if !call.caller.is_owner() {
+        if !call.request.caller.is_owner() {
             self.meter(call).await?;
         }
         next.run(call).await

@@ -37,8 +37,10 @@ impl Layer for Cap {
         if !outcome.whole.is_empty() {
             self.store_whole(call, &mut outcome, &limits).await?;
         }
-        let shown = limits.result_bytes.min(call.room.unwrap_or(u64::MAX));
-        let room = match call.whole {
+        let shown = limits
+            .result_bytes
+            .min(call.request.room.unwrap_or(u64::MAX));
+        let room = match call.request.whole {
             true => limits.artifact_bytes.max(limits.result_bytes),
             false => room_for(&outcome.value, shown),
         };
@@ -160,13 +162,13 @@ impl Cap {
         let new = NewArtifact {
             name,
             mime: mime.to_owned(),
-            agent: call.agent.clone(),
+            agent: call.request.agent.clone(),
             call: call.id,
-            caller: call.caller.key(),
+            caller: call.request.caller.key(),
             bucket: Bucket::Results,
             room: Room {
                 one: limits.artifact_bytes,
-                ..room(limits, call.caller.is_owner())
+                ..room(limits, call.request.caller.is_owner())
             },
             expires: Some(self.clock.now().plus(Duration::from_secs(
                 u64::from(limits.artifact_days) * 86_400,

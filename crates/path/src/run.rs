@@ -15,22 +15,12 @@ pub struct Run;
 impl Layer for Run {
     async fn handle(&self, call: &mut Call, _: Next<'_>) -> CallResult {
         let tool = call.tool()?.clone();
+        let arguments = call.take_arguments();
         let context = CallContext {
-            call: call.id,
-            caller: call.caller.clone(),
-            agent: call.agent.clone(),
-            cancel: call.cancel.clone(),
             network: call.verdict.as_ref().is_some_and(|verdict| verdict.network),
-            progress: call.progress.clone(),
-            taint: call.taint.clone(),
-            lineage: call.lineage.clone(),
-            connections: call.connections.clone(),
-            answers: call.answers.clone(),
-            reach: call.reach.clone(),
-            place: call.place.clone(),
-            if_version: call.if_version.clone(),
+            ..CallContext::new(call.request.clone(), call.id, call.cancel.clone())
         };
-        let work = tool.call(call.arguments.clone(), &context);
+        let work = tool.call(arguments, &context);
         match AssertUnwindSafe(work).catch_unwind().await {
             Ok(result) => result,
             Err(_) => {

@@ -250,7 +250,9 @@ impl Path {
         let going_away = cancel.clone().drop_guard();
         let id = request.id.unwrap_or_else(|| self.ids.next());
         let mut call = Call::new(id, request, cancel);
-        call.tool = tool;
+        if let Some(tool) = tool {
+            call.resolved(tool);
+        }
         let layers = self.layers.clone();
         // A task of its own: the call is recorded to its end whoever stops listening.
         let work = self.running.spawn(async move {

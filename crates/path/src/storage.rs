@@ -14,10 +14,10 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use manyhands_config::Limits;
-use manyhands_core::{Caller, Clock, ErrorCode, RunsOn, ToolError, ToolSpec};
+use manyhands_core::{Caller, Clock, Effects, RunsOn, ToolError, ToolSpec};
 use manyhands_store::{Charge, DiskWatch, Room, StoreError, charged_to};
-use serde_json::Value;
 
+use crate::canonical::text_len;
 use crate::layer::{Call, CallResult, Layer, Next};
 
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -34,41 +34,22 @@ pub struct Storage {
 #[async_trait]
 impl Layer for Storage {
     async fn handle(&self, call: &mut Call, next: Next<'_>) -> CallResult {
-        if !stores(call.spec()?) {
+        if !stores(call.spec()?, call.effects) {
             return next.run(call).await;
         }
         let payer = self.rates.payer(call)?;
         if payer.who.is_none() {
             return next.run(call).await;
         }
-        payer.prepay(size(&call.arguments))?;
+        payer.prepay(text_len(&call.request.arguments))?;
         charged_to(payer, next.run(call)).await
     }
 }
 
 /// Whether a tool may leave something on this machine. What it leaves elsewhere is not ours to count.
-fn stores(spec: &ToolSpec) -> bool {
+fn stores(spec: &ToolSpec, effects: Effects) -> bool {
     let here = matches!(spec.runs_on, RunsOn::Gateway | RunsOn::Host);
-    here && spec.effects.changes() && !spec.frees
-}
-
-/// How many bytes the arguments have as text.
-fn size(arguments: &Value) -> u64 {
-    struct Counter(u64);
-    impl std::io::Write for Counter {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0 += bytes.len() as u64;
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-    let mut counter = Counter(0);
-    // Counting cannot fail.
-    let _ = serde_json::to_writer(&mut counter, arguments);
-    counter.0
+    here && effects.changes() && !spec.frees
 }
 
 /// How many artifacts, and how large, a caller may keep. 0 in the settings means no limit.
@@ -115,14 +96,15 @@ impl WriteRates {
 
     /// Who pays for what `call` stores; refused while disk space is too low for them.
     pub(crate) fn payer(self: &Arc<Self>, call: &Call) -> Result<Arc<Payer>, StoreError> {
-        let owner = call.caller.is_owner();
+        let owner = call.request.caller.is_owner();
         // In a turn it is the agent that decides what is written, for whomever it works.
-        let direct = owner && call.caller.actor.is_none() && call.lineage.is_empty();
+        let direct =
+            owner && call.request.caller.actor.is_none() && call.request.lineage.is_empty();
         self.disk.admit(direct)?;
         let who = match owner {
             _ if direct => None,
-            true => Some(format!("agent:{}", call.agent)),
-            false => Some(call.caller.key()),
+            true => Some(format!("agent:{}", call.request.agent)),
+            false => Some(call.request.caller.key()),
         };
         Ok(Arc::new(Payer {
             who,
@@ -247,8 +229,8 @@ impl Charge for Payer {
 mod tests {
     use super::*;
     use crate::testing::{Fixture, client};
-    use manyhands_core::{CallRequest, Invoke as _};
-    use serde_json::json;
+    use manyhands_core::{CallRequest, ErrorCode, Invoke as _};
+    use serde_json::{Value, json};
 
     const KIB: u64 = 1024;
 

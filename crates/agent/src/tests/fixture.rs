@@ -253,7 +253,7 @@ impl Invoke for Tools {
             _ => {}
         }
         Ok(Outcome::value(
-            json!({ "did": request.tool, "with": request.arguments }),
+            json!({ "did": request.tool, "with": *request.arguments }),
         ))
     }
 

@@ -66,7 +66,7 @@ impl Turn {
             let tool = catalogue.resolve(&call.name);
             let effects = match (tool, &call.arguments) {
                 (Some(tool), Arguments::Named(named)) => {
-                    tool.effects_of(&Value::Object(named.clone()))
+                    tool.effects_of(&Value::Object(named.clone()), &catalogue)
                 }
                 _ => Effects::READS, // it will be refused, which harms nobody
             };

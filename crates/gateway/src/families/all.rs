@@ -2,7 +2,6 @@
 
 use std::sync::{Arc, OnceLock};
 
-use arc_swap::ArcSwap;
 use manyhands_agent::Minds;
 use manyhands_config::Tools;
 use manyhands_core::{Catalogue, Ids};
@@ -46,11 +45,7 @@ pub(crate) struct Families {
 
 impl Families {
     /// All tools that are switched on.
-    pub(crate) fn catalogue(
-        &self,
-        settings: &LiveSettings,
-        all: &Arc<ArcSwap<Catalogue>>,
-    ) -> Catalogue {
+    pub(crate) fn catalogue(&self, settings: &LiveSettings) -> Catalogue {
         let switches = &settings.current().tools;
         let minds = MindGround {
             minds: self.minds.clone(),
@@ -72,7 +67,7 @@ impl Families {
         });
         let tool = tool::tools(switches, &self.host, &self.web, &minds);
         let unified = unified::tools(switches, &self.host, &self.web, &minds, &self.chats);
-        let gateway = gateway::tools(&gateway::Ground {
+        let ground = gateway::Ground {
             shelf: &self.shelf,
             resources: &self.resources,
             connections: &self.connections,
@@ -81,8 +76,8 @@ impl Families {
             finder: &self.finder,
             scripts: &self.scripts,
             settings,
-            catalogue: all,
-        });
+        };
+        let gateway = gateway::tools(&ground);
         let mut catalogue = Catalogue::default();
         for name in switched_off(switches) {
             catalogue.disable(name);
@@ -92,6 +87,9 @@ impl Families {
                 .add(tool)
                 .expect("built-in tools have names of their own");
         }
+        catalogue
+            .add_forwarder(gateway::forwarder(&ground))
+            .expect("built-in tools have names of their own");
         catalogue
     }
 }

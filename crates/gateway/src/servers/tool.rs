@@ -96,7 +96,7 @@ impl Tool for ServerTool {
         let request = self.request.as_ref();
         let called = self.server.call(&self.name, request, arguments, context);
         let (result, note) = called.await?;
-        let mut outcome = outcome(result)?;
+        let mut outcome = outcome(result, context.wants_raw)?;
         outcome
             .blocks
             .extend(note.map(|text| ContentBlock::Text { text }));
@@ -104,8 +104,9 @@ impl Tool for ServerTool {
     }
 }
 
-/// A server's result as ours: the structured value where there is one, else what its texts say.
-pub(crate) fn outcome(result: Value) -> Result<Outcome, ToolError> {
+/// A server's result as ours: the structured value where there is one, else what its texts say. The
+/// unchanged result comes along only if `raw`, for a caller that forwards it.
+pub(crate) fn outcome(result: Value, raw: bool) -> Result<Outcome, ToolError> {
     let content = result["content"].as_array().cloned().unwrap_or_default();
     if result["isError"] == true {
         let said = texts(&content).join("\n");
@@ -134,7 +135,7 @@ pub(crate) fn outcome(result: Value) -> Result<Outcome, ToolError> {
     Ok(Outcome {
         value,
         blocks,
-        raw: Some(result),
+        raw: raw.then_some(result),
         ..Outcome::default()
     })
 }
@@ -168,9 +169,10 @@ mod tests {
 
     #[track_caller]
     fn check(result: Value, value: Value) {
-        let outcome = outcome(result.clone()).unwrap();
-        assert_eq!(outcome.value, value);
-        assert_eq!(outcome.raw, Some(result));
+        for (raw, expect) in [(true, Some(&result)), (false, None)] {
+            let outcome = outcome(result.clone(), raw).unwrap();
+            assert_eq!((&outcome.value, outcome.raw.as_ref()), (&value, expect));
+        }
     }
 
     #[test]
@@ -202,6 +204,7 @@ mod tests {
     fn an_error_says_what_the_server_said() {
         let error = outcome(
             json!({ "isError": true, "content": [{ "type": "text", "text": "no such repo" }] }),
+            false,
         );
         let error = error.unwrap_err();
         assert_eq!(

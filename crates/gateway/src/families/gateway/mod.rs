@@ -14,8 +14,7 @@ mod write_artifact_from_url;
 
 use std::sync::Arc;
 
-use arc_swap::ArcSwap;
-use manyhands_core::{Catalogue, Tool, ToolSpec, Typed};
+use manyhands_core::{Forwarder, Tool, ToolSpec, Typed};
 use tokio::sync::Semaphore;
 
 use crate::artifacts::Shelf;
@@ -41,7 +40,6 @@ pub(crate) struct Ground<'a> {
     pub(crate) finder: &'a Arc<Finder>,
     pub(crate) scripts: &'a Scripts,
     pub(crate) settings: &'a LiveSettings,
-    pub(crate) catalogue: &'a Arc<ArcSwap<Catalogue>>,
 }
 
 /// The tools for artifacts and resources.
@@ -66,10 +64,6 @@ pub(crate) fn tools(ground: &Ground<'_>) -> Vec<Arc<dyn Tool>> {
         })),
     ];
     let finder = || ground.finder.clone();
-    tools.push(Arc::new(invoke::Invoke::new(
-        ground.finder.servers(),
-        ground.catalogue,
-    )));
     tools.push(Arc::new(Typed::new(discover::Discover {
         finder: finder(),
         thinkers: ground.thinkers.clone(),
@@ -79,6 +73,11 @@ pub(crate) fn tools(ground: &Ground<'_>) -> Vec<Arc<dyn Tool>> {
     tools.push(Arc::new(execute::Execute::new(ground.scripts)));
     tools.extend(resources::tools(ground.resources));
     tools
+}
+
+/// The tool that forwards calls to the tools of any server.
+pub(crate) fn forwarder(ground: &Ground<'_>) -> Arc<dyn Forwarder> {
+    Arc::new(invoke::Invoke::new(ground.finder.servers()))
 }
 
 fn spec(name: &str) -> ToolSpec {

@@ -3,7 +3,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use manyhands_core::{
-    AgentId, CallId, Caller, ManualClock, PeerKind, Progress, Reach, SeededEntropy, Timestamp,
+    CallId, CallRequest, Caller, ManualClock, PeerKind, SeededEntropy, Timestamp,
 };
 use manyhands_guard::Jail;
 use serde_json::{Value, from_value};
@@ -80,21 +80,10 @@ fn fixture() -> Fixture {
 }
 
 fn context(place: Option<Place>) -> CallContext {
-    CallContext {
-        call: CallId(Uuid::nil()),
-        caller: Arc::new(Caller::gateway()),
-        agent: AgentId::main(),
-        cancel: CancellationToken::new(),
-        network: false,
-        progress: Progress::default(),
-        taint: manyhands_core::Taint::NONE,
-        lineage: Arc::default(),
-        connections: Arc::default(),
-        answers: None,
-        reach: Reach::default(),
-        place: place.map(Arc::new),
-        if_version: None,
-    }
+    let caller = Arc::new(Caller::gateway());
+    let mut request = CallRequest::new("contacts_send", Value::Null, caller);
+    request.place = place.map(Arc::new);
+    CallContext::new(request, CallId(Uuid::nil()), CancellationToken::new())
 }
 
 impl Fixture {
