@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::{Duration, Instant};
 
 use manyhands_channels::{Outgoing, Say};
-use manyhands_core::{Clock, Ids, OsEntropy, Place, Secret, SystemClock};
+use manyhands_core::{ChatRef, Clock, Ids, OsEntropy, Secret, SystemClock};
 use manyhands_platforms::Moment;
 use manyhands_platforms::line::Line;
 use manyhands_store::{NewOutbound, Store};
@@ -233,7 +233,7 @@ fn drained(runtime: &Runtime, binary: &Path) -> Result<(), Box<dyn Error>> {
     let home = home(runtime, &fake, "open")?;
     let (count, chats) = OUTBOX;
     let row = |number: usize| -> Result<NewOutbound, Box<dyn Error>> {
-        let to = Place::dm("line", "default", person(number % chats));
+        let to = ChatRef::dm("line", "default", person(number % chats));
         let message = Outgoing {
             to: to.clone(),
             reply_to: None,

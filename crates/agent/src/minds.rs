@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use manyhands_core::{
     AgentId, ApprovalId, Clock, ErrorCode, Ids, Invoke, Panicked, Timestamp, ToolError, contained,
 };
-use manyhands_store::{Blobs, SessionRecord, Sessions, StoreError, Taken, TurnRecord, TurnState};
+use manyhands_store::{
+    Blobs, Enqueued, SessionRecord, Sessions, StoreError, TurnRecord, TurnState,
+};
 use tokio::sync::Notify;
 use tokio::sync::futures::OwnedNotified;
 use tokio_util::sync::CancellationToken;
@@ -238,16 +240,16 @@ impl Minds {
             repeated,
         };
         match taken {
-            Taken::New { before } => {
+            Enqueued::New { before } => {
                 inner.wake(key.as_str());
                 Ok(sent(record, before > 0, false))
             }
-            Taken::Known(turn) => {
+            Enqueued::Known(turn) => {
                 let open = inner.sessions.open_turns(key.as_str()).await?;
                 let waits = open.iter().skip(1).any(|one| one.id == turn.id);
                 Ok(sent(turn, waits, true))
             }
-            Taken::Full => {
+            Enqueued::Full => {
                 let message = format!("{most} messages wait in {key} already");
                 Err(ToolError::new(ErrorCode::RateLimited, message)
                     .hint("wait for an answer, or stop the turn with /stop"))

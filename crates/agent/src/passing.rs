@@ -2,7 +2,7 @@
 
 use manyhands_core::{AgentId, Timestamp, ToolError};
 use manyhands_llm::Message;
-use manyhands_store::{Act, SessionRecord};
+use manyhands_store::{SessionChange, SessionRecord};
 use uuid::Uuid;
 
 use crate::conversation::{body, kind};
@@ -35,7 +35,7 @@ impl Minds {
         fresh.settings =
             serde_json::to_string(settings).map_err(|e| ToolError::internal(e.to_string()))?;
         inner.sessions.create(&fresh).await?;
-        let said = said.iter().map(|message| Act::Append {
+        let said = said.iter().map(|message| SessionChange::Append {
             turn: None,
             kind: match message {
                 Message::User { .. } => kind::USER,

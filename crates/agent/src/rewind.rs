@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use manyhands_core::{ErrorCode, ToolError};
 use manyhands_llm::{Block, Message};
-use manyhands_store::{Act, Entry, SessionRecord};
+use manyhands_store::{SessionChange, SessionRecord, TranscriptEntry};
 use tokio::time::timeout;
 
 use crate::archive;
@@ -90,7 +90,10 @@ impl Minds {
         let said = said?.said;
         let archived_to = archive::keep(inner, session, &said).await?;
         self.remember().await?; // while the times of what was said are still there
-        let acts = vec![Act::Unmoved(session.next_seq), Act::TakeBack(seq)];
+        let acts = vec![
+            SessionChange::Unmoved(session.next_seq),
+            SessionChange::TakeBack(seq),
+        ];
         let (now, id) = (inner.now(), &session.id);
         let committed = inner.sessions.commit(key.as_str(), id, acts, now).await;
         committed?;
@@ -162,7 +165,7 @@ impl Inner {
     /// The number of the message with which the last exchange began.
     async fn last_exchange(&self, session: &SessionRecord) -> Result<Option<i64>, ToolError> {
         let mut before = i64::MAX;
-        let mut found: Option<Entry> = None;
+        let mut found: Option<TranscriptEntry> = None;
         loop {
             let page = self.sessions.entries_before(&session.id, before, PAGE);
             let page = page.await?;

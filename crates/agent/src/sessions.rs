@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use manyhands_core::{AgentId, ErrorCode, Timestamp, ToolError};
 use manyhands_llm::{Block, Message, ModelId, ReplyBlock};
-use manyhands_store::{Act, Entry, SessionRecord, StoreError};
+use manyhands_store::{SessionChange, SessionRecord, StoreError, TranscriptEntry};
 use uuid::Uuid;
 
 use crate::archive;
@@ -163,7 +163,7 @@ impl Minds {
             change(&mut settings, &mut label);
             let settings =
                 serde_json::to_string(&settings).map_err(|e| ToolError::internal(e.to_string()))?;
-            let acts = vec![Act::Settings {
+            let acts = vec![SessionChange::Settings {
                 was: (session.settings, session.label),
                 settings,
                 label,
@@ -214,7 +214,7 @@ impl Minds {
         }
         let now = self.inner.clock.now();
         let sessions = &self.inner.sessions;
-        let trusted = sessions.commit(&session.key, &session.id, vec![Act::Trust], now);
+        let trusted = sessions.commit(&session.key, &session.id, vec![SessionChange::Trust], now);
         trusted.await.map(|_| true).map_err(ToolError::from)
     }
 
@@ -270,7 +270,7 @@ impl Minds {
         let archived_to = archive::keep(inner, &session, &room.older).await?;
         let (trimmed, kept_count) = (room.older.len(), room.newer.len());
         let (mut acts, _) = room.acts(&session, &reply.text());
-        acts.push(Act::Spend(usage(&reply, inner.now())));
+        acts.push(SessionChange::Spend(usage(&reply, inner.now())));
         let committed = inner
             .sessions
             .commit(key.as_str(), &session.id, acts, inner.now());
@@ -354,7 +354,7 @@ impl Inner {
     async fn spent_in(
         &self,
         session: &SessionRecord,
-        page: &[Entry],
+        page: &[TranscriptEntry],
         before: i64,
     ) -> Result<HashMap<i64, TurnUsage>, StoreError> {
         let mut lasts: HashMap<&str, i64> = HashMap::new();
@@ -389,7 +389,7 @@ impl Inner {
 
     async fn change(&self, session: SessionRecord) -> Result<SessionRecord, ToolError> {
         let (key, id) = (session.key.clone(), session.id.clone());
-        let acts = vec![Act::Session(Box::new(session))];
+        let acts = vec![SessionChange::Session(Box::new(session))];
         self.sessions
             .commit(&key, &id, acts, self.now())
             .await
@@ -416,8 +416,8 @@ impl Inner {
                 tokens: session.input_tokens + session.output_tokens,
             };
             let acts = vec![
-                Act::Unmoved(session.next_seq),
-                Act::Session(Box::new(fresh)),
+                SessionChange::Unmoved(session.next_seq),
+                SessionChange::Session(Box::new(fresh)),
             ];
             let (key, old) = (session.key.clone(), session.id.clone());
             match self.sessions.commit(&key, &old, acts, now).await {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use manyhands_core::Place;
+use manyhands_core::ChatRef;
 use manyhands_guard::{HeaderMap, StatusCode};
 use tokio_util::sync::CancellationToken;
 
@@ -38,7 +38,7 @@ pub trait Channel: Send + Sync {
     /// The pieces of a text, each fit for one message: no character and no fence of code is torn.
     fn pieces(&self, text: &str) -> Vec<String>;
     /// Shows that something is being written, for some seconds.
-    async fn typing(&self, place: &Place) -> Result<(), SendError>;
+    async fn typing(&self, place: &ChatRef) -> Result<(), SendError>;
     /// Tells the platform that a pressed button was heard, with a word to whoever pressed it.
     async fn pressed(&self, inbound: &Inbound, word: &str) -> Result<(), SendError>;
     /// The bytes of a file, at most `most` of them.
@@ -49,7 +49,7 @@ pub trait Channel: Send + Sync {
     }
     /// What the sender that `place` names is called, where events do not tell it and it has to be
     /// asked for.
-    async fn called(&self, _place: &Place) -> Result<Option<String>, SendError> {
+    async fn called(&self, _place: &ChatRef) -> Result<Option<String>, SendError> {
         Ok(None)
     }
     /// The names of the emoji with which one can react, where that is a closed set.

@@ -1,6 +1,6 @@
 //! What is said in chats, in words of our own.
 
-use manyhands_core::Place;
+use manyhands_core::ChatRef;
 use serde::{Deserialize, Serialize};
 
 /// One event of a platform.
@@ -12,7 +12,7 @@ pub struct Inbound {
     /// When it happened, by the platform, in milliseconds.
     pub at: i64,
     /// Where, with the message and whoever sent it.
-    pub place: Place,
+    pub place: ChatRef,
     /// The sender's handle, such as `ada` for `@ada`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handle: Option<String>,
@@ -161,7 +161,7 @@ pub enum MediaKind {
 #[serde(rename_all = "camelCase")]
 pub struct Outgoing {
     /// The chat.
-    pub to: Place,
+    pub to: ChatRef,
     /// The message that it answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<String>,
@@ -245,7 +245,7 @@ pub struct Button {
 
 impl Outgoing {
     /// A text for a chat.
-    pub fn text(to: Place, text: impl Into<String>) -> Self {
+    pub fn text(to: ChatRef, text: impl Into<String>) -> Self {
         Self {
             to,
             reply_to: None,

@@ -13,10 +13,10 @@ use tokio_util::sync::CancellationToken;
 use crate::authorize::{Question, Verdict};
 use crate::caller::Caller;
 use crate::catalogue::Catalogue;
+use crate::chat_ref::ChatRef;
 use crate::error::ToolError;
 use crate::id::{AgentId, ApprovalId, CallId};
 use crate::outcome::Outcome;
-use crate::place::Place;
 use crate::spec::ToolSpec;
 use crate::taint::Taint;
 
@@ -53,7 +53,7 @@ pub struct CallRequest {
     /// Which tools it may come to, also by way of others; all that the caller may call unless said.
     pub reach: Reach,
     /// The chat in which this is asked.
-    pub place: Option<Arc<Place>>,
+    pub place: Option<Arc<ChatRef>>,
     /// Whether the result is for a program, which takes it whole up to the largest that is kept.
     pub whole: bool,
     /// How many bytes of the result the caller takes, where that is less than the limit.

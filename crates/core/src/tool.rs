@@ -12,10 +12,10 @@ use serde_json::Value;
 
 use crate::call::CallContext;
 use crate::catalogue::Catalogue;
+use crate::chat_ref::ChatRef;
 use crate::effects::Effects;
 use crate::error::{ErrorCode, ToolError};
 use crate::outcome::Outcome;
-use crate::place::Place;
 use crate::spec::ToolSpec;
 
 /// A tool as the catalogue holds it.
@@ -38,7 +38,7 @@ pub trait Tool: Send + Sync {
     }
     /// Whether a call with these arguments is part of the answer in the chat in which it is made, and
     /// reaches nobody else: like the words of the answer, it needs no approval.
-    fn replies(&self, _arguments: &Value, _place: Option<&Place>) -> bool {
+    fn replies(&self, _arguments: &Value, _place: Option<&ChatRef>) -> bool {
         false
     }
     /// The calls of other tools that a call with these arguments amounts to: a transfer reads one file
@@ -105,7 +105,7 @@ pub trait TypedTool: Send + Sync + 'static {
         self.spec().effects
     }
     /// See [`Tool::replies`].
-    fn replies(&self, _arguments: &Value, _place: Option<&Place>) -> bool {
+    fn replies(&self, _arguments: &Value, _place: Option<&ChatRef>) -> bool {
         false
     }
     /// See [`Tool::implies`].
@@ -160,7 +160,7 @@ impl<T: TypedTool> Tool for Typed<T> {
         self.tool.effects_of(arguments)
     }
 
-    fn replies(&self, arguments: &Value, place: Option<&Place>) -> bool {
+    fn replies(&self, arguments: &Value, place: Option<&ChatRef>) -> bool {
         self.tool.replies(arguments, place)
     }
 

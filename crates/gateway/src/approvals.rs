@@ -3,7 +3,7 @@
 
 use manyhands_config::Rule;
 use manyhands_core::{ApprovalId, Caller, ErrorCode, ToolError};
-use manyhands_store::{ApprovalRecord, ApprovalScope, ApprovalState, Decision, StoreError};
+use manyhands_store::{ApprovalDecision, ApprovalRecord, ApprovalScope, ApprovalState, StoreError};
 use serde_json::Value;
 
 use crate::gateway::Gateway;
@@ -18,7 +18,7 @@ impl Gateway {
         &self,
         caller: &Caller,
         id: ApprovalId,
-        decision: Decision,
+        decision: ApprovalDecision,
         message: Option<&str>,
     ) -> Result<ApprovalRecord, ToolError> {
         if message.is_some_and(|message| message.len() > MAX_MESSAGE) {
@@ -27,13 +27,13 @@ impl Gateway {
         }
         let approvals = self.path.approvals();
         match decision {
-            Decision::Approve(ApprovalScope::Always) => {
+            ApprovalDecision::Approve(ApprovalScope::Always) => {
                 let asked = approvals.get(id).await?;
                 let asked = asked
                     .ok_or_else(|| ToolError::not_found(format!("there is no approval {id}")))?;
                 self.add_rule(caller, &asked).await?;
             }
-            Decision::Approve(ApprovalScope::Conversation) => {
+            ApprovalDecision::Approve(ApprovalScope::Conversation) => {
                 let asked = approvals.get(id).await?;
                 if asked.is_some_and(|asked| asked.session.is_none()) {
                     let message = "the call was not made in a conversation";
@@ -45,8 +45,8 @@ impl Gateway {
         let decided = approvals.decide(id, decision, message, &caller.name).await;
         let record = decided?;
         let what = match decision {
-            Decision::Approve(_) => "approval.approve",
-            Decision::Deny => "approval.deny",
+            ApprovalDecision::Approve(_) => "approval.approve",
+            ApprovalDecision::Deny => "approval.deny",
         };
         let about = format!("{id} {} {}", record.tool, record.scope.word());
         let noted = self.note(caller, what, &about).await;

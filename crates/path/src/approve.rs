@@ -21,7 +21,7 @@ use manyhands_config::{Decision, Limits, Rule};
 use manyhands_core::{ApprovalId, Clock, ErrorCode, Ids, Timestamp, ToolError};
 use manyhands_guard::Redactor;
 use manyhands_store::{
-    ApprovalFilter, ApprovalRecord, ApprovalState, Approvals, Changes, Decision as Answer,
+    ApprovalDecision, ApprovalFilter, ApprovalRecord, ApprovalState, Approvals, Changes,
     NewApproval, StoreError,
 };
 use serde_json::json;
@@ -66,7 +66,7 @@ impl ApprovalDesk {
     pub async fn decide(
         &self,
         id: ApprovalId,
-        answer: Answer,
+        answer: ApprovalDecision,
         message: Option<&str>,
         by: &str,
     ) -> Result<ApprovalRecord, StoreError> {
@@ -171,7 +171,7 @@ impl Approve {
         // Listening before looking: an answer between the two is not missed.
         let mut decided = self.desk.decided.subscribe();
         let caller = call.request.caller.key();
-        let _waiting = Waiting::enter(&self.waiting, &caller);
+        let _waiting = WaitSlot::enter(&self.waiting, &caller);
         let patience = match &_waiting {
             Some(_) => call.request.approval_wait,
             None => Duration::ZERO, // enough of this caller's calls wait already
@@ -317,12 +317,12 @@ async fn gives_up(call: &Call) {
 }
 
 /// One call that waits, counted until it is dropped.
-struct Waiting<'a> {
+struct WaitSlot<'a> {
     waiting: &'a Mutex<HashMap<String, usize>>,
     caller: String,
 }
 
-impl<'a> Waiting<'a> {
+impl<'a> WaitSlot<'a> {
     fn enter(waiting: &'a Mutex<HashMap<String, usize>>, caller: &str) -> Option<Self> {
         let mut counts = waiting.lock().expect("no panic while held");
         let count = counts.entry(caller.to_owned()).or_default();
@@ -337,7 +337,7 @@ impl<'a> Waiting<'a> {
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for WaitSlot<'_> {
     fn drop(&mut self) {
         let mut counts = self.waiting.lock().expect("no panic while held");
         if let Some(count) = counts.get_mut(&self.caller) {

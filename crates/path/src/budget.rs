@@ -33,7 +33,7 @@ pub struct Budget {
 
 /// Bounds how many calls run at once. It stands behind the approval: a call that waits for the
 /// owner holds no place.
-pub struct Places {
+pub struct Concurrency {
     places: Semaphore,
     waiting: AtomicUsize,
 }
@@ -128,7 +128,7 @@ impl Layer for Budget {
 }
 
 #[async_trait]
-impl Layer for Places {
+impl Layer for Concurrency {
     async fn handle(&self, call: &mut Call, next: Next<'_>) -> CallResult {
         if call.spec()?.waits {
             // The calls it waits for need places, and could wait for its own for ever.
@@ -142,7 +142,7 @@ impl Layer for Places {
     }
 }
 
-impl Places {
+impl Concurrency {
     pub(crate) fn new(places: u32) -> Self {
         Self {
             places: Semaphore::new(places as usize),

@@ -9,7 +9,7 @@ use manyhands_config::Limits;
 use manyhands_core::{
     ArtifactId, Clock, ContentBlock, Cut, CutPart, Outcome, ToolError, content_of,
 };
-use manyhands_store::{Artifacts, Bucket, NewArtifact, Room, charged_to};
+use manyhands_store::{ArtifactQuota, Artifacts, Bucket, NewArtifact, charged_to};
 use serde_json::{Map, Value, json};
 
 use crate::cut::{Shortened, fits, shorten, text_at};
@@ -166,7 +166,7 @@ impl Cap {
             call: call.id,
             caller: call.request.caller.key(),
             bucket: Bucket::Results,
-            room: Room {
+            room: ArtifactQuota {
                 one: limits.artifact_bytes,
                 ..room(limits, call.request.caller.is_owner())
             },

@@ -20,7 +20,7 @@ use tokio_util::task::TaskTracker;
 use crate::approve::{ApprovalDesk, Approve};
 use crate::audit::{Audit, Started};
 use crate::authorize::{Authorize, Authorizer, Available};
-use crate::budget::{Budget, Places};
+use crate::budget::{Budget, Concurrency};
 use crate::cap::Cap;
 use crate::deadline::Deadline;
 use crate::layer::{Call, CallResult, Layer, Next};
@@ -144,7 +144,7 @@ impl Path {
                 clock.clone(),
                 store.audit().clone(),
             )),
-            Arc::new(Places::new(limits.load().concurrent_calls)),
+            Arc::new(Concurrency::new(limits.load().concurrent_calls)),
             Arc::new(Started {
                 approvals: store.approvals().clone(),
                 chain: store.audit().clone(),

@@ -15,7 +15,7 @@ use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use manyhands_config::Limits;
 use manyhands_core::{Caller, Clock, Effects, RunsOn, ToolError, ToolSpec};
-use manyhands_store::{Charge, DiskWatch, Room, StoreError, charged_to};
+use manyhands_store::{ArtifactQuota, Charge, DiskWatch, StoreError, charged_to};
 
 use crate::canonical::text_len;
 use crate::layer::{Call, CallResult, Layer, Next};
@@ -53,10 +53,10 @@ fn stores(spec: &ToolSpec, effects: Effects) -> bool {
 }
 
 /// How many artifacts, and how large, a caller may keep. 0 in the settings means no limit.
-pub fn artifact_room(limits: &Limits, owner: bool) -> Room {
+pub fn artifact_room(limits: &Limits, owner: bool) -> ArtifactQuota {
     let bounded = |limit: u64| if limit == 0 { u64::MAX } else { limit };
     let of_caller = |limit: u64| if owner { u64::MAX } else { bounded(limit) };
-    Room {
+    ArtifactQuota {
         one: limits.artifact_file_bytes,
         agent: limits.artifact_agent_bytes,
         all: limits.artifact_total_bytes,

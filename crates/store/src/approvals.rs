@@ -16,7 +16,7 @@ use crate::sql::{Sql, Statement, Tx};
 
 /// The owner's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Decision {
+pub enum ApprovalDecision {
     /// Yes, and how far it reaches.
     Approve(ApprovalScope),
     /// No.
@@ -107,14 +107,14 @@ impl Approvals {
     pub async fn decide(
         &self,
         id: ApprovalId,
-        decision: Decision,
+        decision: ApprovalDecision,
         message: Option<&str>,
         by: &str,
         now: Timestamp,
     ) -> Result<ApprovalRecord, StoreError> {
         let (state, scope) = match decision {
-            Decision::Approve(scope) => (ApprovalState::Approved, scope),
-            Decision::Deny => (ApprovalState::Denied, ApprovalScope::Once),
+            ApprovalDecision::Approve(scope) => (ApprovalState::Approved, scope),
+            ApprovalDecision::Deny => (ApprovalState::Denied, ApprovalScope::Once),
         };
         let mut tx = self.sql.begin().await?;
         let update = Statement::new(
@@ -364,7 +364,7 @@ mod tests {
         approvals
             .decide(
                 asked.id,
-                Decision::Approve(ApprovalScope::Once),
+                ApprovalDecision::Approve(ApprovalScope::Once),
                 None,
                 "owner",
                 NOW,
@@ -395,7 +395,7 @@ mod tests {
         let approvals = opened(&home).await;
         let asked = approvals.open_or_find(&question("f"), NOW).await.unwrap();
         let denied = approvals
-            .decide(asked.id, Decision::Deny, None, "anna", NOW)
+            .decide(asked.id, ApprovalDecision::Deny, None, "anna", NOW)
             .await
             .unwrap();
         assert_eq!(
@@ -405,7 +405,7 @@ mod tests {
         let error = approvals
             .decide(
                 asked.id,
-                Decision::Approve(ApprovalScope::Once),
+                ApprovalDecision::Approve(ApprovalScope::Once),
                 None,
                 "bert",
                 NOW,
@@ -423,7 +423,7 @@ mod tests {
         let again = approvals.open_or_find(&question("f"), NOW).await.unwrap();
         assert_eq!(again, denied, "a no holds until it expires");
         let missing = approvals
-            .decide(ids().next(), Decision::Deny, None, "anna", NOW)
+            .decide(ids().next(), ApprovalDecision::Deny, None, "anna", NOW)
             .await;
         assert!(matches!(missing, Err(StoreError::NotFound { .. })));
     }
@@ -437,7 +437,7 @@ mod tests {
         approvals
             .decide(
                 agreed.id,
-                Decision::Approve(ApprovalScope::Once),
+                ApprovalDecision::Approve(ApprovalScope::Once),
                 None,
                 "owner",
                 NOW,
@@ -447,7 +447,7 @@ mod tests {
         let late = approvals
             .decide(
                 stale.id,
-                Decision::Approve(ApprovalScope::Once),
+                ApprovalDecision::Approve(ApprovalScope::Once),
                 None,
                 "owner",
                 LATER,
@@ -496,7 +496,7 @@ mod tests {
         assert!(!approvals.withdraw(id, Timestamp(2)).await.unwrap());
         let late = approvals.decide(
             id,
-            Decision::Approve(ApprovalScope::Once),
+            ApprovalDecision::Approve(ApprovalScope::Once),
             None,
             "o",
             Timestamp(3),
@@ -513,7 +513,7 @@ mod tests {
         approvals
             .decide(
                 second.id,
-                Decision::Approve(ApprovalScope::Once),
+                ApprovalDecision::Approve(ApprovalScope::Once),
                 None,
                 "o",
                 Timestamp(5),

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use manyhands_core::{AgentId, ApprovalId, ErrorCode, Question, ToolError, Witness};
-use manyhands_store::{Act, CallState, TurnState};
+use manyhands_store::{CallState, SessionChange, TurnState};
 use serde_json::Value;
 
 use crate::event::What;
@@ -42,7 +42,7 @@ impl fmt::Debug for CallWitness {
 }
 
 impl CallWitness {
-    async fn commit(&self, acts: Vec<Act>) -> Result<(), ToolError> {
+    async fn commit(&self, acts: Vec<SessionChange>) -> Result<(), ToolError> {
         let (key, id) = &self.session;
         let now = self.minds.clock.now();
         let kept = self.minds.sessions.commit(key, id, acts, now).await;
@@ -80,8 +80,8 @@ impl CallWitness {
         verdict.refused(tool.spec()).map(drop)
     }
 
-    fn turn(&self, state: TurnState) -> Act {
-        Act::Turn {
+    fn turn(&self, state: TurnState) -> SessionChange {
+        SessionChange::Turn {
             id: self.turn.clone(),
             state,
             work: None,
@@ -114,7 +114,7 @@ impl Witness for CallWitness {
     async fn starts(&self) -> Result<(), ToolError> {
         self.may_still()?;
         let (step, place) = self.place;
-        let started = Act::Call {
+        let started = SessionChange::Call {
             turn: self.turn.clone(),
             step,
             place,

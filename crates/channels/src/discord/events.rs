@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use manyhands_core::{PeerKind, Place};
+use manyhands_core::{ChatRef, PeerKind};
 use serde_json::Value;
 
 use super::Discord;
@@ -196,7 +196,7 @@ impl Discord {
     }
 
     /// Where something happened.
-    async fn place(&self, event: &Value) -> Option<(Place, Room)> {
+    async fn place(&self, event: &Value) -> Option<(ChatRef, Room)> {
         let id = event["channel_id"].as_str()?;
         let room = self.room(id, event["guild_id"].is_null()).await;
         let (chat, thread) = match &room.parent {
@@ -207,10 +207,10 @@ impl Discord {
             (PeerKind::Thread, None) => PeerKind::Channel,
             (kind, _) => kind,
         };
-        let place = Place {
+        let place = ChatRef {
             kind,
             thread,
-            ..Place::dm("discord", &self.account.name, chat)
+            ..ChatRef::dm("discord", &self.account.name, chat)
         };
         Some((place, room))
     }

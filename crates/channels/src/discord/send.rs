@@ -1,7 +1,7 @@
 //! Sending.
 
 use bytes::Bytes;
-use manyhands_core::Place;
+use manyhands_core::ChatRef;
 use manyhands_guard::Method;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -67,7 +67,7 @@ impl Discord {
     }
 
     /// The channel that a place is. People are named `user:ID`, and have one with us.
-    async fn target(&self, place: &Place) -> Result<String, SendError> {
+    async fn target(&self, place: &ChatRef) -> Result<String, SendError> {
         let chat = place.thread.as_deref().unwrap_or(&place.chat);
         let Some(user) = chat.strip_prefix("user:") else {
             return snowflake(chat).map(str::to_owned);
@@ -153,7 +153,7 @@ impl Discord {
         Ok(Delivered::default())
     }
 
-    pub(super) async fn show_typing(&self, place: &Place) -> Result<(), SendError> {
+    pub(super) async fn show_typing(&self, place: &ChatRef) -> Result<(), SendError> {
         let chat = self.target(place).await?;
         let path = format!("channels/{chat}/typing");
         let call = Call::post("POST channels/typing", &chat, path, Body::None);

@@ -1,6 +1,6 @@
 //! What LINE tells, in words of our own.
 
-use manyhands_core::{PeerKind, Place};
+use manyhands_core::{ChatRef, PeerKind};
 use serde_json::Value;
 
 use super::Line;
@@ -30,11 +30,11 @@ impl Line {
             _ => return None,
         };
         let message = &event["message"];
-        let mut place = Place {
+        let mut place = ChatRef {
             kind,
             message: owned(&message["id"]),
             sender: owned(&source["userId"]),
-            ..Place::dm("line", &*self.account.name, chat)
+            ..ChatRef::dm("line", &*self.account.name, chat)
         };
         let known = self.people.known(&place);
         place.sender_name = known.sender;

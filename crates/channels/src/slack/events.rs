@@ -1,6 +1,6 @@
 //! What happens in the workspace, in our own words.
 
-use manyhands_core::{PeerKind, Place};
+use manyhands_core::{ChatRef, PeerKind};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -175,19 +175,24 @@ impl Slack {
     }
 
     /// A chat, as Slack names it. What kind it is, is not always told.
-    pub(super) fn place(&self, chat: &str, kind: Option<PeerKind>, thread: Option<&str>) -> Place {
+    pub(super) fn place(
+        &self,
+        chat: &str,
+        kind: Option<PeerKind>,
+        thread: Option<&str>,
+    ) -> ChatRef {
         let guess = match chat.as_bytes().first() {
             Some(b'D') => PeerKind::Dm,
             _ => PeerKind::Channel,
         };
         let kind = kind.or_else(|| self.names.room(chat).kind).unwrap_or(guess);
-        Place {
+        ChatRef {
             kind: match thread {
                 Some(_) if kind != PeerKind::Dm => PeerKind::Thread,
                 _ => kind,
             },
             thread: thread.map(str::to_owned),
-            ..Place::dm("slack", &self.account.name, chat)
+            ..ChatRef::dm("slack", &self.account.name, chat)
         }
     }
 

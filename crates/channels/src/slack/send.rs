@@ -1,7 +1,7 @@
 //! Texts, buttons and reactions that we send.
 
 use bytes::Bytes;
-use manyhands_core::Place;
+use manyhands_core::ChatRef;
 use serde_json::{Value, json};
 
 use super::calls::Failed;
@@ -117,7 +117,7 @@ impl Slack {
     }
 
     /// The conversation that a place means: a person's id means the direct chat with them.
-    pub(super) async fn conversation(&self, place: &Place) -> Result<String, SendError> {
+    pub(super) async fn conversation(&self, place: &ChatRef) -> Result<String, SendError> {
         let chat = place.chat.as_str();
         if !chat.starts_with(['U', 'W']) {
             return Ok(chat.to_owned());

@@ -1,6 +1,6 @@
 //! What an update tells.
 
-use manyhands_core::{PeerKind, Place};
+use manyhands_core::{ChatRef, PeerKind};
 use serde_json::Value;
 
 use crate::words::{Heard, Inbound, Location, Media, MediaKind, Message as Said, Quoted};
@@ -85,10 +85,10 @@ impl Reader<'_> {
         })
     }
 
-    fn place(&self, message: &Message, sender: &Sender) -> Place {
+    fn place(&self, message: &Message, sender: &Sender) -> ChatRef {
         let thread = message.message_thread_id;
         let thread = thread.filter(|_| message.is_topic_message);
-        Place {
+        ChatRef {
             channel: "telegram".to_owned(),
             account: self.account.to_owned(),
             kind: kind(&message.chat, thread.is_some()),
@@ -201,7 +201,7 @@ impl Reader<'_> {
         let all = gone
             .map(|emoji| (emoji, true))
             .chain(come.map(|emoji| (emoji, false)));
-        let place = Place {
+        let place = ChatRef {
             channel: "telegram".to_owned(),
             account: self.account.to_owned(),
             kind: kind(&update.chat, false),

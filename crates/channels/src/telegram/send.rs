@@ -1,7 +1,7 @@
 //! Saying something.
 
 use bytes::Bytes;
-use manyhands_core::Place;
+use manyhands_core::ChatRef;
 use serde_json::{Map, Value, json};
 
 use crate::api::Part;
@@ -115,7 +115,7 @@ impl Telegram {
 
     async fn react(
         &self,
-        place: &Place,
+        place: &ChatRef,
         message: &str,
         emoji: &str,
         big: bool,
@@ -145,7 +145,7 @@ impl Telegram {
     async fn worded(
         &self,
         method: &str,
-        place: &Place,
+        place: &ChatRef,
         mut fields: Fields,
         name: &str,
         words: &Html,
@@ -178,7 +178,7 @@ impl Telegram {
     pub(super) async fn moved(
         &self,
         method: &str,
-        place: &Place,
+        place: &ChatRef,
         mut fields: Fields,
         file: Option<Part>,
     ) -> Result<Value, CallError> {

@@ -17,7 +17,7 @@ use manyhands_channels::{
     Abilities, Channel, ChannelError, Delivered, Ear, FileKind, Hook, HookRefusal, Hooked, Inbound,
     Me, Media, Outgoing, Say, SendError, Standing, chunk, failure,
 };
-use manyhands_core::{ArtifactId, PeerKind, Place};
+use manyhands_core::{ArtifactId, ChatRef, PeerKind};
 use manyhands_guard::{Egress, FetchLimits, Method, Request};
 use manyhands_wire::{
     BridgeMedia, BridgeMediaKind, BridgeOutgoing, BridgePeer, BridgePeerKind, ChannelOutboundEvent,
@@ -213,7 +213,7 @@ impl Bridge {
     }
 
     /// The conversation that belongs to a chat.
-    fn session(&self, place: &Place) -> String {
+    fn session(&self, place: &ChatRef) -> String {
         let chats = self.chats.upgrade().map(super::Chats);
         let key = chats.map(|chats| chats.session_at(place).to_string());
         key.unwrap_or_default()
@@ -253,7 +253,7 @@ impl Bridge {
     }
 }
 
-fn peer(place: &Place) -> BridgePeer {
+fn peer(place: &ChatRef) -> BridgePeer {
     BridgePeer {
         kind: match place.kind {
             PeerKind::Dm => BridgePeerKind::Dm,
@@ -378,7 +378,7 @@ impl Channel for Bridge {
         chunk::pieces(text, TEXT, &|piece| piece.chars().count())
     }
 
-    async fn typing(&self, place: &Place) -> Result<(), SendError> {
+    async fn typing(&self, place: &ChatRef) -> Result<(), SendError> {
         let now = self.seat.0.borrow().clone();
         if let Some(bridge) = now {
             let event = ChannelTypingEvent {

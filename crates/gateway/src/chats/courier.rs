@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use manyhands_agent::contacts::{Contacts, Seen};
 use manyhands_channels::{Heard, Inbound};
 use manyhands_config::GroupPolicy;
-use manyhands_core::{ErrorCode, PeerKind, Place, ToolError};
+use manyhands_core::{ChatRef, ErrorCode, PeerKind, ToolError};
 use manyhands_store::OutboxState;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::mpsc;
@@ -33,7 +33,7 @@ pub(crate) struct Address<'a> {
     /// The conversation whose last chat is meant where nothing is said.
     pub(crate) session: Option<&'a str>,
     /// The chat in which it is said.
-    pub(crate) here: Option<&'a Place>,
+    pub(crate) here: Option<&'a ChatRef>,
 }
 
 impl Chats {
@@ -45,7 +45,7 @@ impl Chats {
     }
 
     /// The chat that somebody means; `None` when nothing is named and nobody has written yet.
-    pub(crate) async fn find(&self, address: Address<'_>) -> Result<Option<Place>, ToolError> {
+    pub(crate) async fn find(&self, address: Address<'_>) -> Result<Option<ChatRef>, ToolError> {
         let last = self.last_place(address.session).await?;
         let current = address.here.cloned().or(last);
         let Some(channel) = address
@@ -88,16 +88,16 @@ impl Chats {
         let thread = same
             .filter(|same| same.chat == to && same.account == account)
             .and_then(|same| same.thread);
-        Ok(Some(Place {
+        Ok(Some(ChatRef {
             kind: kind.unwrap_or_default(),
             thread,
-            ..Place::dm(channel, account, to)
+            ..ChatRef::dm(channel, account, to)
         }))
     }
 
     /// Refuses a group or channel that `allow_groups` excludes. Not for the chat of the conversation itself:
     /// its members were admitted already.
-    pub(crate) fn may_reach(&self, place: &Place, parameter: &str) -> Result<(), ToolError> {
+    pub(crate) fn may_reach(&self, place: &ChatRef, parameter: &str) -> Result<(), ToolError> {
         let settings = self.0.settings.current();
         let Some(channel) = settings.channels.get(&place.channel) else {
             return Ok(());
@@ -121,7 +121,7 @@ impl Chats {
         &self,
         channel: &str,
         named: Option<&str>,
-        current: Option<&Place>,
+        current: Option<&ChatRef>,
     ) -> Result<String, ToolError> {
         let used = self.accounts_of(channel);
         if let Some(named) = named {
@@ -148,7 +148,7 @@ impl Chats {
     }
 
     /// The chat in which somebody last spoke to a conversation.
-    async fn last_place(&self, session: Option<&str>) -> Result<Option<Place>, ToolError> {
+    async fn last_place(&self, session: Option<&str>) -> Result<Option<ChatRef>, ToolError> {
         let Some(session) = session else {
             return Ok(None);
         };
@@ -193,7 +193,7 @@ impl Chats {
 
     /// The platform's id of the message that is answered: one of ours by its `message_id`, or one that is
     /// named as the platform does. `None` where the platform has no id of it, and it cannot be quoted.
-    async fn answered(&self, to: &Place, named: &str) -> Result<Option<String>, ToolError> {
+    async fn answered(&self, to: &ChatRef, named: &str) -> Result<Option<String>, ToolError> {
         let row = self.0.records.said_as(&to.lane(), &named_key(named)).await;
         let Some(row) = row? else {
             return match is_platform_id(&to.channel, named) {
@@ -257,7 +257,7 @@ impl contacts_send::Deliver for Carrier {
 
     async fn deliver(
         &self,
-        to: &Place,
+        to: &ChatRef,
         message: &contacts_send::Message<'_>,
     ) -> Result<contacts_send::Delivered, ToolError> {
         let reply_to = match message.reply_to {

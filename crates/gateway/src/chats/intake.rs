@@ -7,7 +7,7 @@ use manyhands_agent::{
     Addressing, Correspondent, Heard as Meant, Input, Origin, SessionKey, Whose,
 };
 use manyhands_channels::{Heard, Inbound, Message};
-use manyhands_core::{Caller, ErrorCode, Place, Taint, ToolError, contained};
+use manyhands_core::{Caller, ChatRef, ErrorCode, Taint, ToolError, contained};
 use manyhands_store::{InboxRow, InboxState, Promise, StoreError};
 
 use super::access::{Reception, reception};
@@ -317,7 +317,7 @@ impl Chats {
     }
 
     /// The conversation in which belongs what is said at a place.
-    pub(super) fn session_at(&self, place: &Place) -> SessionKey {
+    pub(super) fn session_at(&self, place: &ChatRef) -> SessionKey {
         let settings = self.0.settings.current();
         let agent = agent_for(&settings, place);
         let known = self.0.known.load();
@@ -364,6 +364,6 @@ fn origin(inbound: &Inbound, caller: &Caller) -> Origin {
 }
 
 /// Where others write too, an answer names what it answers.
-pub(super) fn answers(place: &Place) -> Option<String> {
+pub(super) fn answers(place: &ChatRef) -> Option<String> {
     place.is_shared().then(|| place.message.clone()).flatten()
 }

@@ -42,7 +42,7 @@ use manyhands_agent::Minds;
 use manyhands_channels::{Channel, ChannelError, Inbound, Me, Standing};
 use manyhands_config::{ChannelAccount, EgressSettings, Settings};
 use manyhands_core::{
-    Caller, Clock, ErrorCode, Ids, PeerKind, Place, Timestamp, ToolError, contained,
+    Caller, ChatRef, Clock, ErrorCode, Ids, PeerKind, Timestamp, ToolError, contained,
 };
 use manyhands_store::{Chats as Records, OutboxRow, Store, StoreError};
 use tokio::sync::{Notify, mpsc, watch};
@@ -532,7 +532,7 @@ impl Chats {
     }
 
     /// Notes that something was said in a chat of an account.
-    fn spoken(&self, place: &Place) {
+    fn spoken(&self, place: &ChatRef) {
         let key = (place.channel.clone(), place.account.clone());
         let line = self.lines().get(&key).cloned();
         if let Some(line) = line {
@@ -616,17 +616,21 @@ impl Chats {
     }
 
     /// Who somebody is who writes as `place` says, with the rights they have now.
-    pub(crate) fn caller(&self, person: &str, place: Option<&Place>) -> Result<Caller, ToolError> {
+    pub(crate) fn caller(
+        &self,
+        person: &str,
+        place: Option<&ChatRef>,
+    ) -> Result<Caller, ToolError> {
         let known = self.0.known.load();
         let settings = self.0.settings.current();
         let found = match place {
             Some(place) => caller_of(&settings, &known, place),
             None => {
                 let (channel, id) = person.split_once(':').unwrap_or_default();
-                let place = Place {
+                let place = ChatRef {
                     kind: PeerKind::Dm,
                     sender: Some(id.to_owned()),
-                    ..Place::dm(channel, "", id)
+                    ..ChatRef::dm(channel, "", id)
                 };
                 caller_of(&settings, &known, &place)
             }
@@ -645,7 +649,7 @@ impl Chats {
 }
 
 /// How an answer in a chat is shown, and by which agent.
-fn agent_for(settings: &Settings, place: &Place) -> manyhands_core::AgentId {
+fn agent_for(settings: &Settings, place: &ChatRef) -> manyhands_core::AgentId {
     let channel = settings.channels.get(&place.channel);
     let Some(channel) = channel else {
         return manyhands_core::AgentId::main();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use manyhands_agent::{Missed, What, Whose, ended};
-use manyhands_core::{ErrorCode, Place, ToolError};
+use manyhands_core::{ChatRef, ErrorCode, ToolError};
 use manyhands_store::{NewOutbound, Promise, TurnState};
 
 use super::Chats;
@@ -99,7 +99,7 @@ impl Chats {
         Ok(())
     }
 
-    fn is_owner(&self, place: &Place) -> bool {
+    fn is_owner(&self, place: &ChatRef) -> bool {
         let (settings, known) = (self.0.settings.current(), self.0.known.load());
         let caller = super::caller_of(&settings, &known, place);
         caller.is_some_and(|caller| caller.is_owner())

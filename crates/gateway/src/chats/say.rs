@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use manyhands_channels::{Button, FileKind, Outgoing, Say, chunk};
-use manyhands_core::{AgentId, ArtifactId, CallId, ErrorCode, Place, Timestamp, ToolError};
-use manyhands_store::{Bucket, NewArtifact, NewOutbound, OutboxRow, OutboxState, Room};
+use manyhands_core::{AgentId, ArtifactId, CallId, ChatRef, ErrorCode, Timestamp, ToolError};
+use manyhands_store::{ArtifactQuota, Bucket, NewArtifact, NewOutbound, OutboxRow, OutboxState};
 
 use super::Chats;
 
@@ -16,7 +16,7 @@ const KEPT_MS: i64 = 8 * 86_400_000;
 
 /// Something to be said in a chat.
 pub(super) struct Words<'a> {
-    pub(super) to: &'a Place,
+    pub(super) to: &'a ChatRef,
     pub(super) text: &'a str,
     /// What makes saying it twice saying it once.
     pub(super) key: &'a str,
@@ -29,7 +29,7 @@ pub(super) struct Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    pub(super) fn new(to: &'a Place, text: &'a str, key: &'a str) -> Self {
+    pub(super) fn new(to: &'a ChatRef, text: &'a str, key: &'a str) -> Self {
         Self {
             to,
             text,
@@ -117,7 +117,7 @@ impl Chats {
     /// Says something in a chat, and waits a while to see what becomes of it.
     pub(crate) async fn tell(
         &self,
-        to: &Place,
+        to: &ChatRef,
         text: &str,
         reply_to: Option<&str>,
         key: &str,
@@ -142,7 +142,7 @@ impl Chats {
     /// Sends a file to a chat, and waits a while to see what becomes of it.
     pub(crate) async fn tell_file(
         &self,
-        to: &Place,
+        to: &ChatRef,
         file: NewFile,
         agent: &AgentId,
         key: &str,
@@ -157,7 +157,7 @@ impl Chats {
             caller: "gateway".to_owned(),
             bucket: Bucket::Results,
             expires: Some(Timestamp(now.0 + KEPT_MS)),
-            room: Room::ENDLESS,
+            room: ArtifactQuota::ENDLESS,
         };
         let kept = self.0.shelf.store.put(new, file.bytes).await;
         let artifact = kept?.id;
@@ -193,7 +193,7 @@ impl Chats {
     /// Reacts to a message, and waits a while to see what becomes of it.
     pub(crate) async fn react(
         &self,
-        to: &Place,
+        to: &ChatRef,
         message: &str,
         emoji: &str,
         big: bool,

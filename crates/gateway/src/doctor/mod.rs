@@ -8,7 +8,7 @@ pub mod machine;
 
 use std::time::Duration;
 
-use manyhands_store::{Backlog, Lost};
+use manyhands_store::{Backlog, OutboxCounts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
@@ -112,7 +112,7 @@ pub struct Account {
 }
 
 /// How the accounts on chat platforms stand, and what did not arrive.
-pub fn chats(accounts: &[Account], heard: &Backlog, said: &Lost) -> Vec<Finding> {
+pub fn chats(accounts: &[Account], heard: &Backlog, said: &OutboxCounts) -> Vec<Finding> {
     let mut findings = Vec::new();
     for one in accounts.iter().filter(|one| one.state == "error") {
         let (channel, name) = (&one.channel, &one.account);
@@ -122,7 +122,7 @@ pub fn chats(accounts: &[Account], heard: &Backlog, said: &Lost) -> Vec<Finding>
             format!("mend that, then `manyhands channel start {channel} --account {name}`");
         findings.push(Finding::wrong("chats", why, remedy));
     }
-    let Lost {
+    let OutboxCounts {
         failed, unknown, ..
     } = said;
     if failed + unknown > 0 {
@@ -163,7 +163,7 @@ mod tests {
             state,
             detail: Some("no token".to_owned()),
         };
-        let (none, nothing) = (Backlog::default(), Lost::default());
+        let (none, nothing) = (Backlog::default(), OutboxCounts::default());
         let fine = chats(&[account("connected")], &none, &nothing);
         let about = "1 accounts, 1 connected, 0 messages wait";
         assert_eq!(fine, [Finding::fine("chats", about)]);
@@ -172,7 +172,7 @@ mod tests {
             waiting: 4,
             failed: 2,
         };
-        let said = Lost {
+        let said = OutboxCounts {
             waiting: 4,
             failed: 2,
             unknown: 3,

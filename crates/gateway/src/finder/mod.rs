@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use manyhands_core::{
-    AgentId, Caller, Catalogue, Clock, Invoke, Place, Question, Reach, ToolError,
+    AgentId, Caller, Catalogue, ChatRef, Clock, Invoke, Question, Reach, ToolError,
 };
 use manyhands_discovery::{Answer, Entry, Index, Kind, Query};
 use tokio::time::Instant;
@@ -77,7 +77,7 @@ pub(crate) struct Wish<'a> {
     /// The tools that whoever looks is given.
     pub(crate) reach: &'a Reach,
     /// The chat in which it is asked.
-    pub(crate) place: Option<&'a Place>,
+    pub(crate) place: Option<&'a ChatRef>,
     /// Only skills for this context, or for all.
     pub(crate) context: Option<&'a str>,
     /// Whether everything is read anew.

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use manyhands_agent::{Minds, Recollection};
 use manyhands_core::{AgentId, Caller, Role, Timestamp, ToolError};
-use manyhands_store::{Blobs, Mark, Memory, MemoryScope, Piece, PieceSource, StoreError};
+use manyhands_store::{Blobs, IndexMark, Memory, MemoryScope, Piece, PieceSource, StoreError};
 use object_store::path::Path as Key;
 use object_store::{ObjectMeta, ObjectStoreExt as _};
 
@@ -114,7 +114,7 @@ impl Library<'_> {
                 Err(error) => return Err(error.into()),
             };
             let path = key.strip_prefix(&home).unwrap_or(&key);
-            let mark = Mark::blob(&key, &version);
+            let mark = IndexMark::blob(&key, &version);
             let taken = self.memory.replace(tree, path, Some(&mark), &key, &pieces);
             taken.await?;
         }

@@ -27,7 +27,7 @@ use manyhands_core::{
 };
 use manyhands_llm::{Caps, MemoryBudget, ModelId, Models, Outside, Scope, Secrets};
 use manyhands_path::may_act_for;
-use manyhands_store::{Decision, Store, StoreError, Vault};
+use manyhands_store::{ApprovalDecision, Store, StoreError, Vault};
 use manyhands_wire::ExecEvent;
 use tokio_util::sync::CancellationToken;
 
@@ -328,8 +328,8 @@ impl House for Rooms {
                 .hint("`manyhands approvals list` shows what is pending")
         })?;
         let (decision, message, word) = match verdict {
-            Verdict::Approve(scope) => (Decision::Approve(scope), None, "approved"),
-            Verdict::Deny(message) => (Decision::Deny, message, "denied"),
+            Verdict::Approve(scope) => (ApprovalDecision::Approve(scope), None, "approved"),
+            Verdict::Deny(message) => (ApprovalDecision::Deny, message, "denied"),
         };
         let record = gateway
             .decide(caller, id, decision, message.as_deref())

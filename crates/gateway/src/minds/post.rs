@@ -7,7 +7,7 @@ use manyhands_agent::{Input, Minds, Missed, Origin, SessionKey, Whose};
 use manyhands_core::{
     AgentId, CallId, Clock, ErrorCode, Ids, Taint, Timestamp, TokenId, ToolError,
 };
-use manyhands_store::{AgentMail, AgentMessage, Full, StoreError};
+use manyhands_store::{AgentMail, AgentMessage, MailboxFull, StoreError};
 use serde::{Deserialize, Serialize};
 
 use super::kin::Kin;
@@ -74,14 +74,14 @@ impl Post {
             .send(&message, main.as_str(), MAX_QUEUED, PAIR_A_MINUTE, since);
         taken.await?.map_err(|full| {
             let (what, hint) = match full {
-                Full::Queue => (
+                MailboxFull::Queue => (
                     format!(
                         "{MAX_QUEUED} messages wait for {} already",
                         message.recipient
                     ),
                     "send again when it has read some",
                 ),
-                Full::Pair => (
+                MailboxFull::Pair => (
                     format!(
                         "{} and {} sent each other {PAIR_A_MINUTE} messages in a minute already",
                         message.sender, message.recipient

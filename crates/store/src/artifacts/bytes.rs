@@ -10,7 +10,7 @@ use object_store::{MultipartUpload, ObjectStoreExt as _, PutMode};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::Semaphore;
 
-use super::Used;
+use super::ArtifactUsage;
 use crate::artifact_record::NewArtifact;
 use crate::blobs::Blobs;
 use crate::error::StoreError;
@@ -53,7 +53,7 @@ impl Written {
         &self,
         content: impl Stream<Item = Result<Bytes, StoreError>> + Send,
         new: &NewArtifact,
-        used: Used,
+        used: ArtifactUsage,
     ) -> Result<(u64, String), StoreError> {
         let mut content = std::pin::pin!(content);
         let (place, left) = (location(self.id), used.left(&new.room));

@@ -17,7 +17,7 @@ use tokio::sync::oneshot;
 use super::Audit;
 use super::chain::{COLUMNS, ChainHash, GENESIS, StoredEntry};
 use super::checkpoint::{Announcement, Checkpoint};
-use super::writer::Message;
+use super::writer::WriterMessage;
 use crate::blobs::Blobs;
 use crate::error::StoreError;
 use crate::hex;
@@ -71,7 +71,7 @@ impl Audit {
         }
         let count = prune.announcement.count;
         let (done, outcome) = oneshot::channel();
-        let message = Message::Prune {
+        let message = WriterMessage::Prune {
             prune: Box::new(prune),
             done,
         };
@@ -116,7 +116,7 @@ impl Audit {
         {
             return Err(damaged(base.seq));
         }
-        let mut plan = Plan::after(base.as_ref())?;
+        let mut plan = PrunePlan::after(base.as_ref())?;
         'pages: while plan.last < end && plan.count < BATCH {
             let select = Statement::new(COLUMNS)
                 .then_with(" WHERE seq > ", plan.last)
@@ -165,7 +165,7 @@ async fn excess(moment: &mut Tx, most: u64) -> Result<i64, StoreError> {
 }
 
 /// A prefix while it is read.
-struct Plan {
+struct PrunePlan {
     base: i64,
     first: i64,
     last: i64,
@@ -177,7 +177,7 @@ struct Plan {
     lines: Vec<u8>,
 }
 
-impl Plan {
+impl PrunePlan {
     fn after(base: Option<&Checkpoint>) -> Result<Self, StoreError> {
         let seq = base.map_or(0, |base| base.seq);
         let hash = base.map_or(Some(GENESIS), |base| hex::decode(&base.hash));

@@ -33,7 +33,7 @@ const RETRY: Duration = Duration::from_secs(1);
 /// Told to the caller once the entry is on disk, or cannot be.
 pub(super) type Done = oneshot::Sender<Result<(), StoreError>>;
 
-pub(super) enum Message {
+pub(super) enum WriterMessage {
     Record {
         entry: AuditEntry,
         done: Option<Done>,
@@ -56,13 +56,13 @@ pub(super) struct WriterState {
     pub(super) urgent: Notify,
 }
 
-pub(super) struct Writer {
+pub(super) struct AuditWriter {
     pub(super) sql: Sql,
     pub(super) key: HeadKey,
     pub(super) home: PathBuf,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) state: Arc<WriterState>,
-    pub(super) queue: mpsc::Receiver<Message>,
+    pub(super) queue: mpsc::Receiver<WriterMessage>,
     /// Entries nobody waits for that could not be written yet. Bounded by the queue:
     /// while writing fails, everybody waits and is told.
     pub(super) backlog: Vec<AuditEntry>,
@@ -78,18 +78,18 @@ struct Batch {
 
 impl Batch {
     /// Takes a message in; whether somebody now waits for the batch.
-    fn take(&mut self, message: Message) -> bool {
+    fn take(&mut self, message: WriterMessage) -> bool {
         match message {
-            Message::Record { entry, done } => {
+            WriterMessage::Record { entry, done } => {
                 let waits = done.is_some();
                 self.entries.push((entry, done));
                 waits
             }
-            Message::Prune { prune, done } => {
+            WriterMessage::Prune { prune, done } => {
                 self.prunes.push((prune, done));
                 true
             }
-            Message::Close(done) => {
+            WriterMessage::Close(done) => {
                 self.close.push(done);
                 true
             }
@@ -97,7 +97,7 @@ impl Batch {
     }
 }
 
-impl Writer {
+impl AuditWriter {
     pub(super) async fn run(mut self) {
         loop {
             let (mut batch, open) = self.gather().await;

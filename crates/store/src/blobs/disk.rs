@@ -31,7 +31,7 @@ use object_store::{
 use tokio::sync::Semaphore;
 
 use super::listing::{list, list_one};
-use super::trees::Place;
+use super::trees::BlobLocation;
 use super::upload::DiskUpload;
 use super::{BlobStore, Blobs};
 
@@ -82,15 +82,17 @@ impl Disk {
     }
 
     /// Where a blob is, if this store has such a blob.
-    pub(super) fn place(&self, location: &Path) -> Result<Place> {
+    pub(super) fn place(&self, location: &Path) -> Result<BlobLocation> {
         let path = inside(location)?;
-        Place::of_blob(&self.scope, &path).ok_or_else(|| refusal(location, JailError::Escapes))
+        BlobLocation::of_blob(&self.scope, &path)
+            .ok_or_else(|| refusal(location, JailError::Escapes))
     }
 
     /// Where the blobs below `prefix` are.
-    pub(super) fn folder(&self, prefix: &Path) -> Result<Place> {
+    pub(super) fn folder(&self, prefix: &Path) -> Result<BlobLocation> {
         let path = inside(prefix)?;
-        Place::of_folder(&self.scope, &path).ok_or_else(|| refusal(prefix, JailError::Escapes))
+        BlobLocation::of_folder(&self.scope, &path)
+            .ok_or_else(|| refusal(prefix, JailError::Escapes))
     }
 
     /// What a listing without prefix begins at.
@@ -99,12 +101,15 @@ impl Disk {
     }
 
     /// The tree of a place, which must be there.
-    pub(super) fn tree(&self, place: &Place) -> std::result::Result<Jail, JailError> {
+    pub(super) fn tree(&self, place: &BlobLocation) -> std::result::Result<Jail, JailError> {
         self.root.sub_without_links(&place.tree, Missing::Refuse)
     }
 
     /// Begins a blob, creating its tree where it is missing.
-    pub(super) fn begin(&self, place: &Place) -> std::result::Result<PendingFile, JailError> {
+    pub(super) fn begin(
+        &self,
+        place: &BlobLocation,
+    ) -> std::result::Result<PendingFile, JailError> {
         let mut tries = 0;
         loop {
             tries += 1;
@@ -230,7 +235,12 @@ struct Opened {
     whole: Option<Bytes>,
 }
 
-fn open(disk: &Disk, place: &Place, location: &Path, options: &GetOptions) -> Result<Opened> {
+fn open(
+    disk: &Disk,
+    place: &BlobLocation,
+    location: &Path,
+    options: &GetOptions,
+) -> Result<Opened> {
     let (mut file, meta) = disk
         .tree(place)
         .and_then(|tree| tree.open_file(&place.below))

@@ -19,7 +19,7 @@ use tokio::sync::{Mutex, MutexGuard};
 use super::disk::general;
 use super::{BlobStore, Blobs};
 use crate::error::StoreError;
-use crate::quota::{Account, Charged, Ledger, Refused, Reservation};
+use crate::quota::{Charged, Ledger, Refused, Reservation, WorkspaceAccount};
 
 /// Locks that paths are spread over. A path's size must not change between looking at it and
 /// replacing it, or the account would drift.
@@ -99,10 +99,10 @@ impl Metered {
         finish(work).await
     }
 
-    /// Room for `bytes` more at a path that holds `old` bytes, or nothing yet.
+    /// ArtifactQuota for `bytes` more at a path that holds `old` bytes, or nothing yet.
     async fn reserve(
         &self,
-        account: &Arc<Account>,
+        account: &Arc<WorkspaceAccount>,
         bytes: u64,
         old: Option<u64>,
     ) -> Result<Reservation> {
@@ -113,7 +113,7 @@ impl Metered {
 
     async fn begin<'a>(
         &self,
-        account: &'a Account,
+        account: &'a WorkspaceAccount,
     ) -> Result<tokio::sync::RwLockReadGuard<'a, ()>> {
         let begun = account.begin(&self.ledger, &*self.inner).await;
         Ok(begun.map_err(Refused)?)
@@ -258,7 +258,7 @@ struct MeteredUpload {
     upload: Option<Box<dyn MultipartUpload>>,
     blobs: Metered,
     location: Path,
-    account: Option<Arc<Account>>,
+    account: Option<Arc<WorkspaceAccount>>,
     paid: Paid,
 }
 

@@ -132,13 +132,13 @@ fn stopping() -> StoreError {
 
 /// Events that wait to be put on disk together: whoever is first takes all that came meanwhile.
 #[derive(Debug, Default)]
-pub(super) struct Writer {
-    waiting: Mutex<VecDeque<Waiting>>,
+pub(super) struct InboxWriter {
+    waiting: Mutex<VecDeque<PendingWrite>>,
     turnstile: Turnstile<()>,
 }
 
 #[derive(Debug)]
-struct Waiting {
+struct PendingWrite {
     events: Vec<NewInbound>,
     kept: oneshot::Sender<Result<usize, StoreError>>,
 }
@@ -148,7 +148,7 @@ impl Chats {
     /// before stay as they are. Whoever calls at the same time shares the way to the disk.
     pub async fn hear(&self, events: Vec<NewInbound>) -> Result<usize, StoreError> {
         let (kept, mut answer) = oneshot::channel();
-        let waiting = Waiting { events, kept };
+        let waiting = PendingWrite { events, kept };
         self.queue().push_back(waiting);
         let _turn = tokio::select! {
             biased;
@@ -170,12 +170,12 @@ impl Chats {
         }
     }
 
-    fn queue(&self) -> std::sync::MutexGuard<'_, VecDeque<Waiting>> {
+    fn queue(&self) -> std::sync::MutexGuard<'_, VecDeque<PendingWrite>> {
         let queue = self.writer.waiting.lock();
         queue.unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn next_group(&self) -> Vec<Waiting> {
+    fn next_group(&self) -> Vec<PendingWrite> {
         let mut queue = self.queue();
         let mut count = 0;
         let mut group = Vec::new();
@@ -189,7 +189,7 @@ impl Chats {
         group
     }
 
-    async fn write(&self, group: Vec<Waiting>) {
+    async fn write(&self, group: Vec<PendingWrite>) {
         match self.insert(&group).await {
             Ok(counts) => {
                 for (one, count) in group.into_iter().zip(counts) {
@@ -210,7 +210,7 @@ impl Chats {
         }
     }
 
-    async fn insert(&self, group: &[Waiting]) -> Result<Vec<usize>, StoreError> {
+    async fn insert(&self, group: &[PendingWrite]) -> Result<Vec<usize>, StoreError> {
         let now = self.clock.now();
         let mut tx = self.sql.begin().await?;
         let last = Statement::new("SELECT COALESCE(MAX(seq), 0) AS seq FROM inbox");

@@ -142,7 +142,7 @@ pub enum SendEnd {
 /// What did not arrive, or may not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 #[schemars(rename = "OutboxCount")]
-pub struct Lost {
+pub struct OutboxCounts {
     /// How many did not arrive.
     pub failed: u64,
     /// Of how many that is not known.
@@ -399,14 +399,14 @@ impl Chats {
     }
 
     /// How much did not arrive, or waits.
-    pub async fn lost(&self) -> Result<Lost, StoreError> {
+    pub async fn lost(&self) -> Result<OutboxCounts, StoreError> {
         let select = Statement::new(
             // Each half as its index has it, so that what was sent is not looked through.
             "SELECT 'waiting' AS state, COUNT(*) AS count FROM outbox WHERE state IN ('pending', 'sending')
              UNION ALL
              SELECT state, COUNT(*) AS count FROM outbox WHERE state IN ('failed', 'unknown') GROUP BY state",
         );
-        let mut lost = Lost::default();
+        let mut lost = OutboxCounts::default();
         for row in self.sql.all(select).await? {
             let count = u64::try_from(row.int("count")?).unwrap_or(0);
             match row.text("state")?.as_str() {

@@ -1,6 +1,6 @@
 //! What is claimed of the records of chats.
 
-use manyhands_core::{Place, Timestamp};
+use manyhands_core::{ChatRef, Timestamp};
 
 use super::*;
 use crate::testing::TestHome;
@@ -211,7 +211,7 @@ async fn an_answer_and_the_end_of_its_debt_are_one_step() {
     let promise = Promise {
         session_key: "agent:main:main".to_owned(),
         run_id: "r".to_owned(),
-        place: Place::dm("telegram", "default", "42"),
+        place: ChatRef::dm("telegram", "default", "42"),
         ticket: Some("t".to_owned()),
         draft: None,
         created: Timestamp(1),
@@ -254,7 +254,7 @@ async fn whoever_asks_to_be_known_stays_as_the_owner_decided() {
         owner: false,
         code: Some("ABCD".to_owned()),
         said: Some("hello".to_owned()),
-        place: Place::dm("line", "default", "U1"),
+        place: ChatRef::dm("line", "default", "U1"),
         asked: Timestamp(1),
         decided: None,
     };

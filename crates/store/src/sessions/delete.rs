@@ -154,12 +154,12 @@ async fn forget_marks(tx: &mut Tx, id: &str, folder: &str) -> Result<(), StoreEr
 
 #[cfg(test)]
 mod tests {
-    use manyhands_core::{AgentId, Effects, Place, Timestamp};
+    use manyhands_core::{AgentId, ChatRef, Effects, Timestamp};
     use serde_json::json;
 
     use super::*;
-    use crate::memory::{Mark, MemoryScope, Piece, PieceSource};
-    use crate::sessions::{Act, TurnRecord, TurnState, Usage};
+    use crate::memory::{IndexMark, MemoryScope, Piece, PieceSource};
+    use crate::sessions::{SessionChange, TurnRecord, TurnState, Usage};
     use crate::testing::{TestHome, ids};
     use crate::{ApprovalState, NewApproval, Promise, Store};
 
@@ -194,19 +194,19 @@ mod tests {
             let promise = Promise {
                 session_key: key.to_owned(),
                 run_id: run.to_owned(),
-                place: Place::dm("telegram", "default", "1"),
+                place: ChatRef::dm("telegram", "default", "1"),
                 ticket: None,
                 draft: None,
                 created: NOW,
             };
             store.chats().promise(&promise).await.unwrap();
         }
-        let said = || Act::Append {
+        let said = || SessionChange::Append {
             turn: Some(format!("ended of {key}")),
             kind: "user",
             body: "{}".to_owned(),
         };
-        let spent = Act::Spend(Usage {
+        let spent = SessionChange::Spend(Usage {
             day: "2026-11-15".to_owned(),
             model: "a/b".to_owned(),
             input_tokens: 7,
@@ -216,13 +216,13 @@ mod tests {
         session = begun.unwrap();
         session.id = new.clone();
         session.previous = vec![old.clone()];
-        let ended = Act::Turn {
+        let ended = SessionChange::Turn {
             id: format!("ended of {key}"),
             state: TurnState::Done,
             work: None,
             outcome: None,
         };
-        let acts = vec![Act::Session(Box::new(session)), said(), ended];
+        let acts = vec![SessionChange::Session(Box::new(session)), said(), ended];
         sessions.commit(key, &old, acts, NOW).await.unwrap();
         let piece = Piece {
             agent: AgentId::main(),
@@ -237,8 +237,14 @@ mod tests {
         };
         let memory = sessions.memory();
         let archive = format!("{}/0-1.jsonl.gz", archive_folder(&AgentId::main(), &old));
-        memory.add(&Mark::session(&new, 2), &[piece]).await.unwrap();
-        memory.add(&Mark::blob(&archive, "1"), &[]).await.unwrap();
+        memory
+            .add(&IndexMark::session(&new, 2), &[piece])
+            .await
+            .unwrap();
+        memory
+            .add(&IndexMark::blob(&archive, "1"), &[])
+            .await
+            .unwrap();
         let question = NewApproval {
             id: ids().next(),
             caller: "owner".to_owned(),
@@ -345,7 +351,7 @@ mod tests {
         let mut session = sessions.get(key).await.unwrap().unwrap();
         let id = session.id.clone();
         session.previous = (0..REMEMBERED).map(|n| format!("later {n}")).collect();
-        let acts = vec![Act::Session(Box::new(session))];
+        let acts = vec![SessionChange::Session(Box::new(session))];
         sessions.commit(key, &id, acts, NOW).await.unwrap();
         let deleted = sessions.delete(key, NOW).await.unwrap().unwrap();
         let forgotten = archive_folder(&AgentId::main(), "old of agent:main:a");

@@ -10,7 +10,7 @@ use crate::sql::{Statement, Tx};
 
 /// A part of a step.
 #[derive(Debug, Clone)]
-pub enum Act {
+pub enum SessionChange {
     /// Something was said or done.
     Append {
         /// The turn it belongs to.
@@ -81,7 +81,7 @@ impl Sessions {
         &self,
         key: &str,
         session_id: &str,
-        acts: Vec<Act>,
+        acts: Vec<SessionChange>,
         now: Timestamp,
     ) -> Result<SessionRecord, StoreError> {
         let mut tx = self.sql.begin().await?;
@@ -98,7 +98,9 @@ impl Sessions {
                 what: format!("the session {key}"),
             });
         }
-        let says = acts.iter().any(|act| matches!(act, Act::Append { .. }));
+        let says = acts
+            .iter()
+            .any(|act| matches!(act, SessionChange::Append { .. }));
         for act in acts {
             act.apply(&mut tx, &mut session, now).await?;
         }
@@ -112,7 +114,7 @@ impl Sessions {
     }
 }
 
-impl Act {
+impl SessionChange {
     async fn apply(
         self,
         tx: &mut Tx,

@@ -99,9 +99,9 @@ pub enum Inspection {
 }
 
 /// Says that a look has to end: when its time is over, and when nobody waits for it any more.
-struct Late(Arc<AtomicBool>);
+struct StopOnDrop(Arc<AtomicBool>);
 
-impl Drop for Late {
+impl Drop for StopOnDrop {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -115,7 +115,7 @@ pub(crate) async fn inspect(file: &Path, within: Duration) -> Result<Inspection,
         .len();
     let options = options(file).pragma("query_only", "ON");
     let mut connection = options.connect().await.map_err(refusal)?;
-    let late = Late(Arc::new(AtomicBool::new(within.is_zero())));
+    let late = StopOnDrop(Arc::new(AtomicBool::new(within.is_zero())));
     let stop = late.0.clone();
     let mut handle = connection.lock_handle().await.map_err(refusal)?;
     handle.set_progress_handler(STEPS, move || !stop.load(Ordering::Relaxed));

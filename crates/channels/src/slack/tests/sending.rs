@@ -9,7 +9,7 @@ use serde_json::json;
 use super::*;
 use crate::words::{Button, FileKind, MediaKind, Say};
 
-fn edit(place: Place, ts: &str, text: &str) -> Outgoing {
+fn edit(place: ChatRef, ts: &str, text: &str) -> Outgoing {
     let mut message = Outgoing::text(place, text);
     if let Say::Text { edits, .. } = &mut message.say {
         *edits = Some(ts.to_owned());
@@ -17,7 +17,7 @@ fn edit(place: Place, ts: &str, text: &str) -> Outgoing {
     message
 }
 
-fn with_buttons(place: Place, text: &str, buttons: Vec<Vec<Button>>) -> Outgoing {
+fn with_buttons(place: ChatRef, text: &str, buttons: Vec<Vec<Button>>) -> Outgoing {
     let mut message = Outgoing::text(place, text);
     if let Say::Text { buttons: own, .. } = &mut message.say {
         *own = buttons;
@@ -33,7 +33,7 @@ fn button(label: &str, data: &str, refuses: bool) -> Button {
     }
 }
 
-fn react(place: Place, ts: &str, emoji: &str) -> Outgoing {
+fn react(place: ChatRef, ts: &str, emoji: &str) -> Outgoing {
     Outgoing {
         say: Say::React {
             message: ts.to_owned(),
@@ -44,7 +44,7 @@ fn react(place: Place, ts: &str, emoji: &str) -> Outgoing {
     }
 }
 
-fn file(place: Place, caption: Option<&str>) -> Outgoing {
+fn file(place: ChatRef, caption: Option<&str>) -> Outgoing {
     Outgoing {
         say: Say::File {
             form: FileKind::Document,

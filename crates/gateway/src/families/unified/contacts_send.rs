@@ -6,7 +6,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp as Instant;
 use manyhands_agent::contacts::{Contact, RouteError, Target, is_speaking, route};
 use manyhands_core::{
-    CallContext, Effects, ErrorCode, Ids, Outcome, Place, ToolError, ToolSpec, TypedTool, Where,
+    CallContext, ChatRef, Effects, ErrorCode, Ids, Outcome, ToolError, ToolSpec, TypedTool, Where,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -110,7 +110,7 @@ pub trait Deliver: Send + Sync {
     fn account(&self, channel: &str, team: Option<&str>) -> Result<String, ToolError>;
     /// Takes a message to a chat. One whose key was taken not long ago is not taken again: the answer
     /// is what became of the first. Whether the contact can be reached is noted by whoever sends it.
-    async fn deliver(&self, to: &Place, message: &Message<'_>) -> Result<Delivered, ToolError>;
+    async fn deliver(&self, to: &ChatRef, message: &Message<'_>) -> Result<Delivered, ToolError>;
 }
 
 /// A message as it travels.
@@ -141,7 +141,7 @@ impl TypedTool for ContactsSend {
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
         let place = context.place.as_deref();
-        if place.is_some_and(Place::is_shared) {
+        if place.is_some_and(ChatRef::is_shared) {
             let message = "contacts_send is not there in group chats";
             return Err(ToolError::new(ErrorCode::Forbidden, message)
                 .hint("ask whoever wants it to write to you directly"));
@@ -287,9 +287,9 @@ impl ContactsSend {
             }
             _ => error,
         })?;
-        let to = Place {
+        let to = ChatRef {
             kind: target.kind,
-            ..Place::dm(target.channel, account, &target.chat)
+            ..ChatRef::dm(target.channel, account, &target.chat)
         };
         let message = Message {
             id: &envelope.message_id,

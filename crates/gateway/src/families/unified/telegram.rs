@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use manyhands_channels::FileKind;
-use manyhands_core::{CallContext, ErrorCode, Group, Place, ToolError, ToolSpec, Where};
+use manyhands_core::{CallContext, ChatRef, ErrorCode, Group, ToolError, ToolSpec, Where};
 use manyhands_store::OutboxState;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -66,7 +66,7 @@ impl Telegram {
         &self,
         named: Option<i64>,
         context: &CallContext,
-    ) -> Result<Place, ToolError> {
+    ) -> Result<ChatRef, ToolError> {
         chat(&self.chats, named, context).await
     }
 
@@ -177,7 +177,7 @@ pub(super) async fn chat(
     chats: &Chats,
     named: Option<i64>,
     context: &CallContext,
-) -> Result<Place, ToolError> {
+) -> Result<ChatRef, ToolError> {
     let here = context
         .place
         .as_deref()

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
 use manyhands_core::Timestamp;
-use manyhands_store::{Backlog, Lost, SenderRow, SenderState};
+use manyhands_store::{Backlog, OutboxCounts, SenderRow, SenderState};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -69,7 +69,7 @@ pub struct ChannelList {
     /// What was heard and is not done.
     inbox: Backlog,
     /// What is to be said and did not arrive.
-    outbox: Lost,
+    outbox: OutboxCounts,
 }
 
 /// Every account.

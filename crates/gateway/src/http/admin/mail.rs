@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use manyhands_core::{Timestamp, ToolError};
-use manyhands_store::{InboxRow, Lost, OutboxRow, OutboxState};
+use manyhands_store::{InboxRow, OutboxCounts, OutboxRow, OutboxState};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -102,7 +102,7 @@ pub struct Outbox {
     /// The messages.
     messages: Vec<Outbound>,
     #[serde(flatten)]
-    lost: Lost,
+    lost: OutboxCounts,
 }
 
 /// What is to be said, or was.

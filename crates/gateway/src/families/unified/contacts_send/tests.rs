@@ -29,7 +29,7 @@ impl Deliver for Courier {
         Ok(team.unwrap_or("default").to_owned())
     }
 
-    async fn deliver(&self, to: &Place, message: &Message<'_>) -> Result<Delivered, ToolError> {
+    async fn deliver(&self, to: &ChatRef, message: &Message<'_>) -> Result<Delivered, ToolError> {
         let Message { text, key, .. } = *message;
         if let Some(code) = *self.fails.lock().unwrap() {
             return Err(ToolError::new(code, "the platform says no"));
@@ -79,7 +79,7 @@ fn fixture() -> Fixture {
     }
 }
 
-fn context(place: Option<Place>) -> CallContext {
+fn context(place: Option<ChatRef>) -> CallContext {
     let caller = Arc::new(Caller::gateway());
     let mut request = CallRequest::new("contacts_send", Value::Null, caller);
     request.place = place.map(Arc::new);
@@ -87,7 +87,7 @@ fn context(place: Option<Place>) -> CallContext {
 }
 
 impl Fixture {
-    async fn send_in(&self, place: Option<Place>, arguments: Value) -> Result<Value, ToolError> {
+    async fn send_in(&self, place: Option<ChatRef>, arguments: Value) -> Result<Value, ToolError> {
         let params = from_value(arguments).unwrap();
         let outcome = self.tool.run(params, &context(place)).await;
         outcome.map(|outcome| outcome.value)
@@ -276,13 +276,13 @@ async fn a_message_needs_a_text_and_its_one_type() {
 #[tokio::test]
 async fn it_never_goes_to_whoever_is_talking_and_is_not_there_in_groups() {
     let house = fixture();
-    let private = Place {
+    let private = ChatRef {
         sender: Some("90001".to_owned()),
-        ..Place::dm("telegram", "default", "90001")
+        ..ChatRef::dm("telegram", "default", "90001")
     };
-    let group = Place {
+    let group = ChatRef {
         kind: PeerKind::Group,
-        ..Place::dm("telegram", "default", "-100222")
+        ..ChatRef::dm("telegram", "default", "-100222")
     };
     let hello = || to("tg:90001", "hello");
     let sent = house.send_in(Some(private.clone()), hello()).await;

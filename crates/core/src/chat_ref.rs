@@ -41,7 +41,7 @@ impl fmt::Display for PeerKind {
 /// Where something was said, or is to be said: a chat of one account on one platform.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Place {
+pub struct ChatRef {
     /// The platform, such as `telegram`.
     pub channel: String,
     /// Which account of ours there.
@@ -67,7 +67,7 @@ pub struct Place {
     pub sender_handle: Option<String>,
 }
 
-impl Place {
+impl ChatRef {
     /// A chat in which one person writes.
     pub fn dm(
         channel: impl Into<String>,
@@ -125,7 +125,7 @@ pub enum Where {
 
 impl Where {
     /// Whether a tool is there for whoever speaks in `place`, which is none outside of chats.
-    pub fn has(self, place: Option<&Place>) -> bool {
+    pub fn has(self, place: Option<&ChatRef>) -> bool {
         match self {
             Self::Anywhere => true,
             Self::NotShared => place.is_none_or(|place| !place.is_shared()),
@@ -142,10 +142,10 @@ mod tests {
 
     #[test]
     fn a_tool_is_there_only_where_it_belongs() {
-        let private = Place::dm("telegram", "default", "42");
-        let group = Place {
+        let private = ChatRef::dm("telegram", "default", "42");
+        let group = ChatRef {
             kind: PeerKind::Group,
-            ..Place::dm("slack", "default", "C1")
+            ..ChatRef::dm("slack", "default", "C1")
         };
         let telegram = Where::Only(&["telegram"]);
         for (wanted, nowhere, dm, shared) in [
@@ -161,13 +161,13 @@ mod tests {
 
     #[test]
     fn a_place_reads_back_and_leaves_out_what_is_not_known() {
-        let place = Place::dm("line", "shop", "U1");
+        let place = ChatRef::dm("line", "shop", "U1");
         let text = serde_json::to_string(&place).unwrap();
         assert_eq!(
             text,
             r#"{"channel":"line","account":"shop","kind":"dm","chat":"U1"}"#
         );
-        assert_eq!(serde_json::from_str::<Place>(&text).unwrap(), place);
+        assert_eq!(serde_json::from_str::<ChatRef>(&text).unwrap(), place);
         assert_eq!(place.lane(), "line:shop:U1");
     }
 }
