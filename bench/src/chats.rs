@@ -12,7 +12,7 @@ use manyhands_channels::{Outgoing, Say};
 use manyhands_core::{ChatRef, Clock, Ids, OsEntropy, Secret, SystemClock};
 use manyhands_platforms::Moment;
 use manyhands_platforms::line::Line;
-use manyhands_store::{NewOutbound, Store};
+use manyhands_store::{NewOutbound, OutboxKey, Store};
 use serde_json::json;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -245,7 +245,7 @@ fn drained(runtime: &Runtime, binary: &Path) -> Result<(), Box<dyn Error>> {
             },
         };
         Ok(NewOutbound {
-            key: format!("bench-{number}"),
+            key: OutboxKey::new(format!("bench-{number}")),
             channel: to.channel.clone(),
             account: to.account.clone(),
             lane: to.lane(),

@@ -1,6 +1,9 @@
 //! Where in the world of chats something is said.
 
+use std::convert::Infallible;
 use std::fmt;
+use std::ops::Deref;
+use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -104,9 +107,48 @@ impl ChatRef {
         }
     }
 
-    /// What messages are kept in order by: `telegram:default:42`.
-    pub fn lane(&self) -> String {
-        format!("{}:{}:{}", self.channel, self.account, self.chat)
+    /// The lane in which messages of this chat are kept in order.
+    pub fn lane(&self) -> ChatLane {
+        ChatLane(format!("{}:{}:{}", self.channel, self.account, self.chat))
+    }
+}
+
+/// The key by which messages of one chat are kept in order: `telegram:default:42`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct ChatLane(String);
+
+impl ChatLane {
+    /// The key as it is stored.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The chat, as the platform names it. It may contain colons itself.
+    pub fn chat(&self) -> &str {
+        self.0.splitn(3, ':').nth(2).unwrap_or_default()
+    }
+}
+
+impl fmt::Display for ChatLane {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Every stored text is a lane, so that no row becomes unreadable.
+impl FromStr for ChatLane {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(Self(text.to_owned()))
+    }
+}
+
+impl Deref for ChatLane {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
     }
 }
 
@@ -168,6 +210,10 @@ mod tests {
             r#"{"channel":"line","account":"shop","kind":"dm","chat":"U1"}"#
         );
         assert_eq!(serde_json::from_str::<ChatRef>(&text).unwrap(), place);
-        assert_eq!(place.lane(), "line:shop:U1");
+        let lane = place.lane();
+        assert_eq!((lane.as_str(), lane.chat()), ("line:shop:U1", "U1"));
+        let mail = ChatRef::dm("matrix", "default", "!room:server.test").lane();
+        assert_eq!(mail.to_string().parse(), Ok(mail.clone()));
+        assert_eq!(mail.chat(), "!room:server.test");
     }
 }

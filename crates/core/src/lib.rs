@@ -28,7 +28,7 @@ pub use authorize::{Decision, Question, RuleRef, Verdict};
 pub use call::{Answers, CallContext, CallRequest, Invoke, Progress, Reach, Step, Witness};
 pub use caller::{Caller, Rights, Role};
 pub use catalogue::{Catalogue, CatalogueEntry, DuplicateTool};
-pub use chat_ref::{ChatRef, PeerKind, Where};
+pub use chat_ref::{ChatLane, ChatRef, PeerKind, Where};
 pub use clock::{Clock, ManualClock, SystemClock, Timestamp};
 pub use contain::{Panicked, contained};
 pub use content::{ContentBlock, content_of};

@@ -3,7 +3,7 @@
 
 use manyhands_config::Rule;
 use manyhands_core::{ApprovalId, Caller, ErrorCode, ToolError};
-use manyhands_store::{ApprovalDecision, ApprovalRecord, ApprovalScope, ApprovalState, StoreError};
+use manyhands_store::{ApprovalDecision, ApprovalRecord, ApprovalScope, ApprovalState};
 use serde_json::Value;
 
 use crate::gateway::Gateway;

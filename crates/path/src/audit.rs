@@ -174,8 +174,9 @@ fn unstored(error: StoreError) -> ToolError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::canonical::HELD;
     use crate::testing::{self, Fixture};
-    use manyhands_core::{CallRequest, Effects, Ids, Invoke, SeededEntropy};
+    use manyhands_core::{CallRequest, Effects, Ids, Invoke, Secret, SeededEntropy};
     use serde_json::json;
     use tokio_util::sync::CancellationToken;
 
@@ -230,6 +231,24 @@ mod tests {
             assert_eq!(found, kinds, "{tool}");
             assert_eq!(entries[0].entry.summary, r#"{"text":"x"}"#);
         }
+    }
+
+    #[test]
+    fn a_summary_of_large_arguments_shows_no_part_of_a_secret() {
+        let long = "k".repeat(HELD);
+        let redactor = Redactor::new(&[Secret::new(long.clone()), Secret::new("short-secret")]);
+        let check = |arguments: serde_json::Value, expect: &str| {
+            let text = CanonicalText::of(&arguments);
+            assert_eq!(summary(&text, &redactor), expect);
+        };
+        check(json!({ "a": "short-secret" }), r#"{"a":"[redacted]"}"#);
+        // Only the first half of the secret is within what is held.
+        check(json!({ "a": long }), r#"{"a":""#);
+        let after = format!("short-secret {}", "x".repeat(HELD));
+        let text = CanonicalText::of(&json!({ "a": after }));
+        let shown = summary(&text, &redactor);
+        assert!(shown.starts_with(r#"{"a":"[redacted] xxx"#), "{shown}");
+        assert_eq!(shown.len(), SUMMARY_BYTES);
     }
 
     #[tokio::test]

@@ -59,7 +59,7 @@ pub use blobs::{BlobStore, Blobs, Disk, blob_path};
 pub use changes::Changes;
 pub use chats::{
     Backlog, ChatRow, Chats, InboxRow, InboxState, NewInbound, NewOutbound, OutboxCounts,
-    OutboxRow, OutboxState, Promise, SendEnd, SenderRow, SenderState,
+    OutboxKey, OutboxRow, OutboxState, Promise, SendEnd, SenderRow, SenderState,
 };
 pub use collections::{
     CollectionKind, CollectionRecord, CollectionRoom, Collections, DataRow, Filter, FilterError,

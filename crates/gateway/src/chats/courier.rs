@@ -8,7 +8,7 @@ use manyhands_agent::contacts::{Contacts, Seen};
 use manyhands_channels::{Heard, Inbound};
 use manyhands_config::GroupPolicy;
 use manyhands_core::{ChatRef, ErrorCode, PeerKind, ToolError};
-use manyhands_store::OutboxState;
+use manyhands_store::{OutboxKey, OutboxState};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::mpsc;
 
@@ -19,9 +19,6 @@ use crate::families::unified::contacts_send;
 
 /// How long a tool waits to see what becomes of a message.
 pub(crate) const WAIT: Duration = Duration::from_secs(10);
-
-/// How the keys of messages to contacts begin: what becomes of them is noted there.
-pub(super) const CONTACT: &str = "contact:";
 
 /// Whom a message is for, as far as it is said.
 #[derive(Debug, Clone, Copy, Default)]
@@ -162,7 +159,7 @@ impl Chats {
 fn named_key(message_id: &str) -> String {
     let hash = Sha256::digest(message_id);
     let hex: String = hash.iter().take(16).map(|b| format!("{b:02x}")).collect();
-    format!("{CONTACT}{hex}:")
+    OutboxKey::contact_prefix(&hex)
 }
 
 impl Chats {
@@ -307,7 +304,7 @@ impl cron::Deliver for Carrier {
             .tell(&place, text, None, key, Some(&session), Duration::ZERO)
             .await?;
         let _ = told.state; // it is kept; the outbox says what becomes of it
-        Ok(cron::Delivered::To(place.lane()))
+        Ok(cron::Delivered::To(place.lane().to_string()))
     }
 }
 

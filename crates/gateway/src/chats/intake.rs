@@ -145,7 +145,7 @@ impl Chats {
     async fn lay_aside(&self, row: &InboxRow, why: &str) -> Result<(), StoreError> {
         tracing::warn!(
             event = row.id,
-            chat = row.lane,
+            chat = %row.lane,
             why,
             "a message could not be worked on and is laid aside"
         );
@@ -252,7 +252,7 @@ impl Chats {
         let noted = self.0.records.bounced(channel, account, message, why).await;
         let ours = noted?;
         tracing::warn!(
-            chat = row.lane,
+            chat = %row.lane,
             message,
             why,
             "a platform could not deliver a message"

@@ -5,7 +5,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use manyhands_channels::{Button, FileKind, Outgoing, Say, chunk};
 use manyhands_core::{AgentId, ArtifactId, CallId, ChatRef, ErrorCode, Timestamp, ToolError};
-use manyhands_store::{ArtifactQuota, Bucket, NewArtifact, NewOutbound, OutboxRow, OutboxState};
+use manyhands_store::{
+    ArtifactQuota, Bucket, NewArtifact, NewOutbound, OutboxKey, OutboxRow, OutboxState,
+};
 
 use super::Chats;
 
@@ -280,7 +282,7 @@ pub(super) fn row(
     session_key: Option<String>,
 ) -> Result<NewOutbound, ToolError> {
     Ok(NewOutbound {
-        key,
+        key: OutboxKey::new(key),
         channel: message.to.channel.clone(),
         account: message.to.account.clone(),
         lane: message.to.lane(),

@@ -29,7 +29,7 @@ use std::sync::{Arc, OnceLock};
 use jiff::tz::TimeZone;
 use manyhands_agent::Minds;
 use manyhands_core::{AgentId, Clock, ErrorCode, Ids, ToolError};
-use manyhands_store::{Changes, Cron as Records, StoreError};
+use manyhands_store::{Changes, Cron as Records};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;

@@ -5,7 +5,7 @@ use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
 use manyhands_agent::{AgentSettings, Minds, ResetPolicy, SessionKey};
-use manyhands_core::{AgentId, ErrorCode, Pattern, Timestamp, ToolError};
+use manyhands_core::{AgentId, Pattern, Timestamp, ToolError};
 use manyhands_llm::{ModelId, Thinking};
 use manyhands_store::{Blobs, ObjectKind, Provenance, Store, StoreError, TaintMark};
 use object_store::ObjectStoreExt as _;

@@ -10,7 +10,6 @@ use manyhands_config::{ConfigError, Edit, KeyPath, Settings};
 use manyhands_core::{Caller, ErrorCode, Secret, ToolError};
 use manyhands_llm::settings::ModelSettings;
 use manyhands_llm::{Maker, ModelId, Standing};
-use manyhands_store::StoreError;
 use serde_json::{Value, json};
 
 use crate::folders::keep_roots_apart;

@@ -7,7 +7,7 @@ use manyhands_agent::{Input, Minds, Missed, Origin, SessionKey, Whose};
 use manyhands_core::{
     AgentId, CallId, Clock, ErrorCode, Ids, Taint, Timestamp, TokenId, ToolError,
 };
-use manyhands_store::{AgentMail, AgentMessage, MailboxFull, StoreError};
+use manyhands_store::{AgentMail, AgentMessage, MailboxFull};
 use serde::{Deserialize, Serialize};
 
 use super::kin::Kin;

@@ -2,7 +2,6 @@
 
 use manyhands_channels::Standing;
 use manyhands_config::ChannelMode;
-use manyhands_core::ToolError;
 use manyhands_wire::{
     ChannelEntry, ChannelLoginParams, ChannelResult, ChannelStatusParams, ChannelsListResult, Code,
     ErrorShape, Method, PairApproveParams, PairEntry, PairListResult, PairResult,

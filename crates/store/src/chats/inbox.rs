@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
-use manyhands_core::Timestamp;
+use manyhands_core::{ChatLane, Timestamp};
 use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::{Mutex as Turnstile, oneshot};
@@ -26,7 +26,7 @@ pub struct NewInbound {
     /// The platform's id of the event.
     pub event: String,
     /// The chat.
-    pub lane: String,
+    pub lane: ChatLane,
     /// The event itself, as JSON.
     pub body: String,
 }
@@ -79,7 +79,7 @@ pub struct InboxRow {
     /// The platform's id of it.
     pub event: String,
     /// The chat.
-    pub lane: String,
+    pub lane: ChatLane,
     /// The event itself, as JSON.
     pub body: String,
     /// Where it stands.
@@ -112,7 +112,7 @@ impl InboxRow {
             channel: row.text("channel")?,
             account: row.text("account")?,
             event: row.text("event")?,
-            lane: row.text("lane")?,
+            lane: row.parsed("lane")?,
             body: row.text("body")?,
             state: row
                 .text("state")?
@@ -254,7 +254,7 @@ impl Chats {
         let rows = self.sql.all(select).await?;
         let rows: Result<Vec<InboxRow>, StoreError> = rows.iter().map(InboxRow::read).collect();
         let mut rows = rows?;
-        rows.retain(|row| !busy.contains(&row.lane));
+        rows.retain(|row| !busy.iter().any(|lane| *lane == *row.lane));
         rows.truncate(limit);
         Ok(rows)
     }

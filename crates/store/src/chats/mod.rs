@@ -8,7 +8,7 @@ mod promises;
 mod tests;
 
 pub use inbox::{Backlog, InboxRow, InboxState, NewInbound};
-pub use outbox::{NewOutbound, OutboxCounts, OutboxRow, OutboxState, SendEnd};
+pub use outbox::{NewOutbound, OutboxCounts, OutboxKey, OutboxRow, OutboxState, SendEnd};
 pub use people::{ChatRow, SenderRow, SenderState};
 pub use promises::Promise;
 

@@ -377,7 +377,7 @@ pub(super) fn damaged(lane: &str, event: &str) -> NewInbound {
         channel: "line".to_owned(),
         account: "default".to_owned(),
         event: event.to_owned(),
-        lane: lane.to_owned(),
+        lane: lane.parse().unwrap(),
         body: "{\"event\": ".to_owned(),
     }
 }

@@ -34,7 +34,7 @@ impl Deliver for Courier {
         if let Some(code) = *self.fails.lock().unwrap() {
             return Err(ToolError::new(code, "the platform says no"));
         }
-        let taken = (to.lane(), text.to_owned(), key.to_owned());
+        let taken = (to.lane().to_string(), text.to_owned(), key.to_owned());
         self.taken.lock().unwrap().push(taken);
         let state = if text == "bounce" { "failed" } else { "sent" };
         Ok(Delivered {
