@@ -1,4 +1,4 @@
-//! All tools there are now, and what one caller may see of them.
+//! The catalogue of all tools.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::tool::{Forwarder, Tool};
 #[error("two tools would answer to the name {0}")]
 pub struct DuplicateTool(pub String);
 
-/// What stands between the name of a shelf and that of a tool on it.
+/// Separates the name of a shelf from the name of a tool on it.
 const BETWEEN: &str = "__";
 
 /// What a name in the catalogue stands for.
@@ -62,15 +62,15 @@ impl CatalogueEntry {
     }
 }
 
-/// All tools there are at one moment. A change makes a new catalogue, which shares all that
-/// did not change with the old one: thousands of nodes may come and go.
+/// A snapshot of all tools. A change makes a new catalogue that shares everything unchanged with the
+/// old one, so that thousands of nodes can connect and disconnect.
 #[derive(Clone, Default)]
 pub struct Catalogue {
     built_in: Arc<BuiltIn>,
     shelves: RedBlackTreeMapSync<Arc<str>, Arc<[CatalogueEntry]>>,
 }
 
-/// The tools that are there without anybody connecting.
+/// The tools that exist without any node or server.
 #[derive(Clone, Default)]
 struct BuiltIn {
     entries: BTreeMap<ToolName, CatalogueEntry>,
@@ -101,10 +101,11 @@ impl Catalogue {
         Ok(())
     }
 
-    /// Puts up the tools of something that connected, in place of those it had; each is
-    /// called `{shelf}__` and something.
+    /// Adds the tools of a node or server, replacing those it had; each name begins with `{shelf}__`.
     pub fn shelve(&mut self, shelf: &str, tools: Vec<Arc<dyn Tool>>) -> Result<(), DuplicateTool> {
         let mut names = BTreeSet::new();
+        // A node or server chooses the names of its tools: none may take the name of a built-in tool or
+        // appear under somebody else's prefix.
         for tool in &tools {
             let name = &tool.spec().name;
             let on_it = split(name.as_str()).is_some_and(|(of, _)| of == shelf);
@@ -118,7 +119,7 @@ impl Catalogue {
         Ok(())
     }
 
-    /// Takes down what something that left had put up.
+    /// Removes the tools of a node or server.
     pub fn unshelve(&mut self, shelf: &str) {
         self.shelves.remove_mut(shelf);
     }
@@ -132,9 +133,10 @@ impl Catalogue {
         }
     }
 
-    /// Notes that a tool is switched off, so that whoever asks for it is told.
+    /// Records that a tool is switched off, so that calls of it fail with that reason.
     pub fn disable(&mut self, name: &str) {
         let disabled = &mut Arc::make_mut(&mut self.built_in).disabled;
+        // Under both spellings, so that the message is the same whichever one a client uses.
         disabled.insert(name.to_owned());
         disabled.insert(name.replace("::", "__"));
     }
@@ -162,12 +164,12 @@ impl Catalogue {
         by_name.or_else(|| tools.iter().find(|tool| tool.spec().name.wire() == name))
     }
 
-    /// Whether something put tools up under this name.
+    /// Whether a node or server of this name has tools here.
     pub fn has_shelf(&self, shelf: &str) -> bool {
         self.shelves.contains_key(shelf)
     }
 
-    /// What would have put up a tool of that name, where nothing here begins like it.
+    /// The node or server that a tool name points to, if none of that name is connected.
     pub fn away<'a>(&self, name: &'a str) -> Option<&'a str> {
         let (shelf, _) = split(name)?;
         let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
@@ -196,6 +198,7 @@ impl Catalogue {
         self.specs()
             .map(|spec| (shared_bigrams(&wanted, &letters(spec.name.as_str())), spec))
             .filter(|(score, _)| *score >= 0.5)
+            // After the score: deciding what the caller may see costs more than comparing letters.
             .filter(|(_, spec)| visible(spec))
             .max_by(|a, b| a.0.total_cmp(&b.0))
             .map(|(_, spec)| &spec.name)

@@ -1,4 +1,4 @@
-//! Where in the world of chats something is said.
+//! References to chats and messages on chat platforms.
 
 use std::convert::Infallible;
 use std::fmt;

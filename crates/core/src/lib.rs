@@ -1,5 +1,5 @@
-//! The words every other crate speaks: tools and their catalogue, who calls
-//! them and with which rights, what comes back, ids and time.
+//! The types that every other crate shares: tools and their catalogue, callers and their rights,
+//! requests and outcomes, errors, ids and time.
 //!
 //! Nothing here opens a file, a socket or a process. Time and randomness enter
 //! the whole program through [`clock`] and [`id`], so tests own both.

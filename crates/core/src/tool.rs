@@ -1,4 +1,4 @@
-//! What a tool is: a spec and a call.
+//! The traits of tools.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -23,21 +23,21 @@ use crate::spec::ToolSpec;
 pub trait Tool: Send + Sync {
     /// What is known of it without calling it.
     fn spec(&self) -> &ToolSpec;
-    /// The one spelling of arguments that mean the same, so that rules and approvals see what
-    /// will be used. Called after the arguments were checked against the schema.
+    /// The canonical spelling of the arguments, so that rules and approvals see what will be used.
+    /// Called after they were validated against the schema.
     fn canonical(&self, arguments: Value) -> Value {
         arguments
     }
-    /// What a tool says in words of its own of arguments that do not fit. Asked before the schema is.
+    /// The tool's own validation, which runs before the schema's and has clearer messages.
     fn check(&self, _arguments: &Value) -> Result<(), ToolError> {
         Ok(())
     }
-    /// What a call with these arguments does to the world, where that depends on them.
+    /// What a call with these arguments does; override it if that depends on them.
     fn effects_of(&self, _arguments: &Value) -> Effects {
         self.spec().effects
     }
-    /// Whether a call with these arguments is part of the answer in the chat in which it is made, and
-    /// reaches nobody else: like the words of the answer, it needs no approval.
+    /// Whether a call with these arguments is part of the reply in its chat and reaches nobody else. Like
+    /// the text of the reply, it then needs no approval.
     fn replies(&self, _arguments: &Value, _place: Option<&ChatRef>) -> bool {
         false
     }
@@ -46,7 +46,7 @@ pub trait Tool: Send + Sync {
     fn implies(&self, _arguments: &Value, _catalogue: &Catalogue) -> Vec<Implied> {
         Vec::new()
     }
-    /// How long a call with these arguments may take, where that depends on them.
+    /// How long a call with these arguments may take; override it if that depends on them.
     fn deadline_of(&self, _arguments: &Value) -> Duration {
         self.spec().deadline
     }
@@ -58,7 +58,7 @@ pub trait Tool: Send + Sync {
 pub struct Implied {
     /// The tool.
     pub tool: Arc<dyn Tool>,
-    /// Its arguments, as far as rules could look at them.
+    /// The arguments that rules can match.
     pub arguments: Value,
 }
 
@@ -82,7 +82,7 @@ pub struct Forward {
     pub connection: Option<(String, String)>,
 }
 
-/// A tool as one file writes it: typed parameters, a typed result, one function.
+/// A tool with typed parameters and a typed result: what a tool's file implements.
 pub trait TypedTool: Send + Sync + 'static {
     /// Its parameters; the input schema comes from this type.
     type Params: DeserializeOwned + JsonSchema + Send;
@@ -120,7 +120,7 @@ pub trait TypedTool: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Outcome, ToolError>> + Send;
 }
 
-/// Makes a [`TypedTool`] a [`Tool`].
+/// Adapts a [`TypedTool`] to [`Tool`].
 pub struct Typed<T> {
     spec: ToolSpec,
     tool: T,

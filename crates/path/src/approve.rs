@@ -1,4 +1,4 @@
-//! Approve: where authorization says ask, the owner sees exactly what will run.
+//! Approvals: where authorization decides `ask`, the owner sees exactly what will run.
 //!
 //! A request is a row on disk. The caller may wait for the answer, or come back and
 //! make the same call again: the same caller with the same arguments finds its own
@@ -35,14 +35,14 @@ use crate::layer::{Call, CallResult, Layer, Next};
 use crate::proposal::propose;
 use crate::shown::shown;
 
-/// The largest arguments that a question shows, in bytes.
+/// The largest arguments that a request can show, in bytes.
 const MAX_SHOWN: usize = HELD;
-/// How many questions one caller may have open.
+/// How many pending requests one caller may have.
 const MAX_PENDING: u32 = 20;
 /// How many calls of one caller may wait for an answer at once.
 const MAX_WAITING: usize = 8;
 
-/// Where questions wait and are answered.
+/// Approval requests and their answers.
 #[derive(Clone)]
 pub struct ApprovalDesk {
     approvals: Approvals,
@@ -88,21 +88,23 @@ impl ApprovalDesk {
         match self.approvals.withdraw(id, self.clock.now()).await {
             Ok(true) => drop(self.decided.send(id)), // nobody waiting is fine
             Ok(false) => {}
-            Err(error) => tracing::warn!(%id, %error, "failed to withdraw an approval request"),
+            Err(error) => {
+                tracing::warn!(event = "approval_withdraw_failed", %id, %error, "failed to withdraw an approval request")
+            }
         }
     }
 
-    /// Tells when a question is put, answered or used.
+    /// Notifies of new, answered and used requests.
     pub fn changes(&self) -> &Changes {
         self.approvals.changes()
     }
 
-    /// How many questions wait for an answer, and when the first of them runs out.
+    /// How many requests are pending, and when the first of them expires.
     pub async fn pending(&self) -> Result<(u64, Option<Timestamp>), StoreError> {
         self.approvals.pending(self.clock.now()).await
     }
 
-    /// The questions that have come this far, or all there were; newest first.
+    /// The requests in a state, or all; newest first.
     pub async fn list(
         &self,
         state: Option<ApprovalState>,
@@ -115,7 +117,7 @@ impl ApprovalDesk {
     }
 }
 
-/// Asks the owner where policy says so.
+/// Requests the owner's approval where the policy requires it.
 pub struct Approve {
     pub(crate) desk: ApprovalDesk,
     pub(crate) limits: Arc<ArcSwap<Limits>>,
@@ -166,15 +168,17 @@ impl Approve {
         }))
     }
 
-    /// The owner's yes to exactly this call. It is used up when the call starts.
+    /// The owner's approval of exactly this call. It is used up when the call starts.
     async fn permission(&self, call: &Call) -> Result<ApprovalId, ToolError> {
-        // Listening before looking: an answer between the two is not missed.
+        // Subscribed before the request is read: an answer that arrives between the two is not missed.
         let mut decided = self.desk.decided.subscribe();
         let caller = call.request.caller.key();
+        // Each waiting call holds a task and its arguments; a caller without a free slot gets the
+        // request's id at once instead of waiting for the answer.
         let _waiting = WaitSlot::enter(&self.waiting, &caller);
         let patience = match &_waiting {
             Some(_) => call.request.approval_wait,
-            None => Duration::ZERO, // enough of this caller's calls wait already
+            None => Duration::ZERO,
         };
         let until = Instant::now() + patience;
         let mut record = self.question(call).await?;
@@ -203,6 +207,8 @@ impl Approve {
                         () = self.draining.cancelled() => false,
                         () = gives_up(call) => false,
                         () = call.cancel.cancelled() => {
+                            // A stopped turn withdraws its request, or the owner would answer for
+                            // nobody. At a shutdown it stays: the turn resumes after the restart.
                             let parked = self.parking.load(Ordering::SeqCst);
                             if call.session().is_some() && !parked {
                                 self.desk.withdraw(record.id).await;
@@ -215,13 +221,14 @@ impl Approve {
                         return Err(required(&record));
                     }
                 }
+                // No longer an answer to this call: a new request takes its place below.
                 ApprovalState::Used | ApprovalState::Expired | ApprovalState::Withdrawn => {}
             }
             record = self.question(call).await?;
         }
     }
 
-    /// The open question for exactly this call, or a new one.
+    /// The open request for exactly this call, or a new one.
     async fn question(&self, call: &Call) -> Result<ApprovalRecord, ToolError> {
         let spec = call.spec()?;
         let now = self.desk.clock.now();
@@ -234,8 +241,9 @@ impl Approve {
         let caller = call.request.caller.key();
         let arguments = call.exact_arguments();
         self.bound_size(arguments.len)?;
-        // The fingerprint is of what will run. All of it is shown, whatever a server's schema says of
-        // its arguments; only values from the vault and parameters for credentials of our own tools are masked.
+        // The fingerprint is of what will run, so an approval never covers other arguments. All of them
+        // are shown, whatever a server's schema says; only values from the vault and credential
+        // parameters of built-in tools are masked.
         let mut shown = shown(Some(spec), &call.request.arguments).into_owned();
         self.redactor.load().value(&mut shown);
         let mut parts = vec![
@@ -282,7 +290,7 @@ impl Approve {
         Err(ToolError::new(ErrorCode::TooLarge, message).hint("make smaller calls"))
     }
 
-    /// Keeps one caller from burying the owner in questions.
+    /// Limits the pending requests of one caller.
     async fn bound(&self, caller: &str, fingerprint: &str) -> Result<(), ToolError> {
         let filter = ApprovalFilter {
             state: Some(ApprovalState::Pending),
@@ -308,7 +316,7 @@ impl Approve {
     }
 }
 
-/// Comes back when whoever made the call no longer waits.
+/// Completes when the caller stops waiting.
 async fn gives_up(call: &Call) {
     match &call.request.witness {
         Some(witness) => witness.gives_up().await,
@@ -316,7 +324,7 @@ async fn gives_up(call: &Call) {
     }
 }
 
-/// One call that waits, counted until it is dropped.
+/// Counts one waiting call until it is dropped.
 struct WaitSlot<'a> {
     waiting: &'a Mutex<HashMap<String, usize>>,
     caller: String,

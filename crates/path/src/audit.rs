@@ -1,4 +1,4 @@
-//! Audit: what was asked, by whom, and how it ended, in the chained record.
+//! Audit layers: record who called what, and how it ended.
 //!
 //! Two layers. `Started` stands just before the tool and puts a call that changes something
 //! on disk before it begins, so that not even a crash hides it. `Audit` stands outside
@@ -55,14 +55,15 @@ impl Layer for Audit {
             AuditKind::Refused
         };
         if let (AuditKind::Refused, Err(error)) = (kind, &result) {
-            // Before the arguments are looked at: a flood must not cost more than its answers.
+            // Before the arguments are hashed: recording a flood of refusals must not cost more than
+            // refusing it.
             match self.refusals.note(call, error.code) {
                 Recording::Alone => {}
                 Recording::Counted => return result,
                 Recording::Begun { caller } => {
                     let begun = self.refusals.begun(caller);
                     if let Err(error) = self.chain.record(begun, Durability::Soon).await {
-                        tracing::error!(%error, "failed to record in the audit that refusals are counted");
+                        tracing::error!(event = "audit_record_failed", %error, "failed to record in the audit that refusals are counted");
                     }
                     return result;
                 }
@@ -80,13 +81,14 @@ impl Layer for Audit {
         let durability = durability(call);
         match self.chain.record(entry, durability).await {
             Ok(()) => result,
-            // Looking goes on when the disk is full; changing does not.
+            // Reads continue when the disk is full. A change that took effect is reported as an error
+            // although it succeeded: acknowledging it without a record would hide it from the audit.
             Err(error) if durability == Durability::OnDisk && call.started && result.is_ok() => {
                 Err(unstored(error)
                     .hint("the tool ran and took effect, but its audit record could not be stored"))
             }
             Err(error) => {
-                tracing::error!(call = %call.id, %error, "an audit record could not be stored");
+                tracing::error!(event = "audit_record_failed", call = %call.id, %error, "failed to store an audit record");
                 result
             }
         }
@@ -96,6 +98,8 @@ impl Layer for Audit {
 #[async_trait]
 impl Layer for Started {
     async fn handle(&self, call: &mut Call, next: Next<'_>) -> CallResult {
+        // Used up in one conditional update, so that two equal calls cannot both run on one approval; and
+        // before the start is recorded, because the call that loses did not start.
         if let Some(approval) = call.approval {
             let used = self
                 .approvals
@@ -121,6 +125,8 @@ impl Layer for Started {
                     unstored(error).hint("nothing was run: free some space and call again")
                 })?;
         }
+        // Last, and its error stops the call: an agent's turn must have the start on disk, or it would
+        // run the call again after a crash.
         if let Some(witness) = &call.request.witness {
             witness.starts().await?;
         }

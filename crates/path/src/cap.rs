@@ -63,7 +63,7 @@ impl Cap {
         let short = shorten(&whole, usize::try_from(shown).unwrap_or(usize::MAX));
         let known = outcome.cut.take().unwrap_or_default();
         let parts = self.keep(call, &whole, &short, known, limits).await?;
-        outcome.raw = None;
+        outcome.raw = None; // the unchanged result would be the size that was just cut
         outcome.value = short.value;
         let cut = Cut { parts };
         mark(&mut outcome.value, &cut);
@@ -182,7 +182,7 @@ impl Cap {
         Ok(match stored {
             Ok(record) => Some(record.id),
             Err(error) => {
-                tracing::warn!(call = %call.id, %error, "failed to store a large result");
+                tracing::warn!(event = "large_result_not_stored", call = %call.id, %error, "failed to store a large result");
                 None
             }
         })

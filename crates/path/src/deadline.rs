@@ -44,7 +44,8 @@ impl Layer for Deadline {
                 (ErrorCode::DeadlineExceeded, format!("{name} took longer than {limit:?} and was stopped")),
         };
         cancel.cancel();
-        // A tool that finishes after all says more than "stopped" does.
+        // The tool was told to stop and gets a moment to report how far it came: an outcome says more
+        // than "stopped". Bounded, because a tool may ignore the token.
         if let Ok(Ok(outcome)) = timeout(GRACE, work).await {
             return Ok(outcome);
         }

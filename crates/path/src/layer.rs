@@ -1,4 +1,4 @@
-//! What a layer is, and the call that travels through them.
+//! The layers of the path, and the call that passes through them.
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::canonical::CanonicalText;
 use crate::shown::shown;
 
-/// What a call gives.
+/// The result of a call.
 pub type CallResult = Result<Outcome, ToolError>;
 
 /// One call on its way. Layers add what they find out.
@@ -97,7 +97,7 @@ impl Call {
         Arc::unwrap_or_clone(std::mem::take(&mut self.request.arguments))
     }
 
-    /// What authorization depends on.
+    /// The call as authorization sees it.
     pub(crate) fn question<'a>(&'a self, spec: &'a ToolSpec) -> Question<'a> {
         Question {
             caller: &self.request.caller,
@@ -112,7 +112,7 @@ impl Call {
         }
     }
 
-    /// The conversation that the call is made in.
+    /// The session that the call is made in.
     pub(crate) fn session(&self) -> Option<&str> {
         self.request.lineage.last().map(String::as_str)
     }
@@ -123,7 +123,7 @@ impl Call {
     }
 }
 
-/// One step of the path: looks at the call, and hands it on or refuses it.
+/// One step of the path: inspects the call and passes it on, or refuses it.
 #[async_trait]
 pub trait Layer: Send + Sync {
     /// Handles `call`, usually by calling `next`.
@@ -141,7 +141,7 @@ impl<'a> Next<'a> {
         Self { rest: layers }
     }
 
-    /// Hands the call on.
+    /// Passes the call on.
     pub fn run(self, call: &'a mut Call) -> BoxFuture<'a, CallResult> {
         match self.rest.split_first() {
             Some((layer, rest)) => layer.handle(call, Next { rest }),

@@ -259,7 +259,7 @@ impl Refusals {
                 ..AuditEntry::new(AuditKind::Refused, self.clock.now())
             };
             if let Err(error) = self.chain.record(entry, Durability::Soon).await {
-                tracing::error!(%error, caller, tool, code, count = count.calls, "failed to record counted refusals in the audit; will retry");
+                tracing::error!(event = "audit_record_failed", %error, caller, tool, code, count = count.calls, "failed to record counted refusals in the audit; will retry");
                 let mut windows = self.windows();
                 find(&mut windows, caller, now).1.count(&tool, code, count);
             }

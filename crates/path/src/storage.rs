@@ -97,7 +97,8 @@ impl WriteRates {
     /// Who pays for what `call` stores; refused while disk space is too low for them.
     pub(crate) fn payer(self: &Arc<Self>, call: &Call) -> Result<Arc<Payer>, StoreError> {
         let owner = call.request.caller.is_owner();
-        // In a turn it is the agent that decides what is written, for whomever it works.
+        // In a turn the agent decides what is written, even when it works for the owner: a runaway
+        // agent must not fill the disk.
         let direct =
             owner && call.request.caller.actor.is_none() && call.request.lineage.is_empty();
         self.disk.admit(direct)?;

@@ -70,6 +70,8 @@ impl Validate {
                 ToolError::internal(format!("the schema of {} {why}", spec.name))
             })?);
         let mut all = self.compiled.write().expect("no panic while held");
+        // Cleared whole rather than evicted one by one: schemas of nodes that left stay until then, and
+        // compiling the live ones again is cheap.
         if all.len() >= MAX_COMPILED {
             all.clear();
         }
@@ -194,6 +196,8 @@ fn problems(schema: &Schema, source: &Value, value: &Value) -> Result<(), Vec<Pr
         let message = message.to_owned();
         vec![Problem { parameter, message }]
     };
+    // Measured before it is validated: a validator cannot be interrupted, and `uniqueItems` or nested
+    // alternatives can take minutes.
     let cost = schema.cost(value).map_err(|why| whole(&why))?;
     if schema.validator.is_valid(value) {
         return Ok(());

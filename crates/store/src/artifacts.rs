@@ -277,7 +277,7 @@ impl Artifacts {
                 .then_with(" WHERE blob = ", id.to_string())
                 .then(" LIMIT 1");
             if self.sql.one(named).await?.is_none() {
-                tracing::info!(%id, "bytes of an artifact that was never finished are removed");
+                tracing::info!(event = "artifact_orphan_removed", %id, "removing the bytes of an artifact that was never finished");
                 self.forget_bytes(vec![id]).await?;
             }
         }

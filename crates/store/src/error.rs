@@ -1,4 +1,4 @@
-//! The one error of this crate. Each kind is one the caller would treat differently.
+//! The error of this crate. Each variant is one that callers treat differently.
 
 use std::fmt::Display;
 use std::io;
@@ -12,7 +12,7 @@ pub enum StoreError {
     /// No room is left on the disk; nothing was written.
     #[error("the disk is full: free some space and try again")]
     Full,
-    /// More than the owner lets be kept; nothing was written.
+    /// A configured limit is exceeded; nothing was written.
     #[error("{what}")]
     Limit {
         /// Which limit, and what to do.
@@ -30,19 +30,19 @@ pub enum StoreError {
         /// How much is left, which setting decides, and what to do.
         what: String,
     },
-    /// Somebody else changed it meanwhile.
+    /// It was changed concurrently.
     #[error("{what} changed meanwhile: read it again and repeat the change")]
     Changed {
         /// What changed.
         what: String,
     },
-    /// It is not there.
+    /// It does not exist.
     #[error("{what} does not exist")]
     NotFound {
         /// What is missing.
         what: String,
     },
-    /// It is there already.
+    /// It already exists.
     #[error("{what} already exists")]
     Exists {
         /// What is in the way.
@@ -65,7 +65,7 @@ pub enum StoreError {
     /// Another process holds the home.
     #[error("this home is in use by {by}: stop it first or choose another --home")]
     Locked {
-        /// Who holds it: its process id and address.
+        /// The holder: its process id and address.
         by: String,
     },
     /// The database was made by a newer version, or by a changed one.
@@ -74,7 +74,7 @@ pub enum StoreError {
         /// What does not fit, and what to do.
         what: String,
     },
-    /// The passphrase is missing, wrong, or not wanted.
+    /// The passphrase is missing, wrong or unexpected.
     #[error("{what}")]
     Passphrase {
         /// Which of these, and what to do.
@@ -98,21 +98,21 @@ pub enum StoreError {
     /// The store was closed.
     #[error("the store is closed")]
     Closed,
-    /// The file system refused.
+    /// A file system operation failed.
     #[error("{what}: {detail}")]
     Io {
         /// What was attempted.
         what: String,
-        /// The kind of refusal.
+        /// The kind of error.
         kind: io::ErrorKind,
-        /// The operating system's words.
+        /// The operating system's message.
         detail: String,
     },
-    /// The database refused.
-    #[error("the database refused: {0}")]
+    /// A database operation failed.
+    #[error("database error: {0}")]
     Database(String),
-    /// The blob store refused.
-    #[error("the blob store refused: {0}")]
+    /// A blob operation failed.
+    #[error("blob store error: {0}")]
     Blobs(String),
 }
 

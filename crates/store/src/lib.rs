@@ -1,14 +1,14 @@
-//! What must not be lost: records, blobs, secrets and the audit, in one home folder.
+//! Durable storage: records, blobs, secrets and the audit, in one home folder.
 //!
-//! Nothing here knows why a thing is kept. [`Store`] opens a home and hands out:
+//! Nothing here knows business rules. [`Store`] opens a home and provides:
 //!
 //! - [`Tokens`], [`Nodes`], [`Approvals`], [`Artifacts`]: records in one SQL text for SQLite and PostgreSQL
 //! - [`Blobs`]: bytes under a path, in a folder today and in S3 tomorrow
 //! - [`Vault`]: secrets, encrypted at rest
-//! - [`Audit`]: what was done, append-only and hash-chained
+//! - [`Audit`]: the record of all calls, append-only and hash-chained
 //!
-//! Beside it, [`HomeLock`] keeps a second daemon out, and [`backup()`] and [`restore()`] carry
-//! a whole home in one file.
+//! [`HomeLock`] prevents a second daemon on the same home, and [`backup()`] and [`restore()`] copy a
+//! whole home into one file and back.
 
 mod approval_record;
 mod approvals;
@@ -92,5 +92,5 @@ pub use token_text::{MintedToken, TokenHash, mint_token, parse_token};
 pub use tokens::{TokenRecord, Tokens};
 pub use vault::Vault;
 
-/// The words of the blob store, for those who use it.
+/// The blob store's API.
 pub use object_store;

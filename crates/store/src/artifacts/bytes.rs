@@ -116,7 +116,7 @@ impl Drop for Written {
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
                 if let Err(error) = forget(&blobs, id).await {
-                    tracing::warn!(%error, "the bytes of an artifact that was not kept stay until the next start");
+                    tracing::warn!(event = "artifact_cleanup_failed", %error, "failed to remove the bytes of an artifact that was not stored; the next start removes them");
                 }
             });
         }

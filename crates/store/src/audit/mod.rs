@@ -1,4 +1,4 @@
-//! What was done, by whom, and how it ended: append-only and hash-chained.
+//! The audit: which calls were made, by whom and how they ended; append-only and hash-chained.
 //!
 //! Entries are numbered from 1 without gaps, each carries the hash of itself and all
 //! before it, and the end is signed with a key of the vault. So a changed, missing,
@@ -41,10 +41,10 @@ use chain::{GENESIS, damage_entry};
 use head::{Head, HeadFile, HeadKey, Tail};
 use writer::{AuditWriter, HeadFileCopy, WriterMessage, WriterState};
 
-/// How many entries may wait for the writer before whoever records has to wait too.
+/// How many entries may be queued for the writer before `record` waits for room.
 const QUEUE: usize = 4_096;
 
-/// When `record` comes back.
+/// When `record` returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Durability {
     /// Once the entry is on disk: before a call with effects is acknowledged.

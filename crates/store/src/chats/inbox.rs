@@ -125,12 +125,7 @@ impl InboxRow {
     }
 }
 
-fn stopping() -> StoreError {
-    let what = "what was heard was not kept: the gateway is stopping".to_owned();
-    StoreError::Invalid { what }
-}
-
-/// Events that wait to be put on disk together: whoever is first takes all that came meanwhile.
+/// Group commit of incoming events: the first caller writes all that arrived meanwhile.
 #[derive(Debug, Default)]
 pub(super) struct InboxWriter {
     waiting: Mutex<VecDeque<PendingWrite>>,
@@ -150,9 +145,11 @@ impl Chats {
         let (kept, mut answer) = oneshot::channel();
         let waiting = PendingWrite { events, kept };
         self.queue().push_back(waiting);
+        // Whoever gets the lock writes for everybody in the queue, so callers that arrive together share
+        // one fsync. `biased`: an outcome that is there already wins over another write.
         let _turn = tokio::select! {
             biased;
-            done = &mut answer => return done.unwrap_or_else(|_| Err(stopping())),
+            done = &mut answer => return done.unwrap_or_else(|_| Err(StoreError::Closed)),
             turn = self.writer.turnstile.lock() => turn,
         };
         loop {
@@ -161,12 +158,14 @@ impl Chats {
             }
             let group = self.next_group();
             if group.is_empty() {
-                return Err(stopping());
+                // The writer took our events and ended without an outcome: the runtime is shutting down.
+                return Err(StoreError::Closed);
             }
-            // Whoever stops waiting does not take the others' events along.
+            // In a task of its own: a caller that is cancelled while it writes for others must not
+            // cancel their events.
             let this = self.clone();
             let written = tokio::spawn(async move { this.write(group).await });
-            written.await.map_err(|_| stopping())?;
+            written.await.map_err(|_| StoreError::Closed)?;
         }
     }
 
@@ -181,6 +180,7 @@ impl Chats {
         let mut group = Vec::new();
         while let Some(next) = queue.front() {
             count += next.events.len();
+            // The first is taken whatever its size: it could never be written otherwise.
             if !group.is_empty() && count > TOGETHER {
                 break;
             }
@@ -193,18 +193,12 @@ impl Chats {
         match self.insert(&group).await {
             Ok(counts) => {
                 for (one, count) in group.into_iter().zip(counts) {
-                    let _ = one.kept.send(Ok(count)); // nobody waits any more: it is kept all the same
+                    let _ = one.kept.send(Ok(count)); // a caller that gave up does not matter: its events are stored
                 }
             }
             Err(error) => {
-                let told = error.to_string();
-                let full = matches!(error, StoreError::Full);
                 for one in group {
-                    let error = match full {
-                        true => StoreError::Full,
-                        false => StoreError::Invalid { what: told.clone() },
-                    };
-                    let _ = one.kept.send(Err(error));
+                    let _ = one.kept.send(Err(error.clone()));
                 }
             }
         }
@@ -216,6 +210,7 @@ impl Chats {
         let last = Statement::new("SELECT COALESCE(MAX(seq), 0) AS seq FROM inbox");
         let mut seq = tx.one(last).await?.map_or(Ok(0), |row| row.int("seq"))?;
         let mut counts = Vec::with_capacity(group.len());
+        // Platforms deliver at least once; the unique index on their own event id makes it exactly once.
         for waiting in group {
             let mut count = 0;
             for event in &waiting.events {
@@ -249,6 +244,7 @@ impl Chats {
         let select = Statement::new(COLUMNS).then(
             " WHERE seq IN (SELECT MIN(seq) FROM inbox WHERE state = 'new' GROUP BY lane) ORDER BY seq",
         );
+        // Busy lanes are filtered here rather than in SQL, whose text must not grow with their number.
         let more = limit.saturating_add(busy.len());
         let select = select.then_with(" LIMIT ", i64::try_from(more).unwrap_or(i64::MAX));
         let rows = self.sql.all(select).await?;
@@ -291,6 +287,7 @@ impl Chats {
         .bind(self.clock.now());
         self.sql.run(update).await?;
         if state == InboxState::Failed {
+            // Only failures are shown to the owner; noting every message would wake the page for each.
             self.changes.note();
         }
         Ok(())
@@ -352,6 +349,7 @@ impl Chats {
 
     /// Forgets what ended before `before`, a bounded number at a time; how many that were.
     pub async fn sweep_inbox(&self, before: Timestamp) -> Result<u64, StoreError> {
+        // A thousand at a time: one long delete would hold the only write connection.
         let delete = Statement::new(
             "DELETE FROM inbox WHERE id IN (SELECT id FROM inbox WHERE ended IS NOT NULL AND ended < $1 LIMIT 1000)",
         )

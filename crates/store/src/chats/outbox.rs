@@ -1,5 +1,4 @@
-//! What is to be said: in order within each chat, and never forgotten before it is known what
-//! became of it.
+//! The outbox: outgoing messages, in order within each chat, kept until their outcome is known.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -73,10 +72,10 @@ impl FromStr for OutboxKey {
     }
 }
 
-/// Something to be said.
+/// A new outgoing message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewOutbound {
-    /// What makes saying it twice saying it once.
+    /// Its idempotency key.
     pub key: OutboxKey,
     /// The platform.
     pub channel: String,
@@ -138,12 +137,12 @@ impl std::str::FromStr for OutboxState {
     }
 }
 
-/// Something that is to be said, or was.
+/// An outgoing message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutboxRow {
     /// Its id.
     pub id: String,
-    /// What makes saying it twice saying it once.
+    /// Its idempotency key.
     pub key: OutboxKey,
     /// Its place among all.
     pub seq: i64,

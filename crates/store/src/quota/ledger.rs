@@ -60,6 +60,7 @@ impl Ledger {
         if let Some(known) = accounts.get(agent) {
             return Some(known.clone());
         }
+        // Accounts in use stay: a second one for the same workspace would not see its reservations.
         if accounts.len() >= MAX_ACCOUNTS {
             accounts.retain(|_, account| Arc::strong_count(account) > 1);
         }
@@ -206,6 +207,7 @@ impl WorkspaceAccount {
                 self.agent, quotas.workspace_files,
             )
         } else {
+            // Reserved under the same lock as the check: two writers cannot both take the last bytes.
             state.reserved.bytes = state.reserved.bytes.saturating_add(bytes);
             state.reserved.files += files;
             return Ok(Reservation {
@@ -240,6 +242,7 @@ impl Reservation {
 
     /// Books a blob of `new` bytes that took the place of one of `old` bytes, or of none.
     pub(crate) fn stored(mut self, new: u64, old: Option<u64>) {
+        // Taken, so that dropping the reservation releases nothing a second time.
         let held = std::mem::take(&mut self.held);
         let mut state = self.account.state();
         state.release(held);

@@ -59,6 +59,8 @@ impl Sessions {
             deleted.messages += tx.run(said.bind(id.as_str())).await?;
             let folder = archive_folder(&session.agent, &id);
             forget_marks(&mut tx, &id, &folder).await?;
+            // Archives are files and cannot be part of the transaction. Their folders are noted in it, so that
+            // a crash after the commit leaves a list of what still has to be removed.
             let note = Statement::new(
                 "INSERT INTO session_gone (folder) VALUES ($1) ON CONFLICT (folder) DO NOTHING",
             );
@@ -69,6 +71,7 @@ impl Sessions {
             .then_with(" AND agent = ", session.agent.as_str())
             .then_with(" AND place = ", key);
         tx.run(pieces).await?;
+        // Promises and calls before turns: both are found through the turns they belong to.
         for (head, tail) in [
             (
                 "DELETE FROM promise WHERE session_key = $1 AND run_id IN (SELECT run_id FROM turn WHERE ",
@@ -83,6 +86,7 @@ impl Sessions {
             let delete = Statement::new(head).then(ENDED).then(tail);
             tx.run(delete.bind(key)).await?;
         }
+        // Approvals stay as rows for the audit, but nobody may answer for a conversation that is gone.
         let withdraw = Statement::new(
             "UPDATE approval SET state = 'withdrawn', decided_at = COALESCE(decided_at, $2)
              WHERE session = $1 AND state IN ('pending', 'approved')",

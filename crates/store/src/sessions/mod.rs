@@ -196,6 +196,7 @@ impl Sessions {
         let known = Statement::new(TURN_COLUMNS)
             .then_with(" WHERE session_key = ", key)
             .then_with(" AND run_id = ", turn.run_id.as_str());
+        // Clients and platforms retry. The same run is one turn, however often it is sent.
         if let Some(row) = tx.one(known).await? {
             tx.abandon().await;
             return TurnRecord::read(&row).map(Enqueued::Known);
@@ -205,6 +206,7 @@ impl Sessions {
             .then(" AND state IN ('queued', 'running', 'waiting')");
         let open = tx.one(open).await?.map_or(Ok(0), |row| row.int("count"))?;
         let open = usize::try_from(open).unwrap_or(usize::MAX);
+        // Counted inside the write transaction, so that concurrent inputs cannot exceed the limit together.
         if open >= most {
             tx.abandon().await;
             return Ok(Enqueued::Full);

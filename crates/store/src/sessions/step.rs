@@ -92,6 +92,7 @@ impl Sessions {
             return Err(StoreError::not_found(format!("the session {key}")));
         };
         let mut session = SessionRecord::read(&row)?;
+        // A reset gives the session a new id. A turn of the old conversation must not write into the new one.
         if session.id != session_id {
             tx.abandon().await;
             return Err(StoreError::Changed {
@@ -104,9 +105,12 @@ impl Sessions {
         for act in acts {
             act.apply(&mut tx, &mut session, now).await?;
         }
+        // The session row is written last, with the sequence numbers that the changes used up; all of it is
+        // one transaction, so a crash leaves either the whole step or nothing of it.
         session.updated = now;
         tx.run(session.update()?).await?;
         tx.commit().await?;
+        // After the commit: an indexer that wakes earlier would read the conversation without the new entries.
         if says {
             self.news.session(key);
         }
@@ -156,6 +160,7 @@ impl SessionChange {
                 .bind(started)
                 .bind(ended);
                 match tx.run(update).await? {
+                    // The turn ended meanwhile, for example because somebody stopped it: its end must not be undone.
                     0 => Err(StoreError::Changed {
                         what: format!("the turn {id}"),
                     }),
@@ -194,6 +199,7 @@ impl SessionChange {
                 // What is set changes only by `Settings`: whoever read it earlier does not undo it.
                 session.settings = before.settings;
                 session.label = before.label;
+                // The caller read the session a while ago; numbers that were assigned since must not be assigned again.
                 session.next_seq = session.next_seq.max(before.next_seq);
                 if session.id == before.id {
                     session.taint = before.taint;
@@ -237,6 +243,7 @@ impl SessionChange {
                 Ok(())
             }
             Self::TakeBack(seq) => {
+                // Below the floor is only the archive: nothing there can be taken back.
                 if seq < session.floor {
                     return Err(StoreError::Changed {
                         what: format!("the session {}", session.key),

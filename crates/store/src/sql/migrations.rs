@@ -125,8 +125,11 @@ pub(super) async fn run(pool: &SqlitePool) -> Result<(), StoreError> {
 
 async fn apply(pool: &SqlitePool, steps: &[MigrationStep]) -> Result<(), StoreError> {
     let migrator = Migrator::with_migrations(migrations(steps));
+    // On the writer's connection: readers are opened only once the schema is complete.
     let mut connection = pool.acquire().await.map_err(refusal)?;
-    // The steps' own transactions become savepoints inside this one.
+    // All steps or none: an interrupted upgrade leaves the old schema, which the old version still
+    // opens. The steps' own transactions become savepoints inside this one, and the write lock keeps
+    // a second process from migrating at the same time.
     let mut whole = connection.begin_with(BEGIN_WRITE).await.map_err(refusal)?;
     migrator
         .run_direct(None, &mut *whole, false)
